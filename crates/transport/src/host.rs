@@ -1,0 +1,85 @@
+//! The interface between a host's transport and whatever drives it.
+
+use crate::{PathPin, Segment};
+use tailcut_units::{FlowId, HostId, Time};
+
+/// One host's transport. Methods fall in three groups: the application's (`submit`,
+/// `poll_event`), the network's (`on_segment`, `poll_transmit`) and the clock's (`on_timeout`,
+/// `next_timeout`).
+///
+/// The driver calls one input, then drains `poll_transmit` as the NIC has room and `poll_event`
+/// until `None`, then asks `next_timeout` again. `now` never goes back.
+pub trait Transport {
+    /// The application sends `message` as one flow.
+    fn submit(&mut self, now: Time, message: Message);
+    /// The network delivered `segment` to this host.
+    fn on_segment(&mut self, now: Time, segment: Segment);
+    /// `now` is at or past `next_timeout`. A call that comes early does nothing.
+    fn on_timeout(&mut self, now: Time);
+    /// The next segment for the NIC, asked only when the NIC can start sending it at `now`, so that
+    /// the choice among flows binds at the last moment. `None` when there is nothing to send.
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
+    /// Whether `poll_transmit` would give a segment. May say yes where it then gives none; never
+    /// says no where it would give one. Must be cheap: drivers ask it after every packet.
+    fn has_transmit(&self) -> bool;
+    /// What the application should know, in order.
+    fn poll_event(&mut self) -> Option<Event>;
+    /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
+    fn next_timeout(&self) -> Option<Time>;
+}
+
+/// Bytes that the application hands over as one flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// The flow's number, for events and records.
+    pub flow: FlowId,
+    /// The receiving host.
+    pub dst: HostId,
+    /// Payload bytes; 0 opens and closes a connection (a probe of the handshake).
+    pub bytes: u64,
+    /// The equal-cost path that the flow and its ACKs are pinned to.
+    pub path: PathPin,
+    /// How a transport with a replication layer treats this flow.
+    pub replication: Replication,
+}
+
+/// A choice of replication for one flow.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Replication {
+    /// As the host is configured (for RepNet: flows under the size limit are replicated).
+    #[default]
+    AsConfigured,
+    /// One plain connection.
+    Off,
+    /// The whole flow on two connections.
+    RepFlow,
+    /// Only the SYN on two connections; the first handshake carries the data.
+    RepSyn,
+}
+
+/// What a transport tells its application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// At the sender: the first connection of the flow finished its handshake.
+    Established(FlowId),
+    /// At the receiver: every byte of the flow has been delivered, once, in order.
+    Completed(FlowId),
+    /// At the sender: every connection of the flow has ended; nothing of it is sent any more.
+    Closed(FlowId, FlowStats),
+    /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset by
+    /// the peer on every connection).
+    Failed(FlowId, FlowStats),
+}
+
+/// What a flow cost its sender, over all its connections.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct FlowStats {
+    /// Segments sent again, whatever the reason (SYNs and FINs included).
+    pub retransmissions: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Connections opened: 1 for a plain flow, 2 for a replicated one.
+    pub copies: u8,
+    /// Payload bytes handed to the NIC, duplicates and retransmissions included.
+    pub payload_sent: u64,
+}

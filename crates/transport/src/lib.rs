@@ -1,0 +1,15 @@
+//! Endpoints of transports as plain state: they take their inputs and the time as arguments and
+//! never do I/O. A driver owns the clock and the bytes; the simulator and real sockets run the
+//! same code.
+//!
+//! What this crate does *not* do: it knows no switch, queue or link, allocates no payload, and
+//! returns no error for network input (it counts and drops).
+#![no_std]
+
+extern crate alloc;
+
+mod host;
+mod segment;
+
+pub use host::{Event, FlowStats, Message, Replication, Transport};
+pub use segment::{Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};

@@ -1,0 +1,122 @@
+//! What endpoints exchange: a small `Copy` value with byte ranges instead of bytes.
+
+use tailcut_units::{FiveTuple, FlowId};
+
+/// The ECN field of the IP header (RFC 3168).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: a switch that would mark it drops it or leaves it alone.
+    #[default]
+    NotCapable = 0,
+    /// ECN-capable, not marked.
+    Capable = 2,
+    /// Congestion experienced: marked by a switch.
+    Marked = 3,
+}
+
+/// The equal-cost path that a trace pins a flow to, or "as the switches choose".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathPin(u16);
+
+impl PathPin {
+    /// Not pinned: the switches choose.
+    pub const NONE: Self = Self(u16::MAX);
+
+    /// Pinned to equal-cost path `index` (0 to 65,534), counted as the topology documents.
+    pub const fn to(index: u16) -> Self {
+        Self(index)
+    }
+    /// The pinned path, if any.
+    pub const fn index(self) -> Option<u16> {
+        if self.0 == u16::MAX {
+            None
+        } else {
+            Some(self.0)
+        }
+    }
+}
+
+impl Default for PathPin {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// One packet as the transport sees it. The driver adds header bytes and, over real sockets, the
+/// payload itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Addresses and ports, in the direction of travel.
+    pub tuple: FiveTuple,
+    /// The application's flow. For records only: no endpoint decides anything by it.
+    pub flow: FlowId,
+    /// Payload bytes (0 for a pure ACK). Above the MSS only with LSO-sized bursts.
+    pub payload: u32,
+    /// The ECN field as it arrives or leaves.
+    pub ecn: Ecn,
+    /// Priority class, 0 is the highest.
+    pub priority: u8,
+    /// The path that the flow is pinned to.
+    pub path: PathPin,
+    /// The protocol's own header.
+    pub header: Header,
+}
+
+/// The header of one protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Header {
+    /// TCP.
+    Tcp(TcpHeader),
+}
+
+/// A TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the
+/// SYN takes no number of its own.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct TcpHeader {
+    /// SYN, ACK, FIN, RST, ECE and CWR.
+    pub flags: TcpFlags,
+    /// Offset of the first payload byte.
+    pub offset: u64,
+    /// With ACK: every byte before it has arrived; one past the end of the stream once the FIN has.
+    pub ack: u64,
+    /// Blocks received above `ack`, most recent first (RFC 2018). Unused ones are empty.
+    pub sack: [SackBlock; 3],
+}
+
+/// A SACK block, relative to the acknowledgment it travels with.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct SackBlock {
+    /// Bytes from `ack` to the first byte of the block.
+    pub start: u32,
+    /// Bytes from `ack` to one past the last byte of the block.
+    pub end: u32,
+}
+
+/// TCP's flag bits (RFC 9293, RFC 3168).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// The sender has no more data.
+    pub const FIN: Self = Self(0x01);
+    /// Opens a connection.
+    pub const SYN: Self = Self(0x02);
+    /// Aborts a connection.
+    pub const RST: Self = Self(0x04);
+    /// The `ack` field counts.
+    pub const ACK: Self = Self(0x10);
+    /// ECN-Echo.
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced.
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether every bit of `other` is set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// Both sets of bits.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}

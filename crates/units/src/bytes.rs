@@ -1,0 +1,25 @@
+//! Counts of bytes.
+
+use core::fmt;
+
+/// A count of bytes. Decimal units (1 KB = 1,000 B), as in the papers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// `kilobytes` times 1,000 bytes.
+    pub const fn from_kb(kilobytes: u64) -> Self {
+        Self(kilobytes * 1_000)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1_000_000_000.. => write!(f, "{} GB", self.0 as f64 / 1e9),
+            1_000_000.. => write!(f, "{} MB", self.0 as f64 / 1e6),
+            1_000.. => write!(f, "{} KB", self.0 as f64 / 1e3),
+            _ => write!(f, "{} B", self.0),
+        }
+    }
+}
