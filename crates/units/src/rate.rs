@@ -38,7 +38,7 @@ impl Rate {
     /// Picoseconds a byte when that is a whole number, as at every common line rate.
     pub const fn ps_per_byte(self) -> Option<u64> {
         let ps_times_bps = 8 * 1_000_000_000_000u64;
-        if ps_times_bps % self.0.get() == 0 {
+        if ps_times_bps.is_multiple_of(self.0.get()) {
             Some(ps_times_bps / self.0.get())
         } else {
             None

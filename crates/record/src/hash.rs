@@ -1,0 +1,96 @@
+//! The hash that shows two runs equal.
+
+use crate::{FlowRecord, PacketCount, RunTotals};
+use twox_hash::XxHash3_128;
+
+/// Hashes `flows` in flow order, then `totals` without `events`.
+pub(crate) fn of_run(flows: &[FlowRecord], totals: &RunTotals) -> String {
+    let mut order: Vec<&FlowRecord> = flows.iter().collect();
+    order.sort_by_key(|flow| flow.flow);
+    let mut hash = Fields(XxHash3_128::with_seed(0));
+    hash.number(order.len() as u64);
+    for flow in order {
+        hash.flow(flow);
+    }
+    hash.totals(totals);
+    format!("{:032x}", hash.0.finish_128())
+}
+
+/// The hash of a file's bytes.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    format!("{:032x}", XxHash3_128::oneshot(bytes))
+}
+
+/// Every field enters as eight little-endian bytes, so that no two sequences of fields look alike.
+struct Fields(XxHash3_128);
+
+impl Fields {
+    fn number(&mut self, value: u64) {
+        self.0.write(&value.to_le_bytes());
+    }
+
+    fn optional(&mut self, value: Option<u64>) {
+        self.number(u64::from(value.is_some()));
+        self.number(value.unwrap_or(0));
+    }
+
+    fn count(&mut self, count: PacketCount) {
+        self.number(count.packets);
+        self.number(count.bytes);
+    }
+
+    fn flow(&mut self, flow: &FlowRecord) {
+        let FlowRecord {
+            flow,
+            src,
+            dst,
+            bytes,
+            start,
+            fct,
+            ideal_fct,
+            handshake,
+            payload_sent,
+            retransmissions,
+            timeouts,
+            copies,
+            class,
+        } = *flow;
+        for id in [flow.0, src.0, dst.0] {
+            self.number(u64::from(id));
+        }
+        self.number(bytes.0);
+        self.number(start.as_ps());
+        self.optional(fct.map(|span| span.as_ps()));
+        self.number(ideal_fct.as_ps());
+        self.optional(handshake.map(|span| span.as_ps()));
+        self.number(payload_sent.0);
+        for count in [retransmissions, timeouts, copies, u32::from(class)] {
+            self.number(u64::from(count));
+        }
+    }
+
+    fn totals(&mut self, totals: &RunTotals) {
+        let RunTotals {
+            packet_hops,
+            events: _,
+            sent,
+            delivered,
+            drops,
+            remaining,
+            marks,
+            simulated,
+        } = totals;
+        self.number(*packet_hops);
+        self.count(*sent);
+        self.count(*delivered);
+        self.count(*remaining);
+        self.number(*marks);
+        self.number(simulated.as_ps());
+        self.number(drops.0.len() as u64);
+        for (reason, count) in &drops.0 {
+            self.number(reason.len() as u64);
+            self.0.write(reason.as_bytes());
+            self.count(*count);
+        }
+    }
+}

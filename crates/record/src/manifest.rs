@@ -1,0 +1,130 @@
+//! The manifest: where a study comes from and which runs it has.
+
+use crate::RunKey;
+use serde::{Deserialize, Serialize};
+
+/// The version of the output's layout and columns. A reader refuses any other.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// `manifest.json`: provenance and the list of runs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema: u32,
+    /// The program's version.
+    pub version: String,
+    /// The command line, one argument an element.
+    pub command_line: Vec<String>,
+    /// When the study was started: RFC 3339, UTC.
+    pub started_at: String,
+    /// The machine.
+    pub host: HostInfo,
+    /// The first seed.
+    pub seed: u64,
+    /// The whole configuration, defaults included.
+    pub config: serde_json::Value,
+    /// Every planned run, in order.
+    pub runs: Vec<ManifestRun>,
+}
+
+/// The machine that ran a study.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HostInfo {
+    /// Logical cores; 0 where the system does not say.
+    pub cores: usize,
+    /// The operating system, such as `linux`.
+    pub os: String,
+    /// The processor architecture, such as `x86_64`.
+    pub arch: String,
+}
+
+impl HostInfo {
+    /// This machine.
+    pub fn this() -> Self {
+        Self {
+            cores: std::thread::available_parallelism().map_or(0, |cores| cores.get()),
+            os: std::env::consts::OS.to_owned(),
+            arch: std::env::consts::ARCH.to_owned(),
+        }
+    }
+}
+
+/// One planned run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ManifestRun {
+    /// The name of its directory under `runs/`.
+    pub id: String,
+    /// What names the run.
+    #[serde(flatten)]
+    pub key: RunKey,
+    /// How far it came.
+    pub state: RunState,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// Not finished; stays so when the program is killed.
+    Planned,
+    /// Finished: its files are whole.
+    Finished,
+    /// Stopped before it finished; it has no files.
+    Interrupted,
+}
+
+impl Manifest {
+    /// A manifest of `runs`, all planned, on this machine, started now.
+    pub fn new(
+        version: impl Into<String>,
+        command_line: Vec<String>,
+        seed: u64,
+        config: serde_json::Value,
+        runs: impl IntoIterator<Item = RunKey>,
+    ) -> Self {
+        Self {
+            schema: SCHEMA_VERSION,
+            version: version.into(),
+            command_line,
+            started_at: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            host: HostInfo::this(),
+            seed,
+            config,
+            runs: runs
+                .into_iter()
+                .enumerate()
+                .map(|(index, key)| ManifestRun {
+                    id: run_id(index, &key),
+                    key,
+                    state: RunState::Planned,
+                })
+                .collect(),
+        }
+    }
+
+    /// How many runs are in `state`.
+    pub fn count(&self, state: RunState) -> usize {
+        self.runs.iter().filter(|run| run.state == state).count()
+    }
+}
+
+/// A directory name that says what the run is, safe on every common file system and unique by its
+/// number.
+fn run_id(index: usize, key: &RunKey) -> String {
+    let load = key
+        .load
+        .map_or_else(String::new, |load| format!("-load{load}"));
+    let name = format!("{index:04}-{}{load}-seed{}", key.design, key.seed);
+    name.chars()
+        .map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '+' | '@' | '-' => c,
+            _ => '-',
+        })
+        .collect()
+}
+
+/// Whether `id` is a plain directory name, so that a manifest from elsewhere cannot lead a reader
+/// or a writer out of its directory.
+pub(crate) fn is_plain_name(id: &str) -> bool {
+    !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\\', ':', '\0'])
+}

@@ -1,0 +1,220 @@
+//! Records to tables and back: the names, order and units of every column.
+
+use crate::table::{Kind, Schema, Table};
+use crate::{FlowRecord, LinkSample, PortTotals, QueueSample, RunRecord};
+use std::sync::Arc;
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
+
+pub(crate) const FLOWS: &Schema = &[
+    ("flow", Kind::Integer),
+    ("design", Kind::Text),
+    ("src", Kind::Integer),
+    ("dst", Kind::Integer),
+    ("bytes", Kind::Integer),
+    ("start_ns", Kind::Integer),
+    ("fct_ns", Kind::Optional),
+    ("ideal_fct_ns", Kind::Integer),
+    ("retransmissions", Kind::Integer),
+    ("timeouts", Kind::Integer),
+    ("copies", Kind::Integer),
+    ("class", Kind::Text),
+    ("handshake_ns", Kind::Optional),
+    ("payload_sent_bytes", Kind::Integer),
+];
+
+pub(crate) const PORTS: &Schema = &[
+    ("port", Kind::Integer),
+    ("name", Kind::Text),
+    ("packets", Kind::Integer),
+    ("bytes", Kind::Integer),
+    ("dropped", Kind::Integer),
+    ("marked", Kind::Integer),
+    ("max_backlog_bytes", Kind::Integer),
+];
+
+pub(crate) const QUEUES: &Schema = &[
+    ("time_ns", Kind::Integer),
+    ("port", Kind::Integer),
+    ("backlog_bytes", Kind::Integer),
+    ("packets", Kind::Integer),
+];
+
+pub(crate) const LINKS: &Schema = &[
+    ("time_ns", Kind::Integer),
+    ("link", Kind::Integer),
+    ("bytes", Kind::Integer),
+    ("utilisation", Kind::Real),
+];
+
+pub(crate) fn flows_table(run: &RunRecord) -> Table {
+    let design: Arc<str> = Arc::from(&*run.key.design);
+    let classes: Vec<Arc<str>> = run.classes.iter().map(|name| Arc::from(&**name)).collect();
+    let flows = || run.flows.iter();
+    Table::default()
+        .integer("flow", flows().map(|f| u64::from(f.flow.0)))
+        .text("design", flows().map(|_| Arc::clone(&design)))
+        .integer("src", flows().map(|f| u64::from(f.src.0)))
+        .integer("dst", flows().map(|f| u64::from(f.dst.0)))
+        .integer("bytes", flows().map(|f| f.bytes.0))
+        .integer("start_ns", flows().map(|f| f.start.as_ns()))
+        .optional("fct_ns", flows().map(|f| f.fct.map(Duration::as_ns)))
+        .integer("ideal_fct_ns", flows().map(|f| f.ideal_fct.as_ns()))
+        .integer(
+            "retransmissions",
+            flows().map(|f| u64::from(f.retransmissions)),
+        )
+        .integer("timeouts", flows().map(|f| u64::from(f.timeouts)))
+        .integer("copies", flows().map(|f| u64::from(f.copies)))
+        .text(
+            "class",
+            flows().map(|f| match classes.get(usize::from(f.class)) {
+                Some(name) => Arc::clone(name),
+                None => Arc::from(format!("class{}", f.class)),
+            }),
+        )
+        .optional(
+            "handshake_ns",
+            flows().map(|f| f.handshake.map(Duration::as_ns)),
+        )
+        .integer("payload_sent_bytes", flows().map(|f| f.payload_sent.0))
+}
+
+/// The flows of a table of [`FLOWS`]; a class that `classes` lacks is added to it.
+pub(crate) fn flows_from(
+    table: &Table,
+    classes: &mut Vec<String>,
+) -> Result<Vec<FlowRecord>, String> {
+    let row = |index: usize| Row { table, index };
+    let class_names = table.texts(11);
+    (0..table.rows())
+        .map(|index| {
+            let name = &*class_names[index];
+            let class = match classes.iter().position(|class| class == name) {
+                Some(class) => class,
+                None => {
+                    classes.push(name.to_owned());
+                    classes.len() - 1
+                }
+            };
+            let row = row(index);
+            Ok(FlowRecord {
+                flow: FlowId(row.u32(0)?),
+                src: HostId(row.u32(2)?),
+                dst: HostId(row.u32(3)?),
+                bytes: Bytes(row.u64(4)?),
+                start: Time::from_ns(row.u64(5)?),
+                fct: row.optional(6)?.map(Duration::from_ns),
+                ideal_fct: Duration::from_ns(row.u64(7)?),
+                retransmissions: row.u32(8)?,
+                timeouts: row.u32(9)?,
+                copies: row.u32(10)?,
+                class: u8::try_from(class).map_err(|_| "more than 256 classes".to_owned())?,
+                handshake: row.optional(12)?.map(Duration::from_ns),
+                payload_sent: Bytes(row.u64(13)?),
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn ports_table(ports: &[PortTotals]) -> Table {
+    Table::default()
+        .integer("port", ports.iter().map(|p| u64::from(p.port)))
+        .text("name", ports.iter().map(|p| Arc::from(&*p.name)))
+        .integer("packets", ports.iter().map(|p| p.packets))
+        .integer("bytes", ports.iter().map(|p| p.bytes.0))
+        .integer("dropped", ports.iter().map(|p| p.dropped))
+        .integer("marked", ports.iter().map(|p| p.marked))
+        .integer("max_backlog_bytes", ports.iter().map(|p| p.max_backlog.0))
+}
+
+pub(crate) fn ports_from(table: &Table) -> Result<Vec<PortTotals>, String> {
+    let names = table.texts(1);
+    (0..table.rows())
+        .map(|index| {
+            let row = Row { table, index };
+            Ok(PortTotals {
+                port: row.u32(0)?,
+                name: names[index].to_string(),
+                packets: row.u64(2)?,
+                bytes: Bytes(row.u64(3)?),
+                dropped: row.u64(4)?,
+                marked: row.u64(5)?,
+                max_backlog: Bytes(row.u64(6)?),
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn queues_table(samples: &[QueueSample]) -> Table {
+    Table::default()
+        .integer("time_ns", samples.iter().map(|s| s.time.as_ns()))
+        .integer("port", samples.iter().map(|s| u64::from(s.port)))
+        .integer("backlog_bytes", samples.iter().map(|s| s.backlog.0))
+        .integer("packets", samples.iter().map(|s| u64::from(s.packets)))
+}
+
+pub(crate) fn queues_from(table: &Table) -> Result<Vec<QueueSample>, String> {
+    (0..table.rows())
+        .map(|index| {
+            let row = Row { table, index };
+            Ok(QueueSample {
+                time: Time::from_ns(row.u64(0)?),
+                port: row.u32(1)?,
+                backlog: Bytes(row.u64(2)?),
+                packets: row.u32(3)?,
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn links_table(samples: &[LinkSample]) -> Table {
+    Table::default()
+        .integer("time_ns", samples.iter().map(|s| s.time.as_ns()))
+        .integer("link", samples.iter().map(|s| u64::from(s.link)))
+        .integer("bytes", samples.iter().map(|s| s.bytes.0))
+        .real("utilisation", samples.iter().map(|s| s.utilisation))
+}
+
+pub(crate) fn links_from(table: &Table) -> Result<Vec<LinkSample>, String> {
+    let utilisation = table.reals(3);
+    (0..table.rows())
+        .map(|index| {
+            let row = Row { table, index };
+            Ok(LinkSample {
+                time: Time::from_ns(row.u64(0)?),
+                link: row.u32(1)?,
+                bytes: Bytes(row.u64(2)?),
+                utilisation: utilisation[index],
+            })
+        })
+        .collect()
+}
+
+/// One row of a table, read with its ranges checked.
+struct Row<'a> {
+    table: &'a Table,
+    index: usize,
+}
+
+impl Row<'_> {
+    fn u64(&self, column: usize) -> Result<u64, String> {
+        let value = self.table.integers(column)[self.index];
+        u64::try_from(value).map_err(|_| self.out_of_range(column, value))
+    }
+
+    fn u32(&self, column: usize) -> Result<u32, String> {
+        let value = self.table.integers(column)[self.index];
+        u32::try_from(value).map_err(|_| self.out_of_range(column, value))
+    }
+
+    fn optional(&self, column: usize) -> Result<Option<u64>, String> {
+        self.table.optionals(column)[self.index]
+            .map(|value| u64::try_from(value).map_err(|_| self.out_of_range(column, value)))
+            .transpose()
+    }
+
+    fn out_of_range(&self, column: usize, value: i64) -> String {
+        let name = self.table.columns[column].name;
+        format!("row {}: {name} is {value}, out of range", self.index)
+    }
+}

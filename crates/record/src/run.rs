@@ -1,0 +1,213 @@
+//! One run: what names it, what it counted, what it cost, and its summary.
+
+use crate::{FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, hash};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tailcut_units::Duration;
+
+/// What names a run: everything that decides its result besides the program's version.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunKey {
+    /// The design's name, `[replication+]transport[@routing]`.
+    pub design: String,
+    /// The topology's name.
+    pub topology: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The offered load, 0 to 1, or `None` where the workload has none (a trace).
+    pub load: Option<f64>,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A count of packets and of their bytes, headers included.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PacketCount {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl PacketCount {
+    /// Counts one packet of `bytes`.
+    pub fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// Dropped packets by reason, such as `tail` or `no-route`.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DropCounts(pub BTreeMap<String, PacketCount>);
+
+impl DropCounts {
+    /// The sum over all reasons.
+    pub fn total(&self) -> PacketCount {
+        self.0
+            .values()
+            .fold(PacketCount::default(), |sum, count| PacketCount {
+                packets: sum.packets + count.packets,
+                bytes: sum.bytes + count.bytes,
+            })
+    }
+}
+
+/// What a run counted. `sent = delivered + drops + remaining` holds in packets and in bytes.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct RunTotals {
+    /// Packets times links crossed.
+    pub packet_hops: u64,
+    /// Events that the engine handled. Depends on the engine, so it is not hashed.
+    pub events: u64,
+    /// Packets that hosts put on their first link.
+    pub sent: PacketCount,
+    /// Packets that reached their host.
+    pub delivered: PacketCount,
+    /// Packets dropped, by reason.
+    pub drops: DropCounts,
+    /// Packets still queued or on a link when the run ended.
+    pub remaining: PacketCount,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// The virtual time at which the run ended.
+    pub simulated: Duration,
+}
+
+/// What a run cost its machine. Never hashed.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct RunCost {
+    /// CPU time of the thread that ran it, in seconds; `None` where the system does not say.
+    pub cpu_seconds: Option<f64>,
+    /// Wall time, in seconds.
+    pub wall_seconds: Option<f64>,
+    /// The process's largest resident memory so far, in bytes.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// Everything that one run leaves behind.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunRecord {
+    /// What names the run.
+    pub key: RunKey,
+    /// What it counted.
+    pub totals: RunTotals,
+    /// What it cost.
+    pub cost: RunCost,
+    /// Names of the workload's parts, that [`FlowRecord::class`] points into.
+    pub classes: Vec<String>,
+    /// The flows, finished or not.
+    pub flows: Vec<FlowRecord>,
+    /// Every port's name and totals; may be empty.
+    pub ports: Vec<PortTotals>,
+    /// Queue samples in time order; may be empty.
+    pub queues: Vec<QueueSample>,
+    /// Link samples in time order; may be empty.
+    pub links: Vec<LinkSample>,
+}
+
+impl RunRecord {
+    /// A run without flows and samples yet.
+    pub fn new(key: RunKey) -> Self {
+        Self {
+            key,
+            totals: RunTotals::default(),
+            cost: RunCost::default(),
+            classes: Vec::new(),
+            flows: Vec::new(),
+            ports: Vec::new(),
+            queues: Vec::new(),
+            links: Vec::new(),
+        }
+    }
+
+    /// The hash of the flows, in flow order, and of the totals but for `events`: 32 hexadecimal
+    /// digits (XXH3-128). Equal on every platform, engine and number of threads.
+    pub fn hash(&self) -> String {
+        hash::of_run(&self.flows, &self.totals)
+    }
+
+    /// The object that `--json` prints for this run.
+    pub fn summary(&self) -> RunSummary {
+        let drops = self.totals.drops.total();
+        RunSummary {
+            key: self.key.clone(),
+            flows: self.flows.len() as u64,
+            unfinished: self.flows.iter().filter(|flow| flow.fct.is_none()).count() as u64,
+            packet_hops: self.totals.packet_hops,
+            events: self.totals.events,
+            cpu_seconds: self.cost.cpu_seconds,
+            record_hash: self.hash(),
+            fct: FctSummary::of(&self.flows),
+            wall_seconds: self.cost.wall_seconds,
+            peak_rss_bytes: self.cost.peak_rss_bytes,
+            simulated_seconds: self.totals.simulated.as_secs_f64(),
+            sent: self.totals.sent,
+            delivered: self.totals.delivered,
+            dropped: drops,
+            drops: self.totals.drops.clone(),
+            remaining: self.totals.remaining,
+            marks: self.totals.marks,
+            application_bytes: self.flows.iter().map(|flow| flow.bytes.0).sum(),
+            payload_sent_bytes: self.flows.iter().map(|flow| flow.payload_sent.0).sum(),
+            retransmissions: self.sum(|flow| flow.retransmissions),
+            timeouts: self.sum(|flow| flow.timeouts),
+            copies: self.sum(|flow| flow.copies),
+        }
+    }
+
+    fn sum(&self, count: impl Fn(&FlowRecord) -> u32) -> u64 {
+        self.flows.iter().map(|flow| u64::from(count(flow))).sum()
+    }
+}
+
+/// One run as `--json` prints it and as `run.json` keeps it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// `design`, `topology`, `workload`, `load`, `seed`.
+    #[serde(flatten)]
+    pub key: RunKey,
+    /// Flows started.
+    pub flows: u64,
+    /// Flows that had not finished when the run ended.
+    pub unfinished: u64,
+    /// Packets times links crossed.
+    pub packet_hops: u64,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// CPU time in seconds.
+    pub cpu_seconds: Option<f64>,
+    /// [`RunRecord::hash`].
+    pub record_hash: String,
+    /// Completion times by size group, finished flows only.
+    pub fct: FctSummary,
+    /// Wall time in seconds.
+    pub wall_seconds: Option<f64>,
+    /// The process's largest resident memory so far, in bytes.
+    pub peak_rss_bytes: Option<u64>,
+    /// Virtual time at the end, in seconds.
+    pub simulated_seconds: f64,
+    /// Packets and bytes that hosts put on their first link.
+    pub sent: PacketCount,
+    /// Packets and bytes that reached their host.
+    pub delivered: PacketCount,
+    /// Packets and bytes dropped, for any reason.
+    pub dropped: PacketCount,
+    /// The same by reason.
+    pub drops: DropCounts,
+    /// Packets and bytes still in the network at the end.
+    pub remaining: PacketCount,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// The sum of the flows' sizes.
+    pub application_bytes: u64,
+    /// Payload bytes sent: copies and retransmissions included, headers not.
+    pub payload_sent_bytes: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Connections opened beyond the first of each flow.
+    pub copies: u64,
+}

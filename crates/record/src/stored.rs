@@ -1,0 +1,165 @@
+//! Reading a study from its directory.
+
+use crate::manifest::{Manifest, ManifestRun, RunState, SCHEMA_VERSION, is_plain_name};
+use crate::output::{MANIFEST, RUN, RUNS, RunFile, TableFile};
+use crate::table::{Schema, Table};
+use crate::{
+    Error, FlowRecord, LinkSample, PortTotals, QueueSample, RunSummary, csv_file, hash,
+    parquet_file, rows,
+};
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A study on disk; its tables are read when asked for.
+#[derive(Debug)]
+pub struct StoredStudy {
+    dir: PathBuf,
+    /// Provenance and the list of runs.
+    pub manifest: Manifest,
+}
+
+/// One finished run on disk.
+#[derive(Debug)]
+pub struct StoredRun {
+    dir: PathBuf,
+    tables: Vec<TableFile>,
+    /// The run's summary.
+    pub summary: RunSummary,
+    /// Names of the workload's parts, that [`FlowRecord::class`] points into.
+    pub classes: Vec<String>,
+}
+
+impl StoredStudy {
+    /// Opens the study in `dir`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the manifest cannot be read, [`Error::Damaged`] where it is not one of
+    /// this schema.
+    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
+        let dir = dir.into();
+        let manifest = read_manifest(&dir)?;
+        Ok(Self { dir, manifest })
+    }
+
+    /// The finished runs in the manifest's order.
+    pub fn runs(&self) -> impl Iterator<Item = Result<StoredRun, Error>> + '_ {
+        self.manifest
+            .runs
+            .iter()
+            .filter(|run| run.state == RunState::Finished)
+            .map(|run| self.run(run))
+    }
+
+    fn run(&self, run: &ManifestRun) -> Result<StoredRun, Error> {
+        if !is_plain_name(&run.id) {
+            let reason = format!("run id \"{}\" is not a plain file name", run.id);
+            return Err(Error::damaged(&self.dir.join(MANIFEST), reason));
+        }
+        let dir = self.dir.join(RUNS).join(&run.id);
+        let file: RunFile = read_json(&dir.join(RUN))?;
+        Ok(StoredRun {
+            dir,
+            tables: file.tables,
+            summary: file.summary,
+            classes: file.classes,
+        })
+    }
+}
+
+impl StoredRun {
+    /// The run's flows in the order of their numbers, with times to the nanosecond. Classes that
+    /// `run.json` does not name are added to [`StoredRun::classes`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn flows(&mut self) -> Result<Vec<FlowRecord>, Error> {
+        let mut classes = std::mem::take(&mut self.classes);
+        let flows = self.read("flows", rows::FLOWS, |table| {
+            rows::flows_from(table, &mut classes)
+        });
+        self.classes = classes;
+        flows
+    }
+
+    /// Every port's totals; empty when none were recorded.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn ports(&self) -> Result<Vec<PortTotals>, Error> {
+        self.read("ports", rows::PORTS, rows::ports_from)
+    }
+
+    /// Queue samples; empty when none were taken.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn queues(&self) -> Result<Vec<QueueSample>, Error> {
+        self.read("queues", rows::QUEUES, rows::queues_from)
+    }
+
+    /// Link samples; empty when none were taken.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn links(&self) -> Result<Vec<LinkSample>, Error> {
+        self.read("links", rows::LINKS, rows::links_from)
+    }
+
+    fn read<T>(
+        &self,
+        name: &str,
+        schema: &Schema,
+        parse: impl FnOnce(&Table) -> Result<Vec<T>, String>,
+    ) -> Result<Vec<T>, Error> {
+        let stem = |file: &TableFile| file.name.split('.').next() == Some(name);
+        let Some(file) = self.tables.iter().find(|file| stem(file)) else {
+            return Ok(Vec::new());
+        };
+        if !is_plain_name(&file.name) {
+            let reason = format!("table \"{}\" is not a plain file name", file.name);
+            return Err(Error::damaged(&self.dir.join(RUN), reason));
+        }
+        let path = self.dir.join(&file.name);
+        let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+        // The check comes before the parser, which trusts lengths inside the file.
+        let found = hash::of_bytes(&bytes);
+        if found != file.xxh3_128 {
+            let reason = format!(
+                "damaged: {} bytes with XXH3-128 {found}, but run.json says {} bytes with {}",
+                bytes.len(),
+                file.bytes,
+                file.xxh3_128
+            );
+            return Err(Error::damaged(&path, reason));
+        }
+        let table = if file.name.ends_with(".csv") {
+            csv_file::decode(&bytes, schema)
+        } else {
+            parquet_file::decode(bytes, schema).map_err(|error| error.to_string())
+        };
+        table
+            .and_then(|table| parse(&table))
+            .map_err(|reason| Error::damaged(&path, reason))
+    }
+}
+
+pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, Error> {
+    let path = dir.join(MANIFEST);
+    let value: serde_json::Value = read_json(&path)?;
+    // The schema's number first: another version's manifest may have another shape.
+    match value.get("schema").and_then(serde_json::Value::as_u64) {
+        Some(schema) if schema == u64::from(SCHEMA_VERSION) => {}
+        found => {
+            let found = found.map_or_else(|| "none".to_owned(), |schema| schema.to_string());
+            let reason = format!("schema is {found}; this version reads {SCHEMA_VERSION}");
+            return Err(Error::damaged(&path, reason));
+        }
+    }
+    serde_json::from_value(value).map_err(|error| Error::damaged(&path, error))
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    serde_json::from_slice(&bytes).map_err(|error| Error::damaged(path, error))
+}
