@@ -1,2 +1,26 @@
+//! The network between two NICs: links, ports, switches, topologies. Sans-I/O: packets go in with
+//! the time, come out with theirs, and the fabric says when it wants to be called next. A simulator
+//! jumps there; an emulator waits.
+//!
+//! What this crate does *not* do: it knows no transport. It sees a packet's size, flow hash,
+//! priority, ECN field and whether it may be trimmed, and carries an opaque body.
 #![no_std]
+
 extern crate alloc;
+
+pub mod engine;
+mod fabric;
+mod fifo;
+mod forwarding;
+pub mod load_balancer;
+mod packet;
+mod port;
+pub mod queue;
+mod shared_buffer;
+pub mod topology;
+
+pub use fabric::{Delivery, DropCounts, Fabric, FabricConfig, PortReport};
+pub use forwarding::{Clos, Forwarding, Table};
+pub use packet::{Ecn, Packet, PacketId, Packets};
+pub use port::{LinkConfig, PortEvents, PortId};
+pub use shared_buffer::SharedBuffer;

@@ -1,0 +1,167 @@
+//! Packets and the pool they live in.
+
+use alloc::vec::Vec;
+use tailcut_units::HostId;
+
+/// The ECN field of the IP header (RFC 3168), as switches see it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable; never marked.
+    #[default]
+    NotCapable = 0,
+    /// ECN-capable, not marked.
+    Capable = 2,
+    /// Congestion experienced.
+    Marked = 3,
+}
+
+/// What switches may know of a packet. 32 bytes, so that two share a cache line.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// The sending host.
+    pub src: HostId,
+    /// The receiving host.
+    pub dst: HostId,
+    /// Hash of the five-tuple; switches mix their own seed into it.
+    pub flow_hash: u32,
+    /// Bytes on the wire, headers, preamble and gap included.
+    pub size: u32,
+    /// Priority class, 0 is the highest.
+    pub priority: u8,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// The equal-cost path a trace pins the packet to; `u16::MAX` for none.
+    pub path: u16,
+    /// Bytes that remain when the payload is cut off, 0 when the packet may not be trimmed.
+    pub trimmed_size: u16,
+    /// Whether a switch has cut the payload off.
+    pub trimmed: bool,
+    /// Link transmissions so far, the host's own included.
+    pub hops: u8,
+    /// A rank for disciplines that order by it (pFabric: bytes that remain); lower goes first.
+    pub rank: u32,
+}
+
+impl Packet {
+    /// The value of `path` that leaves the choice to the switches.
+    pub const ANY_PATH: u16 = u16::MAX;
+}
+
+/// A packet's place in the pool.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PacketId(pub u32);
+
+/// All packets in the network: headers that every hop touches apart from the bodies that only the
+/// two ends do. Slots are reused last in, first out, so that the hot ones stay in the cache.
+#[derive(Debug)]
+pub struct Packets<B> {
+    headers: Vec<Packet>,
+    bodies: Vec<B>,
+    free: Vec<u32>,
+}
+
+impl<B: Copy> Packets<B> {
+    /// An empty pool.
+    pub const fn new() -> Self {
+        Self {
+            headers: Vec::new(),
+            bodies: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Puts a packet in.
+    pub fn insert(&mut self, packet: Packet, body: B) -> PacketId {
+        if let Some(slot) = self.free.pop() {
+            self.headers[slot as usize] = packet;
+            self.bodies[slot as usize] = body;
+            PacketId(slot)
+        } else {
+            let slot =
+                u32::try_from(self.headers.len()).expect("fewer than 2^32 packets in flight");
+            self.headers.push(packet);
+            self.bodies.push(body);
+            PacketId(slot)
+        }
+    }
+
+    /// Takes a packet out.
+    pub fn remove(&mut self, id: PacketId) -> (Packet, B) {
+        self.free.push(id.0);
+        (self.headers[id.0 as usize], self.bodies[id.0 as usize])
+    }
+
+    /// The packets in the network now.
+    pub fn live(&self) -> usize {
+        self.headers.len() - self.free.len()
+    }
+
+    /// The headers, for queue disciplines.
+    pub fn headers(&mut self) -> &mut [Packet] {
+        &mut self.headers
+    }
+
+    /// One packet's header.
+    pub fn header(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.headers[id.0 as usize]
+    }
+
+    /// Asks the processor to load a packet's header, if there is such a slot.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: PacketId) {
+        prefetch(&self.headers, id.0 as usize);
+    }
+
+    /// Asks the processor to load a packet's body, if there is such a slot.
+    #[inline]
+    pub(crate) fn prefetch_body(&self, id: PacketId) {
+        prefetch(&self.bodies, id.0 as usize);
+    }
+}
+
+impl<B: Copy> Default for Packets<B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A hint to the processor; no effect on any result. Elsewhere than on x86-64 it does nothing.
+#[inline]
+pub(crate) fn prefetch<T>(items: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = items.get(index) {
+        // SAFETY: SSE is part of x86-64, and a prefetch reads nothing architecturally: it cannot
+        // fault whatever the address, which here is that of a live element anyway.
+        unsafe {
+            core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
+                core::ptr::from_ref(item).cast(),
+            );
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, index);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_packets_share_a_cache_line() {
+        assert_eq!(size_of::<Packet>(), 32);
+    }
+
+    #[test]
+    fn a_slot_is_reused_and_live_counts_what_is_in() {
+        let mut packets = Packets::new();
+        let a = packets.insert(Packet::default(), 'a');
+        let b = packets.insert(Packet::default(), 'b');
+        assert_eq!(packets.live(), 2);
+        assert_eq!(packets.remove(a).1, 'a');
+        let c = packets.insert(Packet::default(), 'c');
+        assert_eq!(c, a, "the slot just freed");
+        assert_eq!(packets.remove(b).1, 'b');
+        assert_eq!(packets.live(), 1);
+    }
+}

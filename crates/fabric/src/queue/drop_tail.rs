@@ -1,0 +1,76 @@
+//! FIFO, drop-tail, with an optional ECN threshold on the instantaneous queue (RFC 8257, section
+//! 3.1: a packet is marked when the queue that it finds on arrival is above K).
+
+use super::{DropReason, Limit, QueueDiscipline, Verdict};
+use crate::packet::{Ecn, Packet, PacketId};
+use alloc::collections::VecDeque;
+use tailcut_units::Time;
+
+/// Parameters of a drop-tail queue. The packet in service counts neither against the limit nor
+/// towards the threshold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DropTail {
+    /// What may wait.
+    pub limit: Limit,
+    /// An ECN-capable packet that finds more than this waiting is marked. `None`: no marking.
+    pub mark_above: Option<Limit>,
+}
+
+/// A drop-tail queue.
+#[derive(Debug)]
+pub struct DropTailQueue {
+    config: DropTail,
+    waiting: VecDeque<PacketId>,
+    bytes: u64,
+}
+
+impl DropTailQueue {
+    /// An empty queue.
+    pub const fn new(config: DropTail) -> Self {
+        Self {
+            config,
+            waiting: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl QueueDiscipline for DropTailQueue {
+    fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
+        let packet = &mut packets[id.0 as usize];
+        let waiting = self.waiting.len() as u32;
+        let full = match self.config.limit {
+            Limit::Packets(limit) => waiting >= limit,
+            Limit::Bytes(limit) => self.bytes + u64::from(packet.size) > limit,
+        };
+        if full {
+            return Verdict::Dropped(DropReason::QueueFull);
+        }
+        let over = match self.config.mark_above {
+            None => false,
+            Some(Limit::Packets(k)) => waiting > k,
+            Some(Limit::Bytes(k)) => self.bytes > k,
+        };
+        self.bytes += u64::from(packet.size);
+        self.waiting.push_back(id);
+        if over && packet.ecn == Ecn::Capable {
+            packet.ecn = Ecn::Marked;
+            return Verdict::Marked;
+        }
+        Verdict::Queued
+    }
+
+    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
+        let id = self.waiting.pop_front()?;
+        self.bytes -= u64::from(packets[id.0 as usize].size);
+        Some(id)
+    }
+
+    fn backlog_packets(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,256 @@
+//! A network of the user's own: named nodes and links, forwarded along all shortest paths.
+
+use super::builder::Builder;
+use super::{Node, Topology, TopologyError, Wire};
+use crate::forwarding::{Clos, Forwarding, Table};
+use crate::queue::QueueConfig;
+use crate::shared_buffer::SharedBuffer;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// A bidirectional link between two nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CustomLink {
+    /// One end.
+    pub a: Node,
+    /// The other.
+    pub b: Node,
+    /// Rate and delay of both directions.
+    pub wire: Wire,
+}
+
+/// A network given by its links. Switches send along every shortest path (in hops), in the order of
+/// the links; a pinned path p takes choice `p mod n` at every switch with n choices.
+#[derive(Clone, Debug)]
+pub struct CustomTopology {
+    /// Number of hosts. Each must be on exactly one switch.
+    pub hosts: u32,
+    /// Number of switches.
+    pub switches: u32,
+    /// The links.
+    pub links: Vec<CustomLink>,
+    /// The queue of every switch port.
+    pub queue: QueueConfig,
+    /// Each switch's memory, when its ports share it.
+    pub shared_buffer: Option<SharedBuffer>,
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+impl CustomTopology {
+    /// The network, or what is wrong with it.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        let attachments = self.attachments()?;
+        let mut neighbours = alloc::vec![Vec::new(); self.switches as usize];
+        for link in &self.links {
+            if let (Node::Switch(a), Node::Switch(b)) = (link.a, link.b) {
+                neighbours[a as usize].push((b, link.wire));
+                neighbours[b as usize].push((a, link.wire));
+            }
+        }
+        let mut builder = Builder::new(&self.queue, self.shared_buffer);
+        let hosts_on = |switch: u32| {
+            attachments
+                .iter()
+                .filter(move |(s, _)| *s == switch)
+                .count()
+        };
+        for switch in 0..self.switches {
+            let tier = u8::from(hosts_on(switch) == 0);
+            builder.switch(tier, Forwarding::Clos(NOWHERE));
+        }
+        for &(switch, wire) in &attachments {
+            builder.host(switch, wire);
+        }
+        for (switch, its) in neighbours.iter().enumerate() {
+            for &(other, wire) in its {
+                builder.port(switch as u32, Node::Switch(other), wire);
+            }
+        }
+        let mut paths = 1;
+        let mut tables = alloc::vec![TableBuilder::default(); self.switches as usize];
+        for (host, &(rack, _)) in attachments.iter().enumerate() {
+            let distances = distances_to(rack, &neighbours);
+            let counts = path_counts(rack, &neighbours, &distances);
+            paths = attachments
+                .iter()
+                .map(|&(from, _)| counts[from as usize])
+                .fold(paths, u32::max);
+            for switch in 0..self.switches {
+                if distances[switch as usize] == UNREACHED && hosts_on(switch) > 0 {
+                    return Err(TopologyError {
+                        parameter: "links",
+                        problem: alloc::format!("no path from s{switch} to h{host}"),
+                    });
+                }
+                let down = hosts_on(switch);
+                let ports: Vec<u16> = if switch == rack {
+                    let before = attachments[..host].iter();
+                    alloc::vec![before.filter(|(s, _)| *s == rack).count() as u16]
+                } else {
+                    let its = neighbours[switch as usize].iter().enumerate();
+                    its.filter(|(_, (n, _))| {
+                        distances[*n as usize] != UNREACHED
+                            && distances[*n as usize] + 1 == distances[switch as usize]
+                    })
+                    .map(|(i, _)| (down + i) as u16)
+                    .collect()
+                };
+                tables[switch as usize].push(ports);
+            }
+        }
+        for (switch, table) in tables.into_iter().enumerate() {
+            builder.set_forwarding(switch as u32, Forwarding::Table(table.finish()));
+        }
+        Ok(builder.finish(paths))
+    }
+
+    /// Each host's switch and link.
+    fn attachments(&self) -> Result<Vec<(u32, Wire)>, TopologyError> {
+        let wrong = |problem| {
+            Err(TopologyError {
+                parameter: "links",
+                problem,
+            })
+        };
+        if self.hosts == 0 || self.hosts > 65_535 || self.switches > 65_535 {
+            return Err(TopologyError {
+                parameter: "hosts",
+                problem: alloc::format!(
+                    "found {} hosts and {} switches; allowed are 1 to 65535 and 0 to 65535",
+                    self.hosts,
+                    self.switches
+                ),
+            });
+        }
+        let mut found: Vec<Option<(u32, Wire)>> = alloc::vec![None; self.hosts as usize];
+        for link in &self.links {
+            for end in [link.a, link.b] {
+                let exists = match end {
+                    Node::Host(host) => host.0 < self.hosts,
+                    Node::Switch(switch) => switch < self.switches,
+                };
+                if !exists {
+                    return wrong(alloc::format!("{end} is not a node of this topology"));
+                }
+            }
+            let (host, switch) = match (link.a, link.b) {
+                (Node::Host(host), Node::Switch(switch))
+                | (Node::Switch(switch), Node::Host(host)) => (host, switch),
+                (Node::Host(a), Node::Host(b)) => {
+                    return wrong(alloc::format!(
+                        "{a} to {b}: a host's link leads to a switch"
+                    ));
+                }
+                (Node::Switch(a), Node::Switch(b)) if a == b => {
+                    return wrong(alloc::format!("s{a} is linked to itself"));
+                }
+                (Node::Switch(_), Node::Switch(_)) => continue,
+            };
+            if found[host.0 as usize]
+                .replace((switch, link.wire))
+                .is_some()
+            {
+                return wrong(alloc::format!("{host} has two links; allowed is one"));
+            }
+        }
+        let mut attachments = Vec::with_capacity(found.len());
+        for (host, attachment) in found.into_iter().enumerate() {
+            match attachment {
+                Some(attachment) => attachments.push(attachment),
+                None => return wrong(alloc::format!("h{host} has no link; allowed is one")),
+            }
+        }
+        Ok(attachments)
+    }
+}
+
+/// Forwarding of a switch whose table is not made yet: it leads nowhere.
+const NOWHERE: Clos = Clos {
+    first_host: 0,
+    hosts: 0,
+    hosts_per_child: 1,
+    ports_per_child: 0,
+    up_ports: 0,
+    pin_divisor: 1,
+};
+
+/// Hops from every switch to `rack`.
+fn distances_to(rack: u32, neighbours: &[Vec<(u32, Wire)>]) -> Vec<u32> {
+    let mut distances = alloc::vec![UNREACHED; neighbours.len()];
+    distances[rack as usize] = 0;
+    let mut queue = VecDeque::from([rack]);
+    while let Some(switch) = queue.pop_front() {
+        for &(next, _) in &neighbours[switch as usize] {
+            if distances[next as usize] == UNREACHED {
+                distances[next as usize] = distances[switch as usize] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+    distances
+}
+
+/// Number of shortest paths from every switch to `rack`, saturating.
+fn path_counts(rack: u32, neighbours: &[Vec<(u32, Wire)>], distances: &[u32]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..neighbours.len() as u32)
+        .filter(|&s| distances[s as usize] != UNREACHED)
+        .collect();
+    order.sort_unstable_by_key(|&s| distances[s as usize]);
+    let mut counts = alloc::vec![0u32; neighbours.len()];
+    counts[rack as usize] = 1;
+    for switch in order {
+        for &(next, _) in &neighbours[switch as usize] {
+            if distances[next as usize] == distances[switch as usize] + 1 {
+                counts[next as usize] =
+                    counts[next as usize].saturating_add(counts[switch as usize]);
+            }
+        }
+    }
+    counts
+}
+
+/// A table in the making, with equal groups kept once.
+#[derive(Clone, Default)]
+struct TableBuilder {
+    by_host: Vec<u16>,
+    groups: Vec<Box<[u16]>>,
+}
+
+impl TableBuilder {
+    fn push(&mut self, ports: Vec<u16>) {
+        let known = self.groups.iter().position(|group| **group == *ports);
+        let index = known.unwrap_or_else(|| {
+            self.groups.push(ports.into_boxed_slice());
+            self.groups.len() - 1
+        });
+        self.by_host.push(index as u16);
+    }
+
+    fn finish(self) -> Table {
+        Table {
+            by_host: self.by_host.into_boxed_slice(),
+            groups: self.groups,
+            pin_divisor: 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailcut_units::HostId;
+
+    #[test]
+    fn the_host_of_a_table_is_its_id() {
+        let mut table = TableBuilder::default();
+        table.push(alloc::vec![1, 2]);
+        table.push(alloc::vec![0]);
+        table.push(alloc::vec![1, 2]);
+        let table = table.finish();
+        assert_eq!(table.towards(HostId(2)), [1, 2]);
+        assert_eq!(table.towards(HostId(3)), [0u16; 0]);
+        assert_eq!(table.groups.len(), 2);
+    }
+}

@@ -1,0 +1,145 @@
+//! k-ary fat-trees of two and three tiers (Al-Fares et al., SIGCOMM 2008).
+
+use super::builder::{Builder, within};
+use super::{LeafSpine, Node, Topology, TopologyError, Wire};
+use crate::forwarding::{Clos, Forwarding};
+use crate::queue::QueueConfig;
+use crate::shared_buffer::SharedBuffer;
+use alloc::string::String;
+
+/// A fat-tree of k-port switches.
+///
+/// Three tiers: k pods of k/2 edge and k/2 aggregation switches; aggregation switch j of every pod
+/// is linked to the cores `j * c .. (j + 1) * c`, where c is k/2 unless the core is thinner. With m = k/2, a pinned path p between pods goes over aggregation switch
+/// `p mod m`, then that switch's core number `p div m`; within a pod over aggregation `p mod m`.
+///
+/// Two tiers: k leaves and k/2 spines, a [`LeafSpine`]. A pinned path p goes over spine p.
+#[derive(Clone, Debug)]
+pub struct FatTree {
+    /// Ports a switch, even, 2 to 64; also the number of pods.
+    pub k: u32,
+    /// 2 or 3.
+    pub tiers: u32,
+    /// Hosts an edge switch for each of its uplinks: 1 is not oversubscribed, 4 is 4:1.
+    pub edge_oversubscription: u32,
+    /// How many cores an aggregation switch reaches. Three tiers only.
+    pub core_oversubscription: CoreOversubscription,
+    /// Each host's link.
+    pub host_wire: Wire,
+    /// Each link between switches.
+    pub fabric_wire: Wire,
+    /// The queue of every switch port.
+    pub queue: QueueConfig,
+    /// Each switch's memory, when its ports share it.
+    pub shared_buffer: Option<SharedBuffer>,
+}
+
+/// How thin the core is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CoreOversubscription {
+    /// k/2 cores an aggregation switch.
+    None,
+    /// That many cores an aggregation switch, 1 to k/2.
+    CoresPerAggregation(u32),
+}
+
+impl FatTree {
+    /// The network, or what is wrong with the parameters.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        within("k", self.k, 64)?;
+        if !self.k.is_multiple_of(2) {
+            return Err(TopologyError {
+                parameter: "k",
+                problem: alloc::format!("found {}; allowed are even numbers to 64", self.k),
+            });
+        }
+        within("edge_oversubscription", self.edge_oversubscription, 64)?;
+        match self.tiers {
+            2 => self.leaf_spine().build(),
+            3 => self.three_tiers(),
+            found => Err(TopologyError {
+                parameter: "tiers",
+                problem: alloc::format!("found {found}; allowed are 2 and 3"),
+            }),
+        }
+    }
+
+    fn leaf_spine(&self) -> LeafSpine {
+        LeafSpine {
+            leaves: self.k,
+            spines: self.k / 2,
+            hosts_per_leaf: self.k / 2 * self.edge_oversubscription,
+            host_wire: self.host_wire,
+            spine_wire: self.fabric_wire,
+            queue: self.queue.clone(),
+            shared_buffer: self.shared_buffer,
+        }
+    }
+
+    fn three_tiers(&self) -> Result<Topology, TopologyError> {
+        let m = self.k / 2;
+        let cores_per_aggregation = match self.core_oversubscription {
+            CoreOversubscription::None => m,
+            CoreOversubscription::CoresPerAggregation(cores) => {
+                within("cores_per_aggregation", cores, m)?;
+                cores
+            }
+        };
+        let hosts_per_edge = m * self.edge_oversubscription;
+        let hosts_per_pod = hosts_per_edge * m;
+        let hosts = hosts_per_pod * self.k;
+        if hosts > 1 << 20 {
+            return Err(TopologyError {
+                parameter: "k",
+                problem: String::from("more than 1,048,576 hosts with this oversubscription"),
+            });
+        }
+        let mut builder = Builder::new(&self.queue, self.shared_buffer);
+        let clos = |first_host, hosts, hosts_per_child, up_ports, pin_divisor| {
+            Forwarding::Clos(Clos {
+                first_host,
+                hosts,
+                hosts_per_child,
+                ports_per_child: 1,
+                up_ports,
+                pin_divisor,
+            })
+        };
+        // Numbered edges first, then aggregations, then cores.
+        for edge in 0..self.k * m {
+            builder.switch(0, clos(edge * hosts_per_edge, hosts_per_edge, 1, m, 1));
+        }
+        for aggregation in 0..self.k * m {
+            let first_host = aggregation / m * hosts_per_pod;
+            let up = cores_per_aggregation;
+            builder.switch(1, clos(first_host, hosts_per_pod, hosts_per_edge, up, m));
+        }
+        for _ in 0..m * cores_per_aggregation {
+            builder.switch(2, clos(0, hosts, hosts_per_pod, 0, 1));
+        }
+        let first_aggregation = self.k * m;
+        let first_core = 2 * self.k * m;
+        // A port's place follows from the order of these loops: down before up, children in order.
+        for pod in 0..self.k {
+            for edge in pod * m..(pod + 1) * m {
+                for _ in 0..hosts_per_edge {
+                    builder.host(edge, self.host_wire);
+                }
+                for j in 0..m {
+                    let aggregation = first_aggregation + pod * m + j;
+                    builder.port(edge, Node::Switch(aggregation), self.fabric_wire);
+                    builder.port(aggregation, Node::Switch(edge), self.fabric_wire);
+                }
+            }
+            for j in 0..m {
+                let aggregation = first_aggregation + pod * m + j;
+                for i in 0..cores_per_aggregation {
+                    let core = first_core + j * cores_per_aggregation + i;
+                    builder.port(aggregation, Node::Switch(core), self.fabric_wire);
+                    builder.port(core, Node::Switch(aggregation), self.fabric_wire);
+                }
+            }
+        }
+        Ok(builder.finish(m * cores_per_aggregation))
+    }
+}

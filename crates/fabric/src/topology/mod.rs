@@ -1,0 +1,136 @@
+//! Topologies: who is linked to whom, and how switches forward.
+
+mod builder;
+mod custom;
+mod fat_tree;
+mod leaf_spine;
+mod single_switch;
+
+use crate::forwarding::Forwarding;
+use crate::port::LinkConfig;
+use crate::shared_buffer::SharedBuffer;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+pub use custom::{CustomLink, CustomTopology};
+pub use fat_tree::{CoreOversubscription, FatTree};
+pub use leaf_spine::LeafSpine;
+pub use single_switch::SingleSwitch;
+use tailcut_units::{Duration, HostId, Rate};
+
+/// One end of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Node {
+    /// A host.
+    Host(HostId),
+    /// A switch, numbered from zero.
+    Switch(u32),
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(host) => write!(f, "{host}"),
+            Self::Switch(switch) => write!(f, "s{switch}"),
+        }
+    }
+}
+
+/// A directed link with the port before it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The sending end.
+    pub from: Node,
+    /// The receiving end.
+    pub to: Node,
+    /// Rate, delay and queue.
+    pub config: LinkConfig,
+}
+
+/// A switch and its place in the network.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SwitchSpec {
+    /// Its first port; the others follow without a gap.
+    pub first_port: u32,
+    /// How it forwards.
+    pub forwarding: Forwarding,
+    /// Its packet memory, when its ports share one.
+    pub shared_buffer: Option<SharedBuffer>,
+    /// Hops from the hosts: 0 for a switch that has hosts.
+    pub tier: u8,
+}
+
+/// A network: hosts, switches, and links in both directions.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// Every port with its link. Hosts' uplinks come first.
+    pub links: Vec<Link>,
+    /// Every switch.
+    pub switches: Vec<SwitchSpec>,
+    /// Each host's uplink, an index into `links`.
+    pub uplinks: Vec<u32>,
+    /// Each host's rack: the number of the switch it hangs on.
+    pub racks: Vec<u32>,
+    /// The largest number of equal-cost paths between two hosts; a pinned path is below it.
+    pub paths: u32,
+}
+
+/// A kind of link in a regular topology.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wire {
+    /// Line rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+}
+
+/// What a topology cannot be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TopologyError {
+    /// The parameter at fault.
+    pub parameter: &'static str,
+    /// What was found and what is allowed.
+    pub problem: String,
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.parameter, self.problem)
+    }
+}
+
+impl core::error::Error for TopologyError {}
+
+impl Topology {
+    /// Number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.uplinks.len() as u32
+    }
+
+    /// Sum of the rates of hosts' uplinks in bits per second.
+    pub fn host_capacity_bps(&self) -> u64 {
+        let uplinks = self.uplinks.iter();
+        uplinks
+            .map(|&link| self.links[link as usize].config.rate.as_bps())
+            .sum()
+    }
+
+    /// Sum of the rates of all links from switches with hosts to other switches, in bits per
+    /// second: what the racks can send each other. Zero with a single switch.
+    pub fn rack_uplink_capacity_bps(&self) -> u64 {
+        let up = self.links.iter().filter(|link| match (link.from, link.to) {
+            (Node::Switch(from), Node::Switch(to)) => {
+                let tier = |switch: u32| self.switches[switch as usize].tier;
+                tier(from) == 0 && tier(to) > 0
+            }
+            _ => false,
+        });
+        up.map(|link| link.config.rate.as_bps()).sum()
+    }
+
+    /// A name for a port, "from>to".
+    pub fn port_name(&self, port: u32) -> Option<String> {
+        let link = self.links.get(port as usize)?;
+        Some(alloc::format!("{}>{}", link.from, link.to))
+    }
+}

@@ -1,0 +1,41 @@
+//! Hosts on one switch.
+
+use super::builder::{Builder, within};
+use super::{Topology, TopologyError, Wire};
+use crate::forwarding::{Clos, Forwarding};
+use crate::queue::QueueConfig;
+use crate::shared_buffer::SharedBuffer;
+
+/// `hosts` hosts on one switch: every pair shares exactly one path.
+#[derive(Clone, Debug)]
+pub struct SingleSwitch {
+    /// Number of hosts, 1 to 65,535.
+    pub hosts: u32,
+    /// Each host's link.
+    pub host_wire: Wire,
+    /// The queue of every switch port.
+    pub queue: QueueConfig,
+    /// The switch's memory, when its ports share it.
+    pub shared_buffer: Option<SharedBuffer>,
+}
+
+impl SingleSwitch {
+    /// The network, or what is wrong with the parameters.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        within("hosts", self.hosts, 65_535)?;
+        let mut builder = Builder::new(&self.queue, self.shared_buffer);
+        let forwarding = Forwarding::Clos(Clos {
+            first_host: 0,
+            hosts: self.hosts,
+            hosts_per_child: 1,
+            ports_per_child: 1,
+            up_ports: 0,
+            pin_divisor: 1,
+        });
+        let switch = builder.switch(0, forwarding);
+        for _ in 0..self.hosts {
+            builder.host(switch, self.host_wire);
+        }
+        Ok(builder.finish(1))
+    }
+}
