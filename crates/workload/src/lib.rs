@@ -1,2 +1,36 @@
+//! What a network is loaded with: flow sizes, arrivals, traffic matrices and traces.
+//!
+//! A workload is a [`Source`]: it says when its next flow starts and hands that flow over. Flows
+//! are drawn lazily, so a run of millions of flows holds a few words a host, not the flows.
+//! [`Generated`] draws an open loop (arrivals that do not wait), [`ClosedLoop`] keeps a number of
+//! flows outstanding, [`Burst`] starts one flow a source at once, [`TraceSource`] replays a file
+//! and [`Merge`] puts several together.
+//!
+//! Every host draws from random streams of its own, named by seed, purpose and host: adding a host
+//! changes the arrivals and sizes of no other. The crate knows no clock and no network: what it
+//! needs of a topology (racks, link rates, the number of paths) the caller passes in.
 #![no_std]
 extern crate alloc;
+
+mod arrivals;
+mod error;
+mod flow;
+mod load;
+mod matrix;
+mod random;
+pub mod sizes;
+pub mod source;
+pub mod trace;
+
+pub use arrivals::Arrivals;
+pub use error::{Error, TextError};
+pub use flow::{Class, Flow};
+pub use load::{Counted, Framing, Load, Reference};
+pub use matrix::{Matrix, Racks};
+pub use random::Stream;
+pub use sizes::SizeDistribution;
+pub use source::{
+    Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, FanIn, Generated, GeneratedSpec, Merge, Source,
+    Think, TraceSource,
+};
+pub use trace::{Limits, Trace};

@@ -1,0 +1,245 @@
+//! Flow sizes: piecewise-linear distributions, the tables of the literature, tables from a file.
+
+mod parse;
+mod tables;
+
+pub use tables::{NAMES, Named};
+
+use crate::error::Error;
+use crate::random::Stream;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+/// One point of a cumulative distribution.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Point {
+    /// A size in bytes.
+    pub bytes: u64,
+    /// The probability of a size up to `bytes`.
+    pub cumulative: f64,
+}
+
+/// A distribution of flow sizes: linear between the points of its cumulative distribution.
+///
+/// Where the first point has a cumulative probability above zero, so much mass lies in that very
+/// size (an *atom*); a table that rises from size zero starts with the point `0, 0`. Two points of
+/// one size are an atom of the difference.
+///
+/// A draw is rounded to the nearest whole byte and is at least one byte. Between points at whole
+/// bytes the rounding leaves the mean as it is; the floor of one byte can add at most half a byte
+/// times the probability of the first segment, which [`SizeDistribution::mean`] leaves out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SizeDistribution {
+    /// Neither column ever falls; the last cumulative probability is one.
+    points: Vec<Point>,
+}
+
+impl SizeDistribution {
+    /// The most points that a distribution may have.
+    pub const MOST_POINTS: usize = 100_000;
+
+    /// The distribution through `points`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless there are 1 to [`Self::MOST_POINTS`] points, neither column
+    /// ever falls, the last cumulative probability is one and some size is above zero.
+    pub fn new(points: Vec<Point>) -> Result<Self, Error> {
+        let wrong = |found, allowed| {
+            Err(Error::OutOfRange {
+                parameter: "flow-size points",
+                found,
+                allowed,
+            })
+        };
+        if points.is_empty() || points.len() > Self::MOST_POINTS {
+            return wrong(format!("{} points", points.len()), "1 to 100,000 points");
+        }
+        let mut before = Point {
+            bytes: 0,
+            cumulative: 0.0,
+        };
+        for &point in &points {
+            if !(before.cumulative..=1.0).contains(&point.cumulative) {
+                return wrong(
+                    format!("{} after {}", point.cumulative, before.cumulative),
+                    "cumulative probabilities that rise from 0 to 1",
+                );
+            }
+            if point.bytes < before.bytes {
+                return wrong(
+                    format!("{} after {}", point.bytes, before.bytes),
+                    "sizes that rise",
+                );
+            }
+            before = point;
+        }
+        if before.cumulative != 1.0 {
+            return wrong(
+                format!("{} at the last point", before.cumulative),
+                "a cumulative probability of 1 at the last point",
+            );
+        }
+        let distribution = Self { points };
+        if distribution.mean() <= 0.0 {
+            return wrong("no size above zero".to_string(), "a mean above zero");
+        }
+        Ok(distribution)
+    }
+
+    /// Every flow has `bytes` bytes; zero is taken as one.
+    pub fn fixed(bytes: u64) -> Self {
+        let point = Point {
+            bytes: bytes.max(1),
+            cumulative: 1.0,
+        };
+        Self {
+            points: alloc::vec![point],
+        }
+    }
+
+    /// Sizes even over `smallest..=largest`, in either order.
+    pub fn uniform(smallest: u64, largest: u64) -> Self {
+        let point = |bytes: u64, cumulative| Point {
+            bytes: bytes.max(1),
+            cumulative,
+        };
+        Self {
+            points: alloc::vec![
+                point(smallest.min(largest), 0.0),
+                point(smallest.max(largest), 1.0)
+            ],
+        }
+    }
+
+    /// The points, as given.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// A size drawn from the distribution by inversion: one draw of the stream a size.
+    pub fn sample(&self, stream: &mut Stream) -> u64 {
+        self.quantile(stream.uniform())
+    }
+
+    /// The size below which the share `probability` (0 to 1) of all flows lies, in whole bytes and
+    /// at least one.
+    pub fn quantile(&self, probability: f64) -> u64 {
+        let above = self
+            .points
+            .partition_point(|point| point.cumulative <= probability);
+        let size = match (above.checked_sub(1), self.points.get(above)) {
+            (None, Some(first)) => first.bytes as f64,
+            (Some(low), Some(high)) => {
+                let low = self.points[low];
+                let share = (probability - low.cumulative) / (high.cumulative - low.cumulative);
+                low.bytes as f64 + share * (high.bytes - low.bytes) as f64
+            }
+            (_, None) => self.largest() as f64,
+        };
+        (libm::round(size) as u64).max(1)
+    }
+
+    /// The probability of a size of at most `bytes`, before rounding to whole bytes.
+    pub fn cdf(&self, bytes: f64) -> f64 {
+        let above = self
+            .points
+            .partition_point(|point| point.bytes as f64 <= bytes);
+        match (above.checked_sub(1), self.points.get(above)) {
+            (None, _) => 0.0,
+            (Some(_), None) => 1.0,
+            (Some(low), Some(high)) => {
+                let low = self.points[low];
+                let share = (bytes - low.bytes as f64) / (high.bytes - low.bytes) as f64;
+                low.cumulative + share * (high.cumulative - low.cumulative)
+            }
+        }
+    }
+
+    /// The mean size in bytes: the sum over segments of (F(b) - F(a)) (a + b) / 2, plus the atom.
+    pub fn mean(&self) -> f64 {
+        self.moment(1)
+    }
+
+    /// The mean of the square of the size, in bytes squared.
+    pub fn second_moment(&self) -> f64 {
+        self.moment(2)
+    }
+
+    /// E[S^k], exact for the interpolated distribution: over a segment from a to b the mean of x^k
+    /// is (a^k + a^(k-1) b + ... + b^k) / (k + 1).
+    pub fn moment(&self, k: u32) -> f64 {
+        self.partial_moment(k, f64::INFINITY)
+    }
+
+    /// The share of all *bytes* that belong to flows smaller than `limit` bytes.
+    pub fn byte_share_below(&self, limit: u64) -> f64 {
+        self.partial_moment(1, limit as f64) / self.mean()
+    }
+
+    /// The share of all *flows* that are smaller than `limit` bytes. An atom at `limit` itself is
+    /// not below it.
+    pub fn flow_share_below(&self, limit: u64) -> f64 {
+        self.partial_moment(0, limit as f64)
+    }
+
+    /// The largest size, in bytes.
+    pub fn largest(&self) -> u64 {
+        self.points.last().map_or(1, |point| point.bytes.max(1))
+    }
+
+    /// The mean number of packets of at most `payload` bytes (zero counts as one) that a flow takes,
+    /// exact for the sizes as drawn, that is, rounded to whole bytes: the sum over k >= 0 of
+    /// P(S > k `payload`), where within a segment the terms are an arithmetic series.
+    pub fn mean_packets(&self, payload: u32) -> f64 {
+        let payload = f64::from(payload.max(1));
+        // A rounded size exceeds the whole number n when the size before rounding exceeds n + 1/2:
+        // packet k + 1 is needed beyond the place k payload + 1/2. Up to the first point all are,
+        // and the first packet (k = 0) always is. `next` is the k to be counted next.
+        let places_before = |bytes: f64| libm::ceil((bytes - 0.5) / payload);
+        let mut next = places_before(self.points[0].bytes as f64).max(1.0);
+        let mut packets = next;
+        for pair in self.points.windows(2) {
+            let (a, b) = (pair[0].bytes as f64, pair[1].bytes as f64);
+            let end = places_before(b);
+            if end > next {
+                let slope = (pair[1].cumulative - pair[0].cumulative) / (b - a);
+                let survival = |k: f64| 1.0 - pair[0].cumulative - slope * (k * payload + 0.5 - a);
+                packets += (end - next) * (survival(next) + survival(end - 1.0)) / 2.0;
+                next = end;
+            }
+        }
+        packets
+    }
+
+    /// E[S^k; S < limit].
+    fn partial_moment(&self, k: u32, limit: f64) -> f64 {
+        let first = self.points[0];
+        let mut sum = 0.0;
+        if (first.bytes as f64) < limit {
+            sum += first.cumulative * power(first.bytes as f64, k);
+        }
+        for pair in self.points.windows(2) {
+            let (a, b) = (pair[0].bytes as f64, pair[1].bytes as f64);
+            let mass = pair[1].cumulative - pair[0].cumulative;
+            if a >= limit {
+                break;
+            }
+            let (end, share) = if b < limit || b == a {
+                (b, 1.0)
+            } else {
+                (limit.min(b), (limit.min(b) - a) / (b - a))
+            };
+            let mean_of_power = (0..=k)
+                .map(|i| power(a, i) * power(end, k - i))
+                .sum::<f64>()
+                / f64::from(k + 1);
+            sum += mass * share * mean_of_power;
+        }
+        sum
+    }
+}
+
+fn power(base: f64, exponent: u32) -> f64 {
+    (0..exponent).fold(1.0, |product, _| product * base)
+}

@@ -1,0 +1,190 @@
+//! The flow-size tables of the literature, by variant.
+//!
+//! There are incompatible readings of one web-search table, hence the variants: the DCTCP paper
+//! (Alizadeh et al., SIGCOMM 2010, Figure 4) gives sizes that the released ns-2 scripts read as packets of
+//! 1460 bytes with an atom at the first point; later simulators (among them HPCC's traffic
+//! generator) carry a table in bytes that rises from zero. The same holds for data mining (Greenberg et al., VL2, SIGCOMM 2009).
+//! Means are derived from the points, never written down.
+
+use super::{Point, SizeDistribution};
+use alloc::vec::Vec;
+
+/// A named table: what `tailcut list workloads` shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    /// The name, as scenarios and flags spell it.
+    pub name: &'static str,
+    /// What it is and where it is from, in a line.
+    pub description: &'static str,
+    /// Bytes a unit of the table.
+    unit: u64,
+    /// Whether the first point is an atom; else the table rises from zero.
+    atom: bool,
+    table: &'static [(u64, f64)],
+}
+
+impl Named {
+    /// The distribution; its mean is what the load of a run is derived from.
+    pub fn distribution(&self) -> SizeDistribution {
+        let zero = (!self.atom).then_some(Point {
+            bytes: 0,
+            cumulative: 0.0,
+        });
+        let table = self.table.iter().map(|&(size, cumulative)| Point {
+            bytes: size * self.unit,
+            cumulative,
+        });
+        SizeDistribution {
+            points: zero.into_iter().chain(table).collect::<Vec<_>>(),
+        }
+    }
+}
+
+const PACKET: u64 = 1460;
+const K: u64 = 1_000;
+const M: u64 = 1_000_000;
+
+/// Every named table.
+pub const NAMES: &[Named] = &[
+    Named {
+        name: "websearch",
+        description: "web search, DCTCP paper (SIGCOMM 2010), packets of 1460 bytes",
+        unit: PACKET,
+        atom: true,
+        table: &[
+            (6, 0.15),
+            (13, 0.2),
+            (19, 0.3),
+            (33, 0.4),
+            (53, 0.53),
+            (133, 0.6),
+            (667, 0.7),
+            (1333, 0.8),
+            (3333, 0.9),
+            (6667, 0.97),
+            (20_000, 1.0),
+        ],
+    },
+    Named {
+        name: "websearch-bytes",
+        description: "web search, the same curve tabulated in round bytes, as in HPCC's generator",
+        unit: 1,
+        atom: false,
+        table: &[
+            (10 * K, 0.15),
+            (20 * K, 0.2),
+            (30 * K, 0.3),
+            (50 * K, 0.4),
+            (80 * K, 0.53),
+            (200 * K, 0.6),
+            (M, 0.7),
+            (2 * M, 0.8),
+            (5 * M, 0.9),
+            (10 * M, 0.97),
+            (30 * M, 1.0),
+        ],
+    },
+    Named {
+        name: "datamining",
+        description: "data mining, VL2 (SIGCOMM 2009), packets of 1460 bytes; needs very long runs",
+        unit: PACKET,
+        atom: true,
+        table: &[
+            (1, 0.5),
+            (2, 0.6),
+            (3, 0.7),
+            (7, 0.8),
+            (267, 0.9),
+            (2_107, 0.95),
+            (66_667, 0.99),
+            (666_667, 1.0),
+        ],
+    },
+    Named {
+        name: "datamining-bytes",
+        description: "data mining, tabulated in bytes up to 1 GB; needs very long runs",
+        unit: 1,
+        atom: false,
+        table: &[
+            (180, 0.1),
+            (216, 0.2),
+            (560, 0.3),
+            (900, 0.4),
+            (1_100, 0.5),
+            (1_870, 0.6),
+            (3_160, 0.7),
+            (10 * K, 0.8),
+            (400 * K, 0.9),
+            (3_160 * K, 0.95),
+            (100 * M, 0.98),
+            (1_000 * M, 1.0),
+        ],
+    },
+    Named {
+        name: "facebook-cache",
+        description: "Facebook memcached, in bytes: nearly all flows of one packet",
+        unit: 1,
+        atom: false,
+        table: &[
+            (3, 0.28),
+            (10, 0.32),
+            (12, 0.44),
+            (75, 0.5),
+            (250, 0.75),
+            (350, 0.9),
+            (1_000, 0.965),
+            (2_515, 0.98),
+            (6_326, 0.99),
+            (10_032, 0.995),
+            (15_910, 0.997),
+            (23_009, 0.9992),
+            (24_094, 0.9996),
+            (25_000, 0.9999),
+            (100 * K, 0.99999),
+            (M, 1.0),
+        ],
+    },
+    Named {
+        name: "facebook-hadoop",
+        description: "Facebook Hadoop, in bytes, as in HPCC's generator",
+        unit: 1,
+        atom: false,
+        table: &[
+            (100, 0.01),
+            (200, 0.02),
+            (300, 0.05),
+            (350, 0.15),
+            (400, 0.2),
+            (500, 0.3),
+            (600, 0.4),
+            (700, 0.5),
+            (K, 0.6),
+            (2 * K, 0.67),
+            (7 * K, 0.7),
+            (30 * K, 0.72),
+            (50 * K, 0.82),
+            (80 * K, 0.87),
+            (120 * K, 0.9),
+            (300 * K, 0.95),
+            (M, 0.975),
+            (2 * M, 0.99),
+            (10 * M, 1.0),
+        ],
+    },
+    Named {
+        name: "alibaba-storage",
+        description: "Alibaba block storage 2019, in bytes, as in HPCC's generator",
+        unit: 1,
+        atom: false,
+        table: &[
+            (4 * K, 0.2293),
+            (8 * K, 0.6921),
+            (16 * K, 0.8061),
+            (32 * K, 0.9047),
+            (64 * K, 0.9353),
+            (128 * K, 0.9677),
+            (256 * K, 0.9753),
+            (2 * M, 1.0),
+        ],
+    },
+];

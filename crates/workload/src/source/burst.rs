@@ -1,0 +1,138 @@
+//! One flow a source, all at once or nearly so: pure incast, permutations, shuffles in rounds.
+
+use super::{Numbering, Source};
+use crate::error::Error;
+use crate::flow::{Class, Flow};
+use crate::matrix::Matrix;
+use crate::random::{Purpose, Stream};
+use crate::sizes::SizeDistribution;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::vec::Vec;
+use tailcut_units::{Duration, FlowId, Time};
+
+/// A burst: in each round every source of the matrix starts one flow.
+#[derive(Clone, Debug)]
+pub struct BurstSpec {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Tells the random streams of this workload from those of others in the run.
+    pub label: u64,
+    /// Who sends to whom; [`Matrix::incast`] for N senders to one receiver.
+    pub matrix: Matrix,
+    /// The sizes of the flows.
+    pub sizes: SizeDistribution,
+    /// When the first round begins.
+    pub start: Time,
+    /// Each flow starts evenly at random within this span of its round's beginning; zero starts
+    /// them all at once.
+    pub jitter: Duration,
+    /// How many rounds.
+    pub rounds: u32,
+    /// The span from one round's beginning to the next, at least the jitter.
+    pub interval: Duration,
+    /// What the flows are.
+    pub class: Class,
+    /// The path that they are pinned to.
+    pub path: Option<u16>,
+}
+
+/// Flows in rounds; see [`BurstSpec`]. The rounds do not wait for each other.
+#[derive(Clone, Debug)]
+pub struct Burst {
+    spec: BurstSpec,
+    streams: Vec<HostStreams>,
+    begins: Time,
+    rounds_left: u32,
+    round: VecDeque<Flow>,
+    numbering: Numbering,
+}
+
+#[derive(Clone, Debug)]
+struct HostStreams {
+    sizes: Stream,
+    destinations: Stream,
+    jitter: Stream,
+}
+
+impl Burst {
+    /// The flows of `spec`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] when the jitter is longer than the interval of more than one round.
+    pub fn new(spec: BurstSpec) -> Result<Self, Error> {
+        if spec.rounds > 1 && spec.jitter > spec.interval {
+            return Err(Error::OutOfRange {
+                parameter: "jitter",
+                found: format!("{}", spec.jitter),
+                allowed: "at most the interval between rounds",
+            });
+        }
+        let of = |purpose, entity| Stream::of(spec.seed, spec.label, purpose, entity);
+        let streams = spec
+            .matrix
+            .entities()
+            .map(|entity| HostStreams {
+                sizes: of(Purpose::Sizes, entity),
+                destinations: of(Purpose::Destinations, entity),
+                jitter: of(Purpose::Jitter, entity),
+            })
+            .collect();
+        let mut burst = Self {
+            streams,
+            begins: spec.start,
+            rounds_left: spec.rounds,
+            round: VecDeque::new(),
+            numbering: Numbering::default(),
+            spec,
+        };
+        burst.draw_round();
+        Ok(burst)
+    }
+
+    fn draw_round(&mut self) {
+        if self.rounds_left == 0 {
+            return;
+        }
+        self.rounds_left -= 1;
+        let begins = self.begins;
+        self.begins = begins.saturating_add(self.spec.interval);
+        let mut flows: Vec<Flow> = Vec::with_capacity(self.streams.len());
+        for (index, streams) in self.streams.iter_mut().enumerate() {
+            let jitter = streams.jitter.uniform() * self.spec.jitter.as_secs_f64();
+            flows.push(Flow {
+                id: FlowId(0),
+                start: begins.saturating_add(Duration::from_secs_f64(jitter)),
+                src: self.spec.matrix.sources()[index],
+                dst: self
+                    .spec
+                    .matrix
+                    .destination(index, &mut streams.destinations),
+                bytes: self.spec.sizes.sample(&mut streams.sizes),
+                path: self.spec.path,
+                class: self.spec.class,
+            });
+        }
+        flows.sort_by_key(|flow| flow.start);
+        self.round = flows.into();
+    }
+}
+
+impl Source for Burst {
+    fn peek(&self) -> Option<Time> {
+        let flow = self.round.front()?;
+        self.numbering.has_more().then_some(flow.start)
+    }
+
+    fn next(&mut self) -> Option<Flow> {
+        self.peek()?;
+        let mut flow = self.round.pop_front()?;
+        flow.id = self.numbering.take();
+        if self.round.is_empty() {
+            self.draw_round();
+        }
+        Some(flow)
+    }
+
+    fn completed(&mut self, _now: Time, _flow: FlowId) {}
+}
