@@ -33,12 +33,13 @@ test('a path that is left alone relays bytes, both FINs and the source port', as
     socket.pipe(socket);
   });
   const client = net.connect({ port: path.port, host: path.host });
+  await once(client, 'connect');
+  const { localPort } = client;
   client.end('through and back');
   const echoed = Buffer.concat(await client.toArray()).toString();
   assert.equal(echoed, 'through and back');
-  const leg = await path.leg(0);
-  assert.deepEqual(ports, [leg.client.remotePort ?? ports[0]]);
-  assert.equal(leg.door, 'primary');
+  assert.deepEqual(ports, [localPort]);
+  assert.equal((await path.leg(0)).door, 'primary');
 });
 
 test('a lane lets exactly as many bytes pass as it was told to', async () => {
@@ -63,7 +64,7 @@ test('a held leg reaches the server when it is admitted, with what the client sa
       seen += 1;
       socket.pipe(socket);
     },
-    { admit: ['hold'] },
+    { admit: () => 'hold' },
   );
   const client = net.connect({ port: path.port, host: path.host });
   client.write('early');

@@ -249,10 +249,14 @@ export class ChaosLeg {
 export interface ChaosPathOptions {
   /** Where the server listens: `port` and `port + 1`. */
   to: { host: string; port: number };
-  /** What happens with each leg, in order of arrival over both doors; further ones pass. */
-  admit?: Admission[];
+  /** What happens with a leg, by its index in order of arrival over both doors; by default it passes. */
+  admit?: (leg: ChaosLeg, index: number) => Admission;
   /** Called for each leg before anything is relayed. */
   onLeg?: (leg: ChaosLeg, index: number) => void;
+  /** Where a leg is relayed to, if not to `to`: a load balancer that splits the legs of a flow. */
+  route?: (index: number) => { host: string; port: number };
+  /** `false`: legs get fresh source ports towards the server, as behind a NAT. */
+  keepSourcePort?: boolean;
   /** The address clients connect to. */
   host?: string;
   /** The relay's address towards the server; one apart, so that a leg's port is free on it. */
@@ -337,17 +341,19 @@ export class ChaosPath {
 
   #door(door: Door, offset: number): net.Server {
     return net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      const { to, source = '127.0.0.3' } = this.#options;
+      const { to, route, keepSourcePort = true, source = '127.0.0.3' } = this.#options;
       const index = this.legs.length;
+      const { host, port } = route?.(index) ?? to;
       const leg = new ChaosLeg(door, client, {
-        host: to.host,
-        port: to.port + offset,
+        host,
+        port: port + offset,
         localAddress: source,
-        ...(client.remotePort === undefined ? {} : { localPort: client.remotePort }),
+        // A client that is gone again already has no port any more; its leg keeps nothing.
+        ...(keepSourcePort && client.remotePort !== undefined ? { localPort: client.remotePort } : {}),
       });
       this.legs.push(leg);
-      const admission = this.#options.admit?.[index] ?? 'pass';
       this.#options.onLeg?.(leg, index);
+      const admission = this.#options.admit?.(leg, index) ?? 'pass';
       if (admission === 'reset') leg.resetClient();
       else if (admission === 'pass') leg.admit().catch(() => {});
       const waiting = this.#watchers;

@@ -1,0 +1,131 @@
+/**
+ * One end of the benchmark in a process of its own, so that CPU time can be read a side.
+ * Commands come over IPC from run.ts; see `Command` for what there is.
+ */
+import { once } from 'node:events';
+import net from 'node:net';
+import repnet = require('repnet');
+
+export const CASES = ['net', 'unlisted', 'repsyn', 'repflow'] as const;
+export type Case = (typeof CASES)[number];
+
+export type Command =
+  /** Server: listen for a case; answers the port. */
+  | { do: 'listen'; case: Case }
+  /** Either: user + system CPU time so far, microseconds. */
+  | { do: 'cpu' }
+  /** Client: echo flows; answers each one's completion time in milliseconds. */
+  | { do: 'echo'; case: Case; port: number; flows: number; concurrency: number; bytes: number }
+  /** Client: one connection, settled by a first megabyte, then timed; answers milliseconds. */
+  | { do: 'stream'; case: Case; port: number; bytes: number };
+
+const HOST = '127.0.0.1';
+/** Beyond every threshold at which a flow settles on one connection. */
+const SETTLING_BYTES = 4 * 1024 * 1024;
+
+function createServer(kind: Case): net.Server {
+  const module = kind === 'net' ? net : (repnet as unknown as typeof net);
+  return module.createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.pipe(socket);
+  });
+}
+
+function connect(kind: Case, port: number): net.Socket {
+  const options = { host: HOST, port, noDelay: true };
+  if (kind === 'net') return net.connect(options);
+  if (kind === 'unlisted') return repnet.connect(options) as unknown as net.Socket;
+  return repnet.connect({ ...options, repnet: { mode: kind } }) as unknown as net.Socket;
+}
+
+/** From the call of connect() to the last byte of the echo; resolves after 'close'. */
+function echo(kind: Case, port: number, payload: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const start = performance.now();
+    let time = 0;
+    let received = 0;
+    const socket = connect(kind, port);
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received === payload.length) {
+        time = performance.now() - start;
+        socket.end();
+      }
+    });
+    socket.on('error', reject);
+    socket.on('close', () => {
+      if (received === payload.length) resolve(time);
+      else reject(new Error(`${kind}: ${received} of ${payload.length} bytes came back`));
+    });
+    socket.write(payload);
+  });
+}
+
+async function echoes(command: Extract<Command, { do: 'echo' }>): Promise<number[]> {
+  const payload = Buffer.alloc(command.bytes, 0x61);
+  const times: number[] = [];
+  let left = command.flows;
+  const lane = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      times.push(await echo(command.case, command.port, payload));
+    }
+  };
+  await Promise.all(Array.from({ length: command.concurrency }, lane));
+  return times;
+}
+
+async function stream(command: Extract<Command, { do: 'stream' }>): Promise<number> {
+  const socket = connect(command.case, command.port);
+  const chunk = Buffer.alloc(64 * 1024, 0x62);
+  let received = 0;
+  let wanted = 0;
+  let arrived: () => void = () => {};
+  socket.on('data', (data: Buffer) => {
+    received += data.length;
+    if (received >= wanted) arrived();
+  });
+  const failed = once(socket, 'close').then(() => Promise.reject(new Error(`${command.case}: closed after ${received} bytes`)));
+  failed.catch(() => {});
+  const transfer = async (bytes: number): Promise<void> => {
+    wanted = received + bytes;
+    const all = new Promise<void>((resolve) => (arrived = resolve));
+    for (let sent = 0; sent < bytes; sent += chunk.length) {
+      if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), failed]);
+    }
+    await Promise.race([all, failed]);
+  };
+  await transfer(SETTLING_BYTES);
+  const start = performance.now();
+  await transfer(command.bytes);
+  const time = performance.now() - start;
+  socket.destroy();
+  return time;
+}
+
+async function obey(command: Command): Promise<unknown> {
+  switch (command.do) {
+    case 'listen': {
+      const server = createServer(command.case);
+      server.listen(0, HOST);
+      await once(server, 'listening');
+      return (server.address() as net.AddressInfo).port;
+    }
+    case 'cpu': {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    }
+    case 'echo':
+      return echoes(command);
+    case 'stream':
+      return stream(command);
+  }
+}
+
+process.on('message', (message: { id: number; command: Command }) => {
+  obey(message.command).then(
+    (value) => process.send?.({ id: message.id, value }),
+    (error: unknown) => process.send?.({ id: message.id, error: String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,213 @@
+/**
+ * What repnet costs, against plain `net`, in one run:
+ *
+ *   npm run bench [-- --rounds 20 --flows 400 --json result.json --check]
+ *
+ * Client and server are processes of their own. The cases take turns within each round, and a
+ * round's figure is divided by plain net's figure of the same round, so that a slow minute of the
+ * machine hits all cases alike. Reported: the median of these ratios over all rounds, with a 95 %
+ * confidence interval of the median (order statistics of the sign test).
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { CASES, type Case, type Command } from './agent.js';
+import { medianWithInterval, type Interval } from './statistics.js';
+
+class Agent {
+  readonly #child: ChildProcess;
+  #next = 0;
+
+  constructor() {
+    this.#child = fork(path.join(__dirname, 'agent.js'));
+  }
+
+  async ask<T>(command: Command): Promise<T> {
+    const id = this.#next++;
+    this.#child.send({ id, command });
+    for (;;) {
+      const [answer] = (await Promise.race([
+        once(this.#child, 'message'),
+        once(this.#child, 'exit').then(() => Promise.reject(new Error('a benchmark process has died'))),
+      ])) as [{ id: number; value?: T; error?: string }];
+      if (answer.id !== id) continue;
+      if (answer.error !== undefined) throw new Error(answer.error);
+      return answer.value as T;
+    }
+  }
+
+  stop(): void {
+    this.#child.disconnect();
+  }
+}
+
+/** What is asked of each case: the most that a ratio to plain net may be (or the least, for throughput). */
+const CPU_LIMIT: Partial<Record<Case, number>> = { unlisted: 1.03, repsyn: 1.6, repflow: 2 };
+const THROUGHPUT_LIMIT = 0.97;
+/** Milliseconds added to a local flow in the paper, section IV-B4. */
+const PAPER_ADDED_MS: Partial<Record<Case, number>> = { repsyn: 0.32, repflow: 0.49 };
+
+interface Row {
+  what: string;
+  case: Case;
+  /** Median of the absolute figure, in `unit`. */
+  value: number;
+  unit: string;
+  /** Median ratio to plain net (or difference, for added milliseconds), with its interval. */
+  against: Interval;
+  limit: string;
+  met: boolean | undefined;
+}
+
+interface Measured {
+  cpuMicros: number;
+  clientMicros: number;
+  fctMs: number;
+  throughput: number;
+}
+
+type Rounds = Record<Case, Measured[]>;
+
+async function measure(rounds: number, flows: number, concurrency: number, streamBytes: number): Promise<Rounds> {
+  const server = new Agent();
+  const client = new Agent();
+  const ports = {} as Record<Case, number>;
+  for (const kind of CASES) ports[kind] = await server.ask<number>({ do: 'listen', case: kind });
+  const result: Rounds = { net: [], unlisted: [], repsyn: [], repflow: [] };
+  const warmUp = 2;
+  for (let round = 0; round < rounds + warmUp; round += 1) {
+    // Each round starts with another case: none is always the one after the garbage of the same neighbour.
+    const order = CASES.map((_, index) => CASES[(index + round) % CASES.length] as Case);
+    for (const kind of order) {
+      const port = ports[kind];
+      const before = [await client.ask<number>({ do: 'cpu' }), await server.ask<number>({ do: 'cpu' })] as const;
+      await client.ask<number[]>({ do: 'echo', case: kind, port, flows, concurrency, bytes: 1024 });
+      const after = [await client.ask<number>({ do: 'cpu' }), await server.ask<number>({ do: 'cpu' })] as const;
+      const alone = await client.ask<number[]>({ do: 'echo', case: kind, port, flows: Math.ceil(flows / 4), concurrency: 1, bytes: 1024 });
+      const streamMs = await client.ask<number>({ do: 'stream', case: kind, port, bytes: streamBytes });
+      if (round < warmUp) continue;
+      result[kind].push({
+        cpuMicros: (after[0] - before[0] + after[1] - before[1]) / flows,
+        clientMicros: (after[0] - before[0]) / flows,
+        fctMs: alone.reduce((sum, time) => sum + time, 0) / alone.length,
+        throughput: streamBytes / 1e6 / (streamMs / 1e3),
+      });
+    }
+    process.stderr.write(`\rround ${Math.max(0, round + 1 - warmUp)} of ${rounds}`);
+  }
+  process.stderr.write('\n');
+  client.stop();
+  server.stop();
+  return result;
+}
+
+function rows(measured: Rounds): Row[] {
+  const base = measured.net;
+  const table: Row[] = [];
+  const paired = (kind: Case, pick: (m: Measured) => number, combine: (value: number, plain: number) => number): Interval =>
+    medianWithInterval(measured[kind].map((m, round) => combine(pick(m), pick(base[round] as Measured))));
+  const median = (kind: Case, pick: (m: Measured) => number): number => medianWithInterval(measured[kind].map(pick)).median;
+  const ratio = (value: number, plain: number): number => value / plain;
+  for (const kind of CASES) {
+    const limit = CPU_LIMIT[kind];
+    const against = paired(kind, (m) => m.cpuMicros, ratio);
+    table.push({
+      what: 'CPU a 1 KB echo flow, both ends',
+      case: kind,
+      value: median(kind, (m) => m.cpuMicros),
+      unit: 'us',
+      against,
+      limit: limit === undefined ? '' : `<= ${limit}`,
+      met: limit === undefined ? undefined : against.median <= limit,
+    });
+  }
+  for (const kind of CASES) {
+    table.push({
+      what: 'of it at the client',
+      case: kind,
+      value: median(kind, (m) => m.clientMicros),
+      unit: 'us',
+      against: paired(kind, (m) => m.clientMicros, ratio),
+      limit: '',
+      met: undefined,
+    });
+  }
+  for (const kind of CASES) {
+    const paper = PAPER_ADDED_MS[kind];
+    const against = paired(kind, (m) => m.fctMs, (value, plain) => value - plain);
+    table.push({
+      what: 'FCT of a 1 KB echo, alone (ms added)',
+      case: kind,
+      value: median(kind, (m) => m.fctMs),
+      unit: 'ms',
+      against,
+      limit: paper === undefined ? '' : `paper +${paper}`,
+      met: paper === undefined ? undefined : against.median <= paper,
+    });
+  }
+  for (const kind of CASES) {
+    const against = paired(kind, (m) => m.throughput, ratio);
+    table.push({
+      what: 'settled stream, echoed',
+      case: kind,
+      value: median(kind, (m) => m.throughput),
+      unit: 'MB/s',
+      against,
+      limit: kind === 'net' ? '' : `>= ${THROUGHPUT_LIMIT}`,
+      met: kind === 'net' ? undefined : against.median >= THROUGHPUT_LIMIT,
+    });
+  }
+  return table;
+}
+
+function print(table: Row[]): void {
+  const cells = [
+    ['what', 'case', 'median', 'against net', '95 % interval', 'asked', ''],
+    ...table.map((row) => [
+      row.what,
+      row.case,
+      `${row.value.toPrecision(4)} ${row.unit}`,
+      row.against.median.toFixed(3),
+      `${row.against.low.toFixed(3)} .. ${row.against.high.toFixed(3)}`,
+      row.limit,
+      row.met === undefined ? '' : row.met ? 'met' : 'MISSED',
+    ]),
+  ];
+  const widths = (cells[0] as string[]).map((_, column) => Math.max(...cells.map((line) => (line[column] as string).length)));
+  for (const line of cells) console.log(line.map((cell, column) => cell.padEnd(widths[column] as number)).join('  ').trimEnd());
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '20' },
+      flows: { type: 'string', default: '400' },
+      concurrency: { type: 'string', default: '20' },
+      'stream-mb': { type: 'string', default: '64' },
+      json: { type: 'string' },
+      check: { type: 'boolean', default: false },
+    },
+  });
+  const whole = (name: 'rounds' | 'flows' | 'concurrency' | 'stream-mb'): number => {
+    const value = Number(values[name]);
+    if (!Number.isInteger(value) || value < 1) throw new Error(`--${name}: found ${values[name]}; must be an integer of at least 1`);
+    return value;
+  };
+  const settings = { rounds: whole('rounds'), flows: whole('flows'), concurrency: whole('concurrency'), streamMb: whole('stream-mb') };
+  const measured = await measure(settings.rounds, settings.flows, settings.concurrency, settings.streamMb * 1_000_000);
+  const table = rows(measured);
+  print(table);
+  if (values.json !== undefined) {
+    const machine = { node: process.version, platform: `${os.type()} ${os.release()} ${os.arch()}`, cpus: os.cpus().length, cpu: os.cpus()[0]?.model };
+    writeFileSync(values.json, `${JSON.stringify({ machine, settings, table, measured }, null, 2)}\n`);
+  }
+  if (values.check && table.some((row) => row.met === false)) process.exitCode = 1;
+}
+
+main().catch((error: unknown) => {
+  console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,55 @@
+'use strict';
+
+/**
+ * A slave holds one bucket of each job. It takes chunks of numbers, one short flow each, and sorts
+ * by counting as they come; when the master says so it sends the bucket back as one long flow.
+ *
+ * A flow carries one line of JSON:
+ *   {"job": "...", "numbers": [...]}                       a chunk; answered by "ok"
+ *   {"job": "...", "finish": {"host": "...", "port": N}}   send the bucket there; answered by "ok"
+ */
+const { connectElephant, createServer } = require('./transport.js');
+
+const VALUES = 65536;
+
+/** @type {Map<string, Uint32Array>} */
+const buckets = new Map();
+
+function receive(line) {
+  const message = JSON.parse(line);
+  let counts = buckets.get(message.job);
+  if (counts === undefined) {
+    counts = new Uint32Array(VALUES);
+    buckets.set(message.job, counts);
+  }
+  if (message.numbers !== undefined) {
+    for (const number of message.numbers) counts[number] += 1;
+    return;
+  }
+  buckets.delete(message.job);
+  const sorted = [];
+  counts.forEach((count, number) => {
+    for (let i = 0; i < count; i += 1) sorted.push(number);
+  });
+  const elephant = connectElephant(message.finish);
+  elephant.on('error', (error) => console.error(`slave: results of ${message.job}: ${error.message}`));
+  elephant.end(`${JSON.stringify({ slave: message.finish.slave, sorted })}\n`);
+}
+
+const server = createServer({ allowHalfOpen: true }, (socket) => {
+  let text = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (piece) => {
+    text += piece;
+  });
+  socket.on('end', () => {
+    receive(text);
+    socket.end('ok');
+  });
+  socket.on('error', (error) => console.error(`slave: ${error.message}`));
+});
+
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ port: server.address().port });
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,25 @@
+'use strict';
+
+// The one line to change: 'net', 'repflow' or 'repsyn'.
+const kind = process.env.TRANSPORT ?? 'repflow';
+
+if (!['net', 'repflow', 'repsyn'].includes(kind)) {
+  throw new Error(`TRANSPORT: found "${kind}"; must be net, repflow or repsyn`);
+}
+
+const net = kind === 'net' ? require('node:net') : require('repnet');
+
+/**
+ * Mice: the chunks of numbers. `repnet` is an option that plain net does not know and ignores.
+ * @param {import('node:net').TcpNetConnectOpts} target
+ */
+exports.connectMouse = (target) => net.connect({ ...target, repnet: { mode: kind } });
+
+/**
+ * Elephants: the sorted buckets. They are never replicated.
+ * @param {import('node:net').TcpNetConnectOpts} target
+ */
+exports.connectElephant = (target) => net.connect({ ...target, repnet: false });
+
+exports.createServer = net.createServer;
+exports.kind = kind;

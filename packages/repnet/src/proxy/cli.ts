@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+/** The command `repnet-proxy`. Exit status: 0 after a clean stop, 1 if it cannot listen, 2 for a bad configuration. */
+import { HELP, parseCommandLine, ProxyConfigError, type Invocation } from './config.js';
+import { Proxy } from './index.js';
+import { version } from '../version.js';
+
+async function run(invocation: Invocation): Promise<void> {
+  if (invocation.action === 'help') {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (invocation.action === 'version') {
+    process.stdout.write(`repnet-proxy ${version}\n`);
+    return;
+  }
+  const config = invocation.config;
+  if (config === undefined) return;
+  if (invocation.action === 'check') {
+    process.stdout.write(`repnet-proxy: configuration is valid: ${config.routes.length} route(s)\n`);
+    return;
+  }
+  const proxy = new Proxy(config);
+  await proxy.start();
+  for (const { name, to, replicate, mode, pairing } of config.routes) {
+    const at = proxy.address(name);
+    process.stdout.write(`repnet-proxy: ${name}: ${at?.address}:${at?.port} -> ${to.host}:${to.port} (${replicate}, ${mode}, ${pairing})\n`);
+  }
+  const admin = proxy.adminAddress();
+  if (admin !== undefined) process.stdout.write(`repnet-proxy: admin: http://${admin.address}:${admin.port}/metrics\n`);
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) {
+      // A second signal: the operator does not want to wait.
+      process.exit(1);
+    }
+    stopping = true;
+    process.stdout.write(`repnet-proxy: ${signal}: draining\n`);
+    void proxy.stop().then(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+function fail(error: unknown, status: number): void {
+  process.stderr.write(`repnet-proxy: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = status;
+}
+
+try {
+  run(parseCommandLine(process.argv.slice(2))).catch((error: unknown) => fail(error, 1));
+} catch (error) {
+  fail(error, error instanceof ProxyConfigError ? 2 : 1);
+}

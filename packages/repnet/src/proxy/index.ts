@@ -1,0 +1,158 @@
+/**
+ * `repnet-proxy`: RepNet for programs that are not Node's. A route with `replicate: 'in'` stands
+ * in front of a server (Redis, memcached, nginx); one with `replicate: 'out'` behind a client.
+ */
+import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import repnet = require('../index.js');
+import { createAdmin } from './admin.js';
+import type { Endpoint, ProxyConfig, RouteConfig } from './config.js';
+import { RouteMetrics, render } from './metrics.js';
+import { relay, type Relayed } from './relay.js';
+
+export { parseCommandLine, parseConfig, ProxyConfigError } from './config.js';
+export type { Endpoint, ProxyConfig, RouteConfig } from './config.js';
+
+interface Flow {
+  accepted: Relayed;
+  target: Relayed;
+}
+
+class Route {
+  readonly metrics: RouteMetrics;
+  readonly server: Server;
+  readonly flows = new Set<Flow>();
+
+  constructor(
+    readonly config: RouteConfig,
+    private readonly onIdle: () => void,
+  ) {
+    this.metrics = new RouteMetrics(config.name);
+    // The other side of a route is plain TCP, whatever the surroundings configure.
+    const options = { allowHalfOpen: true, noDelay: true };
+    const accept = (accepted: unknown): void => this.#accept(accepted as Relayed);
+    const { mode, pairing, maxBytes } = config;
+    this.server = repnet.createServer(
+      { ...options, repnet: config.replicate === 'in' ? { mode, pairing, maxBytes } : false },
+      accept,
+    ) as unknown as Server;
+  }
+
+  #accept(accepted: Relayed): void {
+    const { to, replicate, mode, pairing, maxBytes } = this.config;
+    const target = repnet.connect({
+      ...to,
+      allowHalfOpen: true,
+      noDelay: true,
+      repnet: replicate === 'out' ? { mode, pairing, maxBytes } : false,
+    }) as unknown as Relayed;
+    const flow: Flow = { accepted, target };
+    this.flows.add(flow);
+    this.metrics.flows += 1;
+    this.metrics.active += 1;
+    relay(accepted, target, (end) => {
+      this.flows.delete(flow);
+      this.metrics.active -= 1;
+      this.metrics.bytesIn += end.bytesIn;
+      this.metrics.bytesOut += end.bytesOut;
+      if (end.failed === 'accepted') this.metrics.acceptedErrors += 1;
+      if (end.failed === 'target') this.metrics.targetErrors += 1;
+      if (this.flows.size === 0) this.onIdle();
+    });
+  }
+
+  /** Resets every open flow. */
+  cut(): void {
+    for (const { accepted, target } of this.flows) {
+      this.metrics.cut += 1;
+      accepted.resetAndDestroy();
+      target.resetAndDestroy();
+    }
+  }
+}
+
+async function listen(server: Server | HttpServer, key: string, at: Endpoint): Promise<void> {
+  server.listen({ host: at.host, port: at.port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(`${key}: cannot listen on ${at.host}:${at.port} (${code ?? message})`, { cause: error });
+  }
+}
+
+export class Proxy {
+  readonly #config: ProxyConfig;
+  readonly #routes: Route[];
+  readonly #admin: HttpServer | undefined;
+  #accepting = false;
+  #idleWaiters: Array<() => void> = [];
+
+  constructor(config: ProxyConfig) {
+    this.#config = config;
+    this.#routes = config.routes.map((route) => new Route(route, () => this.#wakeIdle()));
+    if (config.admin !== false) {
+      this.#admin = createAdmin({
+        healthy: () => this.#accepting,
+        metrics: () => render(this.#routes.map((route) => route.metrics), repnet.stats()),
+      });
+    }
+  }
+
+  /** Listens on every route and on the admin address, or on none: after an error all are closed again. */
+  async start(): Promise<void> {
+    try {
+      for (const route of this.#routes) await listen(route.server, `route ${route.config.name}`, route.config.listen);
+      if (this.#admin !== undefined && this.#config.admin !== false) await listen(this.#admin, 'admin', this.#config.admin);
+    } catch (error) {
+      for (const route of this.#routes) if (route.server.listening) route.server.close();
+      throw error;
+    }
+    this.#accepting = true;
+  }
+
+  /** Where a route listens; of use when its port was 0. */
+  address(name: string): AddressInfo | undefined {
+    const route = this.#routes.find((candidate) => candidate.config.name === name);
+    return (route?.server.address() as AddressInfo | null) ?? undefined;
+  }
+
+  /** Where health and metrics are served. */
+  adminAddress(): AddressInfo | undefined {
+    return (this.#admin?.address() as AddressInfo | null) ?? undefined;
+  }
+
+  /** Stops accepting, lets open flows finish for `drainTimeout`, resets the rest. */
+  async stop(): Promise<void> {
+    this.#accepting = false;
+    const closed = this.#routes.map(
+      (route) => new Promise<void>((resolve) => void (route.server.listening ? route.server.close(() => resolve()) : resolve())),
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#config.drainTimeout);
+    });
+    await Promise.race([this.#idle(), late]);
+    clearTimeout(timer);
+    for (const route of this.#routes) route.cut();
+    await Promise.all(closed);
+    const admin = this.#admin;
+    if (admin?.listening === true) {
+      await new Promise<void>((resolve) => {
+        admin.close(() => resolve());
+        admin.closeAllConnections();
+      });
+    }
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#routes.some((route) => route.flows.size > 0)) {
+      await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+    }
+  }
+
+  #wakeIdle(): void {
+    for (const resume of this.#idleWaiters.splice(0)) resume();
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Counters of the proxy and of repnet in the text format of Prometheus (version 0.0.4).
+ */
+
+export class RouteMetrics {
+  /** Flows accepted. */
+  flows = 0;
+  /** Flows open now. */
+  active = 0;
+  /** Payload bytes from the accepted side, of flows that have ended. */
+  bytesIn = 0;
+  /** Payload bytes from the target, of flows that have ended. */
+  bytesOut = 0;
+  /** Flows that ended by an error of the accepted side. */
+  acceptedErrors = 0;
+  /** Flows that ended by an error of the target, refusals included. */
+  targetErrors = 0;
+  /** Flows reset at shutdown, when the time to drain was over. */
+  cut = 0;
+
+  constructor(readonly route: string) {}
+}
+
+interface Family {
+  name: string;
+  type: 'counter' | 'gauge';
+  help: string;
+  value: (metrics: RouteMetrics) => number;
+}
+
+const FAMILIES: Family[] = [
+  { name: 'repnet_proxy_flows_total', type: 'counter', help: 'Flows accepted.', value: (m) => m.flows },
+  { name: 'repnet_proxy_flows_active', type: 'gauge', help: 'Flows open now.', value: (m) => m.active },
+  { name: 'repnet_proxy_bytes_in_total', type: 'counter', help: 'Payload bytes from the accepted side, of ended flows.', value: (m) => m.bytesIn },
+  { name: 'repnet_proxy_bytes_out_total', type: 'counter', help: 'Payload bytes from the target, of ended flows.', value: (m) => m.bytesOut },
+  { name: 'repnet_proxy_accepted_errors_total', type: 'counter', help: 'Flows ended by an error of the accepted side.', value: (m) => m.acceptedErrors },
+  { name: 'repnet_proxy_target_errors_total', type: 'counter', help: 'Flows ended by an error of the target.', value: (m) => m.targetErrors },
+  { name: 'repnet_proxy_cut_total', type: 'counter', help: 'Flows reset at shutdown.', value: (m) => m.cut },
+];
+
+function labelValue(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+}
+
+/** The numbers of a nested snapshot as `repnet_<path>` samples; a record one level down becomes a label. */
+function snapshotSamples(snapshot: object): string[] {
+  const lines: string[] = [];
+  for (const [name, value] of Object.entries(snapshot)) {
+    const family = `repnet_${snake(name)}`;
+    if (typeof value === 'number') {
+      lines.push(`# TYPE ${family} untyped`, `${family} ${value}`);
+    } else if (typeof value === 'object' && value !== null) {
+      const samples = Object.entries(value as object).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
+      if (samples.length > 0) lines.push(`# TYPE ${family} untyped`);
+      for (const [key, count] of samples) lines.push(`${family}{kind="${labelValue(snake(key))}"} ${count}`);
+    }
+  }
+  return lines;
+}
+
+/** The whole page. `snapshot` is what `repnet.stats()` returned. */
+export function render(routes: RouteMetrics[], snapshot: object): string {
+  const lines: string[] = [];
+  for (const family of FAMILIES) {
+    lines.push(`# HELP ${family.name} ${family.help}`, `# TYPE ${family.name} ${family.type}`);
+    for (const metrics of routes) lines.push(`${family.name}{route="${labelValue(metrics.route)}"} ${family.value(metrics)}`);
+  }
+  lines.push(...snapshotSamples(snapshot));
+  return `${lines.join('\n')}\n`;
+}

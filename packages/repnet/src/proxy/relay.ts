@@ -1,0 +1,63 @@
+/**
+ * One flow through the proxy: two sockets, bytes both ways, each end's FIN and reset handed on.
+ */
+import type { Duplex } from 'node:stream';
+
+/** What the relay needs of a socket: `net.Socket` and the replicated one both have it. */
+export interface Relayed extends Duplex {
+  readonly bytesRead: number;
+  readonly remotePort?: number | undefined;
+  resetAndDestroy(): this;
+}
+
+export interface RelayEnd {
+  /** Bytes from the accepted side. */
+  bytesIn: number;
+  /** Bytes from the target. */
+  bytesOut: number;
+  /** The first error's code; undefined after two FINs. */
+  error: string | undefined;
+  /** Which side failed. */
+  failed: 'accepted' | 'target' | undefined;
+}
+
+/**
+ * Joins both sockets until both are closed. A failure of one resets the other, so that neither
+ * peer takes a cut stream for a finished one.
+ */
+export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) => void): void {
+  const end: RelayEnd = { bytesIn: 0, bytesOut: 0, error: undefined, failed: undefined };
+  let open = 2;
+  const watch = (name: 'accepted' | 'target', socket: Relayed, other: Relayed): void => {
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (end.failed === undefined) {
+        end.failed = name;
+        end.error = error.code ?? error.name;
+      }
+      if (!other.destroyed) other.resetAndDestroy();
+    });
+    socket.on('end', () => {
+      // libuv reports data and a reset that come together as data and an end. The kernel knows
+      // better: it has no peer any more. (Asked here for the first time, so nothing is cached.)
+      if (socket.remotePort === undefined && !other.destroyed) {
+        end.failed ??= name;
+        end.error ??= 'ECONNRESET';
+        other.resetAndDestroy();
+      }
+    });
+    socket.on('close', () => {
+      // Closed without a FIN from its peer: the other side must not see a clean end either.
+      if (!socket.readableEnded && !other.destroyed) other.resetAndDestroy();
+      open -= 1;
+      if (open === 0) {
+        end.bytesIn = accepted.bytesRead;
+        end.bytesOut = target.bytesRead;
+        done(end);
+      }
+    });
+  };
+  watch('accepted', accepted, target);
+  watch('target', target, accepted);
+  accepted.pipe(target);
+  target.pipe(accepted);
+}

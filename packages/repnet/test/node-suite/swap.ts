@@ -1,0 +1,29 @@
+/**
+ * Preloaded into one of Node's own tests: from here on its `require('net')` is repnet.
+ * The tests' shared `common` folder keeps the stock module, as do Node's internals.
+ */
+import Module from 'node:module';
+import path from 'node:path';
+import repnet = require('repnet');
+
+const tests = process.env['REPNET_SUITE_TESTS'];
+const mode = process.env['REPNET_SUITE_MODE'];
+if (tests === undefined || mode === undefined) throw new Error('swap is for run.ts: REPNET_SUITE_TESTS and REPNET_SUITE_MODE are not set');
+
+if (mode === 'repflow' || mode === 'repsyn') {
+  repnet.configure({ mode, targets: [{ host: '*' }], servers: true });
+}
+
+interface Loader {
+  _load(request: string, parent: { filename?: string } | undefined, isMain: boolean): unknown;
+}
+
+const loader = Module as unknown as Loader;
+const load = loader._load;
+loader._load = function swapped(request, parent, isMain) {
+  if (request === 'net' || request === 'node:net') {
+    const inside = path.relative(tests, parent?.filename ?? '/');
+    if (!inside.startsWith('..') && !inside.startsWith('common')) return repnet;
+  }
+  return load.call(this, request, parent, isMain);
+};
