@@ -18,6 +18,7 @@ pub enum Ecn {
 
 /// What switches may know of a packet. 32 bytes, so that two share a cache line.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(align(32))]
 pub struct Packet {
     /// The sending host.
     pub src: HostId,

@@ -1,1 +1,14 @@
+//! The driver under virtual time: transports over the fabric, fed by a workload, written to
+//! records. It owns the clock, which jumps from event to event, and nothing of a protocol.
 
+mod config;
+mod design;
+
+pub use config::{
+    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
+    RepNetParameters, RunConfig, Shape, TopologySpec, WorkloadPart, WorkloadSpec,
+};
+pub use design::{
+    Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
+    UnknownDesign,
+};

@@ -1,0 +1,236 @@
+//! What one run is: a design on a topology under a workload, with every parameter.
+
+use crate::design::Design;
+use std::sync::Arc;
+use tailcut_fabric::PortEvents;
+use tailcut_fabric::engine::EngineKind;
+use tailcut_fabric::topology::{
+    CustomTopology, FatTree, LeafSpine, SingleSwitch, Topology, TopologyError,
+};
+use tailcut_transport::tcp::TcpConfig;
+use tailcut_units::{Bytes, Duration, Rate};
+use tailcut_workload::{Arrivals, Class, Framing, SizeDistribution, Trace};
+
+/// Everything that decides a run's result. Cheap to clone: large parts are shared.
+#[derive(Clone, Debug)]
+pub struct RunConfig {
+    /// The design.
+    pub design: Design,
+    /// The network.
+    pub topology: TopologySpec,
+    /// What it is loaded with.
+    pub workload: WorkloadSpec,
+    /// Header, preamble and gap bytes a packet, and the payload of a full one.
+    pub framing: Framing,
+    /// TCP's parameters; the design decides the congestion control.
+    pub tcp: TcpConfig,
+    /// RepNet's parameters.
+    pub repnet: RepNetParameters,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// How often queues and links are sampled; `None`: never.
+    pub sample_every: Option<Duration>,
+    /// How long after the last arrival the run waits for flows to finish.
+    pub drain: Duration,
+    /// The event queue; results do not depend on it.
+    pub engine: EngineKind,
+    /// Events a packet at FIFO ports; results do not depend on it.
+    pub port_events: PortEvents,
+}
+
+/// A named topology.
+#[derive(Clone, Debug)]
+pub struct TopologySpec {
+    /// Its name in records.
+    pub name: String,
+    /// The network.
+    pub shape: Shape,
+}
+
+/// A network's shape and parameters.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// Hosts on one switch.
+    SingleSwitch(SingleSwitch),
+    /// Two tiers.
+    LeafSpine(LeafSpine),
+    /// A k-ary fat-tree.
+    FatTree(FatTree),
+    /// Nodes and links from a scenario.
+    Custom(Arc<CustomTopology>),
+}
+
+impl Shape {
+    /// The network.
+    ///
+    /// # Errors
+    /// The parameter that is out of range.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        match self {
+            Self::SingleSwitch(shape) => shape.build(),
+            Self::LeafSpine(shape) => shape.build(),
+            Self::FatTree(shape) => shape.build(),
+            Self::Custom(shape) => shape.build(),
+        }
+    }
+}
+
+/// RepNet's parameters (RepNet paper, sections II-C and III).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RepNetParameters {
+    /// Flows under this many bytes are replicated (100 KB).
+    pub limit: Bytes,
+    /// A server that has archived more than this many bytes of writes for a connection that has
+    /// not come yet settles on the one it has.
+    pub archive_limit: Bytes,
+    /// How long a server waits for the second connection of a flow.
+    pub waiting_list_timeout: Duration,
+}
+
+/// A named workload: parts that run side by side.
+#[derive(Clone, Debug)]
+pub struct WorkloadSpec {
+    /// Its name in records.
+    pub name: String,
+    /// The load that records carry, where the workload has one: the foreground's.
+    pub load: Option<f64>,
+    /// The parts.
+    pub parts: Vec<WorkloadPart>,
+}
+
+/// One source of flows.
+#[derive(Clone, Debug)]
+pub struct WorkloadPart {
+    /// What the flows are to the experiment.
+    pub class: Class,
+    /// The flows.
+    pub flows: FlowsSpec,
+}
+
+/// How a part's flows come about.
+#[derive(Clone, Debug)]
+pub enum FlowsSpec {
+    /// Exactly the flows of a file.
+    Trace(Arc<Trace>),
+    /// Flows that arrive whether or not earlier ones have finished.
+    Open(OpenSpec),
+    /// A number of flows outstanding a source; the next starts when one finishes.
+    Closed(ClosedSpec),
+    /// One flow a source, all at once.
+    Burst(BurstPart),
+}
+
+/// An open loop.
+#[derive(Clone, Debug)]
+pub struct OpenSpec {
+    /// Flow sizes.
+    pub sizes: Arc<SizeDistribution>,
+    /// The arrival process of each source.
+    pub arrivals: Arrivals,
+    /// Who sends to whom.
+    pub matrix: MatrixSpec,
+    /// How much.
+    pub rate: OfferedRate,
+    /// When arrivals begin.
+    pub from: Duration,
+    /// When they end, at the latest.
+    pub until: Duration,
+    /// How many there are at most.
+    pub max_flows: Option<u64>,
+    /// Whenever a flow under `below` is drawn, `senders - 1` more of the same size start at the same
+    /// instant from other hosts to the same destination.
+    pub fan_in: Option<FanInSpec>,
+}
+
+/// The paper's incast beside background traffic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FanInSpec {
+    /// Senders in all, 2 or more (11 in the RepNet paper).
+    pub senders: u32,
+    /// Flows under this size fan in.
+    pub below: Bytes,
+}
+
+/// How many flows a second are offered.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum OfferedRate {
+    /// A fraction of a capacity.
+    Load {
+        /// The fraction, above zero.
+        fraction: f64,
+        /// The capacity.
+        of: LoadReference,
+        /// Whether headers, preamble and gap count.
+        wire_bytes: bool,
+    },
+    /// Flows a second of all sources together.
+    FlowsPerSecond(f64),
+}
+
+/// The capacity that a load is a fraction of.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum LoadReference {
+    /// The links of the sending hosts.
+    #[default]
+    HostLinks,
+    /// The uplinks of the racks, counting the share of the bytes that leaves a rack; the hosts'
+    /// links where there is only one rack.
+    RackUplinks,
+    /// Another rate.
+    Rate(Rate),
+}
+
+/// A closed loop.
+#[derive(Clone, Debug)]
+pub struct ClosedSpec {
+    /// Flow sizes.
+    pub sizes: Arc<SizeDistribution>,
+    /// Who sends to whom.
+    pub matrix: MatrixSpec,
+    /// Flows outstanding a source, at least one.
+    pub outstanding: u32,
+    /// The pause between a flow's end and the next one's start.
+    pub think: Duration,
+    /// When the loop begins.
+    pub from: Duration,
+    /// When no more flows start.
+    pub until: Duration,
+    /// How many there are at most.
+    pub max_flows: Option<u64>,
+}
+
+/// One flow a source.
+#[derive(Clone, Debug)]
+pub struct BurstPart {
+    /// Flow sizes.
+    pub sizes: Arc<SizeDistribution>,
+    /// Who sends to whom.
+    pub matrix: MatrixSpec,
+    /// When.
+    pub at: Duration,
+    /// Starts are spread evenly over this span.
+    pub jitter: Duration,
+}
+
+/// Who sends to whom.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MatrixSpec {
+    /// A destination drawn evenly from all others.
+    Anywhere,
+    /// A destination drawn evenly from those in other racks.
+    BetweenRacks,
+    /// A derangement drawn once.
+    Permutation {
+        /// Whether flows may stay within a rack.
+        within_racks: bool,
+    },
+    /// Many hosts to one; the senders are the first other hosts, those of other racks first.
+    Incast {
+        /// How many.
+        senders: u32,
+        /// To whom.
+        receiver: u32,
+    },
+    /// These pairs of source and destination.
+    Pairs(Vec<(u32, u32)>),
+}

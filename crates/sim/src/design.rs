@@ -1,0 +1,244 @@
+//! The names of designs: `[replication+]transport[@routing]`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A combination of replication, transport and routing, written
+/// `[replication+]transport[@routing]`, such as `tcp`, `repflow+dctcp` or `dctcp@spray`.
+///
+/// What is left out has a default: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP),
+/// ECMP.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Design {
+    /// How mice are replicated.
+    pub replication: Replication,
+    /// What carries the bytes.
+    pub transport: TransportKind,
+    /// How switches choose among equal-cost paths.
+    pub routing: Routing,
+}
+
+/// How mice are replicated.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+pub enum Replication {
+    /// Not at all.
+    #[default]
+    None,
+    /// Whole flows.
+    RepFlow,
+    /// Handshakes only.
+    RepSyn,
+    /// Each mouse draws one of no replication, RepFlow and RepSYN, all in one network.
+    Mixed,
+}
+
+/// What carries the bytes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+pub enum TransportKind {
+    /// TCP NewReno.
+    #[default]
+    Tcp,
+    /// TCP CUBIC.
+    Cubic,
+    /// DCTCP.
+    Dctcp,
+}
+
+/// How switches choose among equal-cost paths.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+pub enum Routing {
+    /// A hash of the five-tuple.
+    #[default]
+    Ecmp,
+    /// Every packet at random.
+    Spray,
+}
+
+/// A part of a design's name, as `tailcut list designs` shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part<T> {
+    /// The name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What it stands for.
+    pub value: T,
+}
+
+const fn part<T>(name: &'static str, about: &'static str, value: T) -> Part<T> {
+    Part { name, about, value }
+}
+
+/// Every replication that a name can start with.
+pub const REPLICATIONS: [Part<Replication>; 3] = [
+    part(
+        "repflow",
+        "mice under the size limit are sent whole over two connections (RepFlow, INFOCOM 2014)",
+        Replication::RepFlow,
+    ),
+    part(
+        "repsyn",
+        "mice open two connections and send over the one that answers first (RepNet)",
+        Replication::RepSyn,
+    ),
+    part(
+        "mixed",
+        "each mouse draws tcp, repflow or repsyn: one network under all three, not a deployment",
+        Replication::Mixed,
+    ),
+];
+
+/// Every transport.
+pub const TRANSPORTS: [Part<TransportKind>; 3] = [
+    part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
+    part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
+    part(
+        "dctcp",
+        "DCTCP (RFC 8257) over switches that mark at a threshold",
+        TransportKind::Dctcp,
+    ),
+];
+
+/// Every routing.
+pub const ROUTINGS: [Part<Routing>; 2] = [
+    part(
+        "ecmp",
+        "one path a flow, by a hash of its five-tuple",
+        Routing::Ecmp,
+    ),
+    part(
+        "spray",
+        "one path a packet, drawn at random",
+        Routing::Spray,
+    ),
+];
+
+/// A name that is no design.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownDesign {
+    /// The whole name.
+    pub name: String,
+    /// The part of it that is not known.
+    pub part: String,
+    /// What may stand there.
+    pub allowed: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownDesign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "design '{}': found '{}'; allowed here: {}",
+            self.name,
+            self.part,
+            self.allowed.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownDesign {}
+
+fn find<T: Copy>(parts: &[Part<T>], name: &str) -> Option<T> {
+    parts.iter().find(|part| part.name == name).map(|p| p.value)
+}
+
+fn name_of<T: PartialEq>(parts: &[Part<T>], value: &T) -> Option<&'static str> {
+    parts.iter().find(|p| p.value == *value).map(|p| p.name)
+}
+
+fn names<T>(parts: &[Part<T>]) -> impl Iterator<Item = &'static str> {
+    parts.iter().map(|part| part.name)
+}
+
+impl FromStr for Design {
+    type Err = UnknownDesign;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDesign> {
+        let unknown = |part: &str, allowed: Vec<&'static str>| UnknownDesign {
+            name: name.to_owned(),
+            part: part.to_owned(),
+            allowed,
+        };
+        let (stack, routing) = match name.split_once('@') {
+            None => (name, Routing::default()),
+            Some((stack, routing)) => {
+                let known = find(&ROUTINGS, routing);
+                let known = known.ok_or_else(|| unknown(routing, names(&ROUTINGS).collect()))?;
+                (stack, known)
+            }
+        };
+        let (replication, transport) = match stack.split_once('+') {
+            Some((replication, transport)) => (
+                find(&REPLICATIONS, replication)
+                    .ok_or_else(|| unknown(replication, names(&REPLICATIONS).collect()))?,
+                find(&TRANSPORTS, transport)
+                    .ok_or_else(|| unknown(transport, names(&TRANSPORTS).collect()))?,
+            ),
+            None => match (find(&REPLICATIONS, stack), find(&TRANSPORTS, stack)) {
+                (Some(replication), _) => (replication, TransportKind::default()),
+                (None, Some(transport)) => (Replication::None, transport),
+                (None, None) => {
+                    let allowed = names(&REPLICATIONS).chain(names(&TRANSPORTS)).collect();
+                    return Err(unknown(stack, allowed));
+                }
+            },
+        };
+        Ok(Self {
+            replication,
+            transport,
+            routing,
+        })
+    }
+}
+
+impl fmt::Display for Design {
+    /// The shortest name that means this design.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let replication = name_of(&REPLICATIONS, &self.replication);
+        let transport = name_of(&TRANSPORTS, &self.transport).unwrap_or_default();
+        match replication {
+            None => f.write_str(transport)?,
+            Some(replication) if self.transport == TransportKind::default() => {
+                f.write_str(replication)?;
+            }
+            Some(replication) => write!(f, "{replication}+{transport}")?,
+        }
+        match name_of(&ROUTINGS, &self.routing) {
+            Some(routing) if self.routing != Routing::default() => write!(f, "@{routing}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leaves_parts_out_is_completed_and_printed_short_again() {
+        for (given, printed) in [
+            ("tcp", "tcp"),
+            ("repsyn", "repsyn"),
+            ("repsyn+tcp", "repsyn"),
+            ("repflow+dctcp", "repflow+dctcp"),
+            ("dctcp@spray", "dctcp@spray"),
+            ("repflow@ecmp", "repflow"),
+            ("cubic@ecmp", "cubic"),
+        ] {
+            let design: Design = given.parse().expect(given);
+            assert_eq!(design.to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn a_wrong_part_is_named_with_what_may_stand_there() {
+        let error = "repflow+dtcp".parse::<Design>().expect_err("no dtcp");
+        assert_eq!(
+            error.to_string(),
+            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp"
+        );
+        assert!("".parse::<Design>().is_err());
+        assert!("tcp@".parse::<Design>().is_err());
+        assert!("tcp+repflow".parse::<Design>().is_err());
+    }
+}
