@@ -29,7 +29,7 @@ fn flow(number: u32) -> FlowRecord {
         start: Time::from_ns(u64::from(number) * 1_000),
         fct: (number % 3 != 2).then(|| Duration::from_ns(50_000 + u64::from(number))),
         ideal_fct: Duration::from_ns(40_000 + u64::from(number)),
-        handshake: (number % 2 == 0).then(|| Duration::from_us(9)),
+        handshake: number.is_multiple_of(2).then(|| Duration::from_us(9)),
         payload_sent: Bytes(u64::from(number) * 2_920 + 2),
         retransmissions: number % 4,
         timeouts: number % 6,
