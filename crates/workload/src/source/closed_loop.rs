@@ -97,8 +97,7 @@ impl ClosedLoop {
         let of = |purpose, entity| Stream::of(spec.seed, spec.label, purpose, entity);
         let mut due = BinaryHeap::new();
         let mut streams = Vec::new();
-        for (index, host) in (0u32..).zip(spec.matrix.sources()) {
-            let entity = u64::from(host.0);
+        for (index, entity) in (0u32..).zip(spec.matrix.entities()) {
             let mut jitter = of(Purpose::Jitter, entity);
             for _ in 0..spec.outstanding {
                 let wait = Duration::from_secs_f64(jitter.uniform() * spec.jitter.as_secs_f64());

@@ -67,6 +67,8 @@ pub struct GeneratedSpec {
 pub struct Generated {
     spec: GeneratedSpec,
     rate_per_source: f64,
+    /// The hosts that send, each once, for the members of a fan-in.
+    senders: Vec<HostId>,
     streams: Vec<HostStreams>,
     /// The next arrival of each source; ties in the order of the sources.
     next_arrivals: BinaryHeap<Reverse<(Time, u32)>>,
@@ -91,8 +93,7 @@ impl Generated {
     /// [`Error::OutOfRange`] when the rate is not a finite number above zero, or when a fan-in has fewer
     /// than two flows or more than there are sources beside the destination.
     pub fn new(spec: GeneratedSpec) -> Result<Self, Error> {
-        let sources = spec.matrix.sources();
-        let rate_per_source = spec.flows_per_second / sources.len() as f64;
+        let rate_per_source = spec.flows_per_second / spec.matrix.sources().len() as f64;
         if !(rate_per_source > 0.0 && rate_per_source.is_finite()) {
             return Err(Error::OutOfRange {
                 parameter: "flows per second",
@@ -100,24 +101,27 @@ impl Generated {
                 allowed: "a number above 0",
             });
         }
+        let mut senders = spec.matrix.sources().to_vec();
+        senders.sort_unstable();
+        senders.dedup();
         if let Some(FanIn { degree, .. }) = spec.fan_in
-            && !(2..sources.len() as u64).contains(&u64::from(degree))
+            && !(2..senders.len() as u64).contains(&u64::from(degree))
         {
             return Err(Error::OutOfRange {
                 parameter: "degree of the fan-in",
-                found: format!("{degree} with {} sources", sources.len()),
+                found: format!("{degree} with {} sources", senders.len()),
                 allowed: "at least 2 and fewer than the sources",
             });
         }
-        let of =
-            |purpose, host: &HostId| Stream::of(spec.seed, spec.label, purpose, u64::from(host.0));
-        let mut streams: Vec<HostStreams> = sources
-            .iter()
-            .map(|host| HostStreams {
-                arrivals: of(Purpose::Arrivals, host),
-                sizes: of(Purpose::Sizes, host),
-                destinations: of(Purpose::Destinations, host),
-                fan_in: of(Purpose::FanIn, host),
+        let of = |purpose, entity| Stream::of(spec.seed, spec.label, purpose, entity);
+        let mut streams: Vec<HostStreams> = spec
+            .matrix
+            .entities()
+            .map(|entity| HostStreams {
+                arrivals: of(Purpose::Arrivals, entity),
+                sizes: of(Purpose::Sizes, entity),
+                destinations: of(Purpose::Destinations, entity),
+                fan_in: of(Purpose::FanIn, entity),
             })
             .collect();
         let next_arrivals = (0u32..)
@@ -131,6 +135,7 @@ impl Generated {
             .collect();
         Ok(Self {
             rate_per_source,
+            senders,
             streams,
             next_arrivals,
             converging: VecDeque::new(),
@@ -160,7 +165,8 @@ impl Generated {
             && flow.bytes < fan_in.below
         {
             flow.class = Class::Incast;
-            let mut others: Vec<HostId> = sources
+            let mut others: Vec<HostId> = self
+                .senders
                 .iter()
                 .copied()
                 .filter(|&host| host != flow.src && host != flow.dst)
