@@ -14,8 +14,8 @@ import { writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { CASES, type Case, type Command } from './agent.js';
-import { medianWithInterval, type Interval } from './statistics.js';
+import { CASES, type Case, type Command } from './agent';
+import { medianWithInterval, type Interval } from './statistics';
 
 class Agent {
   readonly #child: ChildProcess;

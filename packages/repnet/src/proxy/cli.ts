@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The command `repnet-proxy`. Exit status: 0 after a clean stop, 1 if it cannot listen, 2 for a bad configuration. */
-import { HELP, parseCommandLine, ProxyConfigError, type Invocation } from './config.js';
-import { Proxy } from './index.js';
-import { version } from '../version.js';
+import { HELP, parseCommandLine, ProxyConfigError, type Invocation } from './config';
+import { Proxy } from './index';
+import { version } from '../version';
 
 async function run(invocation: Invocation): Promise<void> {
   if (invocation.action === 'help') {

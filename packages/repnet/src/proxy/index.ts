@@ -5,14 +5,14 @@
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
-import repnet = require('../index.js');
-import { createAdmin } from './admin.js';
-import type { Endpoint, ProxyConfig, RouteConfig } from './config.js';
-import { RouteMetrics, render } from './metrics.js';
-import { relay, type Relayed } from './relay.js';
+import repnet = require('../index');
+import { createAdmin } from './admin';
+import type { Endpoint, ProxyConfig, RouteConfig } from './config';
+import { RouteMetrics, render } from './metrics';
+import { relay, type Relayed } from './relay';
 
-export { parseCommandLine, parseConfig, ProxyConfigError } from './config.js';
-export type { Endpoint, ProxyConfig, RouteConfig } from './config.js';
+export { parseCommandLine, parseConfig, ProxyConfigError } from './config';
+export type { Endpoint, ProxyConfig, RouteConfig } from './config';
 
 interface Flow {
   accepted: Relayed;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type net from 'node:net';
 import type { TestContext } from 'node:test';
 import repnet from 'repnet';
-import { type Admission, type ChaosLeg, ChaosPath, type ChaosPathOptions } from './chaos.js';
-import { headOf, type Mode, type Pairing } from './replication.js';
+import { type Admission, type ChaosLeg, ChaosPath, type ChaosPathOptions } from './chaos';
+import { headOf, type Mode, type Pairing } from './replication';
 
 export interface ArenaOptions {
   pairing: Pairing;

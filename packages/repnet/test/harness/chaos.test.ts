@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, test } from 'node:test';
-import { ChaosPath, type ChaosPathOptions } from './chaos.js';
+import { ChaosPath, type ChaosPathOptions } from './chaos';
 
 const opened: Array<() => Promise<void>> = [];
 afterEach(async () => {

@@ -28,6 +28,8 @@ export class Lane {
   taken = 0;
   /** Whether the near socket's FIN was handed on. */
   finished = false;
+  /** The first bytes of the stream, 32 at most: a preamble, where there is one. */
+  start = Buffer.alloc(0);
 
   #limit = Infinity;
   #finHeld = false;
@@ -100,6 +102,7 @@ export class Lane {
       this.#from = from;
       from.on('data', (chunk) => {
         this.taken += chunk.length;
+        if (this.start.length < 32) this.start = Buffer.concat([this.start, chunk]).subarray(0, 32);
         this.#queue.push(chunk);
         this.#pump();
         this.#wake();

@@ -7,7 +7,7 @@ import type net from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { Client } from 'undici';
 import repnet from 'repnet';
-import { MODES, PAIRINGS, replicatedFlows } from '../harness/replication.js';
+import { MODES, PAIRINGS, replicatedFlows } from '../harness/replication';
 
 async function serve(t: TestContext, pairing: 'hello' | 'port', web: http.Server | http2.Http2Server): Promise<number> {
   const server = repnet.createServer({ allowHalfOpen: true, repnet: { pairing } }, (socket) => web.emit('connection', socket));

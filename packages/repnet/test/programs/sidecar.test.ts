@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import memjs from 'memjs';
 import { Proxy, parseConfig } from 'repnet/proxy';
 import repnet from 'repnet';
-import { startServer } from './servers.js';
+import { startServer } from './servers';
 
 for (const mode of ['repflow', 'repsyn'] as const) {
   for (const pairing of ['hello', 'port'] as const) {

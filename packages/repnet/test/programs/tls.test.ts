@@ -10,7 +10,7 @@ import type { Duplex } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import tls from 'node:tls';
 import repnet from 'repnet';
-import { MODES, PAIRINGS, replicatedFlows } from '../harness/replication.js';
+import { MODES, PAIRINGS, replicatedFlows } from '../harness/replication';
 
 const folder = path.join(process.cwd(), 'test/programs/fixtures');
 const key = readFileSync(path.join(folder, 'localhost.key.pem'));

@@ -1,0 +1,51 @@
+'use strict';
+
+/**
+ * node client.js [host:port]
+ *
+ * Requests to a Redis server that does not know of RepNet, through two proxies (see README.md),
+ * here started in this process to keep the example in one file.
+ */
+const { Redis } = require('ioredis');
+const { Proxy, parseConfig } = require('repnet/proxy');
+const repnet = require('repnet');
+
+const redisAt = process.argv[2] ?? '127.0.0.1:6379';
+const requests = Number(process.env.REQUESTS ?? 1000);
+
+async function main() {
+  // On the Redis host, in front of Redis.
+  const front = new Proxy(
+    parseConfig({ admin: false, routes: [{ name: 'front', listen: '127.0.0.1:0', to: redisAt, replicate: 'in' }] }),
+  );
+  await front.start();
+  const { port: middle } = front.address('front');
+
+  // On the client's host, behind the client.
+  const behind = new Proxy(
+    parseConfig({ admin: false, routes: [{ name: 'behind', listen: '127.0.0.1:0', to: `127.0.0.1:${middle}`, replicate: 'out' }] }),
+  );
+  await behind.start();
+
+  // An ordinary client, which takes the proxy for Redis.
+  const redis = new Redis({ host: '127.0.0.1', port: behind.address('behind').port });
+  const times = [];
+  for (let i = 0; i < requests; i += 1) {
+    const start = performance.now();
+    await redis.set(`key:${i % 100}`, i);
+    times.push(performance.now() - start);
+  }
+  await redis.quit();
+  await behind.stop();
+  await front.stop();
+
+  times.sort((a, b) => a - b);
+  const at = (share) => times[Math.floor(share * (times.length - 1))].toFixed(2);
+  console.log(`${requests} requests; median ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+  console.log(JSON.stringify(repnet.stats()));
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

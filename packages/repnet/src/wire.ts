@@ -1,0 +1,121 @@
+/**
+ * The hello of `pairing: 'hello'`, version 1, byte by byte as in docs/repnet-wire.md; checked against spec/wire-vectors.json.
+ */
+import type { Mode } from './state-machine';
+
+export const HELLO_BYTES = 32;
+export const VERSION = 1;
+
+const PREAMBLE_MAGIC = Buffer.from('d7524550' + '4e450d0a', 'hex');
+const BANNER_MAGIC = Buffer.from('e962616e' + '6e650d0a', 'hex');
+const FLAG_PROBE = 0x01;
+const FLAG_REPSYN = 0x02;
+const ZERO_ID = '0'.repeat(32);
+
+export const STATUSES = ['opened', 'joined', 'probed', 'unsupported', 'busy'] as const;
+export type Status = (typeof STATUSES)[number];
+
+export interface Preamble {
+  version: number;
+  probe: boolean;
+  mode: Mode;
+  leg: number;
+  /** 32 hexadecimal digits. */
+  flowId: string;
+}
+
+export interface Banner {
+  version: number;
+  status: Status;
+  leg: number;
+  /** The first 8 hexadecimal digits of the flow id. */
+  flowCheck: string;
+  /** 32 hexadecimal digits. */
+  instanceId: string;
+}
+
+/** Why bytes are no hello, or not one yet: the first field that is wrong. */
+export type Rejection =
+  | 'incomplete'
+  | 'magic'
+  | 'version'
+  | 'flags'
+  | 'status'
+  | 'leg'
+  | 'reserved'
+  | 'flow_id'
+  | 'instance_id';
+
+export function encodePreamble(preamble: Preamble): Buffer {
+  const bytes = Buffer.alloc(HELLO_BYTES);
+  PREAMBLE_MAGIC.copy(bytes);
+  bytes[8] = preamble.version;
+  bytes[9] = (preamble.probe ? FLAG_PROBE : 0) | (preamble.mode === 'repsyn' ? FLAG_REPSYN : 0);
+  bytes[10] = preamble.leg;
+  bytes.write(preamble.flowId, 16, 'hex');
+  return bytes;
+}
+
+export function encodeBanner(banner: Banner): Buffer {
+  const bytes = Buffer.alloc(HELLO_BYTES);
+  BANNER_MAGIC.copy(bytes);
+  bytes[8] = banner.version;
+  bytes[9] = STATUSES.indexOf(banner.status);
+  bytes[10] = banner.leg;
+  bytes.write(banner.flowCheck, 12, 'hex');
+  bytes.write(banner.instanceId, 16, 'hex');
+  return bytes;
+}
+
+function magicRejection(bytes: Buffer, magic: Buffer): Rejection | undefined {
+  const there = Math.min(bytes.length, magic.length);
+  return bytes.compare(magic, 0, there, 0, there) === 0 ? undefined : 'magic';
+}
+
+/** Decodes the first 32 bytes; with fewer it rejects as soon as they cannot become a preamble. */
+export function decodePreamble(bytes: Buffer): Preamble | Rejection {
+  const magic = magicRejection(bytes, PREAMBLE_MAGIC);
+  if (magic) return magic;
+  const [version, flags, leg] = [bytes[8], bytes[9], bytes[10]];
+  if (version === undefined) return 'incomplete';
+  if (version !== VERSION) return 'version';
+  if (flags === undefined) return 'incomplete';
+  if (flags > FLAG_REPSYN) return 'flags';
+  if (leg === undefined) return 'incomplete';
+  const probe = flags === FLAG_PROBE;
+  if (leg > (probe ? 0 : 1)) return 'leg';
+  for (let offset = 11; offset < 16 && offset < bytes.length; offset++) {
+    if (bytes[offset] !== 0) return 'reserved';
+  }
+  if (bytes.length < HELLO_BYTES) return 'incomplete';
+  const flowId = bytes.toString('hex', 16, HELLO_BYTES);
+  if (flowId === ZERO_ID) return 'flow_id';
+  return { version, probe, mode: flags === FLAG_REPSYN ? 'repsyn' : 'repflow', leg, flowId };
+}
+
+/** Decodes the first 32 bytes; with fewer it rejects as soon as they cannot become a banner. */
+export function decodeBanner(bytes: Buffer): Banner | Rejection {
+  const magic = magicRejection(bytes, BANNER_MAGIC);
+  if (magic) return magic;
+  const [version, code, leg, reserved] = [bytes[8], bytes[9], bytes[10], bytes[11]];
+  if (version === undefined) return 'incomplete';
+  if (version !== VERSION) return 'version';
+  if (code === undefined) return 'incomplete';
+  const status = STATUSES[code];
+  if (status === undefined) return 'status';
+  if (leg === undefined) return 'incomplete';
+  if (leg > 1) return 'leg';
+  if (reserved === undefined) return 'incomplete';
+  if (reserved !== 0) return 'reserved';
+  if (bytes.length < HELLO_BYTES) return 'incomplete';
+  const instanceId = bytes.toString('hex', 16, HELLO_BYTES);
+  if (instanceId === ZERO_ID) return 'instance_id';
+  return { version, status, leg, flowCheck: bytes.toString('hex', 12, 16), instanceId };
+}
+
+/** The answer to a preamble of a version that is not spoken here: its other fields are copied unseen. */
+export function encodeUnsupported(preamble: Buffer, instanceId: string): Buffer {
+  const leg = preamble[10] === 1 ? 1 : 0;
+  const flowCheck = preamble.toString('hex', 16, 20).padEnd(8, '0');
+  return encodeBanner({ version: VERSION, status: 'unsupported', leg, flowCheck, instanceId });
+}

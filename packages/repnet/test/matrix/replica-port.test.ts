@@ -1,0 +1,194 @@
+/** Failure matrix, the rows about what is, or is not, behind port N+1. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import { test, type TestContext } from 'node:test';
+import repnet from 'repnet';
+import { Arena, Sink, pattern } from '../harness/arena';
+import { BlackHole } from '../harness/black-hole';
+import { MODES, PAIRINGS } from '../harness/replication';
+
+for (const pairing of PAIRINGS) {
+  for (const mode of MODES) {
+    test(`a refused port N+1 is invisible (${mode}, ${pairing})`, async (t) => {
+      const arena = await Arena.open(t, { pairing, mode, onConnection: (socket) => socket.pipe(socket) });
+      await arena.path.refuse('replica');
+      const client = arena.connect();
+      const sink = new Sink(client);
+      client.end('through N alone');
+      await sink.untilClose();
+      assert.equal(sink.text(), 'through N alone');
+      assert.equal(sink.errors, 0);
+      assert.equal(arena.accepted.length, 1);
+    });
+
+    test(`a filtered port N+1 is invisible (${mode}, ${pairing})`, async (t) => {
+      const arena = await Arena.open(t, {
+        pairing,
+        mode,
+        client: { legDeadline: 100, helloTimeout: 100 },
+        onConnection: (socket) => socket.pipe(socket),
+      });
+      await arena.path.refuse('replica');
+      const hole = await BlackHole.open(arena.path.host, arena.path.port + 1);
+      t.after(() => hole.close());
+      const client = arena.connect();
+      const sink = new Sink(client);
+      client.end('through N alone');
+      await sink.untilClose();
+      assert.equal(sink.text(), 'through N alone');
+      assert.equal(sink.errors, 0);
+      assert.equal(arena.accepted.length, 1);
+    });
+  }
+}
+
+/** Services that somebody else may run on port N+1, by what they do with a connection. */
+const FOREIGN: Record<string, (socket: net.Socket) => void> = {
+  'an echo service': (socket) => socket.pipe(socket),
+  'a service that speaks first': (socket) => socket.write('220 mail.example ESMTP ready, a line of more than thirty-two bytes\r\n'),
+  'a service that answers with an error': (socket) => socket.on('data', () => socket.end('-ERR unknown command\r\n')),
+  'a service that says nothing': () => {},
+  'a service that hangs up at once': (socket) => socket.end(),
+  'a service that resets at once': (socket) => socket.resetAndDestroy(),
+};
+
+async function neighbours(t: TestContext, foreign: (socket: net.Socket) => void): Promise<{ port: number; heard: Buffer[] }> {
+  const heard: Buffer[] = [];
+  for (;;) {
+    const mine = net.createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
+    mine.listen(0, '127.0.0.1');
+    await once(mine, 'listening');
+    const { port } = mine.address() as net.AddressInfo;
+    const sockets: net.Socket[] = [];
+    const other = net.createServer({ allowHalfOpen: true }, (socket) => {
+      sockets.push(socket);
+      socket.on('error', () => {});
+      socket.on('data', (data: Buffer) => heard.push(data));
+      foreign(socket);
+    });
+    other.listen(port + 1, '127.0.0.1');
+    try {
+      await once(other, 'listening');
+    } catch {
+      mine.close();
+      continue;
+    }
+    t.after(() => {
+      for (const socket of sockets) socket.destroy();
+      mine.close();
+      other.close();
+    });
+    return { port, heard };
+  }
+}
+
+for (const [name, behave] of Object.entries(FOREIGN)) {
+  for (const mode of MODES) {
+    test(`${name} on port N+1 gets no byte of the application (${mode}, hello)`, async (t) => {
+      const { port, heard } = await neighbours(t, behave);
+      for (const text of ['first flow', 'second flow']) {
+        const client = repnet.connect({
+          host: '127.0.0.1',
+          port,
+          repnet: { mode, pairing: 'hello', helloTimeout: 50, legDeadline: 50 },
+        }) as unknown as net.Socket;
+        const sink = new Sink(client);
+        client.end(text);
+        await sink.untilClose();
+        assert.equal(sink.text(), text);
+        assert.equal(sink.errors, 0);
+      }
+      assert.doesNotMatch(Buffer.concat(heard).toString('latin1'), /flow/);
+    });
+  }
+}
+
+test('a target that nobody listed hears nothing on port N+1', async (t) => {
+  let visits = 0;
+  const { port } = await neighbours(t, () => (visits += 1));
+  const client = repnet.connect({ host: '127.0.0.1', port }) as unknown as net.Socket;
+  const sink = new Sink(client);
+  client.end('plain');
+  await sink.untilClose();
+  assert.equal(sink.text(), 'plain');
+  assert.equal(visits, 0);
+  assert.ok(client instanceof net.Socket);
+});
+
+test('a load balancer that splits the legs between two servers: one of them gets no byte (hello)', async (t) => {
+  const other = await Arena.open(t, { pairing: 'hello', mode: 'repflow' });
+  const otherPort = (other.server.address() as net.AddressInfo).port;
+  let arena: Arena;
+  arena = await Arena.open(t, {
+    pairing: 'hello',
+    mode: 'repflow',
+    path: {
+      route: (index) => ({ host: '127.0.0.1', port: index === 1 ? otherPort : (arena.server.address() as net.AddressInfo).port }),
+    },
+    onConnection: (socket) => socket.pipe(socket),
+  });
+  const client = arena.connect();
+  const sink = new Sink(client);
+  client.write('whole');
+  await sink.until(5);
+  const b = await arena.legB();
+  await b.clientGone();
+  client.end(' and entire');
+  await sink.untilClose();
+  assert.equal(sink.text(), 'whole and entire');
+  assert.equal(sink.errors, 0);
+  assert.equal(b.up.passed, 32, 'only the preamble went to the other server');
+  assert.equal(arena.accepted.length, 1);
+  for (const socket of other.accepted) assert.equal(socket.bytesRead, 0);
+});
+
+test('a NAT that rewrites the source ports does not keep the legs from pairing (hello)', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', path: { keepSourcePort: false } });
+  const client = arena.connect();
+  const sink = new Sink(client);
+  client.write('x');
+  const served = await arena.flow();
+  const [a, b] = [await arena.legA(), await arena.legB()];
+  await Promise.all([a.down.until(32), b.down.until(32)]);
+  served.write(pattern(1000));
+  await Promise.all([a.down.until(1032), b.down.until(1032), sink.until(1000)]);
+  assert.ok(pattern(1000).equals(sink.bytes()));
+  assert.equal(arena.accepted.length, 1);
+  client.destroy();
+});
+
+test('a stranger who repeats a flow id is reset, the flow does not notice (hello)', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', onConnection: (socket) => socket.pipe(socket) });
+  const client = arena.connect();
+  const sink = new Sink(client);
+  client.write('mine');
+  await sink.until(4);
+  const [a, b] = [await arena.legA(), await arena.legB()];
+  await Promise.all([a.up.until(36), b.up.until(36)]);
+  for (const leg of [a, b]) {
+    const stranger = net.connect({ host: '127.0.0.1', port: (arena.server.address() as net.AddressInfo).port + 1 });
+    const strangerSink = new Sink(stranger);
+    stranger.write(leg.up.start.subarray(0, 32));
+    stranger.write('not mine');
+    await strangerSink.untilClose();
+    assert.equal(strangerSink.length, 0);
+  }
+  client.end(' alone');
+  await sink.untilClose();
+  assert.equal(sink.text(), 'mine alone');
+  assert.equal(arena.accepted.length, 1);
+});
+
+test('two clients behind one address keep their streams apart (hello)', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', onConnection: (socket) => socket.pipe(socket) });
+  const clients = Array.from({ length: 20 }, (_, index) => {
+    const socket = arena.connect();
+    const sink = new Sink(socket);
+    socket.end(`client ${index} `.repeat(100));
+    return sink;
+  });
+  await Promise.all(clients.map((sink) => sink.untilClose()));
+  clients.forEach((sink, index) => assert.equal(sink.text(), `client ${index} `.repeat(100)));
+  assert.equal(arena.accepted.length, 20);
+});

@@ -1,0 +1,38 @@
+/** A seeded source of numbers and bytes (xorshift32): a run of the soak can be repeated. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0 || 0x9e3779b9;
+  }
+
+  next(): number {
+    let x = this.#state;
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
+    this.#state = x >>> 0;
+    return this.#state;
+  }
+
+  /** A number from 0 to `bound - 1`. */
+  below(bound: number): number {
+    return this.next() % bound;
+  }
+
+  /** True in this share of all calls. */
+  chance(share: number): boolean {
+    return this.next() < share * 0x1_0000_0000;
+  }
+
+  /** A size from 0 to about `most`, as many small ones as large ones. */
+  size(most: number): number {
+    return this.below(20) === 0 ? 0 : Math.floor(Math.exp((this.next() / 0x1_0000_0000) * Math.log(most)));
+  }
+
+  bytes(length: number): Buffer {
+    const buffer = Buffer.allocUnsafe(length + 4);
+    for (let at = 0; at < length; at += 4) buffer.writeUInt32LE(this.next(), at);
+    return buffer.subarray(0, length);
+  }
+}
