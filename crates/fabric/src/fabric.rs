@@ -5,12 +5,12 @@ use crate::fifo::{Fifo, Outcome};
 use crate::forwarding::Forwarding;
 use crate::load_balancer::{Balancer, LoadBalancerConfig, PortView};
 use crate::packet::{Packet, PacketId, Packets, prefetch};
-use crate::port::{Port, PortEvents, PortId, PortKind};
+use crate::port::{Backlog, Port, PortEvents, PortId, PortKind};
 use crate::queue::{DropReason, Queue, QueueConfig, Verdict};
 use crate::shared_buffer::Pool;
 use crate::topology::{Node, Topology};
 use alloc::vec::Vec;
-use tailcut_units::{HostId, Time};
+use tailcut_units::{Duration, HostId, Time};
 
 /// How a fabric is built on a topology.
 #[derive(Clone, Copy, Default, Debug)]
@@ -38,33 +38,47 @@ pub struct Delivery<B> {
     pub body: B,
 }
 
+/// A count of packets and of their bytes on the wire.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    #[inline]
+    fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
 /// Packets dropped, by reason.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct DropCounts {
     /// A port's own queue was full.
-    pub queue_full: u64,
+    pub queue_full: Count,
     /// A port was over its share of a shared buffer.
-    pub shared_buffer: u64,
+    pub shared_buffer: Count,
     /// No port led to the destination.
-    pub no_route: u64,
-}
-
-impl DropCounts {
-    /// All of them.
-    pub const fn total(&self) -> u64 {
-        self.queue_full + self.shared_buffer + self.no_route
-    }
+    pub no_route: Count,
 }
 
 /// What a port has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortReport {
-    /// Packets put on the link, or bound to be (one-event ports count on arrival).
-    pub transmitted_packets: u64,
-    /// Bytes of them.
-    pub transmitted_bytes: u64,
+    /// Packets whose transmission has begun.
+    pub sent_packets: u64,
+    /// Bytes that have left, the part of the packet in service that has gone included.
+    pub carried_bytes: u64,
     /// Packets that were ECN-marked here.
     pub marked: u64,
+    /// Packets that were dropped here.
+    pub dropped: u64,
+    /// The most bytes that have waited here.
+    pub longest_backlog_bytes: u64,
     /// Packets that wait now.
     pub backlog_packets: u32,
     /// Bytes that wait now.
@@ -77,6 +91,7 @@ struct General {
     queue: Queue,
     /// Index of the switch's shared buffer, if it has one.
     pool: Option<u32>,
+    longest_backlog: u64,
 }
 
 #[derive(Debug)]
@@ -109,8 +124,8 @@ pub struct Fabric<B> {
     pools: Vec<Pool>,
     /// Each host's uplink.
     uplinks: Vec<u32>,
-    injected: u64,
-    delivered: u64,
+    injected: Count,
+    delivered: Count,
     drops: DropCounts,
     hops: u64,
     events: u64,
@@ -129,8 +144,8 @@ impl<B: Copy> Fabric<B> {
             switches: Vec::with_capacity(topology.switches.len()),
             pools: Vec::new(),
             uplinks: topology.uplinks.clone(),
-            injected: 0,
-            delivered: 0,
+            injected: Count::default(),
+            delivered: Count::default(),
             drops: DropCounts::default(),
             hops: 0,
             events: 0,
@@ -161,7 +176,11 @@ impl<B: Copy> Fabric<B> {
                 }
                 queue => {
                     let queue = Queue::new(queue);
-                    fabric.generals.push(General { queue, pool });
+                    fabric.generals.push(General {
+                        queue,
+                        pool,
+                        longest_backlog: 0,
+                    });
                     (PortKind::General, fabric.generals.len() - 1)
                 }
             };
@@ -175,6 +194,7 @@ impl<B: Copy> Fabric<B> {
                 queue: queue as u32,
                 kind,
                 marked: 0,
+                dropped: 0,
             });
             fabric.far_ends.push(match link.to {
                 Node::Switch(switch) => switch,
@@ -187,7 +207,7 @@ impl<B: Copy> Fabric<B> {
     /// Puts a packet on a host's uplink at `now`; behind others, if the uplink is not free.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) {
-        self.injected += 1;
+        self.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
         let port = self.uplinks[from.0 as usize];
         self.arrive_at_port(now, port, id);
@@ -216,8 +236,8 @@ impl<B: Copy> Fabric<B> {
             if far_end & HOST == 0 {
                 self.arrive_at_switch(now, far_end, id);
             } else {
-                self.delivered += 1;
                 let (packet, body) = self.packets.remove(id);
+                self.delivered.add(packet.size);
                 return Some(Delivery {
                     time: now,
                     host: HostId(far_end ^ HOST),
@@ -257,7 +277,7 @@ impl<B: Copy> Fabric<B> {
     fn arrive_at_switch(&mut self, now: Time, switch: u32, id: PacketId) {
         match self.egress(now, switch, id) {
             Some(port) => self.arrive_at_port(now, port, id),
-            None => self.drop_packet(id, DropReason::NoRoute),
+            None => self.drop_packet(None, id, DropReason::NoRoute),
         }
     }
 
@@ -276,7 +296,7 @@ impl<B: Copy> Fabric<B> {
         let packet = packets.header(id);
         let mut backlog = |port: u32| {
             let port = &ports[(switch.first_port + port) as usize];
-            backlog_of(now, port, fifos, generals).1
+            backlog_of(now, port, fifos, generals).bytes
         };
         let within = match &switch.forwarding {
             Forwarding::Clos(clos) => {
@@ -328,7 +348,7 @@ impl<B: Copy> Fabric<B> {
                         self.engine
                             .push(Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0));
                     }
-                    Outcome::Dropped(reason) => self.drop_packet(id, reason),
+                    Outcome::Dropped(reason) => self.drop_packet(Some(port_id), id, reason),
                 }
             }
             PortKind::General => self.arrive_at_general_port(now, port_id, id),
@@ -343,13 +363,17 @@ impl<B: Copy> Fabric<B> {
         if let (Some(pool), false) = (general.pool, idle) {
             let backlog = general.queue.discipline().backlog_bytes();
             if !self.pools[pool as usize].admits(backlog, size) {
-                return self.drop_packet(id, DropReason::SharedBuffer);
+                return self.drop_packet(Some(port_id), id, DropReason::SharedBuffer);
             }
         }
         match general.queue.enqueue(now, id, self.packets.headers()) {
-            Verdict::Dropped(reason) => return self.drop_packet(id, reason),
+            Verdict::Dropped(reason) => return self.drop_packet(Some(port_id), id, reason),
             Verdict::Marked => port.marked += 1,
             Verdict::Queued => {}
+        }
+        if !idle {
+            let backlog = general.queue.discipline().backlog_bytes();
+            general.longest_backlog = general.longest_backlog.max(backlog);
         }
         if let Some(pool) = general.pool {
             self.pools[pool as usize].take(size);
@@ -388,27 +412,56 @@ impl<B: Copy> Fabric<B> {
     }
 
     #[cold]
-    fn drop_packet(&mut self, id: PacketId, reason: DropReason) {
-        self.packets.remove(id);
-        match reason {
-            DropReason::QueueFull => self.drops.queue_full += 1,
-            DropReason::SharedBuffer => self.drops.shared_buffer += 1,
-            DropReason::NoRoute => self.drops.no_route += 1,
+    fn drop_packet(&mut self, port: Option<u32>, id: PacketId, reason: DropReason) {
+        let (packet, _) = self.packets.remove(id);
+        if let Some(port) = port {
+            self.ports[port as usize].dropped += 1;
         }
+        let count = match reason {
+            DropReason::QueueFull => &mut self.drops.queue_full,
+            DropReason::SharedBuffer => &mut self.drops.shared_buffer,
+            DropReason::NoRoute => &mut self.drops.no_route,
+        };
+        count.add(packet.size);
     }
 
     /// What a port has done so far and holds at `now`.
     pub fn port_report(&mut self, now: Time, port: PortId) -> PortReport {
         let port = &self.ports[port.0 as usize];
-        let (backlog_packets, backlog_bytes) =
-            backlog_of(now, port, &mut self.fifos, &mut self.generals);
+        let backlog = backlog_of(now, port, &mut self.fifos, &mut self.generals);
+        // A one-event port has already counted what still waits.
+        let (waiting, waiting_bytes) = match port.kind {
+            PortKind::OneEvent => (backlog.packets, backlog.bytes),
+            PortKind::General => (0, 0),
+        };
+        let left = Duration::from_ps(backlog.service_ends_ps.saturating_sub(now.as_ps()));
+        let begun_bytes = port.transmitted_bytes - waiting_bytes;
         PortReport {
-            transmitted_packets: port.transmitted_packets,
-            transmitted_bytes: port.transmitted_bytes,
+            sent_packets: port.transmitted_packets - u64::from(waiting),
+            carried_bytes: begun_bytes - bytes_left(port, left).min(begun_bytes),
             marked: u64::from(port.marked),
-            backlog_packets,
-            backlog_bytes,
+            dropped: u64::from(port.dropped),
+            longest_backlog_bytes: backlog.longest_bytes,
+            backlog_packets: backlog.packets,
+            backlog_bytes: backlog.bytes,
         }
+    }
+
+    /// Ends the run: counts what is on links and in queues, one by one, so that the books can be
+    /// balanced against what was injected, delivered and dropped.
+    pub fn count_remaining(&mut self) -> Count {
+        let mut count = Count::default();
+        while let Some(event) = self.engine.pop_until(Time::MAX) {
+            if event.entity() & ARRIVAL != 0 {
+                count.add(self.packets.header(PacketId(event.payload())).size);
+            }
+        }
+        for general in &mut self.generals {
+            let queue = general.queue.discipline();
+            count.packets += u64::from(queue.backlog_packets());
+            count.bytes += queue.backlog_bytes();
+        }
+        count
     }
 
     /// Ports of the fabric, numbered from 0 in the order of the topology's links.
@@ -416,11 +469,11 @@ impl<B: Copy> Fabric<B> {
         self.ports.len() as u32
     }
     /// Packets injected so far.
-    pub const fn injected(&self) -> u64 {
+    pub const fn injected(&self) -> Count {
         self.injected
     }
     /// Packets delivered to hosts so far.
-    pub const fn delivered(&self) -> u64 {
+    pub const fn delivered(&self) -> Count {
         self.delivered
     }
     /// Packets dropped so far.
@@ -441,13 +494,25 @@ impl<B: Copy> Fabric<B> {
     }
 }
 
-/// Packets and bytes that wait at a port at `now`.
-fn backlog_of(now: Time, port: &Port, fifos: &mut [Fifo], generals: &mut [General]) -> (u32, u64) {
+/// The bytes that `left` more of service sends, rounded up, so that none counts before it has gone.
+fn bytes_left(port: &Port, left: Duration) -> u64 {
+    let whole = port.rate.bytes_in(left);
+    whole + u64::from(port.rate.serialisation(whole) < left)
+}
+
+/// What waits at a port at `now`.
+fn backlog_of(now: Time, port: &Port, fifos: &mut [Fifo], generals: &mut [General]) -> Backlog {
     match port.kind {
         PortKind::OneEvent => fifos[port.queue as usize].backlog(now.as_ps(), port),
         PortKind::General => {
-            let queue = generals[port.queue as usize].queue.discipline();
-            (queue.backlog_packets(), queue.backlog_bytes())
+            let general = &mut generals[port.queue as usize];
+            let queue = general.queue.discipline();
+            Backlog {
+                packets: queue.backlog_packets(),
+                bytes: queue.backlog_bytes(),
+                longest_bytes: general.longest_backlog,
+                service_ends_ps: port.busy_until_ps,
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! the arrival at the next node is the only event. Proved equal to the general port by test.
 
 use crate::packet::{Ecn, Packet};
-use crate::port::Port;
+use crate::port::{Backlog, Port};
 use crate::queue::{DropReason, DropTail, Limit};
 use alloc::boxed::Box;
 
@@ -14,6 +14,7 @@ pub(crate) struct Fifo {
     /// When the head of the ring begins its service; meaningless when the ring is empty.
     head_starts_ps: u64,
     backlog_bytes: u64,
+    longest_backlog: u64,
     head: u32,
     waiting: u32,
     /// Ring of sizes; its length is a power of two.
@@ -33,6 +34,7 @@ impl Fifo {
         Self {
             head_starts_ps: 0,
             backlog_bytes: 0,
+            longest_backlog: 0,
             head: 0,
             waiting: 0,
             sizes: Box::new([0; 8]),
@@ -105,6 +107,7 @@ impl Fifo {
         self.sizes[self.head.wrapping_add(self.waiting) as usize & mask] = size;
         self.waiting += 1;
         self.backlog_bytes += u64::from(size);
+        self.longest_backlog = self.longest_backlog.max(self.backlog_bytes);
     }
 
     #[cold]
@@ -118,9 +121,18 @@ impl Fifo {
         self.head = 0;
     }
 
-    /// Packets and bytes that wait at `now`.
-    pub fn backlog(&mut self, now_ps: u64, port: &Port) -> (u32, u64) {
+    /// What waits at `now`.
+    pub fn backlog(&mut self, now_ps: u64, port: &Port) -> Backlog {
         self.drain(now_ps, port);
-        (self.waiting, self.backlog_bytes)
+        Backlog {
+            packets: self.waiting,
+            bytes: self.backlog_bytes,
+            longest_bytes: self.longest_backlog,
+            service_ends_ps: if self.waiting > 0 {
+                self.head_starts_ps
+            } else {
+                port.busy_until_ps
+            },
+        }
     }
 }

@@ -19,7 +19,7 @@ pub mod queue;
 mod shared_buffer;
 pub mod topology;
 
-pub use fabric::{Delivery, DropCounts, Fabric, FabricConfig, PortReport};
+pub use fabric::{Count, Delivery, DropCounts, Fabric, FabricConfig, PortReport};
 pub use forwarding::{Clos, Forwarding, Table};
 pub use packet::{Ecn, Packet, PacketId, Packets};
 pub use port::{LinkConfig, PortEvents, PortId};

@@ -46,6 +46,18 @@ pub(crate) struct Port {
     pub queue: u32,
     pub kind: PortKind,
     pub marked: u32,
+    pub dropped: u32,
+}
+
+/// What a port holds at one instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backlog {
+    pub packets: u32,
+    pub bytes: u64,
+    /// The most bytes that have waited so far.
+    pub longest_bytes: u64,
+    /// When the packet in service, if any, has left.
+    pub service_ends_ps: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ use tailcut_fabric::topology::{
     CustomTopology, FatTree, LeafSpine, SingleSwitch, Topology, TopologyError,
 };
 use tailcut_transport::tcp::TcpConfig;
-use tailcut_units::{Bytes, Duration, Rate};
+use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Arrivals, Class, Framing, SizeDistribution, Trace};
 
 /// Everything that decides a run's result. Cheap to clone: large parts are shared.
@@ -233,4 +233,20 @@ pub enum MatrixSpec {
     },
     /// These pairs of source and destination.
     Pairs(Vec<(u32, u32)>),
+}
+
+impl WorkloadSpec {
+    /// When the last flow starts at the latest, as far as the description says.
+    pub fn span(&self) -> Duration {
+        let spans = self.parts.iter().map(|part| match &part.flows {
+            FlowsSpec::Trace(trace) => {
+                let last = trace.flows().last();
+                last.map_or(Duration::ZERO, |flow| flow.start.since(Time::ZERO))
+            }
+            FlowsSpec::Open(spec) => spec.until,
+            FlowsSpec::Closed(spec) => spec.until,
+            FlowsSpec::Burst(spec) => spec.at + spec.jitter,
+        });
+        spans.max().unwrap_or(Duration::ZERO)
+    }
 }

@@ -3,6 +3,11 @@
 
 mod config;
 mod design;
+mod ideal;
+mod recorder;
+mod run;
+mod simulation;
+mod traffic;
 
 pub use config::{
     BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
@@ -12,3 +17,4 @@ pub use design::{
     Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
     UnknownDesign,
 };
+pub use run::{RunControl, RunError, Unattended, run};

@@ -1,0 +1,151 @@
+//! What a run remembers of its flows, queues and links while it goes.
+
+use crate::ideal::Ideal;
+use tailcut_fabric::{Fabric, PortId};
+use tailcut_record::{FlowRecord, LinkSample, QueueSample};
+use tailcut_transport::{Event, FlowStats, Segment};
+use tailcut_units::{Bytes, FlowId, Rate, Time};
+use tailcut_workload::Flow;
+
+const UNKNOWN: u32 = u32::MAX;
+
+/// Rows of flows in the order in which they start, and samples.
+pub(crate) struct Recorder {
+    flows: Vec<FlowRecord>,
+    /// The row of each flow, by its number.
+    rows: Vec<u32>,
+    ideal: Ideal,
+    /// Flows whose sender or receiver is not done.
+    unfinished: usize,
+    last_start: Time,
+    queues: Vec<QueueSample>,
+    links: Vec<LinkSample>,
+    /// Each port's rate and the bytes it had carried at the last sample.
+    carried: Vec<(Rate, u64)>,
+    sampled_at: Time,
+}
+
+impl Recorder {
+    pub fn new(ideal: Ideal, rates: impl Iterator<Item = Rate>) -> Self {
+        Self {
+            flows: Vec::new(),
+            rows: Vec::new(),
+            ideal,
+            unfinished: 0,
+            last_start: Time::ZERO,
+            queues: Vec::new(),
+            links: Vec::new(),
+            carried: rates.map(|rate| (rate, 0)).collect(),
+            sampled_at: Time::ZERO,
+        }
+    }
+
+    /// A flow starts.
+    pub fn started(&mut self, flow: &Flow) {
+        let number = flow.id.0 as usize;
+        if self.rows.len() <= number {
+            self.rows.resize(number + 1, UNKNOWN);
+        }
+        self.rows[number] = self.flows.len() as u32;
+        self.unfinished += 1;
+        self.last_start = flow.start;
+        self.flows.push(FlowRecord {
+            flow: flow.id,
+            src: flow.src,
+            dst: flow.dst,
+            bytes: Bytes(flow.bytes),
+            start: flow.start,
+            ideal_fct: self.ideal.fct(flow.src, flow.dst, flow.bytes),
+            class: flow.class as u8,
+            ..FlowRecord::default()
+        });
+    }
+
+    /// A transport's word on a flow. Gives the flow when its receiver has all of it, or when it was
+    /// given up: the application may then go on.
+    #[inline]
+    pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
+        match event {
+            Event::Established(flow) => {
+                let record = self.record(flow)?;
+                record.handshake.get_or_insert(now.since(record.start));
+                None
+            }
+            Event::Completed(flow) => {
+                let record = self.record(flow)?;
+                let first = record.fct.is_none();
+                record.fct.get_or_insert(now.since(record.start));
+                first.then_some(flow)
+            }
+            Event::Closed(flow, stats) => {
+                self.unfinished -= 1;
+                self.close(flow, stats);
+                None
+            }
+            Event::Failed(flow, stats) => {
+                self.unfinished -= 1;
+                self.close(flow, stats);
+                Some(flow)
+            }
+        }
+    }
+
+    fn record(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
+        let row = *self.rows.get(flow.0 as usize)?;
+        self.flows.get_mut(row as usize)
+    }
+
+    fn close(&mut self, flow: FlowId, stats: FlowStats) {
+        if let Some(record) = self.record(flow) {
+            record.retransmissions = stats.retransmissions;
+            record.timeouts = stats.timeouts;
+            record.copies = u32::from(stats.copies).saturating_sub(1);
+            record.payload_sent = Bytes(stats.payload_sent);
+        }
+    }
+
+    /// Samples every port that has something to say.
+    pub fn sample(&mut self, now: Time, fabric: &mut Fabric<Segment>) {
+        let interval = now.since(self.sampled_at);
+        self.sampled_at = now;
+        for (port, (rate, carried)) in self.carried.iter_mut().enumerate() {
+            let port = port as u32;
+            let report = fabric.port_report(now, PortId(port));
+            if report.backlog_packets > 0 {
+                self.queues.push(QueueSample {
+                    time: now,
+                    port,
+                    backlog: Bytes(report.backlog_bytes),
+                    packets: report.backlog_packets,
+                });
+            }
+            let bytes = report.carried_bytes - *carried;
+            *carried = report.carried_bytes;
+            if bytes > 0 {
+                let busy = rate.serialisation(bytes).as_ps() as f64;
+                self.links.push(LinkSample {
+                    time: now,
+                    link: port,
+                    bytes: Bytes(bytes),
+                    utilisation: busy / interval.as_ps().max(1) as f64,
+                });
+            }
+        }
+    }
+
+    /// Flows that have started and whose sender has not said that it is done.
+    pub fn unfinished(&self) -> usize {
+        self.unfinished
+    }
+
+    /// When the last flow so far started.
+    pub fn last_start(&self) -> Time {
+        self.last_start
+    }
+
+    /// Flows in the order of their numbers, and the samples.
+    pub fn finish(mut self) -> (Vec<FlowRecord>, Vec<QueueSample>, Vec<LinkSample>) {
+        self.flows.sort_by_key(|record| record.flow);
+        (self.flows, self.queues, self.links)
+    }
+}

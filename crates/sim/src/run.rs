@@ -1,0 +1,211 @@
+//! One run, from its configuration to its record.
+
+use crate::config::RunConfig;
+use crate::design::{Replication, Routing, TransportKind};
+use crate::ideal::Ideal;
+use crate::recorder::Recorder;
+use crate::simulation::{Horizon, Simulation};
+use crate::traffic;
+use cpu_time::ThreadTime;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+use tailcut_fabric::load_balancer::LoadBalancerConfig;
+use tailcut_fabric::topology::{Topology, TopologyError};
+use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
+use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
+use tailcut_transport::tcp::{self, Congestion, TcpConfig};
+use tailcut_transport::{self as transport, Segment, Transport};
+use tailcut_units::{Bytes, Duration, HostId, Time};
+use tailcut_workload::{Class, Flow};
+
+/// What the caller of a run wants to see and say while it goes. Called from the run's thread.
+pub trait RunControl: Sync {
+    /// The run has got to `simulated`; it ends by `expected` unless flows take longer.
+    fn progress(&self, simulated: Duration, expected: Duration);
+    /// Whether the run should stop now.
+    fn stop(&self) -> bool;
+}
+
+/// Runs to the end without a word.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Unattended;
+
+impl RunControl for Unattended {
+    fn progress(&self, _simulated: Duration, _expected: Duration) {}
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// Why there is no record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RunError {
+    /// The topology cannot be built.
+    Topology(TopologyError),
+    /// The workload cannot be drawn.
+    Workload(tailcut_workload::Error),
+    /// The transport's parameters are out of range.
+    Transport(tcp::ConfigError),
+    /// [`RunControl::stop`] said so.
+    Stopped,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Topology(error) => write!(f, "topology: {error}"),
+            Self::Workload(error) => write!(f, "workload: {error}"),
+            Self::Transport(error) => write!(f, "transport: {error}"),
+            Self::Stopped => f.write_str("stopped before it ended"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Runs one configuration to its end.
+///
+/// # Errors
+/// [`RunError`] where the configuration cannot be run, or when it was stopped.
+pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
+    let topology = Arc::new(config.topology.shape.build().map_err(RunError::Topology)?);
+    let tcp = tcp_config(config);
+    tcp.validate().map_err(RunError::Transport)?;
+    let host = |host: u32| tcp::Host::new(HostId(host), tcp.clone());
+    simulate(config, &topology, host, control)
+}
+
+/// TCP's parameters with the design's congestion control and the framing's payload.
+fn tcp_config(config: &RunConfig) -> TcpConfig {
+    TcpConfig {
+        mss: config.framing.payload,
+        congestion: match config.design.transport {
+            TransportKind::Tcp => Congestion::NewReno,
+            TransportKind::Cubic => Congestion::Cubic,
+            TransportKind::Dctcp => Congestion::Dctcp,
+        },
+        ..config.tcp.clone()
+    }
+}
+
+fn simulate<T: Transport>(
+    config: &RunConfig,
+    topology: &Arc<Topology>,
+    host: impl Fn(u32) -> T,
+    control: &dyn RunControl,
+) -> Result<RunRecord, RunError> {
+    let wall = Instant::now();
+    let cpu = ThreadTime::try_now().ok();
+    let source = traffic::source(config, topology).map_err(RunError::Workload)?;
+    let fabric = Fabric::<Segment>::new(
+        topology,
+        FabricConfig {
+            load_balancer: match config.design.routing {
+                Routing::Ecmp => LoadBalancerConfig::Ecmp,
+                Routing::Spray => LoadBalancerConfig::Spray,
+            },
+            engine: config.engine,
+            port_events: config.port_events,
+            seed: config.seed,
+        },
+    );
+    let rates = topology.links.iter().map(|link| link.config.rate);
+    let ideal = Ideal::new(Arc::clone(topology), config.framing);
+    let recorder = Recorder::new(ideal, rates);
+    let mut simulation = Simulation::new(
+        fabric,
+        (0..topology.hosts()).map(host),
+        source,
+        recorder,
+        config.framing,
+        config.engine,
+        |_flow: &Flow| transport::Replication::AsConfigured,
+    );
+    let expected = config.workload.span() + config.drain;
+    let whole = simulation.run(Horizon {
+        end: Time::MAX,
+        drain: config.drain,
+        sample_every: config.sample_every,
+        go_on: &mut |now| {
+            control.progress(now.since(Time::ZERO), expected);
+            !control.stop()
+        },
+    });
+    if !whole {
+        return Err(RunError::Stopped);
+    }
+    let (recorder, fabric, host_events, end) = simulation.finish();
+    let mut record = RunRecord::new(RunKey {
+        design: config.design.to_string(),
+        topology: config.topology.name.clone(),
+        workload: config.workload.name.clone(),
+        load: config.workload.load,
+        seed: config.seed,
+    });
+    record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
+    fill(&mut record, topology, fabric, host_events, end);
+    (record.flows, record.queues, record.links) = recorder.finish();
+    record.cost = RunCost {
+        cpu_seconds: cpu.map(|cpu| cpu.elapsed().as_secs_f64()),
+        wall_seconds: Some(wall.elapsed().as_secs_f64()),
+        peak_rss_bytes: peak_rss_bytes(),
+    };
+    Ok(record)
+}
+
+/// The network's totals.
+fn fill(
+    record: &mut RunRecord,
+    topology: &Topology,
+    mut fabric: Fabric<Segment>,
+    host_events: u64,
+    end: Time,
+) {
+    let count = |count: Count| PacketCount {
+        packets: count.packets,
+        bytes: count.bytes,
+    };
+    for port in 0..fabric.port_count() {
+        let report = fabric.port_report(end, PortId(port));
+        record.ports.push(PortTotals {
+            port,
+            name: topology.port_name(port).unwrap_or_default(),
+            packets: report.sent_packets,
+            bytes: Bytes(report.carried_bytes),
+            dropped: report.dropped,
+            marked: report.marked,
+            max_backlog: Bytes(report.longest_backlog_bytes),
+        });
+    }
+    let drops = fabric.drops();
+    let by_reason = [
+        ("queue-full", drops.queue_full),
+        ("shared-buffer", drops.shared_buffer),
+        ("no-route", drops.no_route),
+    ];
+    record.totals = RunTotals {
+        packet_hops: fabric.packet_hops(),
+        events: fabric.events() + host_events,
+        sent: count(fabric.injected()),
+        delivered: count(fabric.delivered()),
+        drops: DropCounts(
+            by_reason
+                .into_iter()
+                .filter(|(_, dropped)| dropped.packets > 0)
+                .map(|(reason, dropped)| (reason.to_owned(), count(dropped)))
+                .collect(),
+        ),
+        marks: record.ports.iter().map(|port| port.marked).sum(),
+        simulated: end.since(Time::ZERO),
+        remaining: count(fabric.count_remaining()),
+    };
+}
+
+/// The process's largest resident memory so far, where the system says.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}

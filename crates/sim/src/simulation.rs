@@ -1,0 +1,239 @@
+//! The event loop: it merges the events of the network, the hosts' timers and NICs, and the
+//! workload's arrivals into one order, and moves segments between transports and the fabric.
+//!
+//! At one instant the network comes first, then NICs that have become free, then timers, then
+//! samples, then arrivals: the same on every engine.
+
+use crate::recorder::Recorder;
+use tailcut_fabric::engine::{Engine, EngineKind, Event};
+use tailcut_fabric::{Delivery, Fabric, Packet};
+use tailcut_transport::{Ecn, Header, Message, PathPin, Replication, Segment, Transport};
+use tailcut_units::{Duration, HostId, Time};
+use tailcut_workload::{Flow, Framing, Source};
+
+/// Entities of host events: the host's number, and the kind above it.
+const TIMER: u32 = 1 << 31;
+
+struct HostState<T> {
+    transport: T,
+    /// When the earliest timer event of this host is due; later ones that are stale do nothing.
+    timer_at: Time,
+    /// Whether an event waits for the NIC to become free.
+    waits_for_nic: bool,
+}
+
+/// Transports on the hosts of a fabric under a workload.
+pub(crate) struct Simulation<T, C> {
+    fabric: Fabric<Segment>,
+    hosts: Vec<HostState<T>>,
+    engine: Engine,
+    source: Box<dyn Source + Send>,
+    recorder: Recorder,
+    framing: Framing,
+    choose_replication: C,
+    now: Time,
+    host_events: u64,
+}
+
+/// When to stop and what to do on the way.
+pub(crate) struct Horizon<'a> {
+    /// No event after this instant.
+    pub end: Time,
+    /// How long the run goes on after the last arrival.
+    pub drain: Duration,
+    /// The time between samples of queues and links.
+    pub sample_every: Option<Duration>,
+    /// Asked now and then; false ends the run.
+    pub go_on: &'a mut dyn FnMut(Time) -> bool,
+}
+
+/// Events between two calls of `go_on`.
+const LOOK_UP_EVERY: u32 = 1 << 16;
+
+impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
+    pub fn new(
+        fabric: Fabric<Segment>,
+        transports: impl Iterator<Item = T>,
+        source: Box<dyn Source + Send>,
+        recorder: Recorder,
+        framing: Framing,
+        engine: EngineKind,
+        choose_replication: C,
+    ) -> Self {
+        let hosts = transports.map(|transport| HostState {
+            transport,
+            timer_at: Time::MAX,
+            waits_for_nic: false,
+        });
+        Self {
+            fabric,
+            hosts: hosts.collect(),
+            engine: Engine::new(engine),
+            source,
+            recorder,
+            framing,
+            choose_replication,
+            now: Time::ZERO,
+            host_events: 0,
+        }
+    }
+
+    /// Runs to the horizon, or until every flow has ended. Says whether it got that far.
+    pub fn run(&mut self, horizon: Horizon<'_>) -> bool {
+        let mut end = horizon.end;
+        let mut next_sample = match horizon.sample_every {
+            Some(_) => Time::ZERO,
+            None => Time::MAX,
+        };
+        let mut arrival = self.source.peek();
+        let mut until_look = LOOK_UP_EVERY;
+        loop {
+            let host_event = self.engine.peek().unwrap_or(Time::MAX);
+            let next_arrival = arrival.unwrap_or(Time::MAX);
+            let limit = host_event.min(next_arrival).min(next_sample).min(end);
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = LOOK_UP_EVERY;
+                if !(horizon.go_on)(self.now) {
+                    return false;
+                }
+            }
+            if let Some(delivery) = self.fabric.advance(limit) {
+                self.deliver(delivery);
+                arrival = self.source.peek();
+                continue;
+            }
+            if limit == Time::MAX {
+                return true;
+            }
+            self.now = limit;
+            if host_event == limit {
+                self.host_event();
+                arrival = self.source.peek();
+            } else if next_sample == limit && limit < end {
+                self.recorder.sample(limit, &mut self.fabric);
+                let every = horizon.sample_every.unwrap_or(Duration::MAX);
+                next_sample = limit.saturating_add(every);
+                if arrival.is_none() && self.recorder.unfinished() == 0 {
+                    next_sample = Time::MAX;
+                }
+            } else if next_arrival == limit && limit < end {
+                self.arrive();
+                arrival = self.source.peek();
+            } else {
+                return true;
+            }
+            if arrival.is_none() {
+                end = end.min(self.recorder.last_start().saturating_add(horizon.drain));
+            }
+        }
+    }
+
+    fn deliver(&mut self, delivery: Delivery<Segment>) {
+        self.now = delivery.time;
+        let mut segment = delivery.body;
+        if delivery.packet.ecn == tailcut_fabric::Ecn::Marked {
+            segment.ecn = Ecn::Marked;
+        }
+        let host = delivery.host;
+        self.hosts[host.0 as usize]
+            .transport
+            .on_segment(self.now, segment);
+        self.serve(host);
+    }
+
+    fn host_event(&mut self) {
+        let Some(event) = self.engine.pop_until(self.now) else {
+            return;
+        };
+        self.host_events += 1;
+        let host = HostId(event.entity() & !TIMER);
+        let state = &mut self.hosts[host.0 as usize];
+        if event.entity() & TIMER == 0 {
+            state.waits_for_nic = false;
+        } else if state.timer_at == self.now {
+            state.timer_at = Time::MAX;
+            state.transport.on_timeout(self.now);
+        } else {
+            return;
+        }
+        self.serve(host);
+    }
+
+    fn arrive(&mut self) {
+        let Some(flow) = self.source.next() else {
+            return;
+        };
+        self.recorder.started(&flow);
+        let replication = (self.choose_replication)(&flow);
+        let message = Message {
+            flow: flow.id,
+            dst: flow.dst,
+            bytes: flow.bytes,
+            path: flow.path.map_or(PathPin::NONE, PathPin::to),
+            replication,
+        };
+        self.hosts[flow.src.0 as usize]
+            .transport
+            .submit(self.now, message);
+        self.serve(flow.src);
+    }
+
+    /// After any input to a host: its events, its NIC, its timer.
+    #[inline]
+    fn serve(&mut self, host: HostId) {
+        let state = &mut self.hosts[host.0 as usize];
+        while let Some(event) = state.transport.poll_event() {
+            if let Some(flow) = self.recorder.event(self.now, event) {
+                self.source.completed(self.now, flow);
+            }
+        }
+        if !state.waits_for_nic && state.transport.has_transmit() {
+            let mut free_at = self.fabric.uplink_free_at(host);
+            while free_at <= self.now {
+                let Some(segment) = state.transport.poll_transmit(self.now) else {
+                    break;
+                };
+                let packet = to_packet(&segment, &self.framing);
+                self.fabric.inject(self.now, host, packet, segment);
+                free_at = self.fabric.uplink_free_at(host);
+            }
+            if free_at > self.now && state.transport.has_transmit() {
+                state.waits_for_nic = true;
+                self.engine.push(Event::new(free_at, host.0, 0));
+            }
+        }
+        if let Some(timeout) = state.transport.next_timeout()
+            && timeout < state.timer_at
+        {
+            state.timer_at = timeout.max(self.now);
+            self.engine
+                .push(Event::new(state.timer_at, host.0 | TIMER, 0));
+        }
+    }
+
+    /// The recorder and the network as the run left them, and the number of host events.
+    pub fn finish(self) -> (Recorder, Fabric<Segment>, u64, Time) {
+        (self.recorder, self.fabric, self.host_events, self.now)
+    }
+}
+
+/// The packet that carries a segment: the payload's header bytes, preamble and gap added.
+#[inline]
+fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
+    let Header::Tcp(_) = segment.header;
+    Packet {
+        src: segment.tuple.src,
+        dst: segment.tuple.dst,
+        flow_hash: segment.tuple.hash(),
+        size: segment.payload + framing.header + framing.preamble_and_gap,
+        priority: segment.priority,
+        ecn: match segment.ecn {
+            Ecn::NotCapable => tailcut_fabric::Ecn::NotCapable,
+            Ecn::Capable => tailcut_fabric::Ecn::Capable,
+            Ecn::Marked => tailcut_fabric::Ecn::Marked,
+        },
+        path: segment.path.index().unwrap_or(Packet::ANY_PATH),
+        ..Packet::default()
+    }
+}

@@ -1,0 +1,239 @@
+//! From the description of a workload to its flows.
+
+use crate::config::{
+    BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RunConfig,
+    WorkloadPart,
+};
+use tailcut_fabric::topology::Topology;
+use tailcut_units::{HostId, Rate, Time};
+use tailcut_workload::{
+    Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Generated, GeneratedSpec,
+    Load, Matrix, Merge, Racks, Reference, Source, Think, TraceSource,
+};
+
+/// The flows of a run. A single part keeps its flows' numbers (a trace: the rows of the file);
+/// several are numbered together in the order of their starts.
+pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
+    let mut sources = Vec::with_capacity(config.workload.parts.len());
+    for (label, part) in config.workload.parts.iter().enumerate() {
+        sources.push(part_source(config, topology, part, label as u64)?);
+    }
+    Ok(match sources.pop() {
+        Some(only) if sources.is_empty() => only,
+        Some(last) => {
+            sources.push(last);
+            Box::new(Merge::new(sources))
+        }
+        None => Box::new(Merge::new(sources)),
+    })
+}
+
+fn part_source(
+    config: &RunConfig,
+    topology: &Topology,
+    part: &WorkloadPart,
+    label: u64,
+) -> Result<Box<dyn Source>, Error> {
+    Ok(match &part.flows {
+        FlowsSpec::Trace(trace) => Box::new(TraceSource::new((**trace).clone())),
+        FlowsSpec::Open(spec) => Box::new(open(config, topology, part, spec, label)?),
+        FlowsSpec::Closed(spec) => Box::new(closed(config, topology, part, spec, label)?),
+        FlowsSpec::Burst(spec) => Box::new(burst(config, topology, part, spec, label)?),
+    })
+}
+
+fn open(
+    config: &RunConfig,
+    topology: &Topology,
+    part: &WorkloadPart,
+    spec: &OpenSpec,
+    label: u64,
+) -> Result<Generated, Error> {
+    let matrix = matrix(&spec.matrix, topology, config.seed)?;
+    let flows_per_second = match spec.rate {
+        OfferedRate::FlowsPerSecond(rate) => rate,
+        OfferedRate::Load {
+            fraction,
+            of,
+            wire_bytes,
+        } => {
+            let load = Load {
+                fraction,
+                of: reference(of, &spec.matrix, &matrix, topology),
+                counted: if wire_bytes {
+                    Counted::Wire(config.framing)
+                } else {
+                    Counted::Payload
+                },
+            };
+            load.flows_per_second(&spec.sizes)?
+        }
+    };
+    Generated::new(GeneratedSpec {
+        seed: config.seed,
+        label,
+        matrix,
+        sizes: (*spec.sizes).clone(),
+        arrivals: spec.arrivals,
+        flows_per_second,
+        start: Time::ZERO + spec.from,
+        until: Time::ZERO + spec.until,
+        arrivals_at_most: spec.max_flows,
+        fan_in: spec.fan_in.map(|fan_in| FanIn {
+            degree: fan_in.senders,
+            below: fan_in.below.0,
+        }),
+        class: part.class,
+        path: None,
+    })
+}
+
+fn closed(
+    config: &RunConfig,
+    topology: &Topology,
+    part: &WorkloadPart,
+    spec: &ClosedSpec,
+    label: u64,
+) -> Result<ClosedLoop, Error> {
+    ClosedLoop::new(ClosedLoopSpec {
+        seed: config.seed,
+        label,
+        matrix: matrix(&spec.matrix, topology, config.seed)?,
+        sizes: (*spec.sizes).clone(),
+        outstanding: spec.outstanding,
+        think: Think::Fixed(spec.think),
+        start: Time::ZERO + spec.from,
+        until: Time::ZERO + spec.until,
+        flows_at_most: spec.max_flows,
+        class: part.class,
+        path: None,
+    })
+}
+
+fn burst(
+    config: &RunConfig,
+    topology: &Topology,
+    part: &WorkloadPart,
+    spec: &BurstPart,
+    label: u64,
+) -> Result<Burst, Error> {
+    Burst::new(BurstSpec {
+        seed: config.seed,
+        label,
+        matrix: matrix(&spec.matrix, topology, config.seed)?,
+        sizes: (*spec.sizes).clone(),
+        start: Time::ZERO + spec.at,
+        jitter: spec.jitter,
+        rounds: 1,
+        interval: spec.jitter,
+        class: part.class,
+        path: None,
+    })
+}
+
+fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, Error> {
+    let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId).collect();
+    let racks = Racks::from_ids(topology.racks.clone());
+    match spec {
+        MatrixSpec::Anywhere => Matrix::anywhere(&hosts, &hosts),
+        MatrixSpec::BetweenRacks => Matrix::between_racks(&hosts, &hosts, &racks),
+        MatrixSpec::Permutation { within_racks: true } => Matrix::permutation(&hosts, &hosts, seed),
+        MatrixSpec::Permutation {
+            within_racks: false,
+        } => Matrix::permutation_between_racks(&hosts, &hosts, &racks, seed),
+        MatrixSpec::Incast { senders, receiver } => {
+            let receiver = HostId(*receiver);
+            exists(receiver, topology)?;
+            let own = racks.of(receiver);
+            let (far, near): (Vec<HostId>, Vec<HostId>) = hosts
+                .into_iter()
+                .filter(|&host| host != receiver)
+                .partition(|&host| racks.of(host) != own);
+            let senders = far.into_iter().chain(near).take(*senders as usize);
+            Matrix::incast(&senders.collect::<Vec<_>>(), receiver)
+        }
+        MatrixSpec::Pairs(pairs) => {
+            let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (HostId(a), HostId(b))).collect();
+            for &(src, dst) in &pairs {
+                exists(src, topology)?;
+                exists(dst, topology)?;
+            }
+            Matrix::pairs(&pairs)
+        }
+    }
+}
+
+fn exists(host: HostId, topology: &Topology) -> Result<(), Error> {
+    if host.0 < topology.hosts() {
+        return Ok(());
+    }
+    Err(Error::Matrix {
+        found: format!("{host} in a network of {} hosts", topology.hosts()),
+        allowed: "hosts of the topology, numbered from 0",
+    })
+}
+
+/// The capacity that a load refers to, for this matrix on this topology.
+fn reference(
+    of: LoadReference,
+    spec: &MatrixSpec,
+    matrix: &Matrix,
+    topology: &Topology,
+) -> Reference {
+    let uplinks = Rate::from_bps(topology.rack_uplink_capacity_bps());
+    let of_hosts = || {
+        let senders = matrix.sources();
+        let rate = senders.iter().map(|host| uplink_bps(topology, *host)).sum();
+        Reference::Bottleneck {
+            // A host's link has a rate above zero, and a matrix has a sender.
+            rate: Rate::from_bps(rate).unwrap_or(Rate::from_mbps(1)),
+            crossing: 1.0,
+        }
+    };
+    match (of, uplinks) {
+        (LoadReference::Rate(rate), _) => Reference::Bottleneck {
+            rate,
+            crossing: 1.0,
+        },
+        (LoadReference::RackUplinks, Some(rate)) => Reference::Bottleneck {
+            rate,
+            crossing: crossing(spec, topology),
+        },
+        (LoadReference::RackUplinks, None) | (LoadReference::HostLinks, _) => of_hosts(),
+    }
+}
+
+fn uplink_bps(topology: &Topology, host: HostId) -> u64 {
+    let link = topology.uplinks[host.0 as usize];
+    topology.links[link as usize].config.rate.as_bps()
+}
+
+/// The expected share of flows that leave their rack.
+fn crossing(spec: &MatrixSpec, topology: &Topology) -> f64 {
+    let racks = &topology.racks;
+    let share = |pairs: &mut dyn Iterator<Item = (u32, u32)>| {
+        let (mut all, mut leaving) = (0u64, 0u64);
+        for (src, dst) in pairs {
+            all += 1;
+            leaving += u64::from(racks[src as usize] != racks[dst as usize]);
+        }
+        leaving as f64 / all.max(1) as f64
+    };
+    match spec {
+        MatrixSpec::BetweenRacks | MatrixSpec::Permutation { within_racks: false } => 1.0,
+        MatrixSpec::Pairs(pairs) => share(&mut pairs.iter().copied()),
+        MatrixSpec::Incast { receiver, .. } => {
+            let hosts = 0..topology.hosts();
+            share(&mut hosts.filter(|h| h != receiver).map(|h| (h, *receiver)))
+        }
+        MatrixSpec::Anywhere | MatrixSpec::Permutation { within_racks: true } => {
+            let mut sizes = std::collections::BTreeMap::new();
+            for rack in racks {
+                *sizes.entry(rack).or_insert(0u64) += 1;
+            }
+            let n = racks.len() as u64;
+            let within: u64 = sizes.values().map(|size| size * (size - 1)).sum();
+            1.0 - within as f64 / (n * (n - 1)).max(1) as f64
+        }
+    }
+}
