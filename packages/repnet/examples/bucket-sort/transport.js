@@ -13,13 +13,13 @@ const net = kind === 'net' ? require('node:net') : require('repnet');
  * Mice: the chunks of numbers. `repnet` is an option that plain net does not know and ignores.
  * @param {import('node:net').TcpNetConnectOpts} target
  */
-exports.connectMouse = (target) => net.connect({ ...target, repnet: { mode: kind } });
+exports.connectMouse = (target) => net.connect({ ...target, repnet: { mode: kind, assumeCapable: true } });
 
 /**
  * Elephants: the sorted buckets. They are never replicated.
  * @param {import('node:net').TcpNetConnectOpts} target
  */
-exports.connectElephant = (target) => net.connect({ ...target, repnet: false });
+exports.connectElephant = (target) => net.connect({ ...target, repnet: { mode: 'off' } });
 
 exports.createServer = net.createServer;
 exports.kind = kind;

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The command `repnet-proxy`. Exit status: 0 after a clean stop, 1 if it cannot listen, 2 for a bad configuration. */
-import { HELP, parseCommandLine, ProxyConfigError, type Invocation } from './config';
+import { RepnetError } from '../errors';
+import { HELP, type Invocation, parseCommandLine } from './config';
 import { Proxy } from './index';
-import { version } from '../version';
 
 async function run(invocation: Invocation): Promise<void> {
   if (invocation.action === 'help') {
@@ -10,6 +10,7 @@ async function run(invocation: Invocation): Promise<void> {
     return;
   }
   if (invocation.action === 'version') {
+    const { version } = require('repnet/package.json') as { version: string };
     process.stdout.write(`repnet-proxy ${version}\n`);
     return;
   }
@@ -21,9 +22,9 @@ async function run(invocation: Invocation): Promise<void> {
   }
   const proxy = new Proxy(config);
   await proxy.start();
-  for (const { name, to, replicate, mode, pairing } of config.routes) {
+  for (const { name, to, replicate } of config.routes) {
     const at = proxy.address(name);
-    process.stdout.write(`repnet-proxy: ${name}: ${at?.address}:${at?.port} -> ${to.host}:${to.port} (${replicate}, ${mode}, ${pairing})\n`);
+    process.stdout.write(`repnet-proxy: ${name}: ${at?.address}:${at?.port} -> ${to.host}:${to.port} (replicate=${replicate})\n`);
   }
   const admin = proxy.adminAddress();
   if (admin !== undefined) process.stdout.write(`repnet-proxy: admin: http://${admin.address}:${admin.port}/metrics\n`);
@@ -49,5 +50,5 @@ function fail(error: unknown, status: number): void {
 try {
   run(parseCommandLine(process.argv.slice(2))).catch((error: unknown) => fail(error, 1));
 } catch (error) {
-  fail(error, error instanceof ProxyConfigError ? 2 : 1);
+  fail(error, error instanceof RepnetError ? 2 : 1);
 }

@@ -11,8 +11,11 @@ import type { Endpoint, ProxyConfig, RouteConfig } from './config';
 import { RouteMetrics, render } from './metrics';
 import { relay, type Relayed } from './relay';
 
-export { parseCommandLine, parseConfig, ProxyConfigError } from './config';
+export { parseCommandLine, parseConfig } from './config';
 export type { Endpoint, ProxyConfig, RouteConfig } from './config';
+
+/** The side of a route that stays plain TCP, whatever the process's configuration lists. */
+const OFF = { mode: 'off' } as const;
 
 interface Flow {
   accepted: Relayed;
@@ -29,23 +32,18 @@ class Route {
     private readonly onIdle: () => void,
   ) {
     this.metrics = new RouteMetrics(config.name);
-    // The other side of a route is plain TCP, whatever the surroundings configure.
     const options = { allowHalfOpen: true, noDelay: true };
     const accept = (accepted: unknown): void => this.#accept(accepted as Relayed);
-    const { mode, pairing, maxBytes } = config;
-    this.server = repnet.createServer(
-      { ...options, repnet: config.replicate === 'in' ? { mode, pairing, maxBytes } : false },
-      accept,
-    ) as unknown as Server;
+    this.server = repnet.createServer({ ...options, repnet: config.replicate === 'in' ? config.settings : OFF }, accept) as unknown as Server;
   }
 
   #accept(accepted: Relayed): void {
-    const { to, replicate, mode, pairing, maxBytes } = this.config;
+    const { to, replicate, settings } = this.config;
     const target = repnet.connect({
       ...to,
       allowHalfOpen: true,
       noDelay: true,
-      repnet: replicate === 'out' ? { mode, pairing, maxBytes } : false,
+      repnet: replicate === 'out' ? settings : OFF,
     }) as unknown as Relayed;
     const flow: Flow = { accepted, target };
     this.flows.add(flow);

@@ -4,7 +4,7 @@ import type net from 'node:net';
 import type { TestContext } from 'node:test';
 import repnet from 'repnet';
 import { type Admission, type ChaosLeg, ChaosPath, type ChaosPathOptions } from './chaos';
-import { headOf, type Mode, type Pairing } from './replication';
+import { headOf, type Mode, type Pairing, UNHURRIED } from './replication';
 
 export interface ArenaOptions {
   pairing: Pairing;
@@ -20,6 +20,8 @@ export interface ArenaOptions {
   server?: object;
   /** For the clients' `repnet` option, besides mode and pairing. */
   client?: object;
+  /** For the process, besides `UNHURRIED`. */
+  process?: object;
   path?: Partial<ChaosPathOptions>;
   onConnection?: (socket: net.Socket) => void;
 }
@@ -37,6 +39,7 @@ export class Arena {
 
   static async open(t: TestContext, options: ArenaOptions): Promise<Arena> {
     const { pairing } = options;
+    repnet.configure({ ...UNHURRIED, ...options.process });
     const server = repnet.createServer({
       allowHalfOpen: true,
       noDelay: true,
@@ -87,7 +90,7 @@ export class Arena {
       allowHalfOpen: true,
       noDelay: true,
       ...rest,
-      repnet: { mode, pairing, ...this.options.client, ...client },
+      repnet: { mode, pairing, assumeCapable: true, legDeadline: 600_000, ...this.options.client, ...client },
     });
     return socket as unknown as net.Socket;
   }

@@ -260,6 +260,8 @@ export interface ChaosPathOptions {
   route?: (index: number) => { host: string; port: number };
   /** `false`: legs get fresh source ports towards the server, as behind a NAT. */
   keepSourcePort?: boolean;
+  /** `false`: `legs` stays empty, for runs of many thousands. */
+  retain?: boolean;
   /** The address clients connect to. */
   host?: string;
   /** The relay's address towards the server; one apart, so that a leg's port is free on it. */
@@ -344,7 +346,7 @@ export class ChaosPath {
 
   #door(door: Door, offset: number): net.Server {
     return net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      const { to, route, keepSourcePort = true, source = '127.0.0.3' } = this.#options;
+      const { to, route, keepSourcePort = true, retain = true, source = '127.0.0.3' } = this.#options;
       const index = this.legs.length;
       const { host, port } = route?.(index) ?? to;
       const leg = new ChaosLeg(door, client, {
@@ -354,7 +356,7 @@ export class ChaosPath {
         // A client that is gone again already has no port any more; its leg keeps nothing.
         ...(keepSourcePort && client.remotePort !== undefined ? { localPort: client.remotePort } : {}),
       });
-      this.legs.push(leg);
+      if (retain) this.legs.push(leg);
       this.#options.onLeg?.(leg, index);
       const admission = this.#options.admit?.(leg, index) ?? 'pass';
       if (admission === 'reset') leg.resetClient();

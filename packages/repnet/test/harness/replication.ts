@@ -1,4 +1,5 @@
 /** What the tests of replication vary, and how they see that it took place. */
+import diagnostics from 'node:diagnostics_channel';
 import repnet from 'repnet';
 
 export const PAIRINGS = ['hello', 'port'] as const;
@@ -13,4 +14,33 @@ const HELLO_BYTES = 32;
 /** How many bytes of a leg precede the application's, in either direction. */
 export function headOf(pairing: Pairing): number {
   return pairing === 'hello' ? HELLO_BYTES : 0;
+}
+
+/** Flows that this process opened with two legs. */
+export function replicatedFlows(): number {
+  return repnet.stats().flows.opened;
+}
+
+/**
+ * Settings for tests that decide themselves when something happens: no timeout of repnet comes in
+ * between, and what one test taught about a port does not concern the next one that gets it.
+ */
+export const UNHURRIED = {
+  waitingListTimeout: 600_000,
+  helloTimeout: 600_000,
+  tombstoneTime: 600_000,
+  capabilityTtl: 1,
+  incastLimit: Infinity,
+};
+
+/** Resolves with the first message on a channel that is as wanted. Call it before what causes the message. */
+export function published<Message>(channel: string, wanted: (message: Message) => boolean = () => true): Promise<Message> {
+  return new Promise((resolve) => {
+    const listen = (message: unknown): void => {
+      if (!wanted(message as Message)) return;
+      diagnostics.unsubscribe(channel, listen);
+      resolve(message as Message);
+    };
+    diagnostics.subscribe(channel, listen);
+  });
 }

@@ -49,11 +49,16 @@ for (const pairing of PAIRINGS) {
     assert.equal(sink.errors, 0);
   });
 
-  test(`no descriptor left for the second leg: the flow runs on one and is counted (${pairing})`, async () => {
-    // Node raises the soft limit at start, so the child gets a hard one.
+  test(`no descriptor left for the second leg: the flow runs on one, and it is counted (${pairing})`, async (t) => {
+    const arena = await Arena.open(t, { pairing, mode, onConnection: (socket) => socket.pipe(socket) });
+    // Node raises the soft limit at start, so the client's process gets a hard one.
     const script = path.join(__dirname, 'few-descriptors.js');
-    const { stdout } = await promisify(execFile)('sh', ['-c', `ulimit -Hn 64 && exec "$0" "$@"`, process.execPath, script, pairing]);
-    assert.deepEqual(JSON.parse(stdout), { answer: 'served', errors: 0, degraded: 1 });
+    const { stdout } = await promisify(execFile)('sh', [
+      ...['-c', 'ulimit -Hn 64 && exec "$0" "$@"', process.execPath, script],
+      ...[arena.path.host, String(arena.path.port), pairing],
+    ]);
+    assert.deepEqual(JSON.parse(stdout), { answer: 'served', errors: 0, established: 1, dropped: 1 });
+    assert.equal(arena.accepted.length, 1);
   });
 
   test(`a server that closes with a leg outstanding finishes its flow, then closes (${pairing})`, async (t) => {

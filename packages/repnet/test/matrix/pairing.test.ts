@@ -1,13 +1,9 @@
 /** Failure matrix, the rows about a second leg that comes late, or not at all. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import net from 'node:net';
 import { test } from 'node:test';
-import { Arena, Sink, pattern } from '../harness/arena';
-import { BlackHole } from '../harness/black-hole';
-import { ChaosPath } from '../harness/chaos';
-import { MODES, PAIRINGS } from '../harness/replication';
-import repnet from 'repnet';
+import { Arena, Sink } from '../harness/arena';
+import { PAIRINGS, published } from '../harness/replication';
 
 for (const pairing of PAIRINGS) {
   const mode = 'repflow';
@@ -71,14 +67,15 @@ for (const pairing of PAIRINGS) {
       pairing,
       mode,
       b: 'hold',
-      server: { waitingListTimeout: 20 },
+      process: { waitingListTimeout: 20 },
       onConnection: (socket) => socket.pipe(socket),
     });
+    const timedOut = published<{ reason: string }>('repnet:flow:chosen', ({ reason }) => reason === 'waiting_list_timeout');
     const client = arena.connect();
     const sink = new Sink(client);
     client.write('before');
     await sink.until(6);
-    await timedOut(() => repnet.stats());
+    await timedOut;
     const b = await arena.legB();
     await b.admit().catch(() => {});
     await b.serverGone();

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { test, type TestContext } from 'node:test';
-import repnet from 'repnet';
+import { test } from 'node:test';
 import { Arena, Sink, pattern } from '../harness/arena';
 import { BlackHole } from '../harness/black-hole';
 import { MODES, PAIRINGS } from '../harness/replication';
@@ -26,7 +25,7 @@ for (const pairing of PAIRINGS) {
       const arena = await Arena.open(t, {
         pairing,
         mode,
-        client: { legDeadline: 100, helloTimeout: 100 },
+        client: { legDeadline: 100 },
         onConnection: (socket) => socket.pipe(socket),
       });
       await arena.path.refuse('replica');
@@ -42,79 +41,6 @@ for (const pairing of PAIRINGS) {
     });
   }
 }
-
-/** Services that somebody else may run on port N+1, by what they do with a connection. */
-const FOREIGN: Record<string, (socket: net.Socket) => void> = {
-  'an echo service': (socket) => socket.pipe(socket),
-  'a service that speaks first': (socket) => socket.write('220 mail.example ESMTP ready, a line of more than thirty-two bytes\r\n'),
-  'a service that answers with an error': (socket) => socket.on('data', () => socket.end('-ERR unknown command\r\n')),
-  'a service that says nothing': () => {},
-  'a service that hangs up at once': (socket) => socket.end(),
-  'a service that resets at once': (socket) => socket.resetAndDestroy(),
-};
-
-async function neighbours(t: TestContext, foreign: (socket: net.Socket) => void): Promise<{ port: number; heard: Buffer[] }> {
-  const heard: Buffer[] = [];
-  for (;;) {
-    const mine = net.createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
-    mine.listen(0, '127.0.0.1');
-    await once(mine, 'listening');
-    const { port } = mine.address() as net.AddressInfo;
-    const sockets: net.Socket[] = [];
-    const other = net.createServer({ allowHalfOpen: true }, (socket) => {
-      sockets.push(socket);
-      socket.on('error', () => {});
-      socket.on('data', (data: Buffer) => heard.push(data));
-      foreign(socket);
-    });
-    other.listen(port + 1, '127.0.0.1');
-    try {
-      await once(other, 'listening');
-    } catch {
-      mine.close();
-      continue;
-    }
-    t.after(() => {
-      for (const socket of sockets) socket.destroy();
-      mine.close();
-      other.close();
-    });
-    return { port, heard };
-  }
-}
-
-for (const [name, behave] of Object.entries(FOREIGN)) {
-  for (const mode of MODES) {
-    test(`${name} on port N+1 gets no byte of the application (${mode}, hello)`, async (t) => {
-      const { port, heard } = await neighbours(t, behave);
-      for (const text of ['first flow', 'second flow']) {
-        const client = repnet.connect({
-          host: '127.0.0.1',
-          port,
-          repnet: { mode, pairing: 'hello', helloTimeout: 50, legDeadline: 50 },
-        }) as unknown as net.Socket;
-        const sink = new Sink(client);
-        client.end(text);
-        await sink.untilClose();
-        assert.equal(sink.text(), text);
-        assert.equal(sink.errors, 0);
-      }
-      assert.doesNotMatch(Buffer.concat(heard).toString('latin1'), /flow/);
-    });
-  }
-}
-
-test('a target that nobody listed hears nothing on port N+1', async (t) => {
-  let visits = 0;
-  const { port } = await neighbours(t, () => (visits += 1));
-  const client = repnet.connect({ host: '127.0.0.1', port }) as unknown as net.Socket;
-  const sink = new Sink(client);
-  client.end('plain');
-  await sink.untilClose();
-  assert.equal(sink.text(), 'plain');
-  assert.equal(visits, 0);
-  assert.ok(client instanceof net.Socket);
-});
 
 test('a load balancer that splits the legs between two servers: one of them gets no byte (hello)', async (t) => {
   const other = await Arena.open(t, { pairing: 'hello', mode: 'repflow' });

@@ -11,7 +11,7 @@ const mode = process.env['REPNET_SUITE_MODE'];
 if (tests === undefined || mode === undefined) throw new Error('swap is for run.ts: REPNET_SUITE_TESTS and REPNET_SUITE_MODE are not set');
 
 if (mode === 'repflow' || mode === 'repsyn') {
-  repnet.configure({ mode, targets: [{ host: '*' }], servers: true });
+  repnet.configure({ mode, targets: ['*'], assumeCapable: true });
 }
 
 interface Loader {

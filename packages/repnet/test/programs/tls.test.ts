@@ -28,7 +28,7 @@ async function serve(t: TestContext, pairing: 'hello' | 'port', onConnection: (s
 for (const pairing of PAIRINGS) {
   for (const mode of MODES) {
     const dial = (port: number): net.Socket =>
-      repnet.connect({ host: '127.0.0.1', port, allowHalfOpen: true, repnet: { mode, pairing } }) as unknown as net.Socket;
+      repnet.connect({ host: '127.0.0.1', port, allowHalfOpen: true, repnet: { mode, pairing, assumeCapable: true } }) as unknown as net.Socket;
 
     test(`https over a replicated socket (${mode}, ${pairing})`, async (t) => {
       const before = replicatedFlows();

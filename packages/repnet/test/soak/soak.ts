@@ -6,9 +6,10 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import repnet from 'repnet';
 import { type ChaosLeg, ChaosPath } from '../harness/chaos';
-import { headOf, type Mode, type Pairing } from '../harness/replication';
+import { headOf, type Mode, type Pairing, UNHURRIED } from '../harness/replication';
 import { Random } from './random';
 
 export interface SoakSize {
@@ -34,32 +35,23 @@ export interface SoakResult {
 }
 
 const NUMBER_BYTES = 4;
-/** Flows below this total are replicated to their end, so that a leg may be killed at any byte. */
-const KILLABLE_BYTES = 60_000;
+/** How long a leg that comes late, or stalls, stands still at most, in milliseconds. */
+const PAUSE_MS = 60;
 
-/** What will be sent in both directions of a flow; both ends draw it from the flow's number. */
+/** What is sent in both directions of a flow; both ends draw it from the flow's number. */
 interface Script {
   up: Buffer;
   down: Buffer;
-  chaos: 'none' | 'late' | 'stall' | 'kill';
-  victim: 0 | 1;
-  /** Where a leg is stalled or killed, in bytes of its direction. */
-  at: number;
-  direction: 'up' | 'down';
 }
 
 function script(size: SoakSize, number: number): Script {
-  const random = new Random(size.seed * 2_654_435_761 + number * 40_503 + 1);
+  const random = new Random(Math.imul(size.seed, 40_503) + Math.imul(number, 2_654_435_761) + 1);
   const label = Buffer.alloc(NUMBER_BYTES);
   label.writeUInt32BE(number);
-  const up = Buffer.concat([label, random.bytes(random.size(size.mostBytes))]);
-  const down = random.bytes(random.size(size.mostBytes));
-  const killable = size.mode === 'repflow' && up.length + down.length < KILLABLE_BYTES;
-  const draw = random.below(10);
-  const chaos = draw < 4 ? 'none' : draw < 6 ? 'late' : draw < 8 ? 'stall' : killable ? 'kill' : 'stall';
-  const direction = random.chance(0.5) ? 'up' : 'down';
-  const victim = random.below(2) as 0 | 1;
-  return { up, down, chaos, victim, direction, at: random.below((direction === 'up' ? up : down).length + 1) };
+  return {
+    up: Buffer.concat([label, random.bytes(random.size(size.mostBytes))]),
+    down: random.bytes(random.size(size.mostBytes)),
+  };
 }
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -79,8 +71,6 @@ class Soak {
   readonly result: SoakResult;
   /** Flows that reached the server's application, by number. */
   readonly #surfaced = new Map<number, { count: number; sha: string | undefined }>();
-  /** Legs by flow, until both are known. */
-  readonly #pairs = new Map<string, number>();
 
   constructor(readonly size: SoakSize) {
     this.result = { flows: 0, bytes: 0, killed: 0, stalled: 0, late: 0, faults: [], mostMemory: 0 };
@@ -88,23 +78,27 @@ class Soak {
 
   async run(): Promise<SoakResult> {
     const { size, result } = this;
+    repnet.configure(UNHURRIED);
     const server = repnet.createServer({ allowHalfOpen: true, repnet: { pairing: size.pairing } }, (socket) => {
       this.#serve(socket as unknown as net.Socket);
     }) as unknown as net.Server;
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as net.AddressInfo;
-    const path = await ChaosPath.open({
-      to: { host: '127.0.0.1', port },
-      retain: false,
-      admit: () => 'hold',
-      onLeg: (leg) => void this.#upset(leg),
-    });
+    const open = (kills: boolean): Promise<ChaosPath> =>
+      ChaosPath.open({
+        to: { host: '127.0.0.1', port },
+        retain: false,
+        admit: () => 'hold',
+        onLeg: (leg) => void this.#upset(leg, kills),
+      });
+    // A flow that may lose a leg at any byte must not settle on one; the others settle as usual.
+    const paths = [await open(false), await open(size.mode === 'repflow')] as const;
     let next = 0;
     const lane = async (): Promise<void> => {
       while (next < size.flows) {
         const number = next++;
-        await this.#flow(path, number);
+        await this.#flow(paths[number % 2 === 0 ? 0 : 1], number % 2 === 0 ? {} : { maxBytes: Infinity }, number);
         result.flows += 1;
         if (number > size.flows / 10 && number % 64 === 0) {
           const { heapUsed, external } = process.memoryUsage();
@@ -115,7 +109,7 @@ class Soak {
     await Promise.all(Array.from({ length: size.concurrency }, lane));
     const closed = once(server, 'close');
     server.close();
-    await path.close();
+    for (const path of paths) await path.close();
     await closed;
     for (let number = 0; number < size.flows; number += 1) {
       const surfaced = this.#surfaced.get(number);
@@ -128,7 +122,7 @@ class Soak {
   }
 
   #fault(number: number, what: string): void {
-    if (this.result.faults.length < 20) this.result.faults.push(`flow ${number} (${script(this.size, number).chaos}): ${what}`);
+    if (this.result.faults.length < 20) this.result.faults.push(`flow ${number}: ${what}`);
   }
 
   #serve(socket: net.Socket): void {
@@ -153,14 +147,14 @@ class Soak {
     });
   }
 
-  #flow(path: ChaosPath, number: number): Promise<void> {
+  #flow(path: ChaosPath, options: object, number: number): Promise<void> {
     const { mode, pairing } = this.size;
     const { up, down } = script(this.size, number);
     const socket = repnet.connect({
       host: path.host,
       port: path.port,
       allowHalfOpen: true,
-      repnet: { mode, pairing },
+      repnet: { mode, pairing, assumeCapable: true, ...options },
     }) as unknown as net.Socket;
     const hash = createHash('sha256');
     let ended = false;
@@ -180,46 +174,40 @@ class Soak {
 
   /**
    * Decides what becomes of a leg once it is known whose it is: by the flow id of its preamble, or
-   * by its source port. Which of a flow's legs is the victim is the draw of the flow.
+   * by its source port. Both legs of a flow get the same draw, which names one of them.
    */
-  async #upset(leg: ChaosLeg): Promise<void> {
-    const { pairing, seed } = this.size;
-    const head = headOf(pairing);
-    let key: string;
-    let index: 0 | 1;
-    if (pairing === 'hello') {
-      if (leg.door === 'primary') return leg.admit().catch(() => {});
-      // A leg that its client gives up before the preamble never gets here, and needs nothing.
-      await leg.up.untilTaken(head);
-      key = leg.up.start.toString('hex', 16, 32);
-      index = leg.up.start[10] === 1 ? 1 : 0;
-    } else {
-      key = String(leg.client.remotePort);
-      index = leg.door === 'primary' ? 0 : 1;
+  async #upset(leg: ChaosLeg, kills: boolean): Promise<void> {
+    const head = headOf(this.size.pairing);
+    let key = String(leg.client.remotePort);
+    let index = leg.door === 'primary' ? 0 : 1;
+    if (this.size.pairing === 'hello') {
+      // A leg that its client gives up before the preamble stays here, and needs nothing.
+      if (leg.door === 'replica') await leg.up.untilTaken(head);
+      key = leg.up.start.toString('hex', 16, head);
+      index = leg.up.start[10] ?? 0;
     }
-    // The client draws nothing that the network could see, so the network draws for itself.
-    const random = new Random([...key].reduce((sum, char) => Math.imul(sum, 31) + char.charCodeAt(0), seed));
-    const victim = random.below(2);
-    const kind = random.below(10);
-    const at = random.below(40_000);
+    const random = new Random(Buffer.from(key).reduce((sum, byte) => Math.imul(sum, 31) + byte, this.size.seed));
+    const [victim, kind, at, pause] = [random.below(2), random.below(10), random.below(40_000), random.below(PAUSE_MS)];
     const lane = random.chance(0.5) ? leg.up : leg.down;
-    if (index !== victim || kind < 4) return leg.admit().catch(() => {});
-    void head;
-    if (kind < 6) {
+    const admit = (): Promise<void> => leg.admit().catch(() => {});
+    if (index !== victim || kind < 4) {
+      await admit();
+    } else if (kind < 6) {
       this.result.late += 1;
-      await new Promise((resolve) => setTimeout(resolve, random.below(60)));
-      return leg.admit().catch(() => {});
-    }
-    lane.allow(head + at);
-    await leg.admit().catch(() => {});
-    await lane.until(head + at);
-    if (kind < 8) {
-      this.result.stalled += 1;
-      await new Promise((resolve) => setTimeout(resolve, random.below(60)));
-      lane.flow();
+      await delay(pause);
+      await admit();
     } else {
-      this.result.killed += 1;
-      leg.reset();
+      lane.allow(head + at);
+      await admit();
+      await lane.until(head + at);
+      if (kills && kind >= 8) {
+        this.result.killed += 1;
+        leg.reset();
+      } else {
+        this.result.stalled += 1;
+        await delay(pause);
+        lane.flow();
+      }
     }
   }
 }

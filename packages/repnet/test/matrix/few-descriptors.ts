@@ -1,0 +1,29 @@
+/** A client with one file descriptor left: prints what became of its flow. Arguments: host, port, pairing. */
+import { closeSync, openSync } from 'node:fs';
+import type net from 'node:net';
+import repnet from 'repnet';
+import { Sink } from '../harness/arena';
+import type { Pairing } from '../harness/replication';
+
+async function main(host: string, port: number, pairing: Pairing): Promise<void> {
+  // What is loaded late (and needs a descriptor for it) must be there before none is left.
+  repnet.stats();
+  const hoard: number[] = [];
+  try {
+    for (;;) hoard.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EMFILE') throw error;
+  }
+  closeSync(hoard.pop() as number);
+  const client = repnet.connect({ host, port, repnet: { pairing, assumeCapable: true } }) as unknown as net.Socket;
+  const sink = new Sink(client);
+  client.end('served');
+  await sink.untilClose();
+  for (const descriptor of hoard) closeSync(descriptor);
+  const { established, dropped } = repnet.stats().legs;
+  const answer = { answer: sink.text(), errors: sink.errors, established, dropped: Object.values(dropped).reduce((sum, count) => sum + count, 0) };
+  process.stdout.write(JSON.stringify(answer));
+}
+
+const [host = '', port = '', pairing = ''] = process.argv.slice(2);
+void main(host, Number(port), pairing as Pairing);

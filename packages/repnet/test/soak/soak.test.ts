@@ -1,0 +1,49 @@
+/**
+ * The soak in a small form; `npm run soak` runs the whole (REPNET_SOAK_FLOWS, by default here 400
+ * a combination). What takes time is the flows, not the clock: nothing is awaited by time.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { MODES, PAIRINGS } from '../harness/replication';
+import { soak } from './soak';
+
+function count(name: string, otherwise: number): number {
+  const text = process.env[name];
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${name}: found "${text}"; must be an integer of at least 1`);
+  return value;
+}
+
+const FLOWS = count('REPNET_SOAK_FLOWS', 400);
+const CONCURRENCY = count('REPNET_SOAK_CONCURRENCY', 100);
+const SEED = count('REPNET_SOAK_SEED', 20_260_101);
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Sockets and listeners that keep the process alive. */
+function handles(): string[] {
+  return process.getActiveResourcesInfo().filter((name) => /^(TCP|TTYWrap|PipeWrap|ConnectWrap|Timeout)/.test(name) && !/^(TTY|Pipe)/.test(name));
+}
+
+for (const pairing of PAIRINGS) {
+  for (const mode of MODES) {
+    test(`${FLOWS} flows lose no byte, surface once, and leave nothing behind (${mode}, ${pairing})`, async (t) => {
+      const before = handles();
+      const result = await soak({ flows: FLOWS, concurrency: CONCURRENCY, mostBytes: 300_000, seed: SEED, mode, pairing });
+      t.diagnostic(JSON.stringify({ ...result, faults: result.faults.length }));
+      assert.deepEqual(result.faults, []);
+      assert.equal(result.flows, FLOWS);
+      assert.ok(result.late > 0 && result.stalled > 0, 'the path was upset');
+      if (mode === 'repflow') assert.ok(result.killed > 0, 'legs were killed');
+      collect();
+      assert.deepEqual(handles(), before);
+      // What the flows open at one time can need at most, both ends, both legs and the path included.
+      const bound = 64 * 1024 * 1024 + CONCURRENCY * 4 * 1024 * 1024;
+      assert.ok(result.mostMemory < bound, `${result.mostMemory} bytes were held, at most ${bound} may be`);
+    });
+  }
+}
