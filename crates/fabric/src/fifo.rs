@@ -68,15 +68,15 @@ impl Fifo {
     #[inline]
     pub fn arrive(&mut self, now_ps: u64, port: &mut Port, packet: &mut Packet) -> Outcome {
         self.drain(now_ps, port);
+        let full = match self.config.limit {
+            Limit::Packets(limit) => self.waiting >= limit,
+            Limit::Bytes(limit) => self.backlog_bytes + u64::from(packet.size) > limit,
+        };
+        if full {
+            return Outcome::Dropped(DropReason::QueueFull);
+        }
         let mut start = now_ps;
         if port.busy_until_ps > now_ps {
-            let full = match self.config.limit {
-                Limit::Packets(limit) => self.waiting >= limit,
-                Limit::Bytes(limit) => self.backlog_bytes + u64::from(packet.size) > limit,
-            };
-            if full {
-                return Outcome::Dropped(DropReason::QueueFull);
-            }
             let over = match self.config.mark_above {
                 None => false,
                 Some(Limit::Packets(k)) => self.waiting > k,

@@ -1,0 +1,89 @@
+//! Small networks and packets for the tests of the fabric.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use tailcut_fabric::engine::EngineKind;
+use tailcut_fabric::load_balancer::LoadBalancerConfig;
+use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_fabric::topology::{LeafSpine, Topology, Wire};
+use tailcut_fabric::{Delivery, Ecn, Fabric, FabricConfig, Packet, PortEvents};
+use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Rate, Time};
+
+pub fn wire(gbps: u64, delay_ns: u64) -> Wire {
+    Wire {
+        rate: Rate::from_gbps(gbps),
+        delay: Duration::from_ns(delay_ns),
+    }
+}
+
+pub fn drop_tail(limit: Limit, mark_above: Option<Limit>) -> QueueConfig {
+    QueueConfig::DropTail(DropTail { limit, mark_above })
+}
+
+/// Three leaves of four hosts and two spines, oversubscribed 2:1.
+pub fn leaf_spine(queue: QueueConfig) -> Topology {
+    LeafSpine {
+        leaves: 3,
+        spines: 2,
+        hosts_per_leaf: 4,
+        host_wire: wire(10, 500),
+        spine_wire: wire(10, 1_000),
+        queue,
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a leaf-spine network")
+}
+
+pub fn packet(src: u32, dst: u32, size: u32, src_port: u16) -> Packet {
+    let tuple = FiveTuple {
+        src: HostId(src),
+        dst: HostId(dst),
+        src_port,
+        dst_port: 80,
+        protocol: Protocol::Tcp,
+    };
+    Packet {
+        src: tuple.src,
+        dst: tuple.dst,
+        flow_hash: tuple.hash(),
+        size,
+        ecn: Ecn::Capable,
+        path: Packet::ANY_PATH,
+        ..Packet::default()
+    }
+}
+
+/// An injection: when (ns), the packet.
+pub type Injection = (u64, Packet);
+
+/// Everything that comes out when `injections` (in time order) go in.
+pub fn run(
+    topology: &Topology,
+    engine: EngineKind,
+    port_events: PortEvents,
+    load_balancer: LoadBalancerConfig,
+    injections: &[Injection],
+) -> (Vec<Delivery<u32>>, Fabric<u32>) {
+    let mut fabric = Fabric::new(
+        topology,
+        FabricConfig {
+            load_balancer,
+            engine,
+            port_events,
+            seed: 1,
+        },
+    );
+    let mut out = Vec::new();
+    for (number, &(at, packet)) in injections.iter().enumerate() {
+        let at = Time::from_ns(at);
+        // Up to the instant before, so that an injection precedes what happens at its own instant.
+        while let Some(delivery) = fabric.advance(Time::from_ps(at.as_ps().saturating_sub(1))) {
+            out.push(delivery);
+        }
+        fabric.inject(at, packet.src, packet, number as u32);
+    }
+    while let Some(delivery) = fabric.advance(Time::MAX) {
+        out.push(delivery);
+    }
+    (out, fabric)
+}

@@ -1,0 +1,90 @@
+//! The calendar gives the same order as the heap, whatever is asked of it.
+
+use proptest::prelude::*;
+use tailcut_fabric::engine::{Engine, EngineKind, Event};
+use tailcut_units::Time;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Push an event this long after the last one popped.
+    Push(u64, u32),
+    /// Pop what is due within this span.
+    Pop(u64),
+    Peek,
+}
+
+/// Spans from a picosecond to seconds: within a day of the calendar, on its ring, and beyond it.
+fn span() -> impl Strategy<Value = u64> {
+    (0u32..44).prop_flat_map(|bits| 0..(1u64 << bits))
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (span(), 0u32..50).prop_map(|(after, entity)| Step::Push(after, entity)),
+        3 => span().prop_map(Step::Pop),
+        1 => Just(Step::Peek),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_calendar_pops_what_a_heap_pops(steps in prop::collection::vec(step(), 1..600)) {
+        let mut calendar = Engine::new(EngineKind::Calendar);
+        let mut heap = Engine::new(EngineKind::Heap);
+        let mut now = 0u64;
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Push(after, entity) => {
+                    let event = Event::new(Time::from_ps(now + after), entity, number as u32);
+                    calendar.push(event);
+                    heap.push(event);
+                }
+                Step::Pop(span) => {
+                    let until = Time::from_ps(now + span);
+                    let popped = calendar.pop_until(until);
+                    prop_assert_eq!(popped, heap.pop_until(until));
+                    if let Some(event) = popped {
+                        now = event.time().as_ps();
+                    }
+                }
+                Step::Peek => prop_assert_eq!(calendar.peek(), heap.peek()),
+            }
+        }
+        loop {
+            let popped = calendar.pop_until(Time::MAX);
+            prop_assert_eq!(popped, heap.pop_until(Time::MAX));
+            if popped.is_none() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_width_of_a_day_follows_the_load_without_losing_an_event() {
+    let mut calendar = Engine::new(EngineKind::Calendar);
+    let mut heap = Engine::new(EngineKind::Heap);
+    let mut state = 1u64;
+    let mut now = 0;
+    for round in 0..400_000u32 {
+        // Dense for a while, then sparse, then dense: the calendar narrows and widens its days.
+        let spread = if (100_000..200_000).contains(&round) {
+            40
+        } else {
+            20
+        };
+        state = tailcut_units::mix64(state);
+        let event = Event::new(
+            Time::from_ps(now + (state >> (64 - spread))),
+            round % 7,
+            round,
+        );
+        calendar.push(event);
+        heap.push(event);
+        if round > 3_000 {
+            let popped = calendar.pop_until(Time::MAX);
+            assert_eq!(popped, heap.pop_until(Time::MAX));
+            now = popped.expect("thousands are left").time().as_ps();
+        }
+    }
+}

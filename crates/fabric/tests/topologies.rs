@@ -1,0 +1,204 @@
+//! Topologies lead everywhere, over as many paths as they say, and pins choose among them.
+
+mod common;
+
+use common::{drop_tail, packet, run, wire};
+use std::collections::BTreeSet;
+use tailcut_fabric::engine::EngineKind;
+use tailcut_fabric::load_balancer::LoadBalancerConfig;
+use tailcut_fabric::queue::{Limit, QueueConfig};
+use tailcut_fabric::topology::{
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, SingleSwitch,
+    Topology,
+};
+use tailcut_fabric::{Packet, PortEvents, PortId};
+use tailcut_units::{HostId, Time};
+
+fn queue() -> QueueConfig {
+    drop_tail(Limit::Packets(100), None)
+}
+
+fn fat_tree(k: u32, tiers: u32, edge: u32, core: CoreOversubscription) -> Topology {
+    FatTree {
+        k,
+        tiers,
+        edge_oversubscription: edge,
+        core_oversubscription: core,
+        host_wire: wire(10, 100),
+        fabric_wire: wire(10, 100),
+        queue: queue(),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a fat-tree")
+}
+
+/// The nodes that a packet crosses.
+fn route(topology: &Topology, packet: Packet) -> Vec<String> {
+    let (out, mut fabric) = run(
+        topology,
+        EngineKind::Heap,
+        PortEvents::OneWherePossible,
+        LoadBalancerConfig::Ecmp,
+        &[(0, packet)],
+    );
+    assert_eq!(out.len(), 1, "{packet:?} arrives");
+    assert_eq!(out[0].host, packet.dst);
+    let ports = (0..fabric.port_count())
+        .filter(|&port| fabric.port_report(Time::MAX, PortId(port)).sent_packets > 0);
+    ports.filter_map(|port| topology.port_name(port)).collect()
+}
+
+#[test]
+fn every_host_reaches_every_other() {
+    let small = [
+        fat_tree(4, 3, 1, CoreOversubscription::None),
+        fat_tree(4, 3, 2, CoreOversubscription::CoresPerAggregation(1)),
+        fat_tree(4, 2, 1, CoreOversubscription::None),
+        common::leaf_spine(queue()),
+        SingleSwitch {
+            hosts: 5,
+            host_wire: wire(1, 0),
+            queue: queue(),
+            shared_buffer: None,
+        }
+        .build()
+        .expect("five hosts"),
+    ];
+    for topology in &small {
+        for src in 0..topology.hosts() {
+            for dst in (0..topology.hosts()).filter(|&dst| dst != src) {
+                route(topology, packet(src, dst, 100, 7));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fat_tree_has_the_hosts_and_switches_of_the_paper() {
+    let tree = fat_tree(16, 3, 1, CoreOversubscription::None);
+    assert_eq!(tree.hosts(), 1_024);
+    assert_eq!(tree.switches.len(), 320);
+    assert_eq!(tree.paths, 64);
+    let tree = fat_tree(16, 3, 4, CoreOversubscription::None);
+    assert_eq!(tree.hosts(), 4_096);
+    // Mininet's 6 pods in the RepNet paper: 54 hosts, 6 cores, 6 paths.
+    let tree = fat_tree(6, 3, 1, CoreOversubscription::CoresPerAggregation(2));
+    assert_eq!((tree.hosts(), tree.paths), (54, 6));
+    let cores = tree
+        .switches
+        .iter()
+        .filter(|switch| switch.tier == 2)
+        .count();
+    assert_eq!(cores, 6);
+}
+
+#[test]
+fn pinned_paths_of_a_fat_tree_are_all_different_and_as_documented() {
+    let topology = fat_tree(8, 3, 1, CoreOversubscription::None);
+    let mut routes = BTreeSet::new();
+    for path in 0..16 {
+        let pinned = Packet {
+            path,
+            ..packet(0, 127, 100, 7)
+        };
+        let route = route(&topology, pinned);
+        // Edges are switches 0 to 31, aggregations 32 to 63, cores 64 to 79.
+        let aggregation = 32 + path % 4;
+        let core = 64 + (path % 4) * 4 + path / 4;
+        assert!(route.contains(&format!("s0>s{aggregation}")), "{route:?}");
+        assert!(
+            route.contains(&format!("s{aggregation}>s{core}")),
+            "{route:?}"
+        );
+        routes.insert(route);
+    }
+    assert_eq!(routes.len(), 16);
+}
+
+#[test]
+fn a_pinned_path_of_a_leaf_spine_goes_over_that_spine() {
+    let topology = LeafSpine {
+        leaves: 2,
+        spines: 3,
+        hosts_per_leaf: 6,
+        host_wire: wire(1, 0),
+        spine_wire: wire(1, 0),
+        queue: queue(),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("the RepNet testbed");
+    for path in 0..3 {
+        let pinned = Packet {
+            path,
+            ..packet(0, 6, 100, 7)
+        };
+        let expected = ["h0>s0", &format!("s0>s{}", 2 + path)[..]];
+        let route = route(&topology, pinned);
+        assert!(
+            expected.iter().all(|hop| route.iter().any(|r| r == hop)),
+            "{route:?}"
+        );
+    }
+}
+
+fn link(a: Node, b: Node) -> CustomLink {
+    CustomLink {
+        a,
+        b,
+        wire: wire(10, 100),
+    }
+}
+
+#[test]
+fn a_network_of_the_users_own_uses_all_shortest_paths() {
+    let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
+    // A diamond: s0 over s1 or s2 to s3, and a detour s0-s4-s5-s3 that is never taken.
+    let custom = CustomTopology {
+        hosts: 2,
+        switches: 6,
+        links: vec![
+            link(host(0), switch(0)),
+            link(switch(3), host(1)),
+            link(switch(0), switch(1)),
+            link(switch(0), switch(2)),
+            link(switch(1), switch(3)),
+            link(switch(2), switch(3)),
+            link(switch(0), switch(4)),
+            link(switch(4), switch(5)),
+            link(switch(5), switch(3)),
+        ],
+        queue: queue(),
+        shared_buffer: None,
+    };
+    let topology = custom.build().expect("a diamond");
+    assert_eq!(topology.paths, 2);
+    let routes: BTreeSet<_> = (0..64)
+        .map(|port| route(&topology, packet(0, 1, 100, port)))
+        .collect();
+    assert_eq!(routes.len(), 2);
+    assert!(routes.iter().all(|route| route.len() == 4), "{routes:?}");
+}
+
+#[test]
+fn a_network_with_a_fault_is_refused_with_the_place() {
+    let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
+    let of = |hosts, switches, links| {
+        let custom = CustomTopology {
+            hosts,
+            switches,
+            links,
+            queue: queue(),
+            shared_buffer: None,
+        };
+        custom.build().expect_err("a fault").to_string()
+    };
+    assert!(of(1, 1, vec![]).contains("h0 has no link"));
+    let twice = vec![link(host(0), switch(0)), link(host(0), switch(0))];
+    assert!(of(1, 1, twice).contains("h0 has two links"));
+    let apart = vec![link(host(0), switch(0)), link(host(1), switch(1))];
+    assert!(of(2, 2, apart).contains("no path"));
+    assert!(of(2, 1, vec![link(host(0), host(1))]).contains("leads to a switch"));
+    assert!(of(1, 1, vec![link(host(0), switch(9))]).contains("s9 is not a node"));
+}
