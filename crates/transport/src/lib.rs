@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod host;
 mod segment;
+pub mod tcp;
 
 pub use host::{Event, FlowStats, Message, Replication, Transport};
 pub use segment::{Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};

@@ -115,6 +115,10 @@ impl TcpFlags {
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+    /// Whether any bit of `other` is set.
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
     /// Both sets of bits.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

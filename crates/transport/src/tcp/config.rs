@@ -1,0 +1,263 @@
+//! Every parameter of a TCP endpoint, with unit, default and the default's source.
+
+use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, NewReno};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use tailcut_units::Duration;
+
+/// The parameters of all connections of one endpoint.
+#[derive(Clone, Debug)]
+pub struct TcpConfig {
+    /// Payload bytes of a full segment, 1 to 65,535. Default 1,460: Ethernet's 1,500 B less 40 B of
+    /// IP and TCP headers.
+    pub mss: u32,
+    /// What may be sent before the first ACK. Default 10 segments (RFC 6928).
+    pub initial_window: InitialWindow,
+    /// The lower bound of the retransmission timeout. Default 200 ms (Linux; RFC 6298 asks for 1 s,
+    /// data centres set 1 to 10 ms).
+    pub min_rto: Duration,
+    /// The retransmission timeout before the first sample, the SYN's included. Default 1 s (RFC 6298,
+    /// 2.1); 3 s in RepNet's testbed (RFC 2988).
+    pub initial_rto: Duration,
+    /// The upper bound of the retransmission timeout. Default 60 s (RFC 6298, 2.5).
+    pub max_rto: Duration,
+    /// When the receiver may hold an ACK back; `None` acknowledges every segment. Default every
+    /// second segment or 40 ms (RFC 5681, 4.2: at most 500 ms; 40 ms is Linux's).
+    pub delayed_ack: Option<DelayedAck>,
+    /// Whether the first two duplicate ACKs release new data (RFC 3042). Default on.
+    pub limited_transmit: bool,
+    /// Whether the receiver reports SACK blocks and the sender recovers by them (RFC 2018, 6675).
+    /// Default off: NewReno's recovery (RFC 6582). Both hosts must agree.
+    pub sack: bool,
+    /// Large-send offload, in payload bytes a burst; 0 (the default) is off. With it a connection
+    /// waits until the window admits a burst of `min(lso_bytes, cwnd / 3)` (a third as in Linux's
+    /// `tcp_tso_win_divisor`), or all the data there is, or nothing is in flight; then it sends what
+    /// the window admits, up to `lso_bytes`, as segments of one MSS back to back: no other connection
+    /// of the host sends data in between. Retransmissions and limited transmit do not wait.
+    pub lso_bytes: u32,
+    /// The congestion window's upper bound in bytes. Default unlimited.
+    pub max_cwnd: u64,
+    /// Duplicate ACKs that mean loss, 1 to 255. Default 3 (RFC 5681, 3.2).
+    pub duplicate_ack_threshold: u8,
+    /// How often a SYN or SYN-ACK is sent again before the connection fails. Default 6 (Linux).
+    pub max_syn_retries: u8,
+    /// How often in a row the retransmission timer may expire without progress before the connection
+    /// fails. Default 15 (Linux).
+    pub max_data_retries: u8,
+    /// What governs the congestion window. Default NewReno.
+    pub congestion: Congestion,
+    /// Whether NewReno and CUBIC negotiate ECN and answer a mark like a loss, once a window (RFC
+    /// 3168, 6.1.2). Default off. DCTCP always negotiates ECN.
+    pub classic_ecn: bool,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            mss: 1_460,
+            initial_window: InitialWindow::Segments(10),
+            min_rto: Duration::from_ms(200),
+            initial_rto: Duration::from_ms(1_000),
+            max_rto: Duration::from_ms(60_000),
+            delayed_ack: Some(DelayedAck {
+                segments: 2,
+                timeout: Duration::from_ms(40),
+            }),
+            limited_transmit: true,
+            sack: false,
+            lso_bytes: 0,
+            max_cwnd: u64::MAX,
+            duplicate_ack_threshold: 3,
+            max_syn_retries: 6,
+            max_data_retries: 15,
+            congestion: Congestion::NewReno,
+            classic_ecn: false,
+        }
+    }
+}
+
+/// The initial congestion window. Never below one segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InitialWindow {
+    /// Full segments, at least 1.
+    Segments(u32),
+    /// Payload bytes, at least 1.
+    Bytes(u64),
+}
+
+/// How long an ACK may be held back (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayedAck {
+    /// Segments an ACK, at least 2. RFC 5681 allows 2; NIC coalescing gives more.
+    pub segments: u8,
+    /// The longest that an ACK is held back; less than `min_rto`, or the peer would time out.
+    pub timeout: Duration,
+}
+
+/// Makes a fresh controller for each connection.
+pub type ControllerFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
+
+/// What governs the congestion window.
+#[derive(Clone)]
+pub enum Congestion {
+    /// RFC 5681 and 6582.
+    NewReno,
+    /// RFC 9438.
+    Cubic,
+    /// RFC 8257.
+    Dctcp {
+        /// The weight of the newest window in the estimate of marking, in (0, 1]. Default 1/16.
+        gain: f64,
+    },
+    /// The user's own.
+    Custom(ControllerFactory),
+}
+
+impl Congestion {
+    /// DCTCP with the gain of RFC 8257, 4.2.
+    pub const DCTCP: Self = Self::Dctcp { gain: 1.0 / 16.0 };
+}
+
+impl fmt::Debug for Congestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NewReno => f.write_str("NewReno"),
+            Self::Cubic => f.write_str("Cubic"),
+            Self::Dctcp { gain } => f.debug_struct("Dctcp").field("gain", gain).finish(),
+            Self::Custom(_) => f.write_str("Custom"),
+        }
+    }
+}
+
+/// A parameter outside what is allowed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigError {
+    /// The field of [`TcpConfig`].
+    pub key: &'static str,
+    /// What it was set to.
+    pub found: String,
+    /// What is allowed.
+    pub allowed: &'static str,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is {}; allowed: {}",
+            self.key, self.found, self.allowed
+        )
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl TcpConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one outside its range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
+            if holds {
+                Ok(())
+            } else {
+                Err(ConfigError {
+                    key,
+                    found: format!("{found:?}"),
+                    allowed,
+                })
+            }
+        };
+        let window = match self.initial_window {
+            InitialWindow::Segments(segments) => u64::from(segments),
+            InitialWindow::Bytes(bytes) => bytes,
+        };
+        check(
+            (1..=65_535).contains(&self.mss),
+            "mss",
+            &self.mss,
+            "1 to 65535 bytes",
+        )?;
+        check(
+            window >= 1,
+            "initial_window",
+            &self.initial_window,
+            "at least 1 segment or byte",
+        )?;
+        check(
+            self.min_rto > Duration::ZERO,
+            "min_rto",
+            &self.min_rto,
+            "more than 0",
+        )?;
+        check(
+            self.max_rto >= self.min_rto,
+            "max_rto",
+            &self.max_rto,
+            "at least min_rto",
+        )?;
+        check(
+            self.initial_rto > Duration::ZERO && self.initial_rto <= self.max_rto,
+            "initial_rto",
+            &self.initial_rto,
+            "more than 0, at most max_rto",
+        )?;
+        if let Some(delayed) = self.delayed_ack {
+            check(
+                delayed.segments >= 2,
+                "delayed_ack.segments",
+                &delayed.segments,
+                "2 to 255 (turn delayed_ack off for an ACK a segment)",
+            )?;
+            check(
+                delayed.timeout > Duration::ZERO && delayed.timeout < self.min_rto,
+                "delayed_ack.timeout",
+                &delayed.timeout,
+                "more than 0, less than min_rto (or the peer would time out)",
+            )?;
+        }
+        check(
+            self.max_cwnd >= u64::from(self.mss),
+            "max_cwnd",
+            &self.max_cwnd,
+            "at least mss",
+        )?;
+        check(
+            self.duplicate_ack_threshold >= 1,
+            "duplicate_ack_threshold",
+            &self.duplicate_ack_threshold,
+            "1 to 255",
+        )?;
+        if let Congestion::Dctcp { gain } = self.congestion {
+            check(
+                gain > 0.0 && gain <= 1.0,
+                "congestion.gain",
+                &gain,
+                "more than 0, at most 1",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The initial window in bytes: at least one segment, at most `max_cwnd`.
+    pub(crate) fn initial_cwnd(&self) -> u64 {
+        let bytes = match self.initial_window {
+            InitialWindow::Segments(segments) => u64::from(segments) * u64::from(self.mss),
+            InitialWindow::Bytes(bytes) => bytes,
+        };
+        bytes.max(u64::from(self.mss)).min(self.max_cwnd)
+    }
+
+    pub(crate) fn new_controller(&self) -> Controller {
+        match &self.congestion {
+            Congestion::NewReno => Controller::NewReno(NewReno::new()),
+            Congestion::Cubic => Controller::Cubic(Cubic::new()),
+            Congestion::Dctcp { gain } => Controller::Dctcp(Dctcp::new(*gain)),
+            Congestion::Custom(make) => Controller::Custom(make()),
+        }
+    }
+}

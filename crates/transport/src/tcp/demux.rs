@@ -1,0 +1,159 @@
+//! From a segment's addresses to a connection: an open-addressing table with linear probing and a
+//! fixed hash, so that a run never depends on a random seed and a lookup costs one cache line.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use tailcut_units::{FiveTuple, mix64};
+
+/// What tells a host's connections apart: the peer, its port and the local port, packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Key(u64);
+
+impl Key {
+    /// The key of the connection that *sends* with `tuple`.
+    pub(crate) fn of_outgoing(tuple: &FiveTuple) -> Self {
+        Self::new(tuple.dst.0, tuple.dst_port, tuple.src_port)
+    }
+
+    /// The key of the connection that *receives* `tuple`.
+    pub(crate) fn of_arriving(tuple: &FiveTuple) -> Self {
+        Self::new(tuple.src.0, tuple.src_port, tuple.dst_port)
+    }
+
+    fn new(peer: u32, peer_port: u16, local_port: u16) -> Self {
+        Self(u64::from(peer) << 32 | u64::from(peer_port) << 16 | u64::from(local_port))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u64,
+    slot: u32,
+}
+
+const EMPTY: u32 = u32::MAX;
+
+/// Key to slot. At most half full.
+#[derive(Debug)]
+pub(crate) struct Demux {
+    entries: Vec<Entry>,
+    used: usize,
+}
+
+impl Demux {
+    pub(crate) fn new() -> Self {
+        Self {
+            entries: vec![
+                Entry {
+                    key: 0,
+                    slot: EMPTY
+                };
+                8
+            ],
+            used: 0,
+        }
+    }
+
+    #[inline]
+    fn home(&self, key: u64) -> usize {
+        (mix64(key) as usize) & (self.entries.len() - 1)
+    }
+
+    /// Where `key` is, or the empty place where it would go.
+    #[inline]
+    fn find(&self, key: Key) -> usize {
+        let mask = self.entries.len() - 1;
+        let mut at = self.home(key.0);
+        loop {
+            let entry = &self.entries[at];
+            if entry.slot == EMPTY || entry.key == key.0 {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: Key) -> Option<u32> {
+        let slot = self.entries[self.find(key)].slot;
+        (slot != EMPTY).then_some(slot)
+    }
+
+    /// Enters `key`, which must not be in the table.
+    pub(crate) fn insert(&mut self, key: Key, slot: u32) {
+        if (self.used + 1) * 2 > self.entries.len() {
+            self.grow();
+        }
+        let at = self.find(key);
+        self.entries[at] = Entry { key: key.0, slot };
+        self.used += 1;
+    }
+
+    fn grow(&mut self) {
+        let bigger = vec![
+            Entry {
+                key: 0,
+                slot: EMPTY
+            };
+            self.entries.len() * 2
+        ];
+        for entry in core::mem::replace(&mut self.entries, bigger) {
+            if entry.slot != EMPTY {
+                let at = self.find(Key(entry.key));
+                self.entries[at] = entry;
+            }
+        }
+    }
+
+    /// Removes `key` and moves later entries of its run up, so that no tombstones are needed.
+    pub(crate) fn remove(&mut self, key: Key) {
+        let mask = self.entries.len() - 1;
+        let mut hole = self.find(key);
+        if self.entries[hole].slot == EMPTY {
+            return;
+        }
+        self.used -= 1;
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let entry = self.entries[at];
+            if entry.slot == EMPTY {
+                break;
+            }
+            let from_home = at.wrapping_sub(self.home(entry.key)) & mask;
+            if from_home >= (at.wrapping_sub(hole) & mask) {
+                self.entries[hole] = entry;
+                hole = at;
+            }
+        }
+        self.entries[hole].slot = EMPTY;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_an_ordered_map(
+            operations in proptest::collection::vec((0u64..40, any::<bool>()), 1..400)
+        ) {
+            let (mut demux, mut model) = (Demux::new(), BTreeMap::new());
+            for (step, (key, remove)) in operations.into_iter().enumerate() {
+                if remove {
+                    demux.remove(Key(key));
+                    model.remove(&key);
+                } else if let alloc::collections::btree_map::Entry::Vacant(place) = model.entry(key) {
+                    place.insert(step as u32);
+                    demux.insert(Key(key), step as u32);
+                }
+                for key in 0..40 {
+                    prop_assert_eq!(demux.get(Key(key)), model.get(&key).copied());
+                }
+            }
+        }
+    }
+}

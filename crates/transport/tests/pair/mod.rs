@@ -1,0 +1,305 @@
+//! Two hosts and the network between them, so that a test reads as a story. The network delays every
+//! segment alike unless the test's `Fault` says otherwise.
+#![allow(dead_code, reason = "each test file uses its part of the harness")]
+
+use std::collections::BTreeMap;
+use tailcut_transport::{
+    Ecn, Event, Header, Message, PathPin, Replication, Segment, TcpFlags, TcpHeader, Transport,
+};
+use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
+
+/// What the network does to one segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Deliver,
+    Drop,
+    /// Delivered with a congestion mark, if ECN-capable.
+    Mark,
+    /// Delivered twice, the second time later by this much.
+    Duplicate(Duration),
+    /// Delivered later by this much.
+    Late(Duration),
+}
+
+/// A segment on its way, as a `Fault` sees it.
+pub struct Passage<'a> {
+    pub from: usize,
+    pub segment: &'a Segment,
+    pub header: &'a TcpHeader,
+    pub now: Time,
+}
+
+impl Passage<'_> {
+    /// Whether host A sent payload.
+    pub fn is_data(&self) -> bool {
+        self.from == A && self.segment.payload > 0
+    }
+    pub fn has(&self, flags: TcpFlags) -> bool {
+        self.header.flags.has(flags)
+    }
+}
+
+pub type Fault = Box<dyn FnMut(&Passage) -> Fate>;
+
+pub const A: usize = 0;
+pub const B: usize = 1;
+
+/// A segment that a host gave to its NIC.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub at: Time,
+    pub from: usize,
+    pub segment: Segment,
+}
+
+impl Sent {
+    pub fn header(&self) -> TcpHeader {
+        let Header::Tcp(header) = self.segment.header;
+        header
+    }
+}
+
+pub struct Pair<T> {
+    pub now: Time,
+    pub hosts: [T; 2],
+    pub one_way: Duration,
+    pub rate: Rate,
+    pub fault: Fault,
+    pub sent: Vec<Sent>,
+    pub events: Vec<(Time, usize, Event)>,
+    on_the_way: BTreeMap<(Time, u64), (usize, Segment)>,
+    nic_free: [Time; 2],
+    count: u64,
+}
+
+/// Bytes that headers, preamble and gap add to a segment on the wire.
+const OVERHEAD: u64 = 78;
+
+impl<T: Transport> Pair<T> {
+    /// 100 us each way at 10 Gb/s, nothing lost.
+    pub fn new(a: T, b: T) -> Self {
+        Self {
+            now: Time::ZERO,
+            hosts: [a, b],
+            one_way: Duration::from_us(100),
+            rate: Rate::from_gbps(10),
+            fault: Box::new(|_| Fate::Deliver),
+            sent: Vec::new(),
+            events: Vec::new(),
+            on_the_way: BTreeMap::new(),
+            nic_free: [Time::ZERO; 2],
+            count: 0,
+        }
+    }
+
+    pub fn with_fault(mut self, fault: impl FnMut(&Passage) -> Fate + 'static) -> Self {
+        self.fault = Box::new(fault);
+        self
+    }
+
+    /// Host A sends `bytes` to host B as flow `flow`.
+    pub fn submit(&mut self, flow: u32, bytes: u64) {
+        let message = Message {
+            flow: FlowId(flow),
+            dst: HostId(1),
+            bytes,
+            path: PathPin::NONE,
+            replication: Replication::AsConfigured,
+        };
+        self.hosts[A].submit(self.now, message);
+        self.collect(A);
+    }
+
+    fn collect(&mut self, host: usize) {
+        while let Some(event) = self.hosts[host].poll_event() {
+            self.events.push((self.now, host, event));
+        }
+    }
+
+    fn put(&mut self, to: usize, at: Time, segment: Segment) {
+        self.count += 1;
+        self.on_the_way.insert((at, self.count), (to, segment));
+    }
+
+    fn transmit(&mut self, from: usize) {
+        let Some(mut segment) = self.hosts[from].poll_transmit(self.now) else {
+            return;
+        };
+        let Header::Tcp(header) = segment.header;
+        self.sent.push(Sent {
+            at: self.now,
+            from,
+            segment,
+        });
+        let size = u64::from(segment.payload) + OVERHEAD;
+        self.nic_free[from] = self.now + self.rate.serialisation(size);
+        let arrival = self.nic_free[from] + self.one_way;
+        let passage = Passage {
+            from,
+            segment: &segment,
+            header: &header,
+            now: self.now,
+        };
+        let to = 1 - from;
+        match (self.fault)(&passage) {
+            Fate::Deliver => self.put(to, arrival, segment),
+            Fate::Drop => {}
+            Fate::Mark => {
+                if segment.ecn == Ecn::Capable {
+                    segment.ecn = Ecn::Marked;
+                }
+                self.put(to, arrival, segment);
+            }
+            Fate::Duplicate(later) => {
+                self.put(to, arrival, segment);
+                self.put(to, arrival + later, segment);
+            }
+            Fate::Late(by) => self.put(to, arrival + by, segment),
+        }
+    }
+
+    /// When something happens next.
+    fn next(&self) -> Option<Time> {
+        let arrival = self.on_the_way.first_key_value().map(|((at, _), _)| *at);
+        let nics = [A, B]
+            .into_iter()
+            .filter(|host| self.hosts[*host].has_transmit());
+        let nic = nics.map(|host| self.nic_free[host].max(self.now)).min();
+        let timer = self.hosts.iter().filter_map(Transport::next_timeout).min();
+        [arrival, nic, timer].into_iter().flatten().min()
+    }
+
+    /// Does what happens next. False when nothing will ever happen again.
+    pub fn step(&mut self) -> bool {
+        let Some(next) = self.next() else {
+            return false;
+        };
+        assert!(
+            next >= self.now,
+            "a timer in the past: {next} at {}",
+            self.now
+        );
+        self.now = next;
+        while let Some(entry) = self.on_the_way.first_entry() {
+            if entry.key().0 > self.now {
+                break;
+            }
+            let (to, segment) = entry.remove();
+            self.hosts[to].on_segment(self.now, segment);
+            self.collect(to);
+        }
+        for host in [A, B] {
+            if self.hosts[host]
+                .next_timeout()
+                .is_some_and(|at| at <= self.now)
+            {
+                self.hosts[host].on_timeout(self.now);
+                let next = self.hosts[host].next_timeout();
+                assert!(
+                    next.is_none_or(|at| at > self.now),
+                    "a timer that fired is still due"
+                );
+                self.collect(host);
+            }
+            if self.nic_free[host] <= self.now {
+                self.transmit(host);
+            }
+        }
+        true
+    }
+
+    /// Runs until nothing is left to do.
+    pub fn run(&mut self) {
+        while self.step() {}
+    }
+
+    pub fn run_until(&mut self, end: Time) {
+        while self.next().is_some_and(|at| at <= end) {
+            self.step();
+        }
+        self.now = end;
+    }
+
+    /// When host B had the whole of `flow`.
+    pub fn completed(&self, flow: u32) -> Option<Time> {
+        let done = |(_, host, event): &&(Time, usize, Event)| {
+            *host == B && *event == Event::Completed(FlowId(flow))
+        };
+        self.events.iter().find(done).map(|(at, _, _)| *at)
+    }
+
+    /// What host A says of `flow` at its end.
+    pub fn stats(&self, flow: u32) -> tailcut_transport::FlowStats {
+        let end = self.events.iter().find_map(|(_, host, event)| match event {
+            Event::Closed(id, stats) | Event::Failed(id, stats) if *host == A && id.0 == flow => {
+                Some(*stats)
+            }
+            _ => None,
+        });
+        end.expect("the flow ended")
+    }
+
+    /// What each host sent, in order, one line a segment: sender, flags, then `first..end` of the
+    /// payload and the acknowledgment, in segments of `mss` where they are whole.
+    pub fn trace(&self, mss: u64) -> Vec<String> {
+        self.sent.iter().map(|sent| describe(sent, mss)).collect()
+    }
+
+    /// Offsets of the payload that host A sent, in segments of `mss`.
+    pub fn data_offsets(&self, mss: u64) -> Vec<u64> {
+        let data = |sent: &&Sent| sent.from == A && sent.segment.payload > 0;
+        self.sent
+            .iter()
+            .filter(data)
+            .map(|sent| sent.header().offset / mss)
+            .collect()
+    }
+}
+
+fn describe(sent: &Sent, mss: u64) -> String {
+    let header = sent.header();
+    let mut line = String::from(if sent.from == A { "A" } else { "B" });
+    let names = [
+        (TcpFlags::SYN, "SYN"),
+        (TcpFlags::FIN, "FIN"),
+        (TcpFlags::RST, "RST"),
+        (TcpFlags::ECE, "ECE"),
+        (TcpFlags::CWR, "CWR"),
+    ];
+    for (flag, name) in names {
+        if header.flags.has(flag) {
+            line += &format!(" {name}");
+        }
+    }
+    if sent.segment.payload > 0 {
+        let end = header.offset + u64::from(sent.segment.payload);
+        line += &format!(
+            " {}..{}",
+            in_segments(header.offset, mss),
+            in_segments(end, mss)
+        );
+    }
+    if header.flags.has(TcpFlags::ACK) {
+        line += &format!(" ack {}", in_segments(header.ack, mss));
+    }
+    for block in header.sack.iter().filter(|block| block.end > 0) {
+        let (start, end) = (
+            header.ack + u64::from(block.start),
+            header.ack + u64::from(block.end),
+        );
+        line += &format!(
+            " sack {}..{}",
+            in_segments(start, mss),
+            in_segments(end, mss)
+        );
+    }
+    line
+}
+
+/// `3` for three segments, `3+1` for a byte (or a FIN) more.
+fn in_segments(offset: u64, mss: u64) -> String {
+    match offset % mss {
+        0 => (offset / mss).to_string(),
+        rest => format!("{}+{rest}", offset / mss),
+    }
+}
