@@ -24,6 +24,8 @@ pub struct RunConfig {
     pub framing: Framing,
     /// TCP's parameters; the design decides the congestion control.
     pub tcp: TcpConfig,
+    /// DCTCP's estimation gain g, above 0 to 1 (1/16 in RFC 8257).
+    pub dctcp_gain: f64,
     /// RepNet's parameters.
     pub repnet: RepNetParameters,
     /// Seed of every random stream.

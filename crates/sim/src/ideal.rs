@@ -132,7 +132,9 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     if packets == 1 {
         return hops.iter().fold(delays, |sum, hop| sum + short(hop));
     }
-    let mut rest: Duration = hops.iter().fold(Duration::ZERO, |sum, hop| sum + short(hop));
+    let mut rest: Duration = hops
+        .iter()
+        .fold(Duration::ZERO, |sum, hop| sum + short(hop));
     let mut longest = Duration::ZERO;
     let mut so_far = Duration::ZERO;
     let mut slowest = Duration::ZERO;

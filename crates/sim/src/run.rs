@@ -1,7 +1,7 @@
 //! One run, from its configuration to its record.
 
 use crate::config::RunConfig;
-use crate::design::{Replication, Routing, TransportKind};
+use crate::design::{Routing, TransportKind};
 use crate::ideal::Ideal;
 use crate::recorder::Recorder;
 use crate::simulation::{Horizon, Simulation};
@@ -39,7 +39,7 @@ impl RunControl for Unattended {
 }
 
 /// Why there is no record.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum RunError {
     /// The topology cannot be built.
     Topology(TopologyError),
@@ -71,8 +71,7 @@ impl std::error::Error for RunError {}
 pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
     let topology = Arc::new(config.topology.shape.build().map_err(RunError::Topology)?);
     let tcp = tcp_config(config);
-    tcp.validate().map_err(RunError::Transport)?;
-    let host = |host: u32| tcp::Host::new(HostId(host), tcp.clone());
+    let host = |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport);
     simulate(config, &topology, host, control)
 }
 
@@ -83,7 +82,9 @@ fn tcp_config(config: &RunConfig) -> TcpConfig {
         congestion: match config.design.transport {
             TransportKind::Tcp => Congestion::NewReno,
             TransportKind::Cubic => Congestion::Cubic,
-            TransportKind::Dctcp => Congestion::Dctcp,
+            TransportKind::Dctcp => Congestion::Dctcp {
+                gain: config.dctcp_gain,
+            },
         },
         ..config.tcp.clone()
     }
@@ -92,7 +93,7 @@ fn tcp_config(config: &RunConfig) -> TcpConfig {
 fn simulate<T: Transport>(
     config: &RunConfig,
     topology: &Arc<Topology>,
-    host: impl Fn(u32) -> T,
+    host: impl Fn(HostId) -> Result<T, RunError>,
     control: &dyn RunControl,
 ) -> Result<RunRecord, RunError> {
     let wall = Instant::now();
@@ -113,9 +114,11 @@ fn simulate<T: Transport>(
     let rates = topology.links.iter().map(|link| link.config.rate);
     let ideal = Ideal::new(Arc::clone(topology), config.framing);
     let recorder = Recorder::new(ideal, rates);
+    let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
+    let transports = transports.collect::<Result<Vec<T>, RunError>>()?;
     let mut simulation = Simulation::new(
         fabric,
-        (0..topology.hosts()).map(host),
+        transports,
         source,
         recorder,
         config.framing,

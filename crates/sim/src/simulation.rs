@@ -27,7 +27,7 @@ pub(crate) struct Simulation<T, C> {
     fabric: Fabric<Segment>,
     hosts: Vec<HostState<T>>,
     engine: Engine,
-    source: Box<dyn Source + Send>,
+    source: Box<dyn Source>,
     recorder: Recorder,
     framing: Framing,
     choose_replication: C,
@@ -53,14 +53,14 @@ const LOOK_UP_EVERY: u32 = 1 << 16;
 impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
     pub fn new(
         fabric: Fabric<Segment>,
-        transports: impl Iterator<Item = T>,
-        source: Box<dyn Source + Send>,
+        transports: Vec<T>,
+        source: Box<dyn Source>,
         recorder: Recorder,
         framing: Framing,
         engine: EngineKind,
         choose_replication: C,
     ) -> Self {
-        let hosts = transports.map(|transport| HostState {
+        let hosts = transports.into_iter().map(|transport| HostState {
             transport,
             timer_at: Time::MAX,
             waits_for_nic: false,

@@ -5,7 +5,7 @@ use crate::config::{
     WorkloadPart,
 };
 use tailcut_fabric::topology::Topology;
-use tailcut_units::{HostId, Rate, Time};
+use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::{
     Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Generated, GeneratedSpec,
     Load, Matrix, Merge, Racks, Reference, Source, Think, TraceSource,
@@ -102,6 +102,7 @@ fn closed(
         sizes: (*spec.sizes).clone(),
         outstanding: spec.outstanding,
         think: Think::Fixed(spec.think),
+        jitter: Duration::ZERO,
         start: Time::ZERO + spec.from,
         until: Time::ZERO + spec.until,
         flows_at_most: spec.max_flows,
@@ -220,7 +221,10 @@ fn crossing(spec: &MatrixSpec, topology: &Topology) -> f64 {
         leaving as f64 / all.max(1) as f64
     };
     match spec {
-        MatrixSpec::BetweenRacks | MatrixSpec::Permutation { within_racks: false } => 1.0,
+        MatrixSpec::BetweenRacks
+        | MatrixSpec::Permutation {
+            within_racks: false,
+        } => 1.0,
         MatrixSpec::Pairs(pairs) => share(&mut pairs.iter().copied()),
         MatrixSpec::Incast { receiver, .. } => {
             let hosts = 0..topology.hosts();
