@@ -1,0 +1,3 @@
+//! The command tailcut: flags and scenarios become runs, runs become a report.
+
+pub mod scenario;

@@ -1,0 +1,395 @@
+//! What a key may hold: its kind, how it is read, and how what is allowed is told.
+
+use super::quantity;
+use serde_json::json;
+use std::fmt;
+use tailcut_units::{Bytes, Duration, Rate};
+
+/// A value as it was written, before it is read.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Raw {
+    /// A string of a file.
+    Text(String),
+    /// A number of a file.
+    Number(String),
+    /// A boolean of a file.
+    Flag(bool),
+    /// An array of a file.
+    Array(Vec<Raw>),
+    /// Something of a file that no key takes, by name.
+    Other(&'static str),
+    /// The text of a flag, which may stand for any of these.
+    Argument(String),
+}
+
+impl fmt::Display for Raw {
+    /// The value as an error shows it, cut to a readable length.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "\"{}\"", shortened(text)),
+            Self::Number(text) => f.write_str(&shortened(text)),
+            Self::Argument(text) => write!(f, "'{}'", shortened(text)),
+            Self::Flag(value) => write!(f, "{value}"),
+            Self::Array(items) => write!(f, "an array of {}", items.len()),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `text` on one line of bounded length.
+pub fn shortened(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut shown: String = text.chars().take(LONGEST).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push_str("...");
+    }
+    shown.escape_debug().to_string()
+}
+
+/// A value that was read.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// One of the key's own words, such as `off`.
+    Word(&'static str),
+    /// Text.
+    Text(String),
+    /// True or false.
+    Flag(bool),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A span.
+    Duration(Duration),
+    /// A rate.
+    Rate(Rate),
+    /// A number of bytes.
+    Bytes(Bytes),
+    /// A list of text.
+    Texts(Vec<String>),
+    /// A list of numbers.
+    Numbers(Vec<f64>),
+    /// A list of pairs.
+    Pairs(Vec<(u32, u32)>),
+}
+
+impl Value {
+    /// The value for a manifest, quantities with their units.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Word(word) => json!(word),
+            Self::Text(text) => json!(text),
+            Self::Flag(value) => json!(value),
+            Self::Count(count) => json!(count),
+            Self::Number(number) => json!(number),
+            Self::Duration(span) => json!(span.to_string()),
+            Self::Rate(rate) => json!(rate.to_string()),
+            Self::Bytes(bytes) => json!(bytes.0),
+            Self::Texts(texts) => json!(texts),
+            Self::Numbers(numbers) => json!(numbers),
+            Self::Pairs(pairs) => json!(pairs),
+        }
+    }
+}
+
+/// What a key holds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Kind {
+    /// Text, with what it must be.
+    Text(&'static str),
+    /// True or false.
+    Flag,
+    /// A whole number.
+    Count {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A number above `above`.
+    Number {
+        /// It must be above this.
+        above: f64,
+        /// The most.
+        most: f64,
+    },
+    /// A span.
+    Duration {
+        /// The shortest, as written.
+        least: &'static str,
+    },
+    /// A rate.
+    Rate,
+    /// A number of bytes, or one with a unit.
+    Bytes {
+        /// The least.
+        least: u64,
+    },
+    /// A number of bytes, or of something else by name (`100 packets`).
+    Sized {
+        /// What else, in the plural.
+        of: &'static str,
+        /// The least, in either.
+        least: u64,
+        /// The most of the named.
+        most: u64,
+    },
+    /// Nothing but the key's words.
+    Choice,
+    /// A list of text, with what they must be.
+    Texts(&'static str),
+    /// Loads: a number, a list, or a range.
+    Loads,
+    /// Pairs of hosts.
+    Pairs,
+}
+
+/// The longest span that a key takes: 100,000 s, far from where virtual time ends (213 days).
+const LONGEST: Duration = Duration::from_ms(100_000_000);
+/// The most bytes that a key takes: 1 PB.
+const MOST_BYTES: u64 = 1_000_000_000_000_000;
+/// The highest load that is taken; above 1 the network is overloaded.
+const HIGHEST_LOAD: f64 = 10.0;
+/// The most steps of a range of loads.
+const MOST_LOADS: usize = 1_000;
+
+impl Kind {
+    /// What is allowed, for errors and for the reference.
+    pub fn allowed(self) -> String {
+        match self {
+            Self::Text(what) | Self::Texts(what) => what.to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Count { least, most } if most == u64::MAX => {
+                format!("a whole number from {least}")
+            }
+            Self::Count { least, most } => format!("a whole number from {least} to {most}"),
+            Self::Number { above, most } if most == f64::MAX => format!("a number above {above}"),
+            Self::Number { above, most } => format!("a number above {above}, at most {most}"),
+            Self::Duration { least } => {
+                format!("a time with a unit (ps, ns, us, ms, s) from {least} to 100000s, such as \"10ms\"")
+            }
+            Self::Rate => {
+                "a rate with a unit (bps, Kbps, Mbps, Gbps, Tbps), such as \"10Gbps\"".to_owned()
+            }
+            Self::Bytes { least } => {
+                format!("bytes from {least} to 1e15, a number or with a unit, such as \"100KB\"")
+            }
+            Self::Sized { of, least, most } => {
+                format!("{of} from {least} to {most}, such as \"100 {of}\", or bytes, such as \"150KB\"")
+            }
+            Self::Choice => String::new(),
+            Self::Loads => format!(
+                "loads above 0, at most {HIGHEST_LOAD}: a number, a list [0.1, 0.5] or a range \"0.1..0.5:0.1\""
+            ),
+            Self::Pairs => {
+                "pairs of source and destination, [[0, 1], [2, 3]] or \"0-1,2-3\"".to_owned()
+            }
+        }
+    }
+
+    /// The unit, for the reference.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Duration { .. } => "time",
+            Self::Rate => "rate",
+            Self::Bytes { .. } => "bytes",
+            Self::Sized { of, .. } => of,
+            Self::Count { .. } => "count",
+            Self::Number { .. } | Self::Loads => "number",
+            Self::Flag => "boolean",
+            Self::Text(_) | Self::Choice => "text",
+            Self::Texts(_) => "list of text",
+            Self::Pairs => "list of pairs",
+        }
+    }
+
+    /// Reads a value; `None` when it is not one of this kind.
+    pub fn read(self, raw: &Raw) -> Option<Value> {
+        match self {
+            Self::Text(_) => text_of(raw).map(|text| Value::Text(text.to_owned())),
+            Self::Flag => match raw {
+                Raw::Flag(value) => Some(Value::Flag(*value)),
+                Raw::Argument(text) => text.parse().ok().map(Value::Flag),
+                _ => None,
+            },
+            Self::Count { least, most } => whole(raw)
+                .filter(|count| (least..=most).contains(count))
+                .map(Value::Count),
+            Self::Number { above, most } => number(raw)
+                .filter(|&number| number > above && number <= most)
+                .map(Value::Number),
+            Self::Duration { least } => {
+                let least = quantity::duration(least).unwrap_or(Duration::ZERO);
+                quantity::duration(text_of(raw)?)
+                    .filter(|span| (least..=LONGEST).contains(span))
+                    .map(Value::Duration)
+            }
+            Self::Rate => quantity::rate(text_of(raw)?).map(Value::Rate),
+            Self::Bytes { least } => byte_count(raw)
+                .filter(|bytes| (least..=MOST_BYTES).contains(&bytes.0))
+                .map(Value::Bytes),
+            Self::Sized { of, least, most } => {
+                let named = text_of(raw).and_then(|text| quantity::counted(text, of));
+                match named {
+                    Some(count) => (least..=most).contains(&count).then_some(Value::Count(count)),
+                    None => text_of(raw)
+                        .filter(|text| text.ends_with(|last: char| !last.is_ascii_digit()))
+                        .and_then(quantity::bytes)
+                        .filter(|bytes| (least..=MOST_BYTES).contains(&bytes.0))
+                        .map(Value::Bytes),
+                }
+            }
+            Self::Choice => None,
+            Self::Texts(_) => texts(raw).map(Value::Texts),
+            Self::Loads => loads(raw).map(Value::Numbers),
+            Self::Pairs => pairs(raw).map(Value::Pairs),
+        }
+    }
+}
+
+fn text_of(raw: &Raw) -> Option<&str> {
+    match raw {
+        Raw::Text(text) | Raw::Argument(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn number_text(raw: &Raw) -> Option<&str> {
+    match raw {
+        Raw::Number(text) | Raw::Argument(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn whole(raw: &Raw) -> Option<u64> {
+    number_text(raw)?.parse().ok()
+}
+
+fn number(raw: &Raw) -> Option<f64> {
+    let number: f64 = number_text(raw)?.parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+fn byte_count(raw: &Raw) -> Option<Bytes> {
+    match raw {
+        Raw::Number(_) => whole(raw).map(Bytes),
+        _ => quantity::bytes(text_of(raw)?),
+    }
+}
+
+fn texts(raw: &Raw) -> Option<Vec<String>> {
+    let texts: Vec<String> = match raw {
+        Raw::Array(items) => items
+            .iter()
+            .map(|item| text_of(item).map(str::to_owned))
+            .collect::<Option<_>>()?,
+        _ => text_of(raw)?
+            .split(',')
+            .map(|text| text.trim().to_owned())
+            .collect(),
+    };
+    (!texts.is_empty()).then_some(texts)
+}
+
+fn loads(raw: &Raw) -> Option<Vec<f64>> {
+    let loads = match raw {
+        Raw::Array(items) => items.iter().map(number).collect::<Option<Vec<f64>>>()?,
+        Raw::Number(_) => vec![number(raw)?],
+        Raw::Text(text) | Raw::Argument(text) => match text.split_once("..") {
+            Some((from, to)) => range(from, to)?,
+            None => text
+                .split(',')
+                .map(|load| load.trim().parse().ok())
+                .collect::<Option<Vec<f64>>>()?,
+        },
+        Raw::Flag(_) | Raw::Other(_) => return None,
+    };
+    let sound = |load: &f64| *load > 0.0 && *load <= HIGHEST_LOAD;
+    let distinct = loads.iter().enumerate().all(|(i, load)| !loads[..i].contains(load));
+    let few = (1..=MOST_LOADS).contains(&loads.len());
+    (few && distinct && loads.iter().all(sound)).then_some(loads)
+}
+
+/// `from..to` or `from..to:step`, both ends included; the step is 0.1 unless given.
+fn range(from: &str, to: &str) -> Option<Vec<f64>> {
+    let (to, step) = to.split_once(':').unwrap_or((to, "0.1"));
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+    let (from, to, step) = (number(from)?, number(to)?, number(step)?);
+    if step <= 0.0 || from > to {
+        return None;
+    }
+    let steps = ((to - from) / step + 1e-9).floor();
+    if steps >= MOST_LOADS as f64 {
+        return None;
+    }
+    // Rounded so that 0.1 + 2 * 0.1 is the load that prints as 0.3.
+    let rounded = |load: f64| (load * 1e9).round() / 1e9;
+    Some((0..=steps as u32).map(|i| rounded(from + f64::from(i) * step)).collect())
+}
+
+fn pairs(raw: &Raw) -> Option<Vec<(u32, u32)>> {
+    let host = |raw: &Raw| whole(raw).and_then(|host| u32::try_from(host).ok());
+    let pairs: Vec<(u32, u32)> = match raw {
+        Raw::Array(items) => items
+            .iter()
+            .map(|item| match item {
+                Raw::Array(pair) if pair.len() == 2 => Some((host(&pair[0])?, host(&pair[1])?)),
+                _ => None,
+            })
+            .collect::<Option<_>>()?,
+        _ => text_of(raw)?
+            .split(',')
+            .map(|pair| {
+                let (a, b) = pair.split_once('-')?;
+                Some((a.trim().parse().ok()?, b.trim().parse().ok()?))
+            })
+            .collect::<Option<_>>()?,
+    };
+    (!pairs.is_empty()).then_some(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argument(text: &str) -> Raw {
+        Raw::Argument(text.to_owned())
+    }
+
+    #[test]
+    fn loads_are_a_number_a_list_or_a_range() {
+        let read = |text: &str| Kind::Loads.read(&argument(text));
+        assert_eq!(read("0.5"), Some(Value::Numbers(vec![0.5])));
+        assert_eq!(read("0.1,0.3"), Some(Value::Numbers(vec![0.1, 0.3])));
+        assert_eq!(read("0.1..0.3"), Some(Value::Numbers(vec![0.1, 0.2, 0.3])));
+        assert_eq!(read("0.2..0.6:0.2"), Some(Value::Numbers(vec![0.2, 0.4, 0.6])));
+        for wrong in ["", "0", "-1", "0.5..0.1", "0.1..1:0", "0.1..9:1e-9", "nan", "0.1,0.1", "0.1..", "11"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_string_is_no_number_in_a_file_but_may_be_one_in_a_flag() {
+        let count = Kind::Count { least: 1, most: 9 };
+        assert_eq!(count.read(&Raw::Text("3".to_owned())), None);
+        assert_eq!(count.read(&argument("3")), Some(Value::Count(3)));
+        assert_eq!(count.read(&Raw::Number("10".to_owned())), None);
+        let rate = Kind::Rate;
+        assert_eq!(rate.read(&Raw::Number("10".to_owned())), None);
+    }
+
+    #[test]
+    fn a_size_is_counted_in_packets_or_in_bytes_and_says_which() {
+        let size = Kind::Sized { of: "packets", least: 1, most: 1_000 };
+        assert_eq!(size.read(&argument("100 packets")), Some(Value::Count(100)));
+        assert_eq!(size.read(&argument("150KB")), Some(Value::Bytes(Bytes(150_000))));
+        assert_eq!(size.read(&argument("100")), None);
+        assert_eq!(size.read(&argument("1001 packets")), None);
+    }
+
+    #[test]
+    fn long_or_strange_text_is_shown_on_one_short_line() {
+        let shown = Raw::Text("a\nb\u{7}".to_owned() + &"x".repeat(500)).to_string();
+        assert!(shown.len() < 100 && !shown.contains('\n'), "{shown}");
+    }
+}
