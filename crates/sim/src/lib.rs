@@ -18,3 +18,5 @@ pub use design::{
     UnknownDesign,
 };
 pub use run::{RunControl, RunError, Unattended, run};
+// A configuration is written in the terms of these crates.
+pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};
