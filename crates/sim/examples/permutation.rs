@@ -1,0 +1,94 @@
+//! What a packet-hop costs with everything in it: a permutation of long DCTCP flows on a fat-tree,
+//! 10 Gb/s, ECMP, queues of 100 packets.
+//!
+//! `cargo run --release -p tailcut-sim --example permutation -- [k] [megabytes a flow] [design]`
+
+use std::sync::Arc;
+use tailcut_fabric::PortEvents;
+use tailcut_fabric::engine::EngineKind;
+use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_fabric::topology::{CoreOversubscription, FatTree, Wire};
+use tailcut_sim::{
+    BurstPart, FlowsSpec, MatrixSpec, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended,
+    WorkloadPart, WorkloadSpec, run,
+};
+use tailcut_transport::tcp::{DelayedAck, TcpConfig};
+use tailcut_units::{Bytes, Duration, Rate};
+use tailcut_workload::{Class, Framing, SizeDistribution};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let k: u32 = arguments.first().and_then(|a| a.parse().ok()).unwrap_or(8);
+    let megabytes: u64 = arguments.get(1).and_then(|a| a.parse().ok()).unwrap_or(10);
+    let design = arguments.get(2).map_or("dctcp", |a| a.as_str());
+    let wire = Wire {
+        rate: Rate::from_gbps(10),
+        delay: Duration::from_us(1),
+    };
+    let config = RunConfig {
+        design: design.parse().expect("a design"),
+        topology: TopologySpec {
+            name: format!("fat-tree:k={k}"),
+            shape: Shape::FatTree(FatTree {
+                k,
+                tiers: 3,
+                edge_oversubscription: 1,
+                core_oversubscription: CoreOversubscription::None,
+                host_wire: wire,
+                fabric_wire: wire,
+                queue: QueueConfig::DropTail(DropTail {
+                    limit: Limit::Packets(100),
+                    mark_above: Some(Limit::Packets(65)),
+                }),
+                shared_buffer: None,
+            }),
+        },
+        workload: WorkloadSpec {
+            name: "permutation".to_owned(),
+            load: None,
+            parts: vec![WorkloadPart {
+                class: Class::Foreground,
+                flows: FlowsSpec::Burst(BurstPart {
+                    sizes: Arc::new(SizeDistribution::fixed(megabytes * 1_000_000)),
+                    matrix: MatrixSpec::Permutation { within_racks: true },
+                    at: Duration::ZERO,
+                    jitter: Duration::ZERO,
+                }),
+            }],
+        },
+        framing: Framing::ETHERNET_TCP,
+        tcp: TcpConfig {
+            min_rto: Duration::from_ms(10),
+            delayed_ack: Some(DelayedAck {
+                segments: 2,
+                timeout: Duration::from_ms(1),
+            }),
+            ..TcpConfig::default()
+        },
+        dctcp_gain: 1.0 / 16.0,
+        repnet: RepNetParameters {
+            limit: Bytes(100_000),
+            archive_limit: Bytes(1_000_000),
+            waiting_list_timeout: Duration::from_ms(1_000),
+        },
+        seed: 1,
+        sample_every: None,
+        drain: Duration::from_ms(10_000),
+        engine: EngineKind::Calendar,
+        port_events: PortEvents::OneWherePossible,
+    };
+    let record = run(&config, &Unattended).expect("a run");
+    let summary = record.summary();
+    let cpu = summary.cpu_seconds.unwrap_or(f64::NAN);
+    println!(
+        "{} hops {} events {} cpu {cpu:.2} s: {:.2} M hops/s; rss {:.1} MB; unfinished {}; {:?}",
+        summary.key.design,
+        summary.packet_hops,
+        summary.events,
+        summary.packet_hops as f64 / cpu / 1e6,
+        summary.peak_rss_bytes.unwrap_or(0) as f64 / 1e6,
+        summary.unfinished,
+        summary.fct
+    );
+    println!("{:?} {:?} {}", summary.drops, summary.marks, summary.record_hash);
+}
