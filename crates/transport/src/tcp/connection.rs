@@ -414,7 +414,7 @@ impl Connection {
             State::Free | State::Lingering => Fate::Ends,
             State::SynSent | State::SynReceived => {
                 self.sender.on_syn_timeout(&shared.config);
-                self.syn_retries += 1;
+                self.syn_retries = self.syn_retries.saturating_add(1);
                 if self.syn_retries <= shared.config.max_syn_retries {
                     self.syn_due = true;
                     return Fate::Lives;

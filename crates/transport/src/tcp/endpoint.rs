@@ -387,6 +387,18 @@ impl Endpoint {
     pub fn len(&self) -> usize {
         self.connections.len() - self.free.len()
     }
+    /// The connections held.
+    pub fn ids(&self) -> impl Iterator<Item = ConnectionId> {
+        let used = self
+            .connections
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.state != State::Free);
+        used.map(|(slot, c)| ConnectionId {
+            slot: slot as u32,
+            generation: c.generation,
+        })
+    }
     /// Whether no connection is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

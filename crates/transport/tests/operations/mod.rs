@@ -1,0 +1,352 @@
+//! Arbitrary sequences of operations on two hosts, and what must hold whatever they are. Any
+//! [`Transport`] can be put under it: implement [`Subject`] and name it in `transport_operations.rs`.
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use tailcut_transport::{Ecn, Event, Header, Message, PathPin, Replication, Segment, Transport};
+use tailcut_units::{Duration, FlowId, HostId, Time};
+
+/// A design under test.
+pub trait Subject: Transport {
+    /// A new host. It must never give a flow up for the number of its retransmissions.
+    fn fresh(host: HostId) -> Self;
+    /// Invariants that only the design knows; called after every operation.
+    fn assert_sane(&self);
+    /// Called when all flows have ended and no timer is left: nothing of them may remain.
+    fn assert_released(&self);
+}
+
+/// One operation. Numbers are taken modulo what there is to choose from.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation {
+    Submit {
+        from: u8,
+        bytes: u32,
+        replication: Replication,
+    },
+    Transmit {
+        host: u8,
+    },
+    Deliver {
+        which: u16,
+    },
+    DeliverOldest,
+    Drop {
+        which: u16,
+    },
+    Duplicate {
+        which: u16,
+    },
+    Mark {
+        which: u16,
+    },
+    Wait {
+        microseconds: u16,
+    },
+    Timeout,
+}
+
+pub fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let replication = prop_oneof![
+        3 => Just(Replication::AsConfigured),
+        1 => Just(Replication::Off),
+        1 => Just(Replication::RepFlow),
+        1 => Just(Replication::RepSyn),
+    ];
+    let bytes = prop_oneof![
+        1 => Just(0u32),
+        2 => 1u32..3_000,
+        4 => 3_000u32..90_000,
+        2 => 90_000u32..300_000,
+    ];
+    let operation = prop_oneof![
+        2 => (0u8..2, bytes, replication)
+            .prop_map(|(from, bytes, replication)| Operation::Submit { from, bytes, replication }),
+        40 => (0u8..2).prop_map(|host| Operation::Transmit { host }),
+        10 => any::<u16>().prop_map(|which| Operation::Deliver { which }),
+        30 => Just(Operation::DeliverOldest),
+        4 => any::<u16>().prop_map(|which| Operation::Drop { which }),
+        3 => any::<u16>().prop_map(|which| Operation::Duplicate { which }),
+        4 => any::<u16>().prop_map(|which| Operation::Mark { which }),
+        10 => (0u16..500).prop_map(|microseconds| Operation::Wait { microseconds }),
+        2 => Just(Operation::Timeout),
+    ];
+    proptest::collection::vec(operation, 1..500)
+}
+
+/// The network keeps nothing longer than this: the maximum segment lifetime. Designs may rely on it
+/// being less than their shortest retransmission timeout.
+const LIFETIME: Duration = Duration::from_ms(5);
+
+/// What is known of one flow.
+#[derive(Default)]
+struct Flow {
+    bytes: u64,
+    from: usize,
+    established: u32,
+    completed: u32,
+    ended: u32,
+    failed: bool,
+    /// Payload that has reached the receiver, one bool a byte.
+    arrived: Vec<bool>,
+}
+
+struct World<T> {
+    now: Time,
+    hosts: [T; 2],
+    on_the_way: Vec<(Time, usize, Segment)>,
+    flows: BTreeMap<u32, Flow>,
+}
+
+impl<T: Subject> World<T> {
+    fn new() -> Self {
+        Self {
+            now: Time::ZERO,
+            hosts: [T::fresh(HostId(0)), T::fresh(HostId(1))],
+            on_the_way: Vec::new(),
+            flows: BTreeMap::new(),
+        }
+    }
+
+    fn apply(&mut self, operation: Operation) {
+        match operation {
+            Operation::Submit {
+                from,
+                bytes,
+                replication,
+            } => {
+                self.submit(usize::from(from), u64::from(bytes), replication);
+            }
+            Operation::Transmit { host } => {
+                self.transmit(usize::from(host));
+            }
+            Operation::Deliver { which } => self.on_the_way_at(which, Self::deliver),
+            Operation::DeliverOldest => self.on_the_way_at(0, Self::deliver),
+            Operation::Drop { which } => self.on_the_way_at(which, |world, at| {
+                world.on_the_way.remove(at);
+            }),
+            Operation::Duplicate { which } => self.on_the_way_at(which, |world, at| {
+                let copy = world.on_the_way[at];
+                world.on_the_way.push(copy);
+            }),
+            Operation::Mark { which } => self.on_the_way_at(which, |world, at| {
+                let ecn = &mut world.on_the_way[at].2.ecn;
+                if *ecn == Ecn::Capable {
+                    *ecn = Ecn::Marked;
+                }
+            }),
+            Operation::Wait { microseconds } => {
+                self.wait_until(self.now + Duration::from_us(u64::from(microseconds)));
+            }
+            Operation::Timeout => {
+                if let Some(next) = self.next_timeout() {
+                    self.wait_until(next);
+                }
+            }
+        }
+        self.check();
+    }
+
+    fn submit(&mut self, from: usize, bytes: u64, replication: Replication) {
+        let flow = self.flows.len() as u32;
+        let arrived = vec![false; bytes as usize];
+        self.flows.insert(
+            flow,
+            Flow {
+                bytes,
+                from,
+                arrived,
+                ..Flow::default()
+            },
+        );
+        let message = Message {
+            flow: FlowId(flow),
+            dst: HostId(1 - from as u32),
+            bytes,
+            path: PathPin::NONE,
+            replication,
+        };
+        self.hosts[from].submit(self.now, message);
+    }
+
+    fn transmit(&mut self, host: usize) -> bool {
+        let may = self.hosts[host].has_transmit();
+        let Some(segment) = self.hosts[host].poll_transmit(self.now) else {
+            return false;
+        };
+        assert!(
+            may,
+            "has_transmit said no where poll_transmit gave {segment:?}"
+        );
+        assert_eq!(
+            segment.tuple.src.0 as usize, host,
+            "a segment in another's name"
+        );
+        self.on_the_way.push((self.now, 1 - host, segment));
+        true
+    }
+
+    fn on_the_way_at(&mut self, which: u16, act: fn(&mut Self, usize)) {
+        if !self.on_the_way.is_empty() {
+            act(self, usize::from(which) % self.on_the_way.len());
+        }
+    }
+
+    fn deliver(&mut self, at: usize) {
+        let (_, to, segment) = self.on_the_way.remove(at);
+        self.note_arrival(to, &segment);
+        self.hosts[to].on_segment(self.now, segment);
+        self.collect(to);
+    }
+
+    fn note_arrival(&mut self, to: usize, segment: &Segment) {
+        let Header::Tcp(header) = segment.header;
+        let flow = self
+            .flows
+            .get_mut(&segment.flow.0)
+            .expect("a segment of a known flow");
+        if flow.from != to && segment.payload > 0 {
+            let start = header.offset as usize;
+            flow.arrived[start..start + segment.payload as usize].fill(true);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.hosts.iter().filter_map(Transport::next_timeout).min()
+    }
+
+    /// Time passes; timers fire when due, and what is too old is lost.
+    fn wait_until(&mut self, end: Time) {
+        while let Some(next) = self.next_timeout().filter(|at| *at <= end) {
+            self.now = self.now.max(next);
+            self.fire();
+        }
+        self.now = self.now.max(end);
+        let now = self.now;
+        self.on_the_way
+            .retain(|(sent, _, _)| now.since(*sent) <= LIFETIME);
+    }
+
+    fn fire(&mut self) {
+        for host in [0, 1] {
+            self.hosts[host].on_timeout(self.now);
+            self.collect(host);
+            let next = self.hosts[host].next_timeout();
+            assert!(
+                next.is_none_or(|at| at > self.now),
+                "a timer in the past: {next:?}"
+            );
+        }
+    }
+
+    fn collect(&mut self, host: usize) {
+        while let Some(event) = self.hosts[host].poll_event() {
+            let (Event::Established(id)
+            | Event::Completed(id)
+            | Event::Closed(id, _)
+            | Event::Failed(id, _)) = event;
+            let flow = self.flows.get_mut(&id.0).expect("an event of a known flow");
+            let at_sender = host == flow.from;
+            assert_eq!(
+                at_sender,
+                !matches!(event, Event::Completed(_)),
+                "{event:?} at host {host}"
+            );
+            match event {
+                Event::Established(_) => flow.established += 1,
+                Event::Completed(_) => {
+                    flow.completed += 1;
+                    assert!(
+                        flow.arrived.iter().all(|byte| *byte),
+                        "complete with a byte missing"
+                    );
+                }
+                Event::Closed(_, stats) => {
+                    flow.ended += 1;
+                    assert!(
+                        stats.payload_sent >= flow.bytes,
+                        "sent less than there was: {stats:?}"
+                    );
+                    assert_eq!(
+                        flow.completed, 1,
+                        "closed before the receiver had everything"
+                    );
+                }
+                Event::Failed(_, _) => {
+                    flow.ended += 1;
+                    flow.failed = true;
+                }
+            }
+            assert!(
+                flow.established <= 1 && flow.completed <= 1 && flow.ended <= 1,
+                "{event:?} twice"
+            );
+        }
+    }
+
+    fn check(&mut self) {
+        for host in [0, 1] {
+            self.collect(host);
+            self.hosts[host].assert_sane();
+            let next = self.hosts[host].next_timeout();
+            if next.is_none_or(|at| at > self.now) {
+                let before = self.hosts[host].has_transmit();
+                self.hosts[host].on_timeout(self.now);
+                assert_eq!(
+                    before,
+                    self.hosts[host].has_transmit(),
+                    "an early on_timeout did something"
+                );
+                assert_eq!(next, self.hosts[host].next_timeout());
+            }
+        }
+    }
+
+    /// From now on nothing is lost and all arrives in order: every flow must complete.
+    fn finish(&mut self) {
+        for step in 0.. {
+            assert!(step < 200_000, "the flows do not end");
+            let mut moved = false;
+            for host in [0, 1] {
+                moved |= self.transmit(host);
+            }
+            if !self.on_the_way.is_empty() {
+                self.deliver(0);
+                moved = true;
+            }
+            self.now += Duration::from_us(1);
+            match self.next_timeout() {
+                Some(next) if next <= self.now => self.fire(),
+                Some(next) if !moved => {
+                    self.now = self.now.max(next);
+                    self.fire();
+                }
+                None if !moved => break,
+                _ => {}
+            }
+            self.check();
+        }
+        for (id, flow) in &self.flows {
+            assert!(!flow.failed, "flow {id} failed");
+            assert_eq!(
+                flow.completed, 1,
+                "flow {id} of {} bytes did not complete",
+                flow.bytes
+            );
+            assert_eq!(flow.established, 1, "flow {id}");
+            assert_eq!(flow.ended, 1, "flow {id} did not end at its sender");
+        }
+        for host in &self.hosts {
+            host.assert_released();
+        }
+    }
+}
+
+/// Does `operations` and then lets the network heal.
+pub fn check<T: Subject>(operations: Vec<Operation>) {
+    let mut world = World::<T>::new();
+    for operation in operations {
+        world.apply(operation);
+    }
+    world.finish();
+}
