@@ -20,9 +20,9 @@ impl Steady {
         (self.pipe + self.threshold) / self.flows
     }
 
-    /// alpha at its fixed point, the share of marked packets: the solution within 0 to 1 of
-    /// alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, by bisection. For W* so small that there is none, 1: every packet is
-    /// marked.
+    /// alpha at its fixed point, the share of marked packets: the solution within 0 to 1 of alpha^2
+    /// (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, by bisection. For W* so small that there is none,
+    /// 1: every packet is marked.
     pub fn alpha(&self) -> f64 {
         let w = self.critical_window();
         let target = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
@@ -47,8 +47,8 @@ impl Steady {
         (2.0 / self.critical_window()).sqrt()
     }
 
-    /// The amplitude of one flow's window, D = (W* + 1) alpha / 2, in packets; also the period of the sawtooth in
-    /// round-trip times.
+    /// The amplitude of one flow's window, D = (W* + 1) alpha / 2, in packets; also the period of
+    /// the sawtooth in round-trip times.
     pub fn window_amplitude(&self) -> f64 {
         (self.critical_window() + 1.0) * self.alpha() / 2.0
     }

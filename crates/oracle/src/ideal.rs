@@ -44,7 +44,8 @@ pub struct Transfer {
     pub handshake_ack_apart: bool,
     /// The congestion window at the start, in payload bytes, at least one MSS.
     pub initial_window: u64,
-    /// The most payload bytes by which one ACK grows the window: one MSS for RFC 5681, two for RFC 3465.
+    /// The most payload bytes by which one ACK grows the window: one MSS for RFC 5681, two for RFC
+    /// 3465.
     pub growth_per_ack: u64,
     /// How the receiver delays ACKs; `None` acknowledges every segment at once.
     pub delayed_ack: Option<DelayedAck>,
@@ -119,8 +120,8 @@ impl Receiver {
 }
 
 impl Transfer {
-    /// The completion of `bytes` when the sender's window never holds it back: the shortest time that
-    /// any transport with this handshake and this framing can take.
+    /// The completion of `bytes` when the sender's window never holds it back: the shortest time
+    /// that any transport with this handshake and this framing can take.
     pub fn unlimited(&self, bytes: u64) -> Completion {
         let widest = Self {
             initial_window: u64::MAX,
@@ -197,8 +198,8 @@ pub fn equal_packets(hops: &[Hop], packets: u64, bytes: u64) -> Duration {
 }
 
 /// When an incast has drained: senders that start together send `total_bytes` of line time through
-/// one port, which has the first packet (`first_bytes` of line time, over `access`) to serve when it
-/// arrives and never idles from then on. Exact when the senders together outrun the port,
+/// one port, which has the first packet (`first_bytes` of line time, over `access`) to serve when
+/// it arrives and never idles from then on. Exact when the senders together outrun the port,
 /// nothing is lost and no window holds a sender back.
 pub fn incast_drain(
     access: &[Hop],

@@ -80,8 +80,9 @@ fn a_high_enough_threshold_keeps_the_queue_from_emptying_for_any_number_of_flows
             })
             .fold(f64::INFINITY, f64::min)
     };
-    // Section 3.4 finds K > C RTT / 7 from alpha = sqrt(2 / W*) and W* + 1 ~ W*. The worst case has windows of
-    // five to eight packets, where neither is close; solved exactly it takes K > 0.192 C RTT.
+    // Section 3.4 finds K > C RTT / 7 from alpha = sqrt(2 / W*) and W* + 1 ~ W*. The worst case has
+    // windows of five to eight packets, where neither is close; solved exactly it takes K > 0.192 C
+    // RTT.
     assert!(smallest(0.195 * 700.0) > 0.0);
     assert!(smallest(0.185 * 700.0) < 0.0);
 }

@@ -37,7 +37,8 @@ impl Random {
     }
 }
 
-/// The waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A), after a warm-up.
+/// The waits of `customers` customers by Lindley's recursion, W' = max(0, W + S - A), after a
+/// warm-up.
 fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut wait = 0.0;
@@ -55,8 +56,8 @@ fn lindley(arrivals: f64, service: &Service, customers: usize, seed: u64) -> Vec
 
 const CUSTOMERS: usize = 2_000_000;
 
-/// Asserts that `expected` lies in the 99.9 % interval of the series, and that the interval is narrow enough to mean
-/// something.
+/// Asserts that `expected` lies in the 99.9 % interval of the series, and that the interval is
+/// narrow enough to mean something.
 fn assert_mean(what: &str, series: &[f64], expected: f64) {
     let interval: Interval = batch_means(series, 40, 0.999);
     assert!(
@@ -223,8 +224,8 @@ fn a_near_horizon_widens_the_bounds_but_keeps_the_truth_inside() {
     assert!(near.upper - near.lower > 4.0 * (far.upper - far.lower));
 }
 
-/// The smaller of the waits of two independent queues, customer by customer, summed over rounds that lie
-/// far apart in time.
+/// The smaller of the waits of two independent queues, customer by customer, summed over rounds
+/// that lie far apart in time.
 fn smaller_sums(arrivals: f64, service: &Service, rounds: usize) -> Vec<f64> {
     let queues: Vec<Vec<f64>> = (0..2 * rounds)
         .map(|queue| lindley(arrivals, service, CUSTOMERS / 4, 100 + queue as u64))

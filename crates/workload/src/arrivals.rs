@@ -44,8 +44,8 @@ impl Arrivals {
         Duration::from_secs_f64(in_means / per_second)
     }
 
-    /// The span from time zero to the first arrival: the residual gap, of density (1 - F(x)) / mean,
-    /// which makes the process stationary.
+    /// The span from time zero to the first arrival: the residual gap, of density (1 - F(x)) /
+    /// mean, which makes the process stationary.
     pub fn first_gap(self, per_second: f64, stream: &mut Stream) -> Duration {
         let in_means = match self {
             Self::Poisson => stream.exponential(),

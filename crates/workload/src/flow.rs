@@ -57,7 +57,8 @@ pub struct Flow {
     pub dst: HostId,
     /// Payload bytes, at least one.
     pub bytes: u64,
-    /// The equal-cost path that the flow and its ACKs are pinned to; `None` leaves it to the network.
+    /// The equal-cost path that the flow and its ACKs are pinned to; `None` leaves it to the
+    /// network.
     pub path: Option<u16>,
     /// What the flow is to the experiment.
     pub class: Class,

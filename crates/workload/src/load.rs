@@ -26,7 +26,7 @@ impl Framing {
         preamble_and_gap: 20,
     };
 
-    /// The mean bytes of line time that a flow takes: E[S] + E[ceil(S / payload)] (header +
+    /// The mean bytes of line time that a flow takes: `E[S]` + `E[ceil(S / payload)]` (header +
     /// preamble and gap). Handshake, ACKs and retransmissions come on top.
     pub fn mean_wire_bytes(&self, sizes: &SizeDistribution) -> f64 {
         let overhead = f64::from(self.header) + f64::from(self.preamble_and_gap);
@@ -77,15 +77,15 @@ pub struct Load {
 impl Load {
     /// The flows a second, of all senders together, that offer this load with flows of these sizes:
     ///
-    /// lambda = fraction C / (8 crossing E[bytes a flow])
+    /// lambda = fraction C / (8 crossing `E[bytes a flow]`)
     ///
     /// where C is `rate senders` with crossing 1 for [`Reference::HostLinks`] and `rate` for
-    /// [`Reference::Bottleneck`], and E is the mean of the distribution that is sampled, that is, of
-    /// the interpolated one. Fan-in adds to it: see [`crate::FanIn::load_factor`].
+    /// [`Reference::Bottleneck`], and E is the mean of the distribution that is sampled, that is,
+    /// of the interpolated one. Fan-in adds to it: see [`crate::FanIn::load_factor`].
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when the fraction is not a finite number above zero, when nothing crosses the
-    /// bottleneck or when there are no senders.
+    /// [`Error::OutOfRange`] when the fraction is not a finite number above zero, when nothing
+    /// crosses the bottleneck or when there are no senders.
     pub fn flows_per_second(&self, sizes: &SizeDistribution) -> Result<f64, Error> {
         let wrong = |parameter, found, allowed| {
             Err(Error::OutOfRange {

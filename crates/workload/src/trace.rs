@@ -6,9 +6,10 @@
 //! 1250.5,3,7,100000,
 //! ```
 //!
-//! The header names the columns, in any order; `path` is optional, and so is its value in a row. `start_ns`
-//! may have up to three decimals, that is, whole picoseconds. Empty lines and lines that begin
-//! with `#` are skipped; lines may end in CR LF and the file may begin with a byte order mark.
+//! The header names the columns, in any order; `path` is optional, and so is its value in a row.
+//! `start_ns` may have up to three decimals, that is, whole picoseconds. Empty lines and lines that
+//! begin with `#` are skipped; lines may end in CR LF and the file may begin with a byte order
+//! mark.
 
 use crate::error::{TextError, quoted};
 use crate::flow::{Class, Flow};
@@ -109,8 +110,8 @@ impl Trace {
         Ok(Self { flows })
     }
 
-    /// Every flow that `source` has without being told of completions, at most `most`, in the order in
-    /// which they start.
+    /// Every flow that `source` has without being told of completions, at most `most`, in the order
+    /// in which they start.
     pub fn record(source: &mut dyn Source, most: usize) -> Self {
         let flows = core::iter::from_fn(|| source.next()).take(most).collect();
         Self { flows }
@@ -126,8 +127,8 @@ impl Trace {
         self.flows
     }
 
-    /// Writes the trace as CSV, in the order of start; reading it gives the same flows, but for their
-    /// class, which a trace does not carry, and their numbers, which follow the new order.
+    /// Writes the trace as CSV, in the order of start; reading it gives the same flows, but for
+    /// their class, which a trace does not carry, and their numbers, which follow the new order.
     ///
     /// # Errors
     /// Those of `out`.

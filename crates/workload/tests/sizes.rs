@@ -122,8 +122,8 @@ fn byte_shares_add_up_and_mice_carry_few_bytes_in_web_search() {
     let sizes = named("websearch");
     assert_eq!(sizes.byte_share_below(u64::MAX), 1.0);
     assert_eq!(sizes.byte_share_below(0), 0.0);
-    // What replicating mice costs, and how many flows it helps. By hand over the points, in packets,
-    // where the limit lies at x = 100,000 / 1460 in the segment from 53 to 133.
+    // What replicating mice costs, and how many flows it helps. By hand over the points, in
+    // packets, where the limit lies at x = 100,000 / 1460 in the segment from 53 to 133.
     let x = 100_000.0 / 1460.0;
     let mass = 0.07 * (x - 53.0) / 80.0;
     let expected = (0.9 + 0.475 + 1.6 + 2.6 + 5.59 + mass * (53.0 + x) / 2.0) / 1140.98;

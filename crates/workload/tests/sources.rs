@@ -233,8 +233,8 @@ fn the_load_in_wire_bytes_counts_headers_preamble_and_gap() {
 
 #[test]
 fn the_load_of_a_bottleneck_counts_only_what_crosses_it() {
-    // Two racks of 4 hosts, traffic anywhere: 4 of 7 destinations are in the other rack, and half of
-    // the traffic that crosses goes up from the first.
+    // Two racks of 4 hosts, traffic anywhere: 4 of 7 destinations are in the other rack, and half
+    // of the traffic that crosses goes up from the first.
     let sizes = SizeDistribution::uniform(1_000, 9_000);
     let load = Load {
         fraction: 0.6,

@@ -2,10 +2,10 @@
 //!
 //! The wait is a geometric sum (Benes; Kleinrock volume 1, section 5.12): W = R_1 + ... + R_N with
 //! P(N = n) = (1 - rho) rho^n and independent residual services R. Rounding every R down to a
-//! multiple of a step gives a wait that is never larger, rounding up one that is never smaller,
-//! and on a lattice Panjer's recursion ("Recursive evaluation of a family of compound
-//! distributions", ASTIN Bulletin 12, 1981) gives both exactly. So every figure comes as an interval that holds the true
-//! one and shrinks with the step; nothing is approximated without saying by how much.
+//! multiple of a step gives a wait that is never larger, rounding up one that is never smaller, and
+//! on a lattice Panjer's recursion ("Recursive evaluation of a family of compound distributions",
+//! ASTIN Bulletin 12, 1981) gives both exactly. So every figure comes as an interval that holds the
+//! true one and shrinks with the step; nothing is approximated without saying by how much.
 
 use super::{Service, mg1, stable_load};
 
@@ -43,9 +43,9 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// The wait of an M/G/1 queue up to the horizon `step * cells`, in time proportional to the square of
-    /// `cells`. A step well under the mean service and a horizon that the wait seldom exceeds make
-    /// the bounds tight.
+    /// The wait of an M/G/1 queue up to the horizon `step * cells`, in time proportional to the
+    /// square of `cells`. A step well under the mean service and a horizon that the wait seldom
+    /// exceeds make the bounds tight.
     ///
     /// # Panics
     /// When the queue is overloaded, or the step or the number of cells is zero.

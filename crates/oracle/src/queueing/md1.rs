@@ -2,14 +2,14 @@
 
 use super::stable_load;
 
-/// E[W] = rho D / (2 (1 - rho)).
+/// `E[W]` = rho D / (2 (1 - rho)).
 pub fn mean_wait(arrivals: f64, service: f64) -> f64 {
     let load = stable_load(arrivals, service);
     load * service / (2.0 * (1.0 - load))
 }
 
 /// The variance of the wait, rho D^2 (4 - rho) / (12 (1 - rho)^2): Takacs' second moment
-/// (see [`super::mg1::variance_of_wait`]) at E[S^k] = D^k.
+/// (see [`super::mg1::variance_of_wait`]) at `E[S^k]` = D^k.
 pub fn variance_of_wait(arrivals: f64, service: f64) -> f64 {
     let load = stable_load(arrivals, service);
     load * service * service * (4.0 - load) / (12.0 * (1.0 - load) * (1.0 - load))
@@ -17,7 +17,8 @@ pub fn variance_of_wait(arrivals: f64, service: f64) -> f64 {
 
 /// P(W > w) for `w` up to 20 services, by Erlang's formula (1909):
 ///
-/// P(W <= w) = (1 - rho) sum over k = 0 ..= floor(w / D) of (-x)^k exp(x) / k!, x = lambda (w - k D).
+/// P(W <= w) = (1 - rho) sum over k = 0 ..= floor(w / D) of (-x)^k exp(x) / k!, x = lambda (w - k
+/// D).
 ///
 /// The terms alternate in sign, which costs digits as w grows; up to 20 services the error stays
 /// under 1e-6. Beyond, use [`super::Waits`].

@@ -8,7 +8,7 @@ pub fn wait_exceeds(arrivals: f64, service_rate: f64, w: f64) -> f64 {
     load * (-(service_rate - arrivals) * w).exp()
 }
 
-/// E[W] = rho / (mu - lambda).
+/// `E[W]` = rho / (mu - lambda).
 pub fn mean_wait(arrivals: f64, service_rate: f64) -> f64 {
     stable_load(arrivals, 1.0 / service_rate) / (service_rate - arrivals)
 }

@@ -10,7 +10,7 @@ pub fn mean_sojourn_of(size: f64, arrivals: f64, mean_service: f64) -> f64 {
     size / (1.0 - stable_load(arrivals, mean_service))
 }
 
-/// The mean sojourn over all customers: E[S] / (1 - rho).
+/// The mean sojourn over all customers: `E[S]` / (1 - rho).
 pub fn mean_sojourn(arrivals: f64, mean_service: f64) -> f64 {
     mean_sojourn_of(mean_service, arrivals, mean_service)
 }

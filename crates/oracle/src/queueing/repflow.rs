@@ -1,14 +1,14 @@
 //! RepFlow's model: a short flow waits once a round of slow start, and a copy waits independently.
 //!
 //! After Xu and Li, "RepFlow: Minimizing Flow Completion Times with Replicated Flows in Data
-//! Centers" (INFOCOM 2014): each round of a mouse meets the workload of an M/G/1 queue whose customers are
-//! whole flows; the mouse's own transmission is added. The first copy to end counts, so the tail of the
-//! summed waits is squared, while both copies load the network.
+//! Centers" (INFOCOM 2014): each round of a mouse meets the workload of an M/G/1 queue whose
+//! customers are whole flows; the mouse's own transmission is added. The first copy to end counts,
+//! so the tail of the summed waits is squared, while both copies load the network.
 
 use super::{Bounds, Service, Waits};
 
-/// The rounds of slow start from a window of `initial_window` packets that doubles each round, until
-/// `packets` are sent: the smallest L with initial_window (2^L - 1) >= packets.
+/// The rounds of slow start from a window of `initial_window` packets that doubles each round,
+/// until `packets` are sent: the smallest L with initial_window (2^L - 1) >= packets.
 ///
 /// # Panics
 /// When the window is zero.
@@ -42,7 +42,7 @@ pub struct Lattice {
 }
 
 impl Mouse {
-    /// The mean completion time of one copy at `load`: transmission + rounds E[W], exactly.
+    /// The mean completion time of one copy at `load`: transmission + rounds `E[W]`, exactly.
     pub fn mean_alone(&self, load: f64, service: &Service) -> f64 {
         let arrivals = load / service.mean();
         self.transmission + f64::from(self.rounds) * super::mg1::mean_wait(arrivals, service)

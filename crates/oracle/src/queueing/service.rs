@@ -17,7 +17,7 @@ impl Service {
         Self::Piecewise(vec![(time, 1.0)])
     }
 
-    /// E[S^k].
+    /// `E[S^k]`.
     pub fn moment(&self, k: u32) -> f64 {
         match self {
             Self::Exponential(mean) => (1..=k).map(|i| f64::from(i) * mean).product(),
@@ -34,13 +34,13 @@ impl Service {
         }
     }
 
-    /// E[S].
+    /// `E[S]`.
     pub fn mean(&self) -> f64 {
         self.moment(1)
     }
 
-    /// The probability that what is left of the service in progress, seen at a random instant, is at
-    /// most `time`: the integral of (1 - F) from 0 to `time`, over E[S].
+    /// The probability that what is left of the service in progress, seen at a random instant, is
+    /// at most `time`: the integral of (1 - F) from 0 to `time`, over `E[S]`.
     pub fn residual_cdf(&self, time: f64) -> f64 {
         match self {
             Self::Exponential(mean) => -(-time.max(0.0) / mean).exp_m1(),

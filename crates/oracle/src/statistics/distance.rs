@@ -1,6 +1,7 @@
 //! Distances between distributions, and how large they are by chance.
 
-/// The largest distance between the empirical distribution of `sorted` samples and the continuous `cdf`.
+/// The largest distance between the empirical distribution of `sorted` samples and the continuous
+/// `cdf`.
 pub fn kolmogorov_distance(sorted: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
     let n = sorted.len() as f64;
     sorted
@@ -25,9 +26,9 @@ pub fn smirnov_distance(a: &[f64], b: &[f64]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// The probability of a Kolmogorov distance of at least `distance` by chance, with `n` samples: the limit
-/// law 2 sum of (-1)^(k-1) exp(-2 k^2 x^2) at x = (sqrt(n) + 0.12 + 0.11 / sqrt(n)) `distance`
-/// (Stephens, 1970), good from n = 5 on.
+/// The probability of a Kolmogorov distance of at least `distance` by chance, with `n` samples: the
+/// limit law 2 sum of (-1)^(k-1) exp(-2 k^2 x^2) at x = (sqrt(n) + 0.12 + 0.11 / sqrt(n))
+/// `distance` (Stephens, 1970), good from n = 5 on.
 pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     let root = n.sqrt();
     let x = (root + 0.12 + 0.11 / root) * distance;
@@ -44,8 +45,8 @@ pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     (2.0 * sum).clamp(0.0, 1.0)
 }
 
-/// The probability of a Smirnov distance of at least `distance` by chance between `n` and `m` samples of one
-/// continuous distribution.
+/// The probability of a Smirnov distance of at least `distance` by chance between `n` and `m`
+/// samples of one continuous distribution.
 pub fn smirnov_p_value(distance: f64, n: usize, m: usize) -> f64 {
     let (n, m) = (n as f64, m as f64);
     kolmogorov_p_value(distance, n * m / (n + m))

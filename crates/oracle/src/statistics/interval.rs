@@ -55,10 +55,10 @@ pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
     }
 }
 
-/// The mean of a stationary series by batch means (Law, "Simulation Modeling and Analysis",
-/// section 9.5.3): the means of `batches` batches of consecutive samples count as independent. Batches must be
-/// much longer than the series remembers. What does not fill a batch is left out at the front, where the
-/// series may not be stationary yet.
+/// The mean of a stationary series by batch means (Law, "Simulation Modeling and Analysis", section
+/// 9.5.3): the means of `batches` batches of consecutive samples count as independent. Batches must
+/// be much longer than the series remembers. What does not fill a batch is left out at the front,
+/// where the series may not be stationary yet.
 ///
 /// # Panics
 /// With fewer than two batches or fewer samples than batches.
@@ -72,10 +72,10 @@ pub fn batch_means(series: &[f64], batches: usize, confidence: f64) -> Interval 
     mean_interval(&means, confidence)
 }
 
-/// The `p`-quantile of independent samples, in rising order, between two order statistics: the number of samples
-/// up to the true quantile is binomial, so that ranks l and u with P(X < l) and P(X >= u) at
-/// most (1 - confidence) / 2 hold it, whatever the distribution. `None` when there are too few
-/// samples for such ranks.
+/// The `p`-quantile of independent samples, in rising order, between two order statistics: the
+/// number of samples up to the true quantile is binomial, so that ranks l and u with P(X < l) and
+/// P(X >= u) at most (1 - confidence) / 2 hold it, whatever the distribution. `None` when there are
+/// too few samples for such ranks.
 ///
 /// The estimate is the sample of rank ceil(n p).
 pub fn percentile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<Interval> {

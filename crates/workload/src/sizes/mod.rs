@@ -166,8 +166,8 @@ impl SizeDistribution {
         self.moment(2)
     }
 
-    /// E[S^k], exact for the interpolated distribution: over a segment from a to b the mean of x^k
-    /// is (a^k + a^(k-1) b + ... + b^k) / (k + 1).
+    /// `E[S^k]`, exact for the interpolated distribution: over a segment from a to b the mean of
+    /// x^k is (a^k + a^(k-1) b + ... + b^k) / (k + 1).
     pub fn moment(&self, k: u32) -> f64 {
         self.partial_moment(k, f64::INFINITY)
     }
@@ -188,8 +188,8 @@ impl SizeDistribution {
         self.points.last().map_or(1, |point| point.bytes.max(1))
     }
 
-    /// The mean number of packets of at most `payload` bytes (zero counts as one) that a flow takes,
-    /// exact for the sizes as drawn, that is, rounded to whole bytes: the sum over k >= 0 of
+    /// The mean number of packets of at most `payload` bytes (zero counts as one) that a flow
+    /// takes, exact for the sizes as drawn, that is, rounded to whole bytes: the sum over k >= 0 of
     /// P(S > k `payload`), where within a segment the terms are an arithmetic series.
     pub fn mean_packets(&self, payload: u32) -> f64 {
         let payload = f64::from(payload.max(1));
@@ -212,7 +212,7 @@ impl SizeDistribution {
         packets
     }
 
-    /// E[S^k; S < limit].
+    /// `E[S^k; S < limit]`.
     fn partial_moment(&self, k: u32, limit: f64) -> f64 {
         let first = self.points[0];
         let mut sum = 0.0;

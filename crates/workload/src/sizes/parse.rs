@@ -7,8 +7,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 impl SizeDistribution {
-    /// The distribution called `name`: one of [`NAMES`], `fixed:BYTES` or `uniform:MIN:MAX`. A number of
-    /// bytes may end in K, M or G (or KB, MB, GB): powers of 1,000.
+    /// The distribution called `name`: one of [`NAMES`], `fixed:BYTES` or `uniform:MIN:MAX`. A
+    /// number of bytes may end in K, M or G (or KB, MB, GB): powers of 1,000.
     ///
     /// # Errors
     /// [`Error::UnknownSizes`] with names spelled alike, [`Error::SizesParameter`].
@@ -44,10 +44,10 @@ impl SizeDistribution {
         }
     }
 
-    /// The distribution of a table in text: a row a point, `bytes,cumulative`, in rising order, the last
-    /// cumulative probability 1. Empty rows and what follows a `#` are skipped, and the first row may
-    /// be the header `bytes,cumulative`. A first row with a probability above zero is an atom at that size;
-    /// start with `0,0` for sizes that rise from zero.
+    /// The distribution of a table in text: a row a point, `bytes,cumulative`, in rising order, the
+    /// last cumulative probability 1. Empty rows and what follows a `#` are skipped, and the first
+    /// row may be the header `bytes,cumulative`. A first row with a probability above zero is an
+    /// atom at that size; start with `0,0` for sizes that rise from zero.
     ///
     /// # Errors
     /// [`Error::Text`] with the line, what was found and what is allowed.

@@ -1,10 +1,10 @@
 //! The flow-size tables of the literature, by variant.
 //!
 //! There are incompatible readings of one web-search table, hence the variants: the DCTCP paper
-//! (Alizadeh et al., SIGCOMM 2010, Figure 4) gives sizes that the released ns-2 scripts read as packets of
-//! 1460 bytes with an atom at the first point; later simulators (among them HPCC's traffic
-//! generator) carry a table in bytes that rises from zero. The same holds for data mining (Greenberg et al., VL2, SIGCOMM 2009).
-//! Means are derived from the points, never written down.
+//! (Alizadeh et al., SIGCOMM 2010, Figure 4) gives sizes that the released ns-2 scripts read as
+//! packets of 1460 bytes with an atom at the first point; later simulators (among them HPCC's
+//! traffic generator) carry a table in bytes that rises from zero. The same holds for data mining
+//! (Greenberg et al., VL2, SIGCOMM 2009). Means are derived from the points, never written down.
 
 use super::{Point, SizeDistribution};
 use alloc::vec::Vec;

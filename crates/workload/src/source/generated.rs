@@ -14,8 +14,8 @@ use core::cmp::Reverse;
 use tailcut_units::{FlowId, HostId, Time};
 
 /// N-to-1 incast beside background traffic, in the way of RepNet's evaluation: whenever a mouse
-/// arrives, `degree - 1` more flows of its size start at the same instant from distinct other hosts to the
-/// same destination.
+/// arrives, `degree - 1` more flows of its size start at the same instant from distinct other hosts
+/// to the same destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FanIn {
     /// How many flows converge, the first one included: 11 for 11-to-1.
@@ -90,8 +90,8 @@ impl Generated {
     /// The flows of `spec`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when the rate is not a finite number above zero, or when a fan-in has fewer
-    /// than two flows or more than there are sources beside the destination.
+    /// [`Error::OutOfRange`] when the rate is not a finite number above zero, or when a fan-in has
+    /// fewer than two flows or more than there are sources beside the destination.
     pub fn new(spec: GeneratedSpec) -> Result<Self, Error> {
         let rate_per_source = spec.flows_per_second / spec.matrix.sources().len() as f64;
         if !(rate_per_source > 0.0 && rate_per_source.is_finite()) {

@@ -28,8 +28,8 @@ pub trait Source: Send {
     /// The next flow, whose start is what [`Source::peek`] said.
     fn next(&mut self) -> Option<Flow>;
 
-    /// The flow of this source with this number ended at `now`. Open loops take no notice, nor does any
-    /// source of a number that it does not know as running.
+    /// The flow of this source with this number ended at `now`. Open loops take no notice, nor does
+    /// any source of a number that it does not know as running.
     fn completed(&mut self, now: Time, flow: FlowId);
 }
 
