@@ -1,16 +1,16 @@
 //! The whole network between the hosts' transports.
 
 use crate::engine::{Engine, EngineKind, Event};
-use crate::fifo::{Fifo, Outcome};
+use crate::fifo::{self, Outcome, Rings};
 use crate::forwarding::Forwarding;
 use crate::load_balancer::{Balancer, LoadBalancerConfig, PortView};
 use crate::packet::{Packet, PacketId, Packets, prefetch};
-use crate::port::{Backlog, Port, PortEvents, PortId, PortKind};
+use crate::port::{Backlog, Port, PortClass, PortEvents, PortId};
 use crate::queue::{DropReason, Queue, QueueConfig, Verdict};
 use crate::shared_buffer::Pool;
 use crate::topology::{Node, Topology};
 use alloc::vec::Vec;
-use tailcut_units::{Duration, HostId, Time};
+use tailcut_units::{Duration, HostId, Rate, Time};
 
 /// How a fabric is built on a topology.
 #[derive(Clone, Copy, Default, Debug)]
@@ -91,7 +91,6 @@ struct General {
     queue: Queue,
     /// Index of the switch's shared buffer, if it has one.
     pool: Option<u32>,
-    longest_backlog: u64,
 }
 
 #[derive(Debug)]
@@ -118,7 +117,8 @@ pub struct Fabric<B> {
     ports: Vec<Port>,
     /// The node at the other end of each port's link.
     far_ends: Vec<u32>,
-    fifos: Vec<Fifo>,
+    classes: Vec<PortClass>,
+    rings: Rings,
     generals: Vec<General>,
     switches: Vec<Switch>,
     pools: Vec<Pool>,
@@ -139,7 +139,8 @@ impl<B: Copy> Fabric<B> {
             packets: Packets::new(),
             ports: Vec::with_capacity(topology.links.len()),
             far_ends: Vec::with_capacity(topology.links.len()),
-            fifos: Vec::new(),
+            classes: Vec::new(),
+            rings: Rings::default(),
             generals: Vec::new(),
             switches: Vec::with_capacity(topology.switches.len()),
             pools: Vec::new(),
@@ -167,41 +168,39 @@ impl<B: Copy> Fabric<B> {
                 Node::Switch(switch) => pool_of_switch[switch as usize],
                 Node::Host(_) => None,
             };
-            let (kind, queue) = match &link.config.queue {
+            let one_event = match &link.config.queue {
                 QueueConfig::DropTail(drop_tail)
                     if pool.is_none() && config.port_events == PortEvents::OneWherePossible =>
                 {
-                    fabric.fifos.push(Fifo::new(*drop_tail));
-                    (PortKind::OneEvent, fabric.fifos.len() - 1)
+                    Some(*drop_tail)
                 }
-                queue => {
-                    let queue = Queue::new(queue);
-                    fabric.generals.push(General {
-                        queue,
-                        pool,
-                        longest_backlog: 0,
-                    });
-                    (PortKind::General, fabric.generals.len() - 1)
-                }
+                _ => None,
             };
-            fabric.ports.push(Port {
-                busy_until_ps: 0,
-                ps_per_byte: link.config.rate.ps_per_byte().unwrap_or(0),
-                delay_ps: link.config.delay.as_ps(),
-                rate: link.config.rate,
-                transmitted_packets: 0,
-                transmitted_bytes: 0,
-                queue: queue as u32,
-                kind,
-                marked: 0,
-                dropped: 0,
-            });
+            let (place, ring_bits) = if one_event.is_some() {
+                fabric.rings.allocate()
+            } else {
+                let queue = Queue::new(&link.config.queue);
+                fabric.generals.push(General { queue, pool });
+                ((fabric.generals.len() - 1) as u32, 0)
+            };
+            let class = fabric.class(PortClass::new(&link.config, one_event));
+            fabric.ports.push(Port::new(class, place, ring_bits));
             fabric.far_ends.push(match link.to {
                 Node::Switch(switch) => switch,
                 Node::Host(host) => host.0 | HOST,
             });
         }
         fabric
+    }
+
+    /// The number of a class of ports, new or known.
+    fn class(&mut self, class: PortClass) -> u16 {
+        let known = self.classes.iter().position(|other| *other == class);
+        let number = known.unwrap_or_else(|| {
+            self.classes.push(class);
+            self.classes.len() - 1
+        });
+        u16::try_from(number).expect("fewer than 65,536 kinds of ports")
     }
 
     /// Puts a packet on a host's uplink at `now`; behind others, if the uplink is not free.
@@ -288,7 +287,8 @@ impl<B: Copy> Fabric<B> {
             switches,
             packets,
             ports,
-            fifos,
+            classes,
+            rings,
             generals,
             ..
         } = self;
@@ -296,7 +296,8 @@ impl<B: Copy> Fabric<B> {
         let packet = packets.header(id);
         let mut backlog = |port: u32| {
             let port = &ports[(switch.first_port + port) as usize];
-            backlog_of(now, port, fifos, generals).bytes
+            let class = &classes[usize::from(port.class)];
+            backlog_of(now, port, class, rings, generals).bytes
         };
         let within = match &switch.forwarding {
             Forwarding::Clos(clos) => {
@@ -337,27 +338,27 @@ impl<B: Copy> Fabric<B> {
     #[inline]
     fn arrive_at_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &mut self.ports[port_id as usize];
-        match port.kind {
-            PortKind::OneEvent => {
-                let packet = self.packets.header(id);
-                let fifo = &mut self.fifos[port.queue as usize];
-                match fifo.arrive(now.as_ps(), port, packet) {
-                    Outcome::Arrives(at_ps) => {
-                        packet.hops += 1;
-                        self.hops += 1;
-                        self.engine
-                            .push(Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0));
-                    }
-                    Outcome::Dropped(reason) => self.drop_packet(Some(port_id), id, reason),
-                }
+        let class = &self.classes[usize::from(port.class)];
+        let Some(queue) = &class.drop_tail else {
+            return self.arrive_at_general_port(now, port_id, id);
+        };
+        let packet = self.packets.header(id);
+        match fifo::arrive(now.as_ps(), port, class, queue, &mut self.rings, packet) {
+            Outcome::Arrives(at_ps) => {
+                packet.hops += 1;
+                self.hops += 1;
+                let arrival = Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0);
+                self.engine.push(arrival);
             }
-            PortKind::General => self.arrive_at_general_port(now, port_id, id),
+            Outcome::Dropped(reason) => self.drop_packet(Some(port_id), id, reason),
         }
     }
 
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
+        // A packet injected at the very instant at which the link becomes free comes after that.
+        self.link_free(now, port_id);
         let port = &mut self.ports[port_id as usize];
-        let general = &mut self.generals[port.queue as usize];
+        let general = &mut self.generals[port.place as usize];
         let size = self.packets.header(id).size;
         let idle = port.busy_until_ps <= now.as_ps();
         if let (Some(pool), false) = (general.pool, idle) {
@@ -373,7 +374,8 @@ impl<B: Copy> Fabric<B> {
         }
         if !idle {
             let backlog = general.queue.discipline().backlog_bytes();
-            general.longest_backlog = general.longest_backlog.max(backlog);
+            let backlog = u32::try_from(backlog).unwrap_or(u32::MAX);
+            port.longest_backlog = port.longest_backlog.max(backlog);
         }
         if let Some(pool) = general.pool {
             self.pools[pool as usize].take(size);
@@ -383,14 +385,16 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// The link behind a general port is free: the next packet starts.
+    /// If the link behind a general port is free, the next packet that waits starts.
     fn link_free(&mut self, now: Time, port_id: u32) {
-        self.start_next(now, port_id);
+        if self.ports[port_id as usize].busy_until_ps <= now.as_ps() {
+            self.start_next(now, port_id);
+        }
     }
 
     fn start_next(&mut self, now: Time, port_id: u32) {
         let port = &mut self.ports[port_id as usize];
-        let general = &mut self.generals[port.queue as usize];
+        let general = &mut self.generals[port.place as usize];
         let Some(id) = general.queue.dequeue(now, self.packets.headers()) else {
             return;
         };
@@ -399,12 +403,13 @@ impl<B: Copy> Fabric<B> {
         if let Some(pool) = general.pool {
             self.pools[pool as usize].give_back(packet.size);
         }
-        let free_at = now.as_ps() + port.serialisation_ps(packet.size);
+        let class = &self.classes[usize::from(port.class)];
+        let free_at = now.as_ps() + class.serialisation_ps(packet.size);
         port.busy_until_ps = free_at;
         port.transmitted_packets += 1;
         port.transmitted_bytes += u64::from(packet.size);
         self.hops += 1;
-        let arrives_at = Time::from_ps(free_at + port.delay_ps);
+        let arrives_at = Time::from_ps(free_at + class.delay_ps);
         self.engine
             .push(Event::new(Time::from_ps(free_at), port_id, 0));
         self.engine
@@ -428,20 +433,21 @@ impl<B: Copy> Fabric<B> {
     /// What a port has done so far and holds at `now`.
     pub fn port_report(&mut self, now: Time, port: PortId) -> PortReport {
         let port = &self.ports[port.0 as usize];
-        let backlog = backlog_of(now, port, &mut self.fifos, &mut self.generals);
+        let class = &self.classes[usize::from(port.class)];
+        let backlog = backlog_of(now, port, class, &self.rings, &mut self.generals);
         // A one-event port has already counted what still waits.
-        let (waiting, waiting_bytes) = match port.kind {
-            PortKind::OneEvent => (backlog.packets, backlog.bytes),
-            PortKind::General => (0, 0),
+        let (waiting, waiting_bytes) = match class.drop_tail {
+            Some(_) => (backlog.packets, backlog.bytes),
+            None => (0, 0),
         };
         let left = Duration::from_ps(backlog.service_ends_ps.saturating_sub(now.as_ps()));
         let begun_bytes = port.transmitted_bytes - waiting_bytes;
         PortReport {
             sent_packets: port.transmitted_packets - u64::from(waiting),
-            carried_bytes: begun_bytes - bytes_left(port, left).min(begun_bytes),
+            carried_bytes: begun_bytes - bytes_left(class.rate, left).min(begun_bytes),
             marked: u64::from(port.marked),
             dropped: u64::from(port.dropped),
-            longest_backlog_bytes: backlog.longest_bytes,
+            longest_backlog_bytes: u64::from(port.longest_backlog),
             backlog_packets: backlog.packets,
             backlog_bytes: backlog.bytes,
         }
@@ -495,24 +501,26 @@ impl<B: Copy> Fabric<B> {
 }
 
 /// The bytes that `left` more of service sends, rounded up, so that none counts before it has gone.
-fn bytes_left(port: &Port, left: Duration) -> u64 {
-    let whole = port.rate.bytes_in(left);
-    whole + u64::from(port.rate.serialisation(whole) < left)
+fn bytes_left(rate: Rate, left: Duration) -> u64 {
+    let whole = rate.bytes_in(left);
+    whole + u64::from(rate.serialisation(whole) < left)
 }
 
 /// What waits at a port at `now`.
-fn backlog_of(now: Time, port: &Port, fifos: &mut [Fifo], generals: &mut [General]) -> Backlog {
-    match port.kind {
-        PortKind::OneEvent => fifos[port.queue as usize].backlog(now.as_ps(), port),
-        PortKind::General => {
-            let general = &mut generals[port.queue as usize];
-            let queue = general.queue.discipline();
-            Backlog {
-                packets: queue.backlog_packets(),
-                bytes: queue.backlog_bytes(),
-                longest_bytes: general.longest_backlog,
-                service_ends_ps: port.busy_until_ps,
-            }
-        }
+fn backlog_of(
+    now: Time,
+    port: &Port,
+    class: &PortClass,
+    rings: &Rings,
+    generals: &mut [General],
+) -> Backlog {
+    if class.drop_tail.is_some() {
+        return fifo::backlog(now.as_ps(), port, class, rings);
+    }
+    let queue = generals[port.place as usize].queue.discipline();
+    Backlog {
+        packets: queue.backlog_packets(),
+        bytes: queue.backlog_bytes(),
+        service_ends_ps: port.busy_until_ps,
     }
 }

@@ -1,25 +1,53 @@
 //! The one-event port: a FIFO queue at a fixed rate knows a packet's departure when it arrives, so
 //! the arrival at the next node is the only event. Proved equal to the general port by test.
+//!
+//! The packets that wait are known by size alone: within a busy period one follows the other without
+//! a gap, so the times follow from the sizes. The packet in service is not among them, as at the
+//! general port.
 
 use crate::packet::{Ecn, Packet};
-use crate::port::{Backlog, Port};
-use crate::queue::{DropReason, DropTail, Limit};
-use alloc::boxed::Box;
+use crate::port::{Backlog, Port, PortClass};
+use crate::queue::{DropReason, DropTail};
+use alloc::vec::Vec;
 
-/// The packets that wait at a one-event port, by size alone: within a busy period one follows the
-/// other without a gap, so the times follow from the sizes. The packet in service is not among
-/// them, as at the general port.
-#[derive(Debug)]
-pub(crate) struct Fifo {
-    /// When the head of the ring begins its service; meaningless when the ring is empty.
-    head_starts_ps: u64,
-    backlog_bytes: u64,
-    longest_backlog: u64,
-    head: u32,
-    waiting: u32,
-    /// Ring of sizes; its length is a power of two.
-    sizes: Box<[u32]>,
-    config: DropTail,
+/// The rings of sizes of all one-event ports, in one arena.
+#[derive(Debug, Default)]
+pub(crate) struct Rings(Vec<u32>);
+
+/// Sizes that a new ring holds: half a cache line, since most ports queue little.
+const FIRST_RING_BITS: u8 = 3;
+
+impl Rings {
+    /// A new ring's place and the bits of its length.
+    pub fn allocate(&mut self) -> (u32, u8) {
+        (self.extend(FIRST_RING_BITS), FIRST_RING_BITS)
+    }
+
+    fn extend(&mut self, bits: u8) -> u32 {
+        let place = self.0.len();
+        self.0.resize(place + (1 << bits), 0);
+        u32::try_from(place).expect("fewer than 2^32 packets wait")
+    }
+
+    #[inline]
+    fn index(port: &Port, at: u32) -> usize {
+        let mask = (1u32 << port.ring_bits) - 1;
+        port.place as usize + (at & mask) as usize
+    }
+
+    /// Doubles a port's ring; its old place is not used again, which at most doubles the arena.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, port: &mut Port) {
+        let old = *port;
+        port.ring_bits += 1;
+        port.place = self.extend(port.ring_bits);
+        port.head = 0;
+        for i in 0..old.waiting {
+            let size = self.0[Self::index(&old, old.head.wrapping_add(i))];
+            self.0[Self::index(port, i)] = size;
+        }
+    }
 }
 
 /// What became of a packet at a one-event port.
@@ -29,110 +57,79 @@ pub(crate) enum Outcome {
     Dropped(DropReason),
 }
 
-impl Fifo {
-    pub fn new(config: DropTail) -> Self {
-        Self {
-            head_starts_ps: 0,
-            backlog_bytes: 0,
-            longest_backlog: 0,
-            head: 0,
-            waiting: 0,
-            sizes: Box::new([0; 8]),
-            config,
-        }
+/// Forgets the packets whose service has begun by `now`.
+#[inline]
+fn drain(now_ps: u64, port: &mut Port, class: &PortClass, rings: &Rings) {
+    if port.waiting == 0 {
+        return;
     }
-
-    /// Forgets the packets whose service has begun by `now`.
-    #[inline]
-    fn drain(&mut self, now_ps: u64, port: &Port) {
-        if self.waiting == 0 {
-            return;
-        }
-        if port.busy_until_ps <= now_ps {
-            self.head = self.head.wrapping_add(self.waiting);
-            self.waiting = 0;
-            self.backlog_bytes = 0;
-            return;
-        }
-        let mask = self.sizes.len() - 1;
-        while self.waiting > 0 && self.head_starts_ps <= now_ps {
-            let size = self.sizes[self.head as usize & mask];
-            self.head = self.head.wrapping_add(1);
-            self.waiting -= 1;
-            self.backlog_bytes -= u64::from(size);
-            self.head_starts_ps += port.serialisation_ps(size);
-        }
+    if port.busy_until_ps <= now_ps {
+        port.waiting = 0;
+        port.backlog_bytes = 0;
+        return;
     }
+    while port.waiting > 0 && port.head_starts_ps <= now_ps {
+        let size = rings.0[Rings::index(port, port.head)];
+        port.head = port.head.wrapping_add(1);
+        port.waiting -= 1;
+        port.backlog_bytes -= size;
+        port.head_starts_ps += class.serialisation_ps(size);
+    }
+}
 
-    /// A packet reaches the port.
-    #[inline]
-    pub fn arrive(&mut self, now_ps: u64, port: &mut Port, packet: &mut Packet) -> Outcome {
-        self.drain(now_ps, port);
-        let full = match self.config.limit {
-            Limit::Packets(limit) => self.waiting >= limit,
-            Limit::Bytes(limit) => self.backlog_bytes + u64::from(packet.size) > limit,
-        };
-        if full {
+/// A packet reaches the port.
+#[inline]
+pub(crate) fn arrive(
+    now_ps: u64,
+    port: &mut Port,
+    class: &PortClass,
+    queue: &DropTail,
+    rings: &mut Rings,
+    packet: &mut Packet,
+) -> Outcome {
+    drain(now_ps, port, class, rings);
+    if queue.is_full(port.waiting, u64::from(port.backlog_bytes), packet.size) {
+        return Outcome::Dropped(DropReason::QueueFull);
+    }
+    let service = class.serialisation_ps(packet.size);
+    if port.busy_until_ps > now_ps {
+        if packet.ecn == Ecn::Capable && queue.marks(port.waiting, u64::from(port.backlog_bytes)) {
+            packet.ecn = Ecn::Marked;
+            port.marked += 1;
+        }
+        let Some(backlog_bytes) = port.backlog_bytes.checked_add(packet.size) else {
             return Outcome::Dropped(DropReason::QueueFull);
+        };
+        if port.waiting == 0 {
+            port.head_starts_ps = port.busy_until_ps;
         }
-        let mut start = now_ps;
-        if port.busy_until_ps > now_ps {
-            let over = match self.config.mark_above {
-                None => false,
-                Some(Limit::Packets(k)) => self.waiting > k,
-                Some(Limit::Bytes(k)) => self.backlog_bytes > k,
-            };
-            if over && packet.ecn == Ecn::Capable {
-                packet.ecn = Ecn::Marked;
-                port.marked += 1;
-            }
-            start = port.busy_until_ps;
-            self.push(start, packet.size);
+        if port.waiting >> port.ring_bits != 0 {
+            rings.grow(port);
         }
-        port.busy_until_ps = start + port.serialisation_ps(packet.size);
-        port.transmitted_packets += 1;
-        port.transmitted_bytes += u64::from(packet.size);
-        Outcome::Arrives(port.busy_until_ps + port.delay_ps)
+        rings.0[Rings::index(port, port.head.wrapping_add(port.waiting))] = packet.size;
+        port.waiting += 1;
+        port.backlog_bytes = backlog_bytes;
+        port.longest_backlog = port.longest_backlog.max(backlog_bytes);
+        port.busy_until_ps += service;
+    } else {
+        port.busy_until_ps = now_ps + service;
     }
+    port.transmitted_packets += 1;
+    port.transmitted_bytes += u64::from(packet.size);
+    Outcome::Arrives(port.busy_until_ps + class.delay_ps)
+}
 
-    #[inline]
-    fn push(&mut self, starts_ps: u64, size: u32) {
-        if self.waiting == 0 {
-            self.head_starts_ps = starts_ps;
-        }
-        if self.waiting as usize == self.sizes.len() {
-            self.grow();
-        }
-        let mask = self.sizes.len() - 1;
-        self.sizes[self.head.wrapping_add(self.waiting) as usize & mask] = size;
-        self.waiting += 1;
-        self.backlog_bytes += u64::from(size);
-        self.longest_backlog = self.longest_backlog.max(self.backlog_bytes);
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let old = self.sizes.len();
-        let mut larger = alloc::vec![0; old * 2].into_boxed_slice();
-        for (i, slot) in larger.iter_mut().enumerate().take(old) {
-            *slot = self.sizes[(self.head as usize + i) & (old - 1)];
-        }
-        self.sizes = larger;
-        self.head = 0;
-    }
-
-    /// What waits at `now`.
-    pub fn backlog(&mut self, now_ps: u64, port: &Port) -> Backlog {
-        self.drain(now_ps, port);
-        Backlog {
-            packets: self.waiting,
-            bytes: self.backlog_bytes,
-            longest_bytes: self.longest_backlog,
-            service_ends_ps: if self.waiting > 0 {
-                self.head_starts_ps
-            } else {
-                port.busy_until_ps
-            },
-        }
+/// What waits at `now`.
+pub(crate) fn backlog(now_ps: u64, port: &Port, class: &PortClass, rings: &Rings) -> Backlog {
+    let mut port = *port;
+    drain(now_ps, &mut port, class, rings);
+    Backlog {
+        packets: port.waiting,
+        bytes: u64::from(port.backlog_bytes),
+        service_ends_ps: if port.waiting > 0 {
+            port.head_starts_ps
+        } else {
+            port.busy_until_ps
+        },
     }
 }

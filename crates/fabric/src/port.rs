@@ -1,6 +1,6 @@
 //! Ports: the sending end of a link, and what can be said of one.
 
-use crate::queue::QueueConfig;
+use crate::queue::{DropTail, QueueConfig};
 use tailcut_units::{Duration, Rate};
 
 /// An egress port and the link behind it: a directed edge of the topology, numbered over the whole
@@ -30,43 +30,27 @@ pub enum PortEvents {
     Two,
 }
 
-/// The state that every port has; one cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(crate) struct Port {
-    /// When the last bit of what was started (general port) or accepted (one-event port) leaves.
-    pub busy_until_ps: u64,
+/// What ports of one kind share. Networks have few kinds, so these stay in the nearest cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct PortClass {
     /// Picoseconds a byte, or 0 where that is not whole and the rate must divide.
     pub ps_per_byte: u64,
     pub delay_ps: u64,
     pub rate: Rate,
-    pub transmitted_packets: u64,
-    pub transmitted_bytes: u64,
-    /// Index into the one-event queues or the general ones.
-    pub queue: u32,
-    pub kind: PortKind,
-    pub marked: u32,
-    pub dropped: u32,
+    /// The queue of a one-event port; `None` where a discipline decides.
+    pub drop_tail: Option<DropTail>,
 }
 
-/// What a port holds at one instant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Backlog {
-    pub packets: u32,
-    pub bytes: u64,
-    /// The most bytes that have waited so far.
-    pub longest_bytes: u64,
-    /// When the packet in service, if any, has left.
-    pub service_ends_ps: u64,
-}
+impl PortClass {
+    pub fn new(link: &LinkConfig, drop_tail: Option<DropTail>) -> Self {
+        Self {
+            ps_per_byte: link.rate.ps_per_byte().unwrap_or(0),
+            delay_ps: link.delay.as_ps(),
+            rate: link.rate,
+            drop_tail,
+        }
+    }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PortKind {
-    OneEvent,
-    General,
-}
-
-impl Port {
     #[inline]
     pub fn serialisation_ps(&self, bytes: u32) -> u64 {
         if self.ps_per_byte != 0 {
@@ -75,6 +59,59 @@ impl Port {
             self.rate.serialisation(u64::from(bytes)).as_ps()
         }
     }
+}
+
+/// One port's state: one cache line, all that a hop touches but the sizes of what waits.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Port {
+    /// When the last bit of what was started (general port) or accepted (one-event port) leaves.
+    pub busy_until_ps: u64,
+    pub transmitted_packets: u64,
+    pub transmitted_bytes: u64,
+    /// One-event port: when the head of what waits begins its service.
+    pub head_starts_ps: u64,
+    /// One-event port: the place of its ring of sizes. General port: the place of its discipline.
+    pub place: u32,
+    /// One-event port: packets that wait, and where the ring's head is.
+    pub waiting: u32,
+    pub head: u32,
+    pub backlog_bytes: u32,
+    pub longest_backlog: u32,
+    pub marked: u32,
+    pub dropped: u32,
+    pub class: u16,
+    /// One-event port: the ring holds `2^ring_bits` sizes.
+    pub ring_bits: u8,
+}
+
+impl Port {
+    pub const fn new(class: u16, place: u32, ring_bits: u8) -> Self {
+        Self {
+            busy_until_ps: 0,
+            transmitted_packets: 0,
+            transmitted_bytes: 0,
+            head_starts_ps: 0,
+            place,
+            waiting: 0,
+            head: 0,
+            backlog_bytes: 0,
+            longest_backlog: 0,
+            marked: 0,
+            dropped: 0,
+            class,
+            ring_bits,
+        }
+    }
+}
+
+/// What a port holds at one instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backlog {
+    pub packets: u32,
+    pub bytes: u64,
+    /// When the packet in service, if any, has left.
+    pub service_ends_ps: u64,
 }
 
 #[cfg(test)]

@@ -16,6 +16,27 @@ pub struct DropTail {
     pub mark_above: Option<Limit>,
 }
 
+impl DropTail {
+    /// Whether `size` more bytes do not fit behind what waits.
+    #[inline]
+    pub(crate) const fn is_full(&self, packets: u32, bytes: u64, size: u32) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => packets >= limit,
+            Limit::Bytes(limit) => bytes + size as u64 > limit,
+        }
+    }
+
+    /// Whether an ECN-capable packet that finds so much waiting is marked.
+    #[inline]
+    pub(crate) const fn marks(&self, packets: u32, bytes: u64) -> bool {
+        match self.mark_above {
+            None => false,
+            Some(Limit::Packets(k)) => packets > k,
+            Some(Limit::Bytes(k)) => bytes > k,
+        }
+    }
+}
+
 /// A drop-tail queue.
 #[derive(Debug)]
 pub struct DropTailQueue {
@@ -39,18 +60,10 @@ impl QueueDiscipline for DropTailQueue {
     fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
         let packet = &mut packets[id.0 as usize];
         let waiting = self.waiting.len() as u32;
-        let full = match self.config.limit {
-            Limit::Packets(limit) => waiting >= limit,
-            Limit::Bytes(limit) => self.bytes + u64::from(packet.size) > limit,
-        };
-        if full {
+        if self.config.is_full(waiting, self.bytes, packet.size) {
             return Verdict::Dropped(DropReason::QueueFull);
         }
-        let over = match self.config.mark_above {
-            None => false,
-            Some(Limit::Packets(k)) => waiting > k,
-            Some(Limit::Bytes(k)) => self.bytes > k,
-        };
+        let over = self.config.marks(waiting, self.bytes);
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(id);
         if over && packet.ecn == Ecn::Capable {
