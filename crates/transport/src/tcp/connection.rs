@@ -426,6 +426,8 @@ impl Connection {
             }
             State::Established => {
                 if self.sender.on_timeout(now, &shared.config) {
+                    // The peer may still be there: an abort (RFC 9293, 3.10.5) lets it go too.
+                    shared.control.push_back(self.reset_segment());
                     self.fail(slot, shared);
                     return Fate::Ends;
                 }

@@ -42,8 +42,26 @@ pub(crate) struct Receiver {
 #[derive(Debug, Default)]
 struct OutOfOrder {
     held: Ranges,
-    /// First bytes of the latest arrivals, latest first.
+    /// A byte of each of the ranges that changed last, latest first; 0 where there is none.
     recent: [u64; 3],
+}
+
+impl OutOfOrder {
+    /// The range around `offset` changed last.
+    fn note_latest(&mut self, offset: u64) {
+        let Some(latest) = self.held.containing(offset) else {
+            return;
+        };
+        let mut recent = [offset, 0, 0];
+        let others = self
+            .recent
+            .iter()
+            .filter(|at| !(latest.start..latest.end).contains(at));
+        for (place, other) in recent[1..].iter_mut().zip(others) {
+            *place = *other;
+        }
+        self.recent = recent;
+    }
 }
 
 impl Receiver {
@@ -95,8 +113,8 @@ impl Receiver {
         }
         if offset > self.next {
             let waiting = self.out_of_order.get_or_insert_default();
-            waiting.held.insert(offset, end);
-            waiting.recent = [offset, waiting.recent[0], waiting.recent[1]];
+            waiting.held.insert(offset, end + u64::from(fin));
+            waiting.note_latest(offset);
             return Arrival::OutOfOrder;
         }
         let reached = match &mut self.out_of_order {
@@ -170,11 +188,8 @@ impl Receiver {
             let (Ok(start), Ok(end)) = (relative(range.start), relative(range.end)) else {
                 continue;
             };
-            let block = SackBlock { start, end };
-            if !blocks[..count].contains(&block) {
-                blocks[count] = block;
-                count += 1;
-            }
+            blocks[count] = SackBlock { start, end };
+            count += 1;
         }
         blocks
     }

@@ -77,13 +77,13 @@ impl Scoreboard {
         (hole.start < self.sacked.end()?).then_some(hole)
     }
 
-    /// The last unreported bytes, once a recovery (NextSeg, rule 4).
-    pub(crate) fn rescue(&self, una: u64, high: u64, mss: u64) -> Option<Range> {
+    /// The last `longest` unreported bytes, once a recovery (NextSeg, rule 4).
+    pub(crate) fn rescue(&self, una: u64, high: u64, longest: u64) -> Option<Range> {
         let reported = self.sacked.end().unwrap_or(una).max(una);
         if self.rescued || high <= reported {
             return None;
         }
-        let start = high.saturating_sub(mss).max(reported);
+        let start = high.saturating_sub(longest).max(reported);
         Some(Range { start, end: high })
     }
 

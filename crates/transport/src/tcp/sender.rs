@@ -292,9 +292,11 @@ impl Sender {
         if let Some(plan) = self.plan_next(self.nxt, u64::MAX, board.pipe(), config) {
             return Some(plan);
         }
+        // The FIN takes a number but no room in the segment.
+        let longest = mss + u64::from(self.high > self.written);
         board
             .next_below_reported(self.una, self.high)
-            .or_else(|| board.rescue(self.una, self.high, mss))
+            .or_else(|| board.rescue(self.una, self.high, longest))
             .map(|hole| self.piece(hole.start, hole.end, config))
     }
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
+use tailcut_transport::tcp::{Host, TcpConfig};
 use tailcut_transport::{
     Ecn, Event, Header, Message, PathPin, Replication, Segment, TcpFlags, TcpHeader, Transport,
 };
@@ -63,13 +64,44 @@ pub struct Pair<T> {
     pub now: Time,
     pub hosts: [T; 2],
     pub one_way: Duration,
-    pub rate: Rate,
+    /// Of each host's NIC.
+    pub rates: [Rate; 2],
     pub fault: Fault,
     pub sent: Vec<Sent>,
     pub events: Vec<(Time, usize, Event)>,
     on_the_way: BTreeMap<(Time, u64), (usize, Segment)>,
     nic_free: [Time; 2],
     count: u64,
+}
+
+/// A pair of TCP hosts.
+pub fn tcp(config: &TcpConfig) -> Pair<Host> {
+    let host = |id| Host::new(HostId(id), config.clone()).expect("a valid configuration");
+    Pair::new(host(0), host(1))
+}
+
+/// Segments of 1,000 B and an ACK each, so that sequences can be checked by hand.
+pub fn plain_config() -> TcpConfig {
+    TcpConfig {
+        mss: 1_000,
+        delayed_ack: None,
+        ..TcpConfig::default()
+    }
+}
+
+/// Loses the first sending of each of `segments` (of 1,000 B) from A.
+pub fn lose_once(segments: &[u64]) -> impl FnMut(&Passage) -> Fate + 'static {
+    let mut left: Vec<u64> = segments.iter().map(|segment| segment * 1_000).collect();
+    move |passage| {
+        let lost = passage.is_data().then_some(passage.header.offset);
+        match left.iter().position(|offset| Some(*offset) == lost) {
+            Some(at) => {
+                left.remove(at);
+                Fate::Drop
+            }
+            None => Fate::Deliver,
+        }
+    }
 }
 
 /// Bytes that headers, preamble and gap add to a segment on the wire.
@@ -82,7 +114,7 @@ impl<T: Transport> Pair<T> {
             now: Time::ZERO,
             hosts: [a, b],
             one_way: Duration::from_us(100),
-            rate: Rate::from_gbps(10),
+            rates: [Rate::from_gbps(10); 2],
             fault: Box::new(|_| Fate::Deliver),
             sent: Vec::new(),
             events: Vec::new(),
@@ -90,6 +122,17 @@ impl<T: Transport> Pair<T> {
             nic_free: [Time::ZERO; 2],
             count: 0,
         }
+    }
+
+    pub fn with_one_way(mut self, one_way: Duration) -> Self {
+        self.one_way = one_way;
+        self
+    }
+
+    /// ACKs come at 100 Mb/s, so that what an ACK releases has left before the next one comes.
+    pub fn with_slow_acks(mut self) -> Self {
+        self.rates[B] = Rate::from_mbps(100);
+        self
     }
 
     pub fn with_fault(mut self, fault: impl FnMut(&Passage) -> Fate + 'static) -> Self {
@@ -132,7 +175,7 @@ impl<T: Transport> Pair<T> {
             segment,
         });
         let size = u64::from(segment.payload) + OVERHEAD;
-        self.nic_free[from] = self.now + self.rate.serialisation(size);
+        self.nic_free[from] = self.now + self.rates[from].serialisation(size);
         let arrival = self.nic_free[from] + self.one_way;
         let passage = Passage {
             from,
@@ -243,6 +286,14 @@ impl<T: Transport> Pair<T> {
     /// payload and the acknowledgment, in segments of `mss` where they are whole.
     pub fn trace(&self, mss: u64) -> Vec<String> {
         self.sent.iter().map(|sent| describe(sent, mss)).collect()
+    }
+
+    /// When host A sent payload at `offset`.
+    pub fn sendings(&self, offset: u64) -> Vec<Time> {
+        let of = |sent: &&Sent| {
+            sent.from == A && sent.segment.payload > 0 && sent.header().offset == offset
+        };
+        self.sent.iter().filter(of).map(|sent| sent.at).collect()
     }
 
     /// Offsets of the payload that host A sent, in segments of `mss`.
