@@ -5,6 +5,7 @@
 //! sorted once and popped from the end. The width follows the load so that a day holds a handful.
 
 use super::{Event, Heap};
+use crate::packet::prefetch;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
@@ -175,6 +176,9 @@ impl Calendar {
             }
         }
         self.collect(day as usize % DAYS);
+        if let Some(next) = self.next_occupied_day() {
+            prefetch(&self.chunks, self.days[next as usize % DAYS] as usize);
+        }
         self.today.sort_unstable_by(|a, b| b.cmp(a));
         self.reviewed_days += 1;
         self.reviewed_events += self.today.len() as u64;
