@@ -20,6 +20,7 @@ mod run;
 mod sample;
 mod stored;
 mod table;
+mod whole_file;
 
 pub use error::Error;
 pub use fct::{FctStats, FctSummary, SizeGroup, quantile_rank};
@@ -29,3 +30,4 @@ pub use output::{OutputDir, TableFormat};
 pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};
 pub use sample::{LinkSample, PortTotals, QueueSample};
 pub use stored::{StoredRun, StoredStudy};
+pub use whole_file::{read_json, write_json, write_whole};

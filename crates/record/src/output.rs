@@ -2,6 +2,7 @@
 
 use crate::manifest::{Manifest, RunState, is_plain_name};
 use crate::table::Table;
+use crate::whole_file::{write_json, write_whole};
 use crate::{Error, RunRecord, RunSummary, csv_file, hash, parquet_file, rows};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -212,23 +213,4 @@ fn clear(path: &Path) -> Result<(), Error> {
         let _ = fs::remove_dir(&dir);
     }
     Ok(())
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| Error::io("encode", path)(error.into()))?;
-    bytes.push(b'\n');
-    write_whole(path, &bytes)
-}
-
-/// Writes a file beside its place and renames it into it; leaves nothing half written.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&partial);
-        Error::io("write", path)(error)
-    })
 }

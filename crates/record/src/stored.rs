@@ -3,11 +3,11 @@
 use crate::manifest::{Manifest, ManifestRun, RunState, SCHEMA_VERSION, is_plain_name};
 use crate::output::{MANIFEST, RUN, RUNS, RunFile, TableFile};
 use crate::table::{Schema, Table};
+use crate::whole_file::read_json;
 use crate::{
     Error, FlowRecord, LinkSample, PortTotals, QueueSample, RunSummary, csv_file, hash,
     parquet_file, rows,
 };
-use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -157,9 +157,4 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, Error> {
         }
     }
     serde_json::from_value(value).map_err(|error| Error::damaged(&path, error))
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
-    serde_json::from_slice(&bytes).map_err(|error| Error::damaged(path, error))
 }

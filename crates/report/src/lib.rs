@@ -1,1 +1,34 @@
+//! Records to an answer: percentiles with their uncertainty, tables, plots, and one HTML page.
+//!
+//! [`load`] reads a directory into a [`Study`] (or [`Study::new`] takes runs from memory);
+//! [`answer`], [`text_table`], [`json`](fn@json), [`plots`](fn@plots) and [`write_html`] show it.
+//! The first design of a study is the baseline that the others are compared with.
+//!
+//! The report says how sure it is: every figure has its number of flows and a 95 % interval, a
+//! difference is only called one where the interval leaves out none, and flows that never finished
+//! count as the slowest.
 
+mod analysis;
+mod answer;
+mod comparison;
+mod estimate;
+mod format;
+mod group;
+mod html;
+mod plot;
+mod plots;
+mod queue;
+mod sample;
+mod study;
+mod table;
+mod tables;
+
+pub use answer::answer;
+pub use comparison::{Comparison, ComparisonRow, Verdict, write_comparisons};
+pub use format::Quantity;
+pub use html::{html, write_html};
+pub use plot::{Axis, Mark, Plot, PngError, Point, Reference, Scale, Series, Whisker};
+pub use plots::plots;
+pub use study::{Cell as StudyCell, Flow, Run, Setting, Study, load};
+pub use table::{Cell, Table, Tendency};
+pub use tables::{json, text_table};

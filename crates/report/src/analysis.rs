@@ -1,0 +1,227 @@
+//! Every figure of a study, computed once: by setting, design and group of flows.
+
+use crate::estimate::{Estimate, Measured, Ratio};
+use crate::group::Group;
+use crate::sample::{Metric, Statistic};
+use crate::study::{Cell, Setting, Study};
+
+/// All figures of a study.
+#[derive(Debug)]
+pub(crate) struct Analysis {
+    /// The settings in order.
+    pub settings: Vec<Setting>,
+    /// By setting, then group, then design in the study's order; groups without flows are left out.
+    pub rows: Vec<Row>,
+}
+
+/// The figures of one design, group and setting.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Index into [`Analysis::settings`].
+    pub setting: usize,
+    pub group: Group,
+    pub design: String,
+    /// Runs, one a seed.
+    pub seeds: usize,
+    /// Flows over all seeds, finished or not.
+    pub flows: usize,
+    /// Flows that did not finish.
+    pub unfinished: usize,
+    fct: Figures,
+    slowdown: Figures,
+}
+
+/// Estimates and ratios to the baseline in the order of [`Statistic::ALL`].
+#[derive(Debug, Default)]
+struct Figures {
+    estimates: [Option<Estimate>; 4],
+    /// Over the study's baseline.
+    ratios: [Option<Ratio>; 4],
+    /// Over the design's own transport without replication, where that is in the study and is not
+    /// the baseline.
+    own: [Option<Ratio>; 4],
+}
+
+impl Analysis {
+    pub fn of(study: &Study) -> Self {
+        let cells = study.cells();
+        let baseline = study.baseline().unwrap_or_default();
+        // Settings are independent of one another: a thread each, as many as there are cores.
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let chunk = cells.len().div_ceil(threads).max(1);
+        let rows = std::thread::scope(|scope| {
+            let workers: Vec<_> = cells
+                .chunks(chunk)
+                .enumerate()
+                .map(|(part, cells)| {
+                    scope.spawn(move || {
+                        let numbered = cells.iter().enumerate();
+                        numbered
+                            .flat_map(|(i, cell)| cell_rows(part * chunk + i, cell, baseline))
+                            .collect::<Vec<Row>>()
+                    })
+                })
+                .collect();
+            let results = workers.into_iter().map(|worker| worker.join());
+            results.flat_map(|rows| rows.unwrap_or_default()).collect()
+        });
+        Self {
+            settings: cells.into_iter().map(|cell| cell.setting).collect(),
+            rows,
+        }
+    }
+
+    /// The row of `design` and `group`, by name, in `setting`.
+    pub fn row(&self, setting: usize, group: &Group, design: &str) -> Option<&Row> {
+        self.rows
+            .iter()
+            .find(|row| row.setting == setting && row.group == *group && row.design == design)
+    }
+
+    /// The rows of `group` in `setting`, by design.
+    pub fn rows<'a>(&'a self, setting: usize, group: &'a Group) -> impl Iterator<Item = &'a Row> {
+        let rows = self.rows.iter();
+        rows.filter(move |row| row.setting == setting && row.group == *group)
+    }
+
+    /// The setting that the answer is about: of the first topology and workload, the load nearest
+    /// 0.5, the higher of two.
+    pub fn headline(&self) -> Option<usize> {
+        let first = self.settings.first()?;
+        let distance = |index: usize| (self.settings[index].load.unwrap_or(0.5) - 0.5).abs();
+        (0..self.settings.len())
+            .filter(|&index| self.settings[index].is_beside(first))
+            .min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(b.cmp(&a)))
+    }
+
+    /// The settings that differ from `setting` in the load only, itself included.
+    pub fn sweep(&self, setting: usize) -> Vec<usize> {
+        let here = &self.settings[setting];
+        (0..self.settings.len())
+            .filter(|&index| self.settings[index].is_beside(here))
+            .collect()
+    }
+
+    /// Whether topology or workload differ within the study, so that a setting's name needs them.
+    pub fn has_several_places(&self) -> bool {
+        let first = self.settings.first();
+        first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
+    }
+
+    /// The setting's name, as short as the study allows.
+    pub fn setting_name(&self, setting: usize) -> String {
+        self.settings[setting].describe(self.has_several_places())
+    }
+}
+
+impl Setting {
+    /// Whether topology and workload are the same.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.topology == other.topology && self.workload == other.workload
+    }
+}
+
+impl Row {
+    pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
+        self.figures(metric).estimates[statistic as usize]
+    }
+
+    /// The figure over the baseline's.
+    pub fn ratio(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
+        self.figures(metric).ratios[statistic as usize]
+    }
+
+    /// The figure over that of the design's own transport without replication.
+    pub fn over_own_transport(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
+        self.figures(metric).own[statistic as usize]
+    }
+
+    fn figures(&self, metric: Metric) -> &Figures {
+        match metric {
+            Metric::Fct => &self.fct,
+            Metric::Slowdown => &self.slowdown,
+        }
+    }
+}
+
+/// The design without its replication: `dctcp@spray` of `repflow+dctcp@spray`; `None` for one that
+/// has none by that notation.
+pub(crate) fn own_transport(design: &str) -> Option<&str> {
+    design.split_once('+').map(|(_, transport)| transport)
+}
+
+fn cell_rows(setting: usize, cell: &Cell<'_>, baseline: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for group in groups(cell) {
+        let mut of_group = cell_group_rows(setting, cell, &group, baseline);
+        if of_group.iter().any(|row| row.flows > 0) {
+            rows.append(&mut of_group);
+        }
+    }
+    rows
+}
+
+/// All sizes, the main groups, the finer ones, and the workload's parts where it has several.
+fn groups(cell: &Cell<'_>) -> Vec<Group> {
+    let mut groups = vec![Group::all()];
+    groups.extend(Group::main());
+    groups.extend(Group::fine());
+    let runs = cell.designs.iter().flat_map(|(_, runs)| runs);
+    let classes = runs
+        .map(|run| &run.classes)
+        .max_by_key(|classes| classes.len());
+    if let Some(classes) = classes.filter(|classes| classes.len() > 1) {
+        let numbered = (0..=u8::MAX).zip(classes);
+        groups.extend(numbered.map(|(index, name)| Group::class(index, name)));
+    }
+    groups
+}
+
+fn cell_group_rows(setting: usize, cell: &Cell<'_>, group: &Group, baseline: &str) -> Vec<Row> {
+    let measure = |metric| -> Vec<Measured> {
+        let designs = cell.designs.iter();
+        designs
+            .map(|(_, runs)| Measured::new(runs, group, metric))
+            .collect()
+    };
+    let position = |name: &str| cell.designs.iter().position(|(design, _)| *design == name);
+    let (fct, slowdown) = (measure(Metric::Fct), measure(Metric::Slowdown));
+    let base = position(baseline);
+    let rows = cell
+        .designs
+        .iter()
+        .enumerate()
+        .map(|(index, (design, runs))| {
+            let own = own_transport(design)
+                .and_then(position)
+                .filter(|own| Some(*own) != base);
+            let base = base.filter(|base| *base != index);
+            let pooled = fct[index].pooled();
+            Row {
+                setting,
+                group: group.clone(),
+                design: (*design).to_owned(),
+                seeds: runs.len(),
+                flows: pooled.len(),
+                unfinished: pooled.unfinished(),
+                fct: Figures::of(&fct, index, base, own),
+                slowdown: Figures::of(&slowdown, index, base, own),
+            }
+        });
+    rows.collect()
+}
+
+impl Figures {
+    fn of(measured: &[Measured], index: usize, base: Option<usize>, own: Option<usize>) -> Self {
+        let over = |other: Option<usize>| {
+            Statistic::ALL.map(|statistic| {
+                other.and_then(|other| measured[index].ratio(&measured[other], statistic))
+            })
+        };
+        Self {
+            estimates: Statistic::ALL.map(|statistic| measured[index].estimate(statistic)),
+            ratios: over(base),
+            own: over(own),
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The answer in a sentence, and what has to be said beside it.
+
+use crate::analysis::{Analysis, Row};
+use crate::estimate::Ratio;
+use crate::format::{Quantity, count, percent_digits, signed_percent};
+use crate::group::Group;
+use crate::sample::{Metric, Statistic};
+use crate::study::Study;
+
+/// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
+/// that none does. Where a study has no mice, the same of all flows.
+pub fn answer(study: &Study) -> String {
+    sentences(study).join(" ")
+}
+
+/// The answer, a sentence each; the first says it.
+pub(crate) fn sentences(study: &Study) -> Vec<String> {
+    let analysis = study.analysis();
+    let Some(setting) = analysis.headline() else {
+        return vec![match study.manifest().runs.len() {
+            0 => "This study has no runs.".to_owned(),
+            planned => format!("None of the {planned} planned runs has finished."),
+        }];
+    };
+    let group = headline_group(analysis, setting);
+    let rows: Vec<&Row> = analysis.rows(setting, &group).collect();
+    let Some((base, others)) = split_baseline(&rows, study.baseline()) else {
+        return vec!["No run of the first design has any flow.".to_owned()];
+    };
+    let claims = Claims {
+        study,
+        setting,
+        what: tail_of(&group),
+        at: at(analysis, setting),
+        base,
+        others,
+    };
+    let mut sentences = if claims.others.is_empty() {
+        vec![claims.alone()]
+    } else {
+        claims.compared()
+    };
+    sentences.extend(claims.over_own_transport());
+    if let Some((best, _)) = claims.best() {
+        sentences.extend(sweep_sentence(analysis, setting, &group, &best.design));
+    }
+    sentences.extend(unfinished_sentence(&rows));
+    sentences.extend(missing_sentence(study));
+    sentences
+}
+
+/// The group that the answer is about.
+pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
+    let mice = Group::mice();
+    let has_mice = analysis.rows(setting, &mice).next().is_some();
+    if has_mice { mice } else { Group::all() }
+}
+
+fn tail_of(group: &Group) -> String {
+    match group.short.as_str() {
+        "mice" => "the p99 of mice".to_owned(),
+        _ => "the p99 of all flows".to_owned(),
+    }
+}
+
+fn at(analysis: &Analysis, setting: usize) -> String {
+    let here = &analysis.settings[setting];
+    let load = here
+        .load
+        .map_or_else(String::new, |load| format!(" at load {load}"));
+    match analysis.has_several_places() {
+        true => format!("{load} on {} with {}", here.topology, here.workload),
+        false => load,
+    }
+}
+
+fn split_baseline<'a>(rows: &[&'a Row], name: Option<&str>) -> Option<(&'a Row, Vec<&'a Row>)> {
+    let base = rows.iter().find(|row| Some(row.design.as_str()) == name)?;
+    let others = rows.iter().filter(|row| row.design != base.design);
+    Some((base, others.copied().collect()))
+}
+
+struct Claims<'a> {
+    study: &'a Study,
+    setting: usize,
+    what: String,
+    at: String,
+    base: &'a Row,
+    others: Vec<&'a Row>,
+}
+
+impl Claims<'_> {
+    /// One design has nothing to be compared with: its own figure.
+    fn alone(&self) -> String {
+        let base = self.base;
+        let estimate = base.estimate(Metric::Fct, Statistic::P99);
+        match estimate.filter(|estimate| estimate.value.is_finite()) {
+            Some(estimate) => format!(
+                "{}: {} is {}{} over {} flows; there is no other design to compare with.",
+                base.design,
+                self.what,
+                Quantity::Time.with_interval(estimate.value, estimate.interval),
+                self.at,
+                count(base.flows as u64)
+            ),
+            None => format!(
+                "{}: {} is unknown{}, since too few of its {} flows finished.",
+                base.design,
+                self.what,
+                self.at,
+                count(base.flows as u64)
+            ),
+        }
+    }
+
+    /// The designs whose ratio to the baseline is known, the fastest first.
+    fn known(&self) -> Vec<(&Row, Ratio)> {
+        let rows = self.others.iter();
+        let mut known: Vec<(&Row, Ratio)> = rows
+            .filter_map(|row| Some((*row, row.ratio(Metric::Fct, Statistic::P99)?)))
+            .collect();
+        known.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+        known
+    }
+
+    /// The fastest of the designs that are better beyond doubt.
+    fn best(&self) -> Option<(&Row, Ratio)> {
+        let mut known = self.known().into_iter();
+        known.find(|(_, ratio)| ratio.is_significant() && ratio.value < 1.0)
+    }
+
+    /// The best design, else that there is none; then those that are worse.
+    fn compared(&self) -> Vec<String> {
+        let known = self.known();
+        let mut sentences = vec![match (self.best(), known.first()) {
+            (Some((row, ratio)), _) => format!(
+                "{} cuts {} by {}{}{}.",
+                row.design,
+                self.what,
+                reduction(ratio),
+                self.at,
+                self.price(row)
+            ),
+            (None, None) => format!(
+                "Nothing can be said about {}{}: too few flows finished for a 99th percentile of both \
+                 {} and another design.",
+                self.what, self.at, self.base.design
+            ),
+            (None, Some((row, ratio))) => self.none_better(row, *ratio),
+        }];
+        let worse: Vec<String> = known
+            .iter()
+            .filter(|(_, ratio)| ratio.is_significant() && ratio.value > 1.0)
+            .map(|(row, ratio)| format!("{} by {}", row.design, increase(*ratio)))
+            .collect();
+        if !worse.is_empty() {
+            sentences.push(format!(
+                "Worse than {}: {}.",
+                self.base.design,
+                list(&worse)
+            ));
+        }
+        sentences
+    }
+
+    /// What is said when no design is better beyond doubt; `row` comes nearest.
+    fn none_better(&self, row: &Row, ratio: Ratio) -> String {
+        if ratio.is_significant() {
+            return format!(
+                "No design cuts {} against {}{}.",
+                self.what, self.base.design, self.at
+            );
+        }
+        let reason = match ratio.interval {
+            Some((low, high)) => format!(
+                "95 % CI {} to {}",
+                signed_percent((low - 1.0) * 100.0),
+                signed_percent((high - 1.0) * 100.0)
+            ),
+            None => "no interval: the designs ran different seeds".to_owned(),
+        };
+        format!(
+            "No design cuts {} against {}{} by more than chance explains: {} changes it by {} % ({reason}).",
+            self.what,
+            self.base.design,
+            self.at,
+            row.design,
+            signed_percent((ratio.value - 1.0) * 100.0)
+        )
+    }
+
+    /// `, for 1.3 % more bytes`.
+    fn price(&self, row: &Row) -> String {
+        let Some(change) = bytes_change(self.study, self.setting, &row.design, &self.base.design)
+        else {
+            return String::new();
+        };
+        let percent = percent_digits(change.abs() * 100.0);
+        match change {
+            _ if percent == "0.0" => ", for as many bytes".to_owned(),
+            c if c > 0.0 => format!(", for {percent} % more bytes"),
+            _ => format!(", for {percent} % fewer bytes"),
+        }
+    }
+
+    /// What replication adds to a transport that is not the baseline's.
+    fn over_own_transport(&self) -> Option<String> {
+        let claims: Vec<String> = self
+            .others
+            .iter()
+            .filter_map(|row| {
+                let ratio = row.over_own_transport(Metric::Fct, Statistic::P99)?;
+                let transport = crate::analysis::own_transport(&row.design)?;
+                Some(match (ratio.is_significant(), ratio.value < 1.0) {
+                    (true, true) => {
+                        format!(
+                            "{} cuts it by {} against {transport}",
+                            row.design,
+                            reduction(ratio)
+                        )
+                    }
+                    (true, false) => {
+                        format!(
+                            "{} raises it by {} against {transport}",
+                            row.design,
+                            increase(ratio)
+                        )
+                    }
+                    (false, _) => {
+                        format!(
+                            "{} does not change it significantly against {transport}",
+                            row.design
+                        )
+                    }
+                })
+            })
+            .collect();
+        (!claims.is_empty()).then(|| format!("Each against its own transport: {}.", list(&claims)))
+    }
+}
+
+/// `41 % (95 % CI 35 to 46)`.
+fn reduction(ratio: Ratio) -> String {
+    percent_with_interval(
+        1.0 - ratio.value,
+        ratio.interval.map(|(low, high)| (1.0 - high, 1.0 - low)),
+    )
+}
+
+fn increase(ratio: Ratio) -> String {
+    percent_with_interval(
+        ratio.value - 1.0,
+        ratio.interval.map(|(low, high)| (low - 1.0, high - 1.0)),
+    )
+}
+
+fn percent_with_interval(share: f64, interval: Option<(f64, f64)>) -> String {
+    let percent = |share: f64| percent_digits(share * 100.0);
+    match interval {
+        Some((low, high)) => format!(
+            "{} % (95 % CI {} to {})",
+            percent(share),
+            percent(low),
+            percent(high)
+        ),
+        None => format!("{} %", percent(share)),
+    }
+}
+
+/// Bytes on the wire over the baseline's, less one: over the seeds that both ran. Payload where a
+/// run does not count the wire's.
+pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
+    let cells = study.cells();
+    let cell = cells.get(setting)?;
+    let (mut ours, mut theirs) = (0u64, 0u64);
+    for run in cell.runs(design) {
+        let seed = run.summary.key.seed;
+        let same_seed = cell.runs(base).iter().find(|r| r.summary.key.seed == seed);
+        if let Some(base_run) = same_seed {
+            let on_wire = run.summary.sent.bytes > 0 && base_run.summary.sent.bytes > 0;
+            let bytes = |summary: &tailcut_record::RunSummary| match on_wire {
+                true => summary.sent.bytes,
+                false => summary.payload_sent_bytes,
+            };
+            ours += bytes(&run.summary);
+            theirs += bytes(&base_run.summary);
+        }
+    }
+    (ours > 0 && theirs > 0).then(|| ours as f64 / theirs as f64 - 1.0)
+}
+
+/// How the best design fares at the other loads.
+fn sweep_sentence(
+    analysis: &Analysis,
+    setting: usize,
+    group: &Group,
+    design: &str,
+) -> Option<String> {
+    let sweep = analysis.sweep(setting);
+    let loads: Vec<(f64, Option<Ratio>)> = sweep
+        .iter()
+        .filter_map(|&index| {
+            let row = analysis.row(index, group, design)?;
+            let load = analysis.settings[index].load?;
+            Some((load, row.ratio(Metric::Fct, Statistic::P99)))
+        })
+        .collect();
+    if loads.len() < 2 {
+        return None;
+    }
+    let changes: Vec<f64> = loads
+        .iter()
+        .filter_map(|(_, ratio)| Some((ratio.as_ref()?.value - 1.0) * 100.0))
+        .collect();
+    let low = changes.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let doubtful: Vec<String> = loads
+        .iter()
+        .filter(|(_, ratio)| ratio.is_none_or(|ratio| !ratio.is_significant()))
+        .map(|(load, _)| load.to_string())
+        .collect();
+    let doubt = match doubtful.len() {
+        0 => String::new(),
+        1 => format!("; at load {} the change is not significant", doubtful[0]),
+        _ => format!(
+            "; at loads {} the change is not significant",
+            list(&doubtful)
+        ),
+    };
+    let (first, last) = (loads.first()?.0, loads.last()?.0);
+    Some(format!(
+        "From load {first} to {last} the change is between {} % and {} %{doubt}.",
+        signed_percent(low),
+        signed_percent(high)
+    ))
+}
+
+fn unfinished_sentence(rows: &[&Row]) -> Option<String> {
+    let left: Vec<String> = rows
+        .iter()
+        .filter(|row| row.unfinished > 0)
+        .map(|row| {
+            let (unfinished, flows) = (row.unfinished as u64, row.flows as u64);
+            format!(
+                "{} of {} with {}",
+                count(unfinished),
+                count(flows),
+                row.design
+            )
+        })
+        .collect();
+    (!left.is_empty()).then(|| {
+        format!(
+            "Not finished when their run ended, and counted as slower than every other flow: {}.",
+            list(&left)
+        )
+    })
+}
+
+fn missing_sentence(study: &Study) -> Option<String> {
+    let missing = study.missing_runs();
+    let planned = study.manifest().runs.len();
+    (missing > 0).then(|| {
+        format!("{missing} of the {planned} planned runs did not finish and are left out.")
+    })
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,159 @@
+//! Numbers as people read them: three significant digits and a unit.
+
+use crate::estimate::{Estimate, Ratio};
+use crate::sample::Metric;
+
+/// What a number counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantity {
+    /// Microseconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// A share, 0 to 1, shown in per cent.
+    Share,
+    /// A plain number or ratio.
+    Number,
+}
+
+impl Quantity {
+    /// What a metric is measured in.
+    pub(crate) const fn of(metric: Metric) -> Self {
+        match metric {
+            Metric::Fct => Self::Time,
+            Metric::Slowdown => Self::Number,
+        }
+    }
+
+    /// The unit that suits `value`, and its size.
+    fn unit(self, value: f64) -> (f64, &'static str) {
+        let value = value.abs();
+        match self {
+            Self::Time if value < 0.9995 => (1e-3, " ns"),
+            Self::Time if value < 999.5 => (1.0, " µs"),
+            Self::Time if value < 999_500.0 => (1e3, " ms"),
+            Self::Time => (1e6, " s"),
+            Self::Bytes if value < 999.5 => (1.0, " B"),
+            Self::Bytes if value < 999_500.0 => (1e3, " KB"),
+            Self::Bytes if value < 999_500_000.0 => (1e6, " MB"),
+            Self::Bytes => (1e9, " GB"),
+            Self::Share => (0.01, " %"),
+            Self::Number => (1.0, ""),
+        }
+    }
+
+    /// The number with its unit.
+    pub fn text(self, value: f64) -> String {
+        if value == 0.0 {
+            return match self {
+                Self::Share => "0 %".to_owned(),
+                _ => "0".to_owned(),
+            };
+        }
+        let (size, unit) = self.unit(value);
+        format!("{}{unit}", digits(value / size))
+    }
+
+    /// The number with its interval, in one unit: `1.23 ms (1.10 to 1.35)`.
+    pub fn with_interval(self, value: f64, interval: Option<(f64, f64)>) -> String {
+        let (size, _) = self.unit(value);
+        match interval {
+            Some((low, high)) => format!(
+                "{} ({} to {})",
+                self.text(value),
+                digits(low / size),
+                digits(high / size)
+            ),
+            None => self.text(value),
+        }
+    }
+
+    /// An axis tick: as [`Quantity::text`], without trailing zeros.
+    pub fn tick(self, value: f64) -> String {
+        if value == 0.0 {
+            return "0".to_owned();
+        }
+        let (size, unit) = self.unit(value);
+        // Ticks are round numbers; nine digits remove what binary fractions add.
+        let scaled = value / size;
+        let places = (8 - scaled.abs().log10().floor() as i32).clamp(0, 12) as usize;
+        let text = format!("{scaled:.places$}");
+        let text = match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.'),
+            false => &text,
+        };
+        format!("{text}{unit}")
+    }
+}
+
+/// Three significant digits, without an exponent.
+pub(crate) fn digits(value: f64) -> String {
+    let size = value.abs();
+    let places = match size {
+        _ if !value.is_finite() => return "∞".to_owned(),
+        _ if size >= 99.95 => 0,
+        _ if size >= 9.995 => 1,
+        _ if size >= 0.9995 || size == 0.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}
+
+/// An estimate in words: the figure, its interval, or why it has none.
+pub(crate) fn estimate(estimate: Option<Estimate>, quantity: Quantity) -> String {
+    match estimate {
+        None => "–".to_owned(),
+        Some(estimate) if estimate.value.is_infinite() => "unfinished".to_owned(),
+        Some(estimate) if estimate.thin => format!("{} †", quantity.text(estimate.value)),
+        Some(estimate) => quantity.with_interval(estimate.value, estimate.interval),
+    }
+}
+
+/// A ratio as a change: `-41 % (-46 to -35)`.
+pub(crate) fn change(ratio: Option<Ratio>) -> String {
+    let Some(ratio) = ratio else {
+        return "–".to_owned();
+    };
+    let percent = |ratio: f64| signed_percent((ratio - 1.0) * 100.0);
+    match ratio.interval {
+        Some((low, high)) => format!(
+            "{} % ({} to {})",
+            percent(ratio.value),
+            percent(low),
+            percent(high)
+        ),
+        None => format!("{} %", percent(ratio.value)),
+    }
+}
+
+/// A whole number of per cent with its sign, one decimal under ten.
+pub(crate) fn signed_percent(percent: f64) -> String {
+    let text = percent_digits(percent.abs());
+    let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
+    match percent {
+        _ if is_zero => text,
+        p if p < 0.0 => format!("−{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+/// Per cent without a sign, one decimal under ten.
+pub(crate) fn percent_digits(percent: f64) -> String {
+    match percent {
+        p if p >= 9.95 => format!("{p:.0}"),
+        p => format!("{p:.1}"),
+    }
+}
+
+/// A count with commas between thousands.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,81 @@
+//! Which flows a figure is over.
+
+use crate::study::Flow;
+
+/// A range of flow sizes with a name, or all flows of one part of the workload.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Group {
+    /// The name in tables.
+    pub name: String,
+    /// The name on a plot's axis.
+    pub short: String,
+    /// Sizes from this many bytes ...
+    from: u64,
+    /// ... to under this many.
+    to: u64,
+    class: Option<u8>,
+}
+
+impl Group {
+    /// All flows.
+    pub fn all() -> Self {
+        Self::sizes("all flows", "all", 0, u64::MAX)
+    }
+
+    /// Mice (< 100 KB), medium flows, elephants (>= 1 MB).
+    pub fn main() -> [Self; 3] {
+        [
+            Self::sizes("mice (< 100 KB)", "mice", 0, 100_000),
+            Self::sizes("medium (100 KB to 1 MB)", "medium", 100_000, 1_000_000),
+            Self::sizes("elephants (>= 1 MB)", "elephants", 1_000_000, u64::MAX),
+        ]
+    }
+
+    /// Mice, under 100 KB.
+    pub fn mice() -> Self {
+        let [mice, ..] = Self::main();
+        mice
+    }
+
+    /// Elephants, from 1 MB.
+    pub fn elephants() -> Self {
+        let [.., elephants] = Self::main();
+        elephants
+    }
+
+    /// The main groups cut finer.
+    pub fn fine() -> [Self; 6] {
+        [
+            Self::sizes("< 10 KB", "<10K", 0, 10_000),
+            Self::sizes("10 to 30 KB", "10–30K", 10_000, 30_000),
+            Self::sizes("30 to 100 KB", "30–100K", 30_000, 100_000),
+            Self::sizes("100 KB to 1 MB", "0.1–1M", 100_000, 1_000_000),
+            Self::sizes("1 to 10 MB", "1–10M", 1_000_000, 10_000_000),
+            Self::sizes(">= 10 MB", "≥10M", 10_000_000, u64::MAX),
+        ]
+    }
+
+    /// The flows of the workload's part `index`, called `name`.
+    pub fn class(index: u8, name: &str) -> Self {
+        Self {
+            class: Some(index),
+            ..Self::sizes(name, name, 0, u64::MAX)
+        }
+    }
+
+    fn sizes(name: &str, short: &str, from: u64, to: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            short: short.to_owned(),
+            from,
+            to,
+            class: None,
+        }
+    }
+
+    /// Whether `flow` belongs to the group.
+    pub fn has(&self, flow: &Flow) -> bool {
+        (self.from..self.to).contains(&flow.bytes)
+            && self.class.is_none_or(|class| class == flow.class)
+    }
+}

@@ -1,0 +1,40 @@
+//! PNG from a plot's SVG, with a font of our own, so that it looks alike on every machine.
+
+use resvg::{tiny_skia, usvg};
+use std::fmt;
+use std::sync::Arc;
+
+/// Pixels a unit of the SVG.
+const ZOOM: f32 = 2.0;
+
+/// Why a plot could not be rendered.
+#[derive(Debug)]
+pub struct PngError(String);
+
+impl fmt::Display for PngError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot render the plot as PNG: {}", self.0)
+    }
+}
+
+impl std::error::Error for PngError {}
+
+pub(super) fn render(svg: &str) -> Result<Vec<u8>, PngError> {
+    let mut fonts = usvg::fontdb::Database::new();
+    fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+    let options = usvg::Options {
+        fontdb: Arc::new(fonts),
+        font_family: "Ubuntu".to_owned(),
+        ..usvg::Options::default()
+    };
+    let tree = usvg::Tree::from_str(svg, &options).map_err(|error| PngError(error.to_string()))?;
+    let size = tree.size();
+    let (width, height) = (size.width() * ZOOM, size.height() * ZOOM);
+    let mut pixels = tiny_skia::Pixmap::new(width.ceil() as u32, height.ceil() as u32)
+        .ok_or_else(|| PngError(format!("{width} by {height} pixels are too many")))?;
+    let zoom = tiny_skia::Transform::from_scale(ZOOM, ZOOM);
+    resvg::render(&tree, zoom, &mut pixels.as_mut());
+    pixels
+        .encode_png()
+        .map_err(|error| PngError(error.to_string()))
+}

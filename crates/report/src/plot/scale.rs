@@ -1,0 +1,191 @@
+//! From values to places: domains, ticks and their labels.
+
+use super::{Axis, Plot, Point, Reference, Scale, Whisker};
+use crate::format::Quantity;
+
+/// An axis with its domain: maps a value to 0 (start) to 1 (end).
+pub(super) struct Placed<'a> {
+    axis: &'a Axis,
+    low: f64,
+    high: f64,
+}
+
+/// A tick: its place from 0 to 1 and its label.
+pub(super) struct Tick {
+    pub place: f64,
+    pub label: String,
+}
+
+/// Which axis of a plot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    X,
+    Y,
+}
+
+impl<'a> Placed<'a> {
+    pub fn new(plot: &'a Plot, side: Side) -> Self {
+        let axis = match side {
+            Side::X => &plot.x,
+            Side::Y => &plot.y,
+        };
+        let (low, high) = match &axis.scale {
+            Scale::Names(names) => (-0.5, names.len() as f64 - 0.5),
+            Scale::Linear => linear_domain(extent(plot, side), axis.quantity),
+            Scale::Log => log_domain(extent(plot, side)),
+        };
+        Self { axis, low, high }
+    }
+
+    /// Where `value` is, from 0 to 1; held within.
+    pub fn place(&self, value: f64) -> f64 {
+        let place = match self.axis.scale {
+            Scale::Log => (value.log10() - self.low) / (self.high - self.low),
+            _ => (value - self.low) / (self.high - self.low),
+        };
+        if place.is_nan() {
+            0.0
+        } else {
+            place.clamp(0.0, 1.0)
+        }
+    }
+
+    pub fn ticks(&self) -> Vec<Tick> {
+        let quantity = self.axis.quantity;
+        match &self.axis.scale {
+            Scale::Names(names) => names
+                .iter()
+                .enumerate()
+                .map(|(index, name)| Tick {
+                    place: self.place(index as f64),
+                    label: name.clone(),
+                })
+                .collect(),
+            Scale::Linear => {
+                let values = linear_ticks(self.low, self.high, unit_size(quantity, self.high));
+                self.labelled(values, quantity)
+            }
+            Scale::Log => self.labelled(log_ticks(self.low, self.high), quantity),
+        }
+    }
+
+    fn labelled(&self, values: Vec<f64>, quantity: Quantity) -> Vec<Tick> {
+        let tick = |value: f64| Tick {
+            place: self.place(value),
+            label: quantity.tick(value),
+        };
+        values.into_iter().map(tick).collect()
+    }
+}
+
+/// The size of the unit that an axis's largest number is printed in, so that ticks are round in it.
+fn unit_size(quantity: Quantity, high: f64) -> f64 {
+    match quantity {
+        Quantity::Share => 0.01,
+        Quantity::Number => 1.0,
+        Quantity::Time | Quantity::Bytes => 1e3f64.powf((high.abs().log10() / 3.0).floor()),
+    }
+}
+
+/// The least and the largest finite value, intervals and the reference included.
+fn extent(plot: &Plot, side: Side) -> (f64, f64) {
+    let of_point = |point: &Point| {
+        let value = match side {
+            Side::X => point.x,
+            Side::Y => point.y,
+        };
+        match (side, point.whisker) {
+            (Side::X, Some(Whisker::X(low, high))) | (Side::Y, Some(Whisker::Y(low, high))) => {
+                [value, low, high]
+            }
+            _ => [value; 3],
+        }
+    };
+    let reference = match (side, plot.reference) {
+        (Side::X, Some(Reference::X(value))) | (Side::Y, Some(Reference::Y(value))) => Some(value),
+        _ => None,
+    };
+    plot.series
+        .iter()
+        .flat_map(|series| &series.points)
+        .flat_map(of_point)
+        .chain(reference)
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        })
+}
+
+/// Times and bytes start at zero; shares fill 0 to 1; numbers get a margin. Ends lie on ticks where
+/// the axis starts at zero.
+fn linear_domain((low, high): (f64, f64), quantity: Quantity) -> (f64, f64) {
+    if low > high {
+        return (0.0, 1.0);
+    }
+    match quantity {
+        Quantity::Share => (0.0, 1.0),
+        Quantity::Time | Quantity::Bytes => {
+            let low = low.min(0.0);
+            (low, if high > low { high * 1.04 } else { low + 1.0 })
+        }
+        Quantity::Number => {
+            let margin = if high > low { (high - low) * 0.08 } else { 0.5 };
+            (low - margin, high + margin)
+        }
+    }
+}
+
+/// The domain in decades, with a margin.
+fn log_domain((low, high): (f64, f64)) -> (f64, f64) {
+    if low <= 0.0 || low > high {
+        return (0.0, 1.0);
+    }
+    let (low, high) = (low.log10(), high.log10());
+    let margin = ((high - low) * 0.04).max(0.05);
+    (low - margin, high + margin)
+}
+
+/// Four to nine round values.
+fn linear_ticks(low: f64, high: f64, unit: f64) -> Vec<f64> {
+    let raw = (high - low) / unit / 5.0;
+    let power = 10f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .map(|factor| factor * power)
+        .into_iter()
+        .find(|step| *step >= raw)
+        .unwrap_or(raw)
+        * unit;
+    let first = (low / step - 1e-9).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    (first..=last).map(|index| index as f64 * step).collect()
+}
+
+/// Powers of ten; with few of them also their multiples.
+fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+    let decades = (low.floor() as i32)..=(high.ceil() as i32);
+    let of = |factors: &[f64]| -> Vec<f64> {
+        decades
+            .clone()
+            .flat_map(|decade| {
+                factors
+                    .iter()
+                    .map(move |factor| factor * 10f64.powi(decade))
+            })
+            .filter(|value| (low..=high).contains(&value.log10()))
+            .collect()
+    };
+    let finest = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+    let choices: [&[f64]; 4] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0], &finest];
+    let ticks = choices.into_iter().map(of).find(|ticks| ticks.len() >= 3);
+    match ticks {
+        Some(ticks) => {
+            let every = ticks.len().div_ceil(9);
+            ticks.into_iter().step_by(every).collect()
+        }
+        // Under a fifth of a decade: as on a linear axis.
+        None => {
+            let (low, high) = (10f64.powf(low), 10f64.powf(high));
+            linear_ticks(low, high, 1e3f64.powf((high.log10() / 3.0).floor()))
+        }
+    }
+}

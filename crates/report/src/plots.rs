@@ -1,0 +1,406 @@
+//! Which plots a study gives.
+
+use crate::analysis::Row;
+use crate::answer::headline_group;
+use crate::format::Quantity;
+use crate::group::Group;
+use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
+use crate::queue;
+use crate::sample::{Metric, Sample, Statistic};
+use crate::study::Study;
+
+/// Points of one distribution function; more would lie on the same pixels.
+const DISTRIBUTION_POINTS: usize = 120;
+
+/// A value and its interval.
+type Figure = (f64, Option<(f64, f64)>);
+
+/// Every plot of the report, in its order. A plot without a point is left out.
+pub fn plots(study: &Study) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let mut plots = by_design(study);
+    plots.extend(over_loads(study));
+    for setting in 0..analysis.settings.len() {
+        plots.extend(distributions(study, setting));
+    }
+    plots.extend(by_size(study));
+    plots.extend(queue::plot(study));
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// The answer's figure, one row a design, and its ratio to the baseline.
+pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let Some(setting) = analysis.headline() else {
+        return Vec::new();
+    };
+    let group = headline_group(analysis, setting);
+    let designs = Designs(study.designs());
+    let base = study.baseline().unwrap_or_default();
+    let rows: Vec<&Row> = analysis.rows(setting, &group).collect();
+    // From top to bottom in the study's order.
+    let names: Vec<String> = rows.iter().rev().map(|row| row.design.clone()).collect();
+    let place = |design: &str| names.iter().position(|name| name == design).unwrap_or(0) as f64;
+    let dots = |figure: &dyn Fn(&Row) -> Option<Figure>| -> Vec<Series> {
+        let series = rows.iter().filter_map(|row| {
+            let (value, interval) = figure(row).filter(|(value, _)| value.is_finite())?;
+            let point = Point {
+                x: value,
+                y: place(&row.design),
+                whisker: interval.map(|(low, high)| Whisker::X(low, high)),
+            };
+            Some(designs.series(&row.design, Mark::Dots, vec![point]))
+        });
+        series.collect()
+    };
+    let whose = group_title(&group);
+    let at = analysis.setting_name(setting);
+    let absolute = Plot {
+        id: format!("{}-p99-by-design", group.short),
+        title: format!("p99 of {whose}, {at}"),
+        caption: "Whiskers are 95 % confidence intervals.".to_owned(),
+        x: Axis::new("p99 of the completion time", Quantity::Time, Scale::Linear),
+        y: Axis::names("design", names.clone()),
+        series: dots(&|row| {
+            let estimate = row.estimate(Metric::Fct, Statistic::P99)?;
+            Some((estimate.value, estimate.interval))
+        }),
+        reference: None,
+    };
+    let relative = Plot {
+        id: format!("{}-p99-vs-baseline", group.short),
+        title: format!("p99 of {whose} against {base}, {at}"),
+        caption: format!(
+            "Left of the dashed line is faster than {base}; an interval that crosses it is no difference."
+        ),
+        x: Axis::new(
+            format!("p99 over that of {base}"),
+            Quantity::Number,
+            Scale::Linear,
+        ),
+        y: Axis::names("design", names.clone()),
+        series: dots(&|row| {
+            let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
+            Some((ratio.value, ratio.interval))
+        }),
+        reference: Some(Reference::X(1.0)),
+    };
+    let mut plots = vec![absolute];
+    plots.extend(Some(relative).filter(Plot::has_points));
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// Lines over the load, for every topology and workload with two loads or more.
+pub(crate) fn over_loads(study: &Study) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let mut plots = Vec::new();
+    let mut seen: Vec<usize> = Vec::new();
+    for setting in 0..analysis.settings.len() {
+        if seen.contains(&setting) {
+            continue;
+        }
+        let sweep = analysis.sweep(setting);
+        seen.extend(&sweep);
+        if sweep
+            .iter()
+            .filter(|&&index| analysis.settings[index].load.is_some())
+            .count()
+            >= 2
+        {
+            plots.extend(one_sweep(study, setting, &sweep));
+        }
+    }
+    plots
+}
+
+fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let base = study.baseline().unwrap_or_default();
+    let mut wanted = vec![
+        (Group::mice(), Statistic::P99),
+        (Group::mice(), Statistic::Mean),
+        (Group::mice(), Statistic::P999),
+        (Group::elephants(), Statistic::Mean),
+    ];
+    if headline_group(analysis, first) != Group::mice() {
+        wanted.extend([
+            (Group::all(), Statistic::P99),
+            (Group::all(), Statistic::Mean),
+        ]);
+    }
+    let lines = |figure: &dyn Fn(&Row) -> Option<Figure>, group: &Group| {
+        let designs = Designs(study.designs());
+        let line = |design: &&str| {
+            let points = sweep.iter().filter_map(|&index| {
+                let row = analysis.row(index, group, design)?;
+                let (y, interval) = figure(row).filter(|(y, _)| y.is_finite() && *y > 0.0)?;
+                Some(Point {
+                    x: analysis.settings[index].load?,
+                    y,
+                    whisker: interval.map(|(low, high)| Whisker::Y(low, high)),
+                })
+            });
+            designs.series(design, Mark::LineAndDots, points.collect())
+        };
+        let series = designs.0.iter().map(line);
+        series
+            .filter(|series| !series.points.is_empty())
+            .collect::<Vec<Series>>()
+    };
+    let place = match analysis.has_several_places() {
+        true => {
+            let here = &analysis.settings[first];
+            format!(", {}, {}", here.topology, here.workload)
+        }
+        false => String::new(),
+    };
+    let mut plots: Vec<Plot> = wanted
+        .into_iter()
+        .map(|(group, statistic)| {
+            let series = lines(
+                &|row| {
+                    let estimate = row.estimate(Metric::Fct, statistic)?;
+                    (!estimate.thin).then_some((estimate.value, estimate.interval))
+                },
+                &group,
+            );
+            let (name, whose) = (statistic.name(), group_title(&group));
+            Plot {
+                id: format!("load-{first}-{}-{}", group.short, name.replace('.', "")),
+                title: format!("{} of {whose} over the load{place}", capital(name)),
+                caption: "Whiskers are 95 % confidence intervals.".to_owned(),
+                x: Axis::new("load", Quantity::Number, Scale::Linear),
+                y: Axis::new(
+                    format!("{name} of the completion time"),
+                    Quantity::Time,
+                    wide_scale(&series),
+                ),
+                series,
+                reference: None,
+            }
+        })
+        .collect();
+    let group = headline_group(analysis, first);
+    let whose = group_title(&group);
+    plots.insert(
+        1,
+        Plot {
+            id: format!("load-{first}-{}-p99-vs-baseline", group.short),
+            title: format!("p99 of {whose} against {base} over the load{place}"),
+            caption: format!("Under the dashed line is faster than {base}; an interval that crosses it is no difference."),
+            x: Axis::new("load", Quantity::Number, Scale::Linear),
+            y: Axis::new(format!("p99 over that of {base}"), Quantity::Number, Scale::Linear),
+            series: lines(
+                &|row| {
+                    let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
+                    Some((ratio.value, ratio.interval))
+                },
+                &group,
+            ),
+            reference: Some(Reference::Y(1.0)),
+        },
+    );
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// Distribution function of the completion time and its complement, for the answer's group and for
+/// all flows.
+pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let cells = study.cells();
+    let group = headline_group(analysis, setting);
+    let designs = Designs(study.designs());
+    let samples: Vec<(&str, Sample)> = cells[setting]
+        .designs
+        .iter()
+        .map(|(design, runs)| (*design, Sample::of(runs, &group, Metric::Fct)))
+        .collect();
+    let of_all = |points: fn(&Sample) -> Vec<Point>| -> Vec<Series> {
+        let series = samples
+            .iter()
+            .map(|(design, sample)| designs.series(design, Mark::Step, points(sample)));
+        series.filter(|series| !series.points.is_empty()).collect()
+    };
+    let (whose, at) = (group_title(&group), analysis.setting_name(setting));
+    let unfinished = match samples.iter().any(|(_, sample)| sample.unfinished() > 0) {
+        true => {
+            " Unfinished flows count as slower than every other, so a curve may end before its end."
+        }
+        false => "",
+    };
+    let time = || Axis::new("completion time", Quantity::Time, Scale::Log);
+    let mut plots = vec![
+        Plot {
+            id: format!("cdf-{}-{setting}", group.short),
+            title: format!("How many of the {whose} are done in time, {at}"),
+            caption: format!("Cumulative distribution over all seeds.{unfinished}"),
+            x: time(),
+            y: Axis::new("share of flows done", Quantity::Share, Scale::Linear),
+            series: of_all(cdf),
+            reference: None,
+        },
+        Plot {
+            id: format!("ccdf-{}-{setting}", group.short),
+            title: format!("The tail: how many of the {whose} take longer, {at}"),
+            caption: format!(
+                "Complementary distribution over all seeds, both axes logarithmic.{unfinished}"
+            ),
+            x: time(),
+            y: Axis::new(
+                "share of flows that take as long or longer",
+                Quantity::Share,
+                Scale::Log,
+            ),
+            series: of_all(ccdf),
+            reference: None,
+        },
+    ];
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// Mean and 99th percentile of the slowdown by flow size in the answer's setting.
+pub(crate) fn by_size(study: &Study) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let Some(setting) = analysis.headline() else {
+        return Vec::new();
+    };
+    let groups: Vec<Group> = Group::fine()
+        .into_iter()
+        .filter(|group| analysis.rows(setting, group).next().is_some())
+        .collect();
+    let designs = Designs(study.designs());
+    let count = designs.0.len() as f64;
+    let one = |statistic: Statistic| {
+        let series = designs.0.iter().enumerate().map(|(rank, design)| {
+            // Beside one another within three fifths of a group's place.
+            let aside = 0.6 * ((rank as f64 + 0.5) / count - 0.5);
+            let points = groups.iter().enumerate().filter_map(|(place, group)| {
+                let row = analysis.row(setting, group, design)?;
+                let estimate = row.estimate(Metric::Slowdown, statistic)?;
+                let drawn = !estimate.thin && estimate.value.is_finite();
+                drawn.then(|| Point {
+                    x: place as f64 + aside,
+                    y: estimate.value,
+                    whisker: estimate.interval.map(|(low, high)| Whisker::Y(low, high)),
+                })
+            });
+            designs.series(design, Mark::Dots, points.collect())
+        });
+        let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
+        let name = statistic.name();
+        Plot {
+            id: format!("size-slowdown-{name}"),
+            title: format!(
+                "{} slowdown by flow size, {}",
+                capital(name),
+                analysis.setting_name(setting)
+            ),
+            caption:
+                "Completion time over that of the flow alone in the network; whiskers are 95 % \
+                      confidence intervals. A group with too few flows is left out."
+                    .to_owned(),
+            x: Axis::names(
+                "flow size in bytes",
+                groups.iter().map(|group| group.short.clone()).collect(),
+            ),
+            y: Axis::new(
+                format!("{name} slowdown"),
+                Quantity::Number,
+                wide_scale(&series),
+            ),
+            series,
+            reference: None,
+        }
+    };
+    let mut plots = vec![one(Statistic::P99), one(Statistic::Mean)];
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// The study's designs, each with its own colour.
+struct Designs<'a>(Vec<&'a str>);
+
+impl Designs<'_> {
+    fn series(&self, design: &str, mark: Mark, points: Vec<Point>) -> Series {
+        Series {
+            name: design.to_owned(),
+            colour: self.0.iter().position(|name| *name == design).unwrap_or(0),
+            mark,
+            points,
+        }
+    }
+}
+
+/// Logarithmic where the largest value is ten times the least or more.
+fn wide_scale(series: &[Series]) -> Scale {
+    let values = || series.iter().flat_map(|s| &s.points).map(|point| point.y);
+    let low = values().fold(f64::INFINITY, f64::min);
+    let high = values().fold(0.0, f64::max);
+    match low > 0.0 && high >= 10.0 * low && above_zero(series) {
+        true => Scale::Log,
+        false => Scale::Linear,
+    }
+}
+
+/// Whether every interval stays above zero, as a logarithmic axis asks.
+fn above_zero(series: &[Series]) -> bool {
+    let mut points = series.iter().flat_map(|s| &s.points);
+    points.all(|point| !matches!(point.whisker, Some(Whisker::Y(low, _)) if low <= 0.0))
+}
+
+fn cdf(sample: &Sample) -> Vec<Point> {
+    let n = sample.len();
+    let ranks = (0..=DISTRIBUTION_POINTS).map(|i| i * n.saturating_sub(1) / DISTRIBUTION_POINTS);
+    points_at(sample, ranks, |rank| (rank + 1) as f64 / n as f64)
+}
+
+/// Ranks spaced by the logarithm of the share above them.
+fn ccdf(sample: &Sample) -> Vec<Point> {
+    let n = sample.len() as f64;
+    let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
+        let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
+        (n - above).round() as usize
+    });
+    points_at(sample, ranks, |rank| (n - rank as f64) / n)
+}
+
+/// The finished values at `ranks`, each once.
+fn points_at(
+    sample: &Sample,
+    ranks: impl Iterator<Item = usize>,
+    share: impl Fn(usize) -> f64,
+) -> Vec<Point> {
+    let values: Vec<f64> = sample.values().collect();
+    let mut last = None;
+    let mut points = Vec::new();
+    for rank in ranks {
+        let value = values
+            .get(rank)
+            .copied()
+            .filter(|v| v.is_finite() && *v > 0.0);
+        if let Some(value) = value.filter(|_| last != Some(rank)) {
+            points.push(Point::new(value, share(rank)));
+            last = Some(rank);
+        }
+    }
+    points
+}
+
+fn group_title(group: &Group) -> &'static str {
+    match group.short.as_str() {
+        "mice" => "mice",
+        "elephants" => "elephants",
+        _ => "flows",
+    }
+}
+
+fn capital(statistic: &str) -> String {
+    match statistic {
+        "mean" => "Mean".to_owned(),
+        other => other.to_owned(),
+    }
+}

@@ -1,0 +1,257 @@
+//! A study in memory: its runs, arranged by setting, design and seed.
+
+use crate::Comparison;
+use crate::analysis::Analysis;
+use std::path::Path;
+use std::sync::OnceLock;
+use tailcut_record::{
+    Error, FlowRecord, Manifest, PortTotals, QueueSample, RunRecord, RunState, RunSummary,
+    StoredStudy,
+};
+
+/// A study: every finished run of one directory, or of one command.
+#[derive(Debug)]
+pub struct Study {
+    manifest: Manifest,
+    runs: Vec<Run>,
+    /// Published figures beside ours; the report shows them where there are any.
+    pub comparisons: Vec<Comparison>,
+    analysis: OnceLock<Analysis>,
+}
+
+/// One run as the report needs it.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What names the run, and its totals.
+    pub summary: RunSummary,
+    /// Names of the workload's parts.
+    pub classes: Vec<String>,
+    /// The flows in the order of their numbers.
+    pub flows: Vec<Flow>,
+    /// Port names and totals; may be empty.
+    pub ports: Vec<PortTotals>,
+    /// Queue samples in time order; may be empty.
+    pub queues: Vec<QueueSample>,
+}
+
+/// What the report keeps of a flow.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Flow {
+    /// The application's bytes.
+    pub bytes: u64,
+    /// Completion time in microseconds, infinite when the run ended first.
+    pub fct_us: f64,
+    /// Completion time over the ideal one; infinite when the run ended first, NaN without an ideal.
+    pub slowdown: f64,
+    /// Index into [`Run::classes`].
+    pub class: u8,
+}
+
+impl From<&FlowRecord> for Flow {
+    fn from(flow: &FlowRecord) -> Self {
+        let ideal_us = flow.ideal_fct.as_us_f64();
+        let fct_us = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
+        Self {
+            bytes: flow.bytes.0,
+            fct_us,
+            slowdown: if ideal_us > 0.0 {
+                fct_us / ideal_us
+            } else {
+                f64::NAN
+            },
+            class: flow.class,
+        }
+    }
+}
+
+impl From<&RunRecord> for Run {
+    fn from(run: &RunRecord) -> Self {
+        let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
+        order.sort_by_key(|flow| flow.flow);
+        Self {
+            summary: run.summary(),
+            classes: run.classes.clone(),
+            flows: order.into_iter().map(Flow::from).collect(),
+            ports: run.ports.clone(),
+            queues: run.queues.clone(),
+        }
+    }
+}
+
+/// What runs must share to be compared: everything but design and seed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Setting {
+    /// The topology's name.
+    pub topology: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The offered load, where there is one.
+    pub load: Option<f64>,
+}
+
+/// The runs of one setting.
+#[derive(Clone, Debug)]
+pub struct Cell<'a> {
+    /// What the runs share.
+    pub setting: Setting,
+    /// The designs in the study's order, each with its runs in order of their seeds.
+    pub designs: Vec<(&'a str, Vec<&'a Run>)>,
+}
+
+/// Reads the study in `dir`, with the comparisons that were written beside it.
+///
+/// # Errors
+/// As [`StoredStudy::open`] and the readers of a run's tables; the first damaged file ends it.
+pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
+    let dir = dir.as_ref();
+    let stored = StoredStudy::open(dir)?;
+    let mut runs = Vec::new();
+    for run in stored.runs() {
+        let mut run = run?;
+        let mut flows = run.flows()?;
+        flows.sort_by_key(|flow| flow.flow);
+        runs.push(Run {
+            flows: flows.iter().map(Flow::from).collect(),
+            ports: run.ports()?,
+            queues: run.queues()?,
+            classes: run.classes,
+            summary: run.summary,
+        });
+    }
+    let mut study = Study::new(stored.manifest, runs);
+    study.comparisons = crate::comparison::read(dir)?;
+    Ok(study)
+}
+
+impl Study {
+    /// A study of finished `runs`, in the manifest's order.
+    pub fn new(manifest: Manifest, runs: Vec<Run>) -> Self {
+        Self {
+            manifest,
+            runs,
+            comparisons: Vec::new(),
+            analysis: OnceLock::new(),
+        }
+    }
+
+    /// Provenance.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The finished runs in the manifest's order.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The figures, computed when first asked for.
+    pub(crate) fn analysis(&self) -> &Analysis {
+        self.analysis.get_or_init(|| Analysis::of(self))
+    }
+
+    /// The design that the others are compared with: the first of the manifest that finished a run.
+    pub fn baseline(&self) -> Option<&str> {
+        self.designs().first().copied()
+    }
+
+    /// The designs in the manifest's order.
+    pub fn designs(&self) -> Vec<&str> {
+        let mut designs: Vec<&str> = Vec::new();
+        for run in &self.runs {
+            let design = run.summary.key.design.as_str();
+            if !designs.contains(&design) {
+                designs.push(design);
+            }
+        }
+        designs
+    }
+
+    /// The settings in the manifest's order, loads ascending within each topology and workload.
+    pub fn cells(&self) -> Vec<Cell<'_>> {
+        let mut cells: Vec<Cell<'_>> = Vec::new();
+        for run in &self.runs {
+            let key = &run.summary.key;
+            let setting = Setting {
+                topology: key.topology.clone(),
+                workload: key.workload.clone(),
+                load: key.load,
+            };
+            let cell = match cells.iter().position(|cell| cell.setting == setting) {
+                Some(index) => &mut cells[index],
+                None => {
+                    cells.push(Cell {
+                        setting,
+                        designs: Vec::new(),
+                    });
+                    cells.last_mut().expect("just pushed")
+                }
+            };
+            match cell
+                .designs
+                .iter_mut()
+                .find(|(name, _)| *name == key.design)
+            {
+                Some((_, runs)) => runs.push(run),
+                None => cell.designs.push((&key.design, vec![run])),
+            }
+        }
+        let order = self.designs();
+        for cell in &mut cells {
+            let rank = |name: &str| order.iter().position(|design| *design == name);
+            cell.designs.sort_by_key(|(name, _)| rank(name));
+            for (_, runs) in &mut cell.designs {
+                runs.sort_by_key(|run| run.summary.key.seed);
+            }
+        }
+        sort_loads(&mut cells);
+        cells
+    }
+
+    /// How many planned runs have not finished.
+    pub fn missing_runs(&self) -> usize {
+        let manifest = &self.manifest;
+        manifest.runs.len() - manifest.count(RunState::Finished)
+    }
+}
+
+/// Sorts cells by load, keeping each topology and workload where it first came.
+fn sort_loads(cells: &mut [Cell<'_>]) {
+    let places: Vec<(String, String)> = cells.iter().fold(Vec::new(), |mut places, cell| {
+        let place = (cell.setting.topology.clone(), cell.setting.workload.clone());
+        if !places.contains(&place) {
+            places.push(place);
+        }
+        places
+    });
+    cells.sort_by(|a, b| {
+        let place = |cell: &Cell<'_>| {
+            let setting = &cell.setting;
+            places.iter().position(|(topology, workload)| {
+                *topology == setting.topology && *workload == setting.workload
+            })
+        };
+        let load = |cell: &Cell<'_>| cell.setting.load.unwrap_or(0.0);
+        place(a).cmp(&place(b)).then(load(a).total_cmp(&load(b)))
+    });
+}
+
+impl Setting {
+    /// The setting in words: "load 0.5", with topology and workload when `whole`.
+    pub fn describe(&self, whole: bool) -> String {
+        let load = self.load.map(|load| format!("load {load}"));
+        match (whole, load) {
+            (true, Some(load)) => format!("{}, {}, {load}", self.topology, self.workload),
+            (true, None) => format!("{}, {}", self.topology, self.workload),
+            (false, Some(load)) => load,
+            (false, None) => self.workload.clone(),
+        }
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// The runs of `design`, none where it finished none here.
+    pub fn runs(&self, design: &str) -> &[&'a Run] {
+        let found = self.designs.iter().find(|(name, _)| *name == design);
+        found.map_or(&[], |(_, runs)| runs)
+    }
+}

@@ -1,0 +1,113 @@
+//! A table: as aligned text, as HTML rows, and as JSON.
+
+use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, Table as TextTable};
+use serde_json::{Map, Value, json};
+
+/// A table of the report.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// A name for scripts, unique within a report.
+    pub id: String,
+    /// The title.
+    pub title: String,
+    /// What a reader has to know, in a sentence or two; may be empty.
+    pub caption: String,
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// The rows, each as long as `columns`.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A cell: what people read and what scripts read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cell {
+    /// With unit and interval.
+    pub text: String,
+    /// Numbers in the unit that `docs/output.md` gives.
+    pub value: Value,
+    /// For a difference that is significant: whether it is for the better or for the worse.
+    pub tendency: Option<Tendency>,
+}
+
+/// The direction of a significant difference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tendency {
+    /// Faster than the baseline.
+    Better,
+    /// Slower than the baseline.
+    Worse,
+}
+
+impl Cell {
+    /// A cell of plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self {
+            value: Value::String(text.clone()),
+            text,
+            tendency: None,
+        }
+    }
+
+    /// A count.
+    pub fn count(n: u64) -> Self {
+        Self {
+            text: crate::format::count(n),
+            value: n.into(),
+            tendency: None,
+        }
+    }
+
+    /// A cell whose text and value differ.
+    pub fn new(text: String, value: impl serde::Serialize) -> Self {
+        Self {
+            text,
+            value: serde_json::to_value(value).unwrap_or_default(),
+            tendency: None,
+        }
+    }
+
+    /// Whether the cell holds a number, so that it is aligned right.
+    pub fn is_number(&self) -> bool {
+        !self.value.is_string()
+    }
+}
+
+impl Table {
+    /// The table as aligned text with its title and caption.
+    pub fn to_text(&self) -> String {
+        let mut table = TextTable::new();
+        table
+            .load_style(comfy_table::presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .set_header(self.columns.iter().map(TextCell::new));
+        for row in &self.rows {
+            table.add_row(row.iter().map(|cell| {
+                TextCell::new(&cell.text).set_alignment(if cell.is_number() {
+                    CellAlignment::Right
+                } else {
+                    CellAlignment::Left
+                })
+            }));
+        }
+        let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+        let mut text = format!("{}\n{}", self.title, lines.collect::<String>());
+        if !self.caption.is_empty() {
+            text.push_str(&self.caption);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The rows as objects with the columns' names as keys.
+    pub fn to_json(&self) -> Value {
+        let rows = self.rows.iter().map(|row| {
+            let fields = self.columns.iter().zip(row);
+            let object: Map<String, Value> = fields
+                .map(|(name, cell)| (name.clone(), cell.value.clone()))
+                .collect();
+            Value::Object(object)
+        });
+        json!({ "id": self.id, "title": self.title, "rows": rows.collect::<Vec<_>>() })
+    }
+}

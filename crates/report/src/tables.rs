@@ -1,0 +1,408 @@
+//! The tables of a report.
+
+use crate::analysis::Row;
+use crate::answer::{bytes_change, headline_group};
+use crate::estimate::{Basis, Ratio, SEEDS_FOR_T};
+use crate::format::{Quantity, change, count, estimate, signed_percent};
+use crate::group::Group;
+use crate::queue;
+use crate::sample::{Metric, Statistic};
+use crate::study::Study;
+use crate::table::{Cell, Table, Tendency};
+use serde_json::{Value, json};
+
+/// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
+pub fn text_table(study: &Study) -> String {
+    let mut text = String::new();
+    for table in headline(study).into_iter().chain(sweep(study)) {
+        text.push_str(&table.to_text());
+        text.push('\n');
+    }
+    text.push_str(&method_note(study));
+    text.push('\n');
+    text
+}
+
+/// Every table of the report, for scripts.
+pub fn json(study: &Study) -> Value {
+    let analysis = study.analysis();
+    let mut tables: Vec<Table> = headline(study).into_iter().chain(sweep(study)).collect();
+    for setting in 0..analysis.settings.len() {
+        tables.push(figures(study, setting, Metric::Fct));
+        tables.push(figures(study, setting, Metric::Slowdown));
+    }
+    tables.push(counts(study));
+    tables.extend(unfinished(study));
+    tables.extend(queue::table(study));
+    tables.extend(study.comparisons.iter().map(crate::Comparison::table));
+    json!({
+        "answer": crate::answer(study),
+        "baseline": study.baseline(),
+        "tables": tables.iter().map(Table::to_json).collect::<Vec<_>>(),
+        "comparisons": study.comparisons,
+    })
+}
+
+/// How figures and intervals were made, in a few sentences.
+pub(crate) fn method_note(study: &Study) -> String {
+    let rows = &study.analysis().rows;
+    let seeds = rows.iter().map(|row| row.seeds).max().unwrap_or(0);
+    let basis = rows
+        .iter()
+        .filter_map(|row| row.estimate(Metric::Fct, Statistic::Mean))
+        .map(|estimate| estimate.basis)
+        .next();
+    let how = match basis {
+        None => return String::new(),
+        Some(Basis::Seeds) => format!(
+            "Figures are means over {seeds} seeds; in brackets the 95 % confidence interval by \
+             Student's t over the seeds, for changes paired by seed."
+        ),
+        Some(Basis::Blocks) => format!(
+            "In brackets the 95 % confidence interval by a bootstrap over blocks of consecutive flows \
+             within {}; it does not cover what another seed would change: run {SEEDS_FOR_T} seeds or \
+             more for that.",
+            match seeds {
+                1 => "one seed".to_owned(),
+                _ => format!("{seeds} seeds"),
+            }
+        ),
+    };
+    let thin = rows.iter().any(|row| {
+        let mut figures = Statistic::ALL
+            .into_iter()
+            .filter_map(|s| row.estimate(Metric::Fct, s));
+        figures.any(|estimate| estimate.thin)
+    });
+    let dagger = match thin {
+        true => " † Too few flows for this percentile: the figure is the largest value.",
+        false => "",
+    };
+    format!("{how}{dagger}")
+}
+
+/// The table that carries the answer.
+pub(crate) fn headline(study: &Study) -> Option<Table> {
+    let analysis = study.analysis();
+    let setting = analysis.headline()?;
+    let group = headline_group(analysis, setting);
+    let base = study.baseline().unwrap_or_default();
+    let elephants = Group::elephants();
+    let with_elephants = analysis.rows(setting, &elephants).next().is_some();
+    let mut columns = vec![
+        "design".to_owned(),
+        format!("{} p99", group.short),
+        format!("vs {base}"),
+        format!("{} mean", group.short),
+        format!("mean vs {base}"),
+    ];
+    if with_elephants {
+        columns.push("elephants mean".to_owned());
+        columns.push(format!("elephants vs {base}"));
+    }
+    columns.push(format!("bytes vs {base}"));
+    columns.push("flows".to_owned());
+    columns.push("unfinished".to_owned());
+    let rows = analysis.rows(setting, &group).map(|row| {
+        let mut cells = vec![
+            Cell::text(&row.design),
+            figure_cell(row, Metric::Fct, Statistic::P99),
+            change_cell(row, Statistic::P99),
+            figure_cell(row, Metric::Fct, Statistic::Mean),
+            change_cell(row, Statistic::Mean),
+        ];
+        if with_elephants {
+            let of_elephants = analysis.row(setting, &elephants, &row.design);
+            cells.extend(match of_elephants {
+                Some(row) => [
+                    figure_cell(row, Metric::Fct, Statistic::Mean),
+                    change_cell(row, Statistic::Mean),
+                ],
+                None => [
+                    Cell::new("–".to_owned(), Value::Null),
+                    Cell::new("–".to_owned(), Value::Null),
+                ],
+            });
+        }
+        let bytes = bytes_change(study, setting, &row.design, base).filter(|_| row.design != base);
+        let text = bytes.map_or_else(
+            || "–".to_owned(),
+            |bytes| format!("{} %", signed_percent(bytes * 100.0)),
+        );
+        cells.push(Cell::new(text, bytes));
+        cells.push(Cell::count(row.flows as u64));
+        cells.push(Cell::count(row.unfinished as u64));
+        cells
+    });
+    Some(Table {
+        id: "headline".to_owned(),
+        title: format!(
+            "{}, {}",
+            capitalised(&group.name),
+            analysis.settings[setting].describe(true)
+        ),
+        caption: String::new(),
+        rows: rows.collect(),
+        columns,
+    })
+}
+
+/// The answer's figure at every setting, where there are several.
+pub(crate) fn sweep(study: &Study) -> Option<Table> {
+    let analysis = study.analysis();
+    let group = headline_group(analysis, analysis.headline()?);
+    if analysis.settings.len() < 2 {
+        return None;
+    }
+    let base = study.baseline().unwrap_or_default();
+    let rows = (0..analysis.settings.len()).flat_map(|setting| {
+        analysis.rows(setting, &group).map(move |row| {
+            vec![
+                Cell::text(analysis.setting_name(setting)),
+                Cell::text(&row.design),
+                figure_cell(row, Metric::Fct, Statistic::P99),
+                change_cell(row, Statistic::P99),
+                figure_cell(row, Metric::Fct, Statistic::P50),
+                change_cell(row, Statistic::P50),
+                Cell::count(row.flows as u64),
+                Cell::count(row.unfinished as u64),
+            ]
+        })
+    });
+    let rows = rows.collect();
+    let columns = vec![
+        "setting".to_owned(),
+        "design".to_owned(),
+        "p99".to_owned(),
+        format!("p99 vs {base}"),
+        "p50".to_owned(),
+        format!("p50 vs {base}"),
+        "flows".to_owned(),
+        "unfinished".to_owned(),
+    ];
+    Some(Table {
+        id: "settings".to_owned(),
+        title: format!("{} at every setting", capitalised(&group.name)),
+        caption: String::new(),
+        columns,
+        rows,
+    })
+}
+
+/// Mean and percentiles of one metric in one setting, by group and design.
+pub(crate) fn figures(study: &Study, setting: usize, metric: Metric) -> Table {
+    let analysis = study.analysis();
+    let (id, name) = match metric {
+        Metric::Fct => ("fct", "Flow completion time"),
+        Metric::Slowdown => ("slowdown", "Slowdown (completion time over the ideal one)"),
+    };
+    let rows = analysis
+        .rows
+        .iter()
+        .filter(|row| row.setting == setting)
+        .map(|row| {
+            let mut cells = vec![
+                Cell::text(&row.group.name),
+                Cell::text(&row.design),
+                Cell::count(row.flows as u64),
+            ];
+            cells.extend(Statistic::ALL.map(|statistic| figure_cell(row, metric, statistic)));
+            cells
+        });
+    let columns = ["flows of", "design", "flows", "mean", "p50", "p99", "p99.9"];
+    Table {
+        id: format!("{id}-{setting}"),
+        title: format!("{name}, {}", analysis.setting_name(setting)),
+        caption: String::new(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+/// What the network and the transports counted, over all seeds.
+pub(crate) fn counts(study: &Study) -> Table {
+    let analysis = study.analysis();
+    let mut rows = Vec::new();
+    for (setting, cell) in study.cells().iter().enumerate() {
+        for (design, runs) in &cell.designs {
+            let sum = |of: fn(&tailcut_record::RunSummary) -> u64| -> u64 {
+                runs.iter().map(|run| of(&run.summary)).sum()
+            };
+            let mut reasons = tailcut_record::DropCounts::default();
+            for run in runs {
+                for (reason, dropped) in &run.summary.drops.0 {
+                    reasons.0.entry(reason.clone()).or_default().packets += dropped.packets;
+                }
+            }
+            let by_reason: Vec<String> = reasons
+                .0
+                .iter()
+                .filter(|(_, dropped)| dropped.packets > 0)
+                .map(|(reason, dropped)| format!("{reason} {}", count(dropped.packets)))
+                .collect();
+            let drops = match by_reason.is_empty() {
+                true => "0".to_owned(),
+                false => by_reason.join(", "),
+            };
+            let bytes = sum(|s| s.sent.bytes);
+            rows.push(vec![
+                Cell::text(analysis.setting_name(setting)),
+                Cell::text(*design),
+                Cell::count(runs.len() as u64),
+                Cell::count(sum(|s| s.sent.packets)),
+                Cell::new(Quantity::Bytes.text(bytes as f64), bytes),
+                Cell::new(drops, &reasons),
+                Cell::count(sum(|s| s.marks)),
+                Cell::count(sum(|s| s.retransmissions)),
+                Cell::count(sum(|s| s.timeouts)),
+                Cell::count(sum(|s| s.copies)),
+            ]);
+        }
+    }
+    let columns = [
+        "setting",
+        "design",
+        "runs",
+        "packets sent",
+        "bytes sent",
+        "drops by reason",
+        "marks",
+        "retransmissions",
+        "timeouts",
+        "copies",
+    ];
+    Table {
+        id: "counts".to_owned(),
+        title: "What the network and the transports counted".to_owned(),
+        caption:
+            "Sums over all seeds. Bytes with headers; a copy is a connection beyond a flow's first."
+                .to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+    }
+}
+
+/// What unfinished flows do to the 99th percentile; `None` where every flow finished.
+pub(crate) fn unfinished(study: &Study) -> Option<Table> {
+    let analysis = study.analysis();
+    let cells = study.cells();
+    let rows: Vec<Vec<Cell>> = analysis
+        .rows
+        .iter()
+        .filter(|row| row.unfinished > 0)
+        .map(|row| {
+            let finished_only = finished_p99(&cells[row.setting], row);
+            let text = finished_only.map_or_else(|| "–".to_owned(), |v| Quantity::Time.text(v));
+            vec![
+                Cell::text(analysis.setting_name(row.setting)),
+                Cell::text(&row.group.name),
+                Cell::text(&row.design),
+                Cell::count(row.flows as u64),
+                Cell::count(row.unfinished as u64),
+                Cell::new(text, finished_only),
+                figure_cell(row, Metric::Fct, Statistic::P99),
+            ]
+        })
+        .collect();
+    let columns = [
+        "setting",
+        "flows of",
+        "design",
+        "flows",
+        "unfinished",
+        "p99 of the finished ones",
+        "p99 of all",
+    ];
+    (!rows.is_empty()).then(|| Table {
+        id: "unfinished".to_owned(),
+        title: "Unfinished flows".to_owned(),
+        caption: "A flow that had not finished when its run ended counts as slower than every other in \
+                  all percentiles of this report; means are over finished flows only. A percentile that \
+                  falls among unfinished flows is shown as \u{201c}unfinished\u{201d}."
+            .to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// The pooled 99th percentile without unfinished flows.
+fn finished_p99(cell: &crate::study::Cell<'_>, row: &Row) -> Option<f64> {
+    let mut values: Vec<f64> = cell
+        .runs(&row.design)
+        .iter()
+        .flat_map(|run| &run.flows)
+        .filter(|flow| row.group.has(flow) && flow.fct_us.is_finite())
+        .map(|flow| flow.fct_us)
+        .collect();
+    values.sort_unstable_by(f64::total_cmp);
+    tailcut_record::quantile_rank(values.len(), 0.99).map(|rank| values[rank])
+}
+
+fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
+    let figure = row.estimate(metric, statistic);
+    Cell::new(estimate(figure, Quantity::of(metric)), figure)
+}
+
+fn change_cell(row: &Row, statistic: Statistic) -> Cell {
+    let ratio = row.ratio(Metric::Fct, statistic);
+    let tendency = ratio
+        .filter(Ratio::is_significant)
+        .map(|ratio| match ratio.value < 1.0 {
+            true => Tendency::Better,
+            false => Tendency::Worse,
+        });
+    Cell {
+        tendency,
+        ..Cell::new(change(ratio), ratio)
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+/// Every finished run with its cost and its hash.
+pub(crate) fn runs(study: &Study) -> Table {
+    let rows = study.runs().iter().map(|run| {
+        let summary = &run.summary;
+        let key = &summary.key;
+        let load = key
+            .load
+            .map_or_else(|| "–".to_owned(), |load| load.to_string());
+        let cpu = summary.cpu_seconds;
+        let cpu_text = cpu.map_or_else(|| "–".to_owned(), |s| Quantity::Time.text(s * 1e6));
+        vec![
+            Cell::text(&key.design),
+            Cell::text(&key.topology),
+            Cell::text(&key.workload),
+            Cell::new(load, key.load),
+            Cell::new(key.seed.to_string(), key.seed),
+            Cell::count(summary.flows),
+            Cell::count(summary.packet_hops),
+            Cell::new(cpu_text, cpu),
+            Cell::text(&summary.record_hash),
+        ]
+    });
+    let columns = [
+        "design",
+        "topology",
+        "workload",
+        "load",
+        "seed",
+        "flows",
+        "packet hops",
+        "CPU time",
+        "record hash",
+    ];
+    Table {
+        id: "runs".to_owned(),
+        title: "Runs".to_owned(),
+        caption: String::new(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}

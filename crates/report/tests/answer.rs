@@ -1,0 +1,246 @@
+//! The answer says what the flows say, and how sure it is.
+
+mod synthetic;
+
+use synthetic::{Behaviour, TCP, compare, manifest, run, study};
+use tailcut_record::{RunKey, RunState};
+use tailcut_report::{Run, Study, answer, json, text_table};
+
+const REPFLOW: Behaviour = Behaviour {
+    name: "repflow",
+    mice_delay: 0.6,
+    bytes: 1.064,
+    ..TCP
+};
+
+/// The first sentence.
+fn first(answer: &str) -> &str {
+    answer.split_inclusive(". ").next().unwrap_or(answer).trim()
+}
+
+/// The numbers in a sentence, in order.
+fn numbers(sentence: &str) -> Vec<f64> {
+    sentence
+        .split(|c: char| !c.is_ascii_digit() && c != '.' && c != '−')
+        .filter_map(|word| word.trim_end_matches('.').replace('−', "-").parse().ok())
+        .collect()
+}
+
+#[test]
+fn a_better_design_is_named_with_its_gain_interval_and_price() {
+    for seeds in [1, 2, 8] {
+        let study = compare(&[TCP, REPFLOW], &[0.5], seeds, 20_000);
+        let answer = answer(&study);
+        let sentence = first(&answer);
+        assert!(
+            sentence.starts_with("repflow cuts the p99 of mice by "),
+            "{sentence}"
+        );
+        assert!(
+            sentence.ends_with(" at load 0.5, for 1.3 % more bytes."),
+            "{sentence}"
+        );
+        let found = numbers(sentence);
+        let [_p99, gain, _ci, low, high, ..] = found[..] else {
+            panic!("{sentence}: {found:?}");
+        };
+        assert!(low < gain && gain < high, "{sentence}");
+        // The delay is cut by 40 %; a mouse's completion time holds some 20 us beside it.
+        assert!((33.0..41.0).contains(&gain), "{sentence}");
+    }
+}
+
+#[test]
+fn the_interval_covers_the_true_gain_about_as_often_as_it_says() {
+    // With many flows the gain has a known limit; 19 in 20 intervals should cover it.
+    let limit = {
+        let study = compare(&[TCP, REPFLOW], &[0.5], 1, 400_000);
+        let table = json(&study);
+        table["tables"][0]["rows"][1]["vs tcp"]["value"]
+            .as_f64()
+            .unwrap()
+    };
+    let covered = (100..160)
+        .filter(|&seed| {
+            let runs = [TCP, REPFLOW].map(|design| run(design, Some(0.5), seed, 6_000));
+            let table = json(&study(&runs));
+            let ratio = &table["tables"][0]["rows"][1]["vs tcp"]["interval"];
+            let end = |index: usize| ratio[index].as_f64().unwrap();
+            (end(0)..=end(1)).contains(&limit)
+        })
+        .count();
+    assert!(covered >= 51, "{covered} of 60 intervals cover {limit}");
+}
+
+#[test]
+fn equal_designs_are_not_called_different() {
+    for seeds in [1, 6] {
+        let twin = Behaviour {
+            name: "twin",
+            ..TCP
+        };
+        // Other seeds' draws for the twin: equal in law, not in numbers.
+        let mut runs = Vec::new();
+        for seed in 1..=seeds {
+            runs.push(run(TCP, Some(0.5), seed, 10_000));
+        }
+        for seed in 1..=seeds {
+            let mut record = run(twin, Some(0.5), seed + 50, 10_000);
+            record.key.seed = seed;
+            runs.push(record);
+        }
+        let answer = answer(&study(&runs));
+        assert!(
+            answer.starts_with("No design cuts the p99 of mice against tcp at load 0.5 by more than chance explains: twin changes it by "),
+            "{answer}"
+        );
+        assert!(answer.contains("95 % CI "), "{answer}");
+    }
+}
+
+#[test]
+fn a_worse_design_is_said_to_be_worse() {
+    let worse = Behaviour {
+        name: "dctcp@spray",
+        mice_delay: 1.5,
+        ..TCP
+    };
+    let answer = answer(&compare(&[TCP, worse], &[0.5], 4, 10_000));
+    assert!(
+        answer.starts_with("No design cuts the p99 of mice against tcp at load 0.5. Worse than tcp: dctcp@spray by "),
+        "{answer}"
+    );
+}
+
+#[test]
+fn replication_is_also_judged_against_its_own_transport() {
+    let dctcp = Behaviour {
+        name: "dctcp",
+        mice_delay: 0.5,
+        ..TCP
+    };
+    let both = Behaviour {
+        name: "repflow+dctcp",
+        mice_delay: 0.4,
+        bytes: 1.06,
+        ..TCP
+    };
+    let answer = answer(&compare(&[TCP, dctcp, both], &[0.5], 4, 10_000));
+    assert!(
+        answer.starts_with("repflow+dctcp cuts the p99 of mice by "),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("Each against its own transport: repflow+dctcp cuts it by "),
+        "{answer}"
+    );
+}
+
+#[test]
+fn the_load_nearest_one_half_is_the_headline_and_the_others_follow() {
+    let study = compare(&[TCP, REPFLOW], &[0.8, 0.4, 0.2], 3, 5_000);
+    let answer = answer(&study);
+    assert!(first(&answer).contains(" at load 0.4"), "{answer}");
+    assert!(
+        answer.contains("From load 0.2 to 0.8 the change is between "),
+        "{answer}"
+    );
+}
+
+#[test]
+fn unfinished_flows_are_counted_as_slowest_and_said() {
+    let stuck = Behaviour {
+        name: "stuck",
+        // Faster flows, but one in twenty never ends: the finished ones alone would look better.
+        mice_delay: 0.5,
+        unfinished_one_in: 20,
+        ..TCP
+    };
+    let study = compare(&[TCP, stuck], &[0.5], 1, 10_000);
+    let answer = answer(&study);
+    assert!(!answer.contains("stuck cuts"), "{answer}");
+    assert!(
+        answer.starts_with("Nothing can be said about the p99 of mice"),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("Not finished when their run ended"),
+        "{answer}"
+    );
+    let text = text_table(&study);
+    assert!(text.contains("unfinished"), "{text}");
+    let tables = json(&study);
+    let unfinished = tables["tables"].as_array().unwrap().iter();
+    let table = unfinished.clone().find(|table| table["id"] == "unfinished");
+    let rows = table.expect("a table of unfinished flows")["rows"]
+        .as_array()
+        .unwrap();
+    let mice = rows
+        .iter()
+        .find(|row| row["flows of"] == "mice (< 100 KB)")
+        .unwrap();
+    assert!(mice["p99 of the finished ones"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn one_design_alone_is_reported_without_a_comparison() {
+    let answer = answer(&compare(&[TCP], &[0.5], 1, 5_000));
+    assert!(answer.starts_with("tcp: the p99 of mice is "), "{answer}");
+    assert!(answer.contains("no other design"), "{answer}");
+}
+
+#[test]
+fn too_few_flows_for_a_percentile_make_no_claim() {
+    let answer = answer(&compare(&[TCP, REPFLOW], &[0.5], 1, 60));
+    assert!(answer.starts_with("Nothing can be said"), "{answer}");
+    let text = text_table(&compare(&[TCP, REPFLOW], &[0.5], 1, 60));
+    assert!(text.contains('†'), "{text}");
+}
+
+#[test]
+fn a_study_without_a_finished_run_says_so() {
+    let key = RunKey {
+        design: "tcp".to_owned(),
+        topology: "leaf-spine".to_owned(),
+        workload: "trace".to_owned(),
+        load: None,
+        seed: 1,
+    };
+    let mut manifest = manifest(vec![key]);
+    manifest.runs[0].state = RunState::Interrupted;
+    let study = Study::new(manifest, Vec::new());
+    assert_eq!(answer(&study), "None of the 1 planned runs has finished.");
+    assert_eq!(text_table(&study).trim(), "");
+}
+
+#[test]
+fn runs_that_did_not_finish_are_said_to_be_missing() {
+    let records = [
+        run(TCP, Some(0.5), 1, 5_000),
+        run(REPFLOW, Some(0.5), 1, 5_000),
+    ];
+    let mut keys: Vec<RunKey> = records.iter().map(|run| run.key.clone()).collect();
+    keys.push(RunKey {
+        seed: 2,
+        ..keys[0].clone()
+    });
+    let mut manifest = manifest(keys);
+    manifest.runs[2].state = RunState::Interrupted;
+    let study = Study::new(manifest, records.iter().map(Run::from).collect());
+    let answer = answer(&study);
+    assert!(
+        answer.ends_with("1 of the 3 planned runs did not finish and are left out."),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_trace_has_no_load_and_may_have_no_mice() {
+    let mut records = [run(TCP, None, 1, 2_000), run(REPFLOW, None, 1, 2_000)];
+    for record in &mut records {
+        record.flows.retain(|flow| flow.bytes.0 >= 100_000);
+    }
+    let answer = answer(&study(&records));
+    assert!(answer.contains("the p99 of all flows"), "{answer}");
+    assert!(!answer.contains("at load"), "{answer}");
+}

@@ -1,0 +1,173 @@
+//! Studies with known properties, for the report to find.
+
+// Each test program uses some of these.
+#![allow(dead_code)]
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_record::{
+    FlowRecord, Manifest, PacketCount, PortTotals, QueueSample, RunCost, RunKey, RunRecord,
+    RunState,
+};
+use tailcut_report::{Run, Study};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
+
+/// One design's behaviour: how its flows compare with a common, seeded draw.
+#[derive(Clone, Copy)]
+pub struct Behaviour {
+    pub name: &'static str,
+    /// Multiplies the queueing delay of flows under 100 KB.
+    pub mice_delay: f64,
+    /// Multiplies the delay of the slowest 3 % of them once more.
+    pub tail: f64,
+    /// Multiplies the time of every other flow.
+    pub elephants: f64,
+    /// Bytes on the wire over the application's.
+    pub bytes: f64,
+    /// One in so many flows does not finish; 0: all do.
+    pub unfinished_one_in: u32,
+}
+
+pub const TCP: Behaviour = Behaviour {
+    name: "tcp",
+    mice_delay: 1.0,
+    tail: 1.0,
+    elephants: 1.0,
+    bytes: 1.05,
+    unfinished_one_in: 0,
+};
+
+/// A run of `flows` flows. All behaviours draw the same numbers for the same seed and load.
+pub fn run(behaviour: Behaviour, load: Option<f64>, seed: u64, flows: u32) -> RunRecord {
+    let mut record = RunRecord::new(RunKey {
+        design: behaviour.name.to_owned(),
+        topology: "fat-tree k=8".to_owned(),
+        workload: "websearch".to_owned(),
+        load,
+        seed,
+    });
+    let busy = load.unwrap_or(0.5);
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(
+        seed * 1_000 + (busy * 100.0) as u64,
+    ));
+    record.classes = vec!["background".to_owned()];
+    let mut start_us = 0.0;
+    for number in 0..flows {
+        start_us += random.exponential(10.0 / busy);
+        let size = 10f64.powf(3.2 + 4.2 * random.uniform().powf(1.4)) as u64;
+        let ideal_us = 20.0 + size as f64 * 8.0 / 10_000.0;
+        let rank = random.uniform();
+        let delay = -(1.0 - rank).ln() * 60.0 * busy / (1.0 - busy);
+        let own = random.exponential(2.0);
+        let is_mouse = size < 100_000;
+        let fct_us = if is_mouse {
+            let tail = if rank > 0.97 { behaviour.tail } else { 1.0 };
+            ideal_us + delay * behaviour.mice_delay * tail + own
+        } else {
+            (ideal_us / (1.0 - busy) + delay) * behaviour.elephants + own
+        };
+        let unfinished = behaviour.unfinished_one_in > 0
+            && random.uniform() * f64::from(behaviour.unfinished_one_in) < 1.0;
+        record.flows.push(FlowRecord {
+            flow: FlowId(number),
+            src: HostId(number % 16),
+            dst: HostId((number + 5) % 16),
+            bytes: Bytes(size),
+            start: Time::from_ps((start_us * 1e6) as u64),
+            fct: (!unfinished).then(|| Duration::from_ps((fct_us * 1e6) as u64)),
+            ideal_fct: Duration::from_ps((ideal_us * 1e6) as u64),
+            payload_sent: Bytes((size as f64 * behaviour.bytes) as u64),
+            retransmissions: number % 3,
+            copies: u32::from(behaviour.bytes > 1.05 && is_mouse),
+            ..FlowRecord::default()
+        });
+    }
+    fill_totals(&mut record, behaviour, start_us);
+    record
+}
+
+fn fill_totals(record: &mut RunRecord, behaviour: Behaviour, end_us: f64) {
+    let bytes: u64 = record.flows.iter().map(|flow| flow.bytes.0).sum();
+    let wire = (bytes as f64 * behaviour.bytes) as u64;
+    record.totals.sent = PacketCount {
+        packets: wire / 1_500,
+        bytes: wire,
+    };
+    record.totals.packet_hops = wire / 300;
+    record.totals.events = wire / 200;
+    record.totals.simulated = Duration::from_ps((end_us * 1e6) as u64);
+    record.totals.drops.0.insert(
+        "tail".to_owned(),
+        PacketCount {
+            packets: 1_234,
+            bytes: 1_234 * 1_500,
+        },
+    );
+    record.cost = RunCost {
+        cpu_seconds: Some(1.25),
+        wall_seconds: Some(1.3),
+        peak_rss_bytes: Some(50_000_000),
+    };
+    record.ports = (0..4)
+        .map(|port| PortTotals {
+            port,
+            name: format!("edge0->aggregation{port}"),
+            ..PortTotals::default()
+        })
+        .collect();
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(7));
+    for step in 0..2_000u64 {
+        for port in 0..4 {
+            let packets = (random.exponential(8.0 * behaviour.mice_delay)).min(100.0) as u32;
+            record.queues.push(QueueSample {
+                time: Time::from_ps((end_us * 1e6 / 2_000.0) as u64 * step),
+                port,
+                backlog: Bytes(u64::from(packets) * 1_500),
+                packets,
+            });
+        }
+    }
+}
+
+/// A finished study of `runs`, with the first design as its baseline.
+pub fn study(runs: &[RunRecord]) -> Study {
+    let keys: Vec<RunKey> = runs.iter().map(|run| run.key.clone()).collect();
+    Study::new(manifest(keys), runs.iter().map(Run::from).collect())
+}
+
+/// A manifest whose runs have all finished.
+pub fn manifest(keys: Vec<RunKey>) -> Manifest {
+    let command = "tailcut compare tcp repflow --workload websearch";
+    let command_line = command.split(' ').map(str::to_owned).collect();
+    let config = serde_json::json!({ "topology": "fat-tree", "k": 8, "rate": "10 Gb/s" });
+    let mut manifest = Manifest::new("0.1.0", command_line, 1, config, keys);
+    for run in &mut manifest.runs {
+        run.state = RunState::Finished;
+    }
+    manifest
+}
+
+/// Every design at every load and seed.
+pub fn compare(designs: &[Behaviour], loads: &[f64], seeds: u64, flows: u32) -> Study {
+    let mut runs = Vec::new();
+    for &load in loads {
+        for &design in designs {
+            for seed in 1..=seeds {
+                runs.push(run(design, Some(load), seed, flows));
+            }
+        }
+    }
+    study(&runs)
+}
+
+struct Random(Xoshiro256PlusPlus);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -(1.0 - self.uniform()).ln() * mean
+    }
+}
