@@ -156,6 +156,7 @@ const CHOSEN = {
   survivorOpened: to('CHOSEN', 'attach_leg', 'replay_archive', 'free_archive', 'open_flow'),
   deadline: to('ENDED', 'reset_leg', 'free_archive', 'surface_error'),
   failed: to('ENDED', 'reset_leg', 'free_archive', 'surface_error', 'bury'),
+  released: to('ENDED', 'release_leg', 'free_archive', 'bury'),
   keep: to('CHOSEN', 'keep_on_waiting_list'),
   lateListed: to('CHOSEN', 'reset_leg', 'leave_waiting_list'),
   late: to('CHOSEN', 'reset_leg'),
@@ -178,6 +179,8 @@ function chosen(event: FlowEvent, role: Role, other: OtherLeg, onWaitingList: bo
     case 'late_leg':
       if (client) return undefined;
       return onWaitingList ? steps.lateListed : steps.late;
+    case 'confirm_timeout':
+      return other === 'gone' ? steps.released : undefined;
     case 'abort':
       return ABORTED;
     case 'diverged':

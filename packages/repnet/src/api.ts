@@ -1,0 +1,172 @@
+/** What stands in front of Node's own `net`: the stock thing wherever nobody named the target, the replicated one where somebody did. */
+import dns = require('node:dns');
+import net = require('node:net');
+import { listen } from './listen';
+import { type CallSettings, readCall, runtime } from './runtime';
+import type { FlowSettings } from './settings';
+import { ReplicatedSocket, type ReplicatedSocketOptions } from './socket';
+import { stock } from './stock';
+import type { Target } from './dialer';
+
+/** What repnet's `connect()` takes beyond what `net.connect()` does. */
+export interface ReplicationOption {
+  /** A mode, or settings, for this one flow: names the target as well. `"off"`: one plain connection. */
+  repnet?: CallSettings;
+}
+
+/** What repnet's `createServer()` and `listen()` take beyond what those of `net` do. */
+export interface ServerReplicationOption {
+  /** `false`: no replica port. Settings: for the flows of this server. */
+  repnet?: false | Partial<FlowSettings>;
+}
+
+type Callback = () => void;
+type ConnectOptions = net.TcpNetConnectOpts & ReplicationOption & { fd?: number; handle?: unknown };
+
+interface ConnectCall {
+  options: ConnectOptions;
+  callback: Callback | undefined;
+}
+
+/** `connect(port[, host][, callback])`, `connect(options[, callback])`, and the array into which Node puts both. */
+function readConnectArguments(args: readonly unknown[]): ConnectCall | undefined {
+  const [first, second] = args;
+  if (Array.isArray(first)) return readConnectArguments(first);
+  const last = args.at(-1);
+  const callback = typeof last === 'function' ? (last as Callback) : undefined;
+  if (typeof first === 'object' && first !== null) return { options: first as ConnectOptions, callback };
+  if (typeof first !== 'number' && (typeof first !== 'string' || !/^\s*\d+\s*$/.test(first))) return undefined;
+  const options: ConnectOptions = { port: Number(first) };
+  if (typeof second === 'string') options.host = second;
+  return { options, callback };
+}
+
+/** The target as repnet sees it; `undefined` when this is nothing to replicate, or Node has to say what is wrong with it. */
+function targetOf({ options }: ConnectCall): Target | undefined {
+  const port = Number(options.port);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) return undefined;
+  const { host = 'localhost' } = options;
+  if (typeof host !== 'string') return undefined;
+  const named = options.localPort !== undefined || options.onread !== undefined || options.fd !== undefined;
+  const other = (options as { path?: unknown }).path !== undefined || options.handle !== undefined;
+  const settings = named || other ? undefined : runtime.settingsFor(host, port, options.repnet);
+  const usable = settings && (settings.replicaPort ?? port + 1) <= 65535;
+  return { host, port, options: { ...options, port }, settings: usable ? settings : undefined };
+}
+
+function connectReplicated<Socket extends ReplicatedSocket>(socket: Socket, call: ConnectCall, target: Target): Socket {
+  const { callback } = call;
+  if (callback) socket.once('connect', callback);
+  return socket.dial(target);
+}
+
+/** The target of a call of `connect()` that somebody named; `undefined`: it is Node's business. */
+export function replicatedTarget(args: readonly unknown[]): { call: ConnectCall; target: Target } | undefined {
+  const call = readConnectArguments(args);
+  if (!call || (call.options.repnet === undefined && !runtime.lists)) return undefined;
+  const target = targetOf(call);
+  return target?.settings ? { call, target } : undefined;
+}
+
+/** `net.connect()`: a stock `net.Socket` unless the target is named. */
+export function connect(...args: unknown[]): net.Socket {
+  const named = replicatedTarget(args);
+  if (!named) return (stock.connect as (...args: unknown[]) => net.Socket)(...args);
+  const { options } = named.target;
+  const socket = new ReplicatedSocket(options as ReplicatedSocketOptions);
+  if (options.timeout !== undefined) socket.setTimeout(options.timeout);
+  return asNetSocket(connectReplicated(socket, named.call, named.target));
+}
+
+/** A replicated socket has the whole interface of `net.Socket`; a type test holds it to that. */
+export function asNetSocket(socket: ReplicatedSocket): net.Socket {
+  return socket as unknown as net.Socket;
+}
+
+ReplicatedSocket.connector = (socket, args) => {
+  const call = readConnectArguments(args);
+  const target = call && targetOf(call);
+  if (!call || !target) {
+    // A path, or something that is wrong: Node says what. What is right cannot become of a replicated socket any more.
+    new stock.Socket().connect(...(args as [net.SocketConnectOpts])).destroy();
+    throw new TypeError('a replicated socket connects to TCP ports only: use net.connect() for a path');
+  }
+  return connectReplicated(socket, call, target);
+};
+
+/** Options with which only a stock socket can be made. */
+function needsStock(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return typeof options === 'number';
+  const { fd, handle, onread } = options as { fd?: unknown; handle?: unknown; onread?: unknown };
+  return fd != null || handle != null || onread != null;
+}
+
+function constructSocket(target: unknown, args: unknown[]): object {
+  const [options] = args as [(net.SocketConstructorOpts & ReplicationOption) | undefined];
+  const call = typeof options === 'object' && options !== null ? options.repnet : undefined;
+  if (call !== undefined) readCall(call);
+  if (target !== Socket) return Reflect.construct(stock.Socket, args, target as new () => net.Socket);
+  if (needsStock(options) || (call === undefined ? !runtime.lists : call === 'off')) return Reflect.construct(stock.Socket, args);
+  return new ReplicatedSocket(options as ReplicatedSocketOptions);
+}
+
+/**
+ * `net.Socket`. With `new`, and when targets are listed, it makes a socket that decides at `connect()`; otherwise, and for a descriptor, a
+ * handle or `onread`, a stock one. A subclass of it is a subclass of the stock one.
+ */
+export const Socket = new Proxy(stock.Socket, {
+  construct: (_stock, args, target) => constructSocket(target, args),
+  get(_stock, key, receiver) {
+    if (key === Symbol.hasInstance) return hasInstance;
+    return Reflect.get(stock.Socket, key, receiver === Socket ? stock.Socket : receiver);
+  },
+}) as typeof net.Socket;
+
+function hasInstance(this: unknown, value: unknown): boolean {
+  if (this !== Socket) return Function.prototype[Symbol.hasInstance].call(this as never, value);
+  return value instanceof stock.Socket || value instanceof ReplicatedSocket;
+}
+
+/** `net.Server`, whose `listen()` opens the replica port as well. */
+class ReplicatedServer extends stock.Server {
+  readonly #call: ServerReplicationOption['repnet'];
+
+  constructor(...args: unknown[]) {
+    super(...(args as [net.ServerOpts]));
+    const options = args.find((arg) => typeof arg === 'object' && arg !== null) as ServerReplicationOption | undefined;
+    this.#call = options?.repnet;
+  }
+
+  override listen(...args: unknown[]): this {
+    return listen(this, args, #call in this ? this.#call : undefined);
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== ReplicatedServer && this !== Server) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value instanceof stock.Server;
+  }
+}
+
+/** As in `net`, the class may be called without `new`, also on an object that inherits from it. */
+export const Server = new Proxy(ReplicatedServer, {
+  apply: (_class, self: unknown, args) =>
+    self instanceof stock.Server ? Reflect.apply(stock.Server, self, args) : new ReplicatedServer(...args),
+}) as unknown as typeof net.Server;
+
+export function createServer(...args: unknown[]): net.Server {
+  return new ReplicatedServer(...args);
+}
+
+/** Gives any server of Node's (http, https, tls...) the replica port: `listenReplicated(server, [8080])` for `server.listen(8080)`. */
+export function listenReplicated<S extends net.Server>(server: S, args: unknown[], settings?: ServerReplicationOption['repnet']): S {
+  return listen(server, args, settings);
+}
+
+/** Asks a named target's replica port; sends nothing to one that nobody named. */
+export async function probe(options: { host: string; port: number } & ReplicationOption): Promise<boolean> {
+  const target = targetOf({ options, callback: undefined });
+  if (target?.settings?.pairing !== 'hello') return false;
+  const { address } = net.isIP(target.host) ? { address: target.host } : await dns.promises.lookup(target.host);
+  const port = target.settings.replicaPort ?? target.port + 1;
+  return runtime.capabilities.probe(address, port, runtime.config.helloTimeout);
+}

@@ -1,0 +1,81 @@
+/** What is known of replica ports: whether a repnet server listens there. Learnt by probes and by the hellos of flows. */
+import { ClientHello } from './client-hello';
+import { publish } from './events';
+import { ExpiryQueue } from './expiry-queue';
+import { randomId } from './flow-id';
+import { Leg } from './leg';
+import { connectStock } from './stock';
+
+export type Capability = 'capable' | 'incapable' | 'unknown';
+
+/** Most targets that are remembered. */
+const LIMIT = 4_096;
+
+export class CapabilityCache {
+  readonly #known: ExpiryQueue<string, boolean>;
+  readonly #probes = new Map<string, Promise<boolean>>();
+
+  /** @param ttl milliseconds after which what was learnt is forgotten */
+  constructor(ttl: number) {
+    this.#known = new ExpiryQueue(ttl, LIMIT, () => {});
+  }
+
+  of(address: string, port: number): Capability {
+    const known = this.#known.get(`${address}|${port}`);
+    return known === undefined ? 'unknown' : known ? 'capable' : 'incapable';
+  }
+
+  learn(address: string, port: number, capable: boolean, reason: string): void {
+    const key = `${address}|${port}`;
+    if (this.#known.get(key) !== capable) publish('repnet:capability', () => ({ address, port, capable, reason }));
+    this.#known.add(key, capable);
+  }
+
+  /** Asks the port itself, once for all who want to know at the same time. Does not keep the process alive. */
+  probe(address: string, port: number, timeout: number): Promise<boolean> {
+    const key = `${address}|${port}`;
+    let probe = this.#probes.get(key);
+    if (!probe) {
+      probe = ask(address, port, timeout).then(({ capable, reason }) => {
+        this.#probes.delete(key);
+        this.learn(address, port, capable, reason);
+        return capable;
+      });
+      this.#probes.set(key, probe);
+    }
+    return probe;
+  }
+}
+
+interface Answer {
+  capable: boolean;
+  reason: string;
+}
+
+function ask(address: string, port: number, timeout: number): Promise<Answer> {
+  const { promise, resolve } = withResolvers<Answer>();
+  const socket = connectStock({ host: address, port, allowHalfOpen: true, noDelay: true }).unref();
+  const none = () => {};
+  const leg = new Leg(socket, 0, { legData: () => true, legEof: none, legFailed: none, legClosed: none });
+  const timer = setTimeout(() => finish({ capable: false, reason: `no banner within ${timeout} ms` }), timeout).unref();
+  const finish = (answer: Answer) => {
+    clearTimeout(timer);
+    leg.reset();
+    resolve(answer);
+  };
+  const hello = new ClientHello(leg, randomId(), {
+    accepted: (_, banner) => finish({ capable: banner.status === 'probed', reason: banner.status }),
+    refused: (_, error) => finish({ capable: false, reason: error.message }),
+    closed: none,
+  });
+  hello.send(leg, 'repflow', true);
+  return promise;
+}
+
+function withResolvers<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
+  let resolve: (value: Value) => void = () => {};
+  const promise = new Promise<Value>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,71 @@
+/** The client's half of the hello on one leg: preamble out, banner in, and not a byte more. */
+import { RepnetError } from './errors';
+import type { Leg, LegOwner } from './leg';
+import type { Mode } from './state-machine';
+import { type Banner, decodeBanner, encodePreamble, HELLO_BYTES, VERSION } from './wire';
+
+export interface HelloOutcome {
+  /** The banner fits this leg. `rest` is what came behind it. */
+  accepted(leg: Leg, banner: Banner, rest: Buffer): void;
+  /** The connection failed, or what came is no banner, or it says no. */
+  refused(leg: Leg, error: Error, foreign: boolean): void;
+  closed(leg: Leg): void;
+}
+
+export class ClientHello implements LegOwner {
+  readonly #flowId: string;
+  readonly #outcome: HelloOutcome;
+  #received: Buffer | undefined;
+  #over = false;
+
+  constructor(leg: Leg, flowId: string, outcome: HelloOutcome) {
+    this.#flowId = flowId;
+    this.#outcome = outcome;
+    leg.owner = this;
+  }
+
+  /** Sends the preamble, now or as soon as the leg is connected. */
+  send(leg: Leg, mode: Mode, probe: boolean): void {
+    leg.socket.write(encodePreamble({ version: VERSION, probe, mode, leg: leg.index, flowId: this.#flowId }));
+  }
+
+  legData(leg: Leg, chunk: Buffer): boolean {
+    if (this.#over) return true;
+    const bytes = this.#received ? Buffer.concat([this.#received, chunk]) : chunk;
+    const banner = decodeBanner(bytes);
+    if (banner === 'incomplete') {
+      this.#received = bytes;
+      return true;
+    }
+    this.#over = true;
+    if (typeof banner === 'string') this.#refuse(leg, `no repnet banner (${banner})`, true);
+    else if (banner.leg !== leg.index || banner.flowCheck !== this.#flowId.slice(0, 8)) {
+      this.#refuse(leg, 'a banner that belongs to another hello', true);
+    } else if (banner.status === 'unsupported' || banner.status === 'busy') {
+      this.#refuse(leg, `the banner "${banner.status}"`, banner.status === 'unsupported');
+    } else this.#outcome.accepted(leg, banner, bytes.subarray(HELLO_BYTES));
+    return true;
+  }
+
+  legEof(leg: Leg): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#refuse(leg, 'an end of stream instead of a banner', true);
+  }
+
+  legFailed(leg: Leg, error: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#outcome.refused(leg, error, false);
+  }
+
+  legClosed(leg: Leg): void {
+    this.#outcome.closed(leg);
+  }
+
+  #refuse(leg: Leg, what: string, foreign: boolean): void {
+    const { remoteAddress, remotePort } = leg.socket;
+    const message = `the replica port answered with ${what} (${remoteAddress}, port ${remotePort})`;
+    this.#outcome.refused(leg, new RepnetError('ERR_REPNET_HELLO', message), foreign);
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * Opens the legs of a client's flow. A listed target that is known to be capable gets two legs; any other, and one whose two legs could
+ * not be opened, gets one stock connection to the port that the application named, with all that `net` does for it.
+ */
+import dns = require('node:dns');
+import net = require('node:net');
+import { ClientHello, type HelloOutcome } from './client-hello';
+import { RepnetError } from './errors';
+import { type PlainReason, publish } from './events';
+import { Flow } from './flow';
+import { randomId } from './flow-id';
+import { Leg } from './leg';
+import { runtime } from './runtime';
+import type { FlowSettings } from './settings';
+import type { Mode } from './state-machine';
+import { counters } from './stats';
+import { connectStock } from './stock';
+
+/** The application's socket, as far as dialing needs it. */
+export interface DialingSocket {
+  readonly destroyed: boolean;
+  emit(event: string, ...args: unknown[]): boolean;
+  destroy(error?: Error): unknown;
+  /** The flow takes over what was written so far. */
+  useFlow(flow: Flow): void;
+}
+
+export interface Target {
+  host: string;
+  port: number;
+  /** What the application gave to `connect()`. */
+  options: net.TcpNetConnectOpts;
+  /** `undefined`: not listed. */
+  settings: FlowSettings | undefined;
+}
+
+interface Address {
+  address: string;
+  family: number;
+}
+
+/** Failures of this machine, which say nothing about the target. */
+const LOCAL_FAILURES = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'EADDRINUSE', 'ENOBUFS', 'ENOMEM']);
+const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'] as const;
+
+export class Dialer {
+  readonly #socket: DialingSocket;
+  readonly #target: Target;
+  readonly #replicaPort: number;
+  #addresses: Address[] | undefined;
+  #failure: Error | undefined;
+  #instanceId: string | undefined;
+  #plain = false;
+
+  constructor(socket: DialingSocket, target: Target) {
+    this.#socket = socket;
+    this.#target = target;
+    this.#replicaPort = target.settings?.replicaPort ?? target.port + 1;
+  }
+
+  start(): void {
+    const { host, settings } = this.#target;
+    if (!settings) {
+      this.#connectPlain(undefined);
+      return;
+    }
+    const family = net.isIP(host);
+    if (family !== 0) this.#choose(settings, [{ address: host, family }]);
+    else this.#lookUp(settings);
+  }
+
+  /** The flow has ended before it was opened. @returns whether a plain connection is tried instead. */
+  fallBack(): boolean {
+    if (this.#plain) return false;
+    this.#connectPlain('fallback');
+    return true;
+  }
+
+  #lookUp(settings: FlowSettings): void {
+    const { host, options } = this.#target;
+    const lookup = options.lookup ?? (dns.lookup as unknown as net.LookupFunction);
+    const query = { family: options.family, hints: options.hints ?? 0, all: true };
+    lookup(host, query, (error, found, family) => {
+      if (this.#socket.destroyed) return;
+      if (error) {
+        this.#connectPlain('lookup');
+        return;
+      }
+      const list = Array.isArray(found) ? found : [{ address: found, family: family ?? net.isIP(found) }];
+      this.#addresses = list.filter(({ address }) => net.isIP(address) !== 0);
+      this.#choose(settings, this.#addresses);
+    });
+  }
+
+  #choose(settings: FlowSettings, addresses: readonly Address[]): void {
+    const address = this.#capableAddress(settings, addresses);
+    if (typeof address === 'string') {
+      this.#connectPlain(address);
+      return;
+    }
+    const mode = runtime.budget.ask(settings.mode as Mode, runtime.config);
+    if (mode === 'off') this.#connectPlain('budget');
+    else if (settings.pairing === 'port') this.#connectByPort(settings, mode, address);
+    else this.#connectByHello(settings, mode, address);
+  }
+
+  #capableAddress(settings: FlowSettings, addresses: readonly Address[]): Address | PlainReason {
+    const [first] = addresses;
+    if (!first) return 'lookup';
+    if (settings.pairing === 'port') return first;
+    const known = addresses.map(({ address }) => runtime.capabilities.of(address, this.#replicaPort));
+    const capable = addresses[known.indexOf('capable')];
+    if (capable) return capable;
+    const unknown = addresses[known.indexOf('unknown')];
+    if (unknown && settings.assumeCapable) return unknown;
+    return unknown ? 'unknown' : 'incapable';
+  }
+
+  /** What every leg is opened with; the application's socket deals with the rest of the options. */
+  #legOptions(): net.TcpNetConnectOpts {
+    const { options } = this.#target;
+    return { ...options, signal: undefined, timeout: undefined, onread: undefined, allowHalfOpen: true };
+  }
+
+  #connectPlain(reason: PlainReason | undefined): void {
+    const { host, port, settings } = this.#target;
+    this.#plain = true;
+    if (reason) {
+      counters.flows.plain[reason]++;
+      publish('repnet:flow:plain', () => ({ host, port, reason }));
+    }
+    const flow = new Flow({ id: randomId(), role: 'client', mode: 'repflow', settings: settings ?? runtime.config });
+    const options = this.#legOptions();
+    if (this.#addresses) options.lookup = answerWith(this.#addresses);
+    const connection = connectStock(options);
+    const leg = new Leg(connection, 0, flow);
+    for (const event of FORWARDED) connection.on(event, (...args: unknown[]) => this.#socket.emit(event, ...args));
+    connection.on('connect', () => {
+      flow.legEstablished(leg);
+      if (reason === 'unknown') this.#probe(connection.remoteAddress);
+    });
+    flow.startSingle(leg);
+    this.#socket.useFlow(flow);
+  }
+
+  #probe(address: string | undefined): void {
+    if (address === undefined || this.#target.settings?.pairing !== 'hello') return;
+    void runtime.capabilities.probe(address, this.#replicaPort, runtime.config.helloTimeout);
+  }
+
+  #connectByHello(settings: FlowSettings, mode: Mode, { address, family }: Address): void {
+    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
+    const outcome = this.#helloOutcome(flow, address);
+    const options = { ...this.#legOptions(), host: address, port: this.#replicaPort, family, lookup: undefined };
+    const hellos = ([0, 1] as const).map((index) => {
+      const leg = new Leg(connectStock(options), index, flow);
+      flow.adopt(leg);
+      return { leg, hello: new ClientHello(leg, flow.id, outcome) };
+    });
+    if (mode === 'repflow') for (const { leg, hello } of hellos) hello.send(leg, mode, false);
+    else raceHellos(hellos);
+    flow.startClient();
+    this.#socket.useFlow(flow);
+  }
+
+  #helloOutcome(flow: Flow, address: string): HelloOutcome {
+    const learn = (capable: boolean, reason: string) => runtime.capabilities.learn(address, this.#replicaPort, capable, reason);
+    return {
+      accepted: (leg, banner, rest) => {
+        this.#instanceId ??= banner.instanceId;
+        if (banner.instanceId !== this.#instanceId) {
+          learn(false, 'the two connections reached two servers');
+          const error = new RepnetError('ERR_REPNET_HELLO', 'the two connections of the flow reached two servers');
+          flow.legUnusable(leg.index, error, 'other_instance');
+          return;
+        }
+        learn(true, banner.status);
+        flow.legEstablished(leg);
+        if (rest.length > 0) leg.owner.legData(leg, rest);
+      },
+      refused: (leg, error, foreign) => {
+        this.#failure ??= error;
+        const { code } = error as NodeJS.ErrnoException;
+        const hopeless = flow.status[(1 - leg.index) as 0 | 1] === 'gone' && !flow.opened;
+        if (foreign || (hopeless && !LOCAL_FAILURES.has(code ?? ''))) learn(false, error.message);
+        flow.legUnusable(leg.index, error, foreign ? 'foreign' : 'refused');
+      },
+      closed: (leg) => flow.legClosed(leg),
+    };
+  }
+
+  /** The paper's scheme: ports N and N+1 from one source port, not a byte added. */
+  #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address): void {
+    const { port, options } = this.#target;
+    const local = options.localAddress ?? (family === 6 ? '::' : '0.0.0.0');
+    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
+    const open = (index: 0 | 1, to: number, localPort: number) => {
+      const bound = { ...this.#legOptions(), host: address, port: to, family, lookup: undefined, localAddress: local, localPort };
+      const leg = new Leg(connectStock(bound), index, flow);
+      leg.socket.on('connect', () => flow.legEstablished(leg));
+      flow.adopt(leg);
+      return leg;
+    };
+    const first = open(0, port, 0);
+    first.socket.once('connectionAttempt', () => {
+      const localPort = first.socket.localPort;
+      if (localPort === undefined) flow.legUnusable(1, new Error('the source port is not known'), 'unpaired');
+      else if (flow.status[1] === 'pending') open(1, this.#replicaPort, localPort);
+    });
+    flow.startClient();
+    this.#socket.useFlow(flow);
+  }
+}
+
+/** RepSYN: the leg that is connected first says hello; the other one only if that fails. */
+function raceHellos(hellos: ReadonlyArray<{ leg: Leg; hello: ClientHello }>): void {
+  let speaking: Leg | undefined;
+  for (const { leg, hello } of hellos) {
+    leg.socket.once('connect', () => {
+      if (speaking && !speaking.socket.destroyed) {
+        speaking.socket.once('close', () => {
+          if (!leg.socket.destroyed) hello.send(leg, 'repsyn', false);
+        });
+        return;
+      }
+      speaking = leg;
+      hello.send(leg, 'repsyn', false);
+    });
+  }
+}
+
+/** A lookup function that answers what was looked up before. */
+function answerWith(addresses: readonly Address[]): net.LookupFunction {
+  return (_host, options, done) => {
+    const [first] = addresses;
+    process.nextTick(() => {
+      if (options.all) done(null, [...addresses]);
+      else done(null, first?.address ?? '', first?.family);
+    });
+  };
+}

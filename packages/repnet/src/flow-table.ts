@@ -1,0 +1,93 @@
+/**
+ * The flows of one server: those that live, those that wait for their second leg (RepNet paper, section III-D), and tombstones: ids of
+ * flows that have ended while a leg of theirs may still be on its way. A leg that finds a tombstone is reset instead of being taken for a
+ * new connection, which would run the request twice.
+ */
+import { ExpiryQueue } from './expiry-queue';
+import type { Flow, FlowRegistry } from './flow';
+import type { GlobalSettings, Pairing } from './settings';
+import { counters } from './stats';
+
+const BOTH_LEGS = 3;
+
+export type Place = { kind: 'new' } | { kind: 'late' } | { kind: 'known'; flow: Flow };
+
+export class FlowTable implements FlowRegistry {
+  readonly #pairing: Pairing;
+  readonly #live = new Map<string, Flow>();
+  readonly #waiting: ExpiryQueue<Flow, Flow>;
+  readonly #tombstones: ExpiryQueue<string, number>;
+
+  constructor(
+    pairing: Pairing,
+    settings: Pick<GlobalSettings, 'waitingListTimeout' | 'tombstoneTime' | 'tombstoneLimit'>,
+  ) {
+    const { waitingListTimeout, tombstoneTime, tombstoneLimit } = settings;
+    this.#pairing = pairing;
+    this.#waiting = new ExpiryQueue(waitingListTimeout, tombstoneLimit, (flow) => {
+      counters.held.waiting--;
+      flow.waitingListTimedOut();
+    });
+    this.#tombstones = new ExpiryQueue(tombstoneTime, tombstoneLimit, () => counters.held.tombstones--);
+  }
+
+  /**
+   * Where a leg belongs. With port pairing an id is a client's address and port, which can be used again: a leg that its flow has already
+   * seen is a new connection then. A random id is never used again.
+   */
+  place(id: string, leg: 0 | 1): Place {
+    const bit = 1 << leg;
+    const reusable = this.#pairing === 'port';
+    const flow = this.#live.get(id);
+    if (flow) return reusable && flow.seen & bit ? { kind: 'new' } : { kind: 'known', flow };
+    const seen = this.#tombstones.get(id);
+    if (seen === undefined || (reusable && seen & bit)) return { kind: 'new' };
+    this.#removeTombstone(id);
+    if (!reusable) this.#bury(id, seen | bit);
+    return { kind: 'late' };
+  }
+
+  add(flow: Flow): void {
+    this.#removeTombstone(flow.id);
+    this.#live.set(flow.id, flow);
+  }
+
+  enterWaitingList(flow: Flow): void {
+    this.#waiting.add(flow, flow);
+    counters.held.waiting++;
+  }
+
+  leaveWaitingList(flow: Flow): void {
+    if (this.#waiting.delete(flow)) counters.held.waiting--;
+  }
+
+  isWaiting(flow: Flow): boolean {
+    return this.#waiting.get(flow) !== undefined;
+  }
+
+  bury(flow: Flow): void {
+    this.leaveWaitingList(flow);
+    if (this.#live.get(flow.id) !== flow) return;
+    this.#live.delete(flow.id);
+    if (flow.seen !== BOTH_LEGS) this.#bury(flow.id, flow.seen);
+  }
+
+  /** No leg comes any more: nobody waits, and nothing has to be remembered. */
+  stop(): void {
+    for (const flow of this.#waiting.values()) {
+      this.leaveWaitingList(flow);
+      flow.waitingListTimedOut();
+    }
+    counters.held.tombstones -= this.#tombstones.size;
+    this.#tombstones.clear();
+  }
+
+  #bury(id: string, seen: number): void {
+    counters.held.tombstones++;
+    this.#tombstones.add(id, seen);
+  }
+
+  #removeTombstone(id: string): void {
+    if (this.#tombstones.delete(id)) counters.held.tombstones--;
+  }
+}

@@ -1,0 +1,599 @@
+/**
+ * A flow: one pair of byte streams over up to two legs. It performs the actions of the state machine on real connections, merges what the
+ * legs bring into the longest prefix, and hands it to its host (the application's socket). RepNet paper, section III-C.
+ */
+import { Archive } from './archive';
+import type { Budget } from './budget';
+import { RepnetError } from './errors';
+import { publish, type Reason } from './events';
+import type { Leg, LegOwner } from './leg';
+import { PrefixCheck } from './prefix-check';
+import type { FlowSettings } from './settings';
+import { type Action, type FlowEvent, type Mode, type OtherLeg, type Role, START, type State, transition } from './state-machine';
+import { countDrop, counters } from './stats';
+
+/** The application's side of a flow. */
+export interface FlowHost {
+  /** The flow may be used: connected (client), to be announced (server). Once. */
+  flowOpened(): void;
+  /** New bytes, in order. @returns false to hold back further ones until `resume()`. */
+  flowData(chunk: Buffer): boolean;
+  /** The peer's end of stream, once, after all bytes. */
+  flowEof(): void;
+  /** No leg carries bytes any more. Once. The error is one that the application has to see. */
+  flowEnded(error: Error | undefined): void;
+  /** A leg came to carry bytes: socket options are to be applied to it. */
+  legAttached(leg: Leg): void;
+  /** The last connection is closed, and the flow has ended. Once. */
+  flowClosed(): void;
+}
+
+/** What the server keeps about flows; a client has none. */
+export interface FlowRegistry {
+  enterWaitingList(flow: Flow): void;
+  leaveWaitingList(flow: Flow): void;
+  isWaiting(flow: Flow): boolean;
+  bury(flow: Flow): void;
+}
+
+/** Events after which their subject carries nothing any more. */
+const ENDS_SUBJECT: ReadonlySet<FlowEvent> = new Set<FlowEvent>([
+  'leg_failed',
+  'leg_deadline',
+  'waiting_list_timeout',
+  'archive_over_threshold',
+  'bytes_over_limit',
+  'lag_over_cap',
+  'leg_finished',
+  'confirm_timeout',
+  'both_closed',
+]);
+
+/** How long a released leg may take to finish by itself, in milliseconds. */
+const LINGER_MS = 5_000;
+
+/** The write or end of stream that the host is waiting for. */
+interface Outstanding {
+  /** Legs that have handed it to the kernel. */
+  flushed: number;
+  /** Every live leg has to, not only the fastest: a lagging one may neither be dropped nor grow. */
+  byAll: boolean;
+  done(): void;
+}
+
+export interface FlowOptions {
+  id: string;
+  role: Role;
+  mode: Mode;
+  settings: FlowSettings;
+  registry?: FlowRegistry;
+  budget?: Budget;
+}
+
+export class Flow implements LegOwner {
+  readonly id: string;
+  readonly role: Role;
+  readonly mode: Mode;
+  readonly settings: FlowSettings;
+  readonly legs: [Leg | undefined, Leg | undefined] = [undefined, undefined];
+  readonly status: [OtherLeg, OtherLeg] = ['pending', 'pending'];
+  host: FlowHost | undefined;
+  state: State;
+  /** Bytes given to the host. */
+  delivered = 0;
+  /** Bytes taken from the host. */
+  written = 0;
+  /** Legs that have arrived at least once, as a set of two bits. */
+  seen = 0;
+  opened = false;
+  paired = false;
+  #registry: FlowRegistry | undefined;
+  #budget: Budget | undefined;
+  #archive: Archive | undefined;
+  #check: PrefixCheck | undefined = new PrefixCheck();
+  #eof = false;
+  #ending = false;
+  #blocked = false;
+  #outstanding: Outstanding | undefined;
+  #held: Error | undefined;
+  #error: Error | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  #confirm: NodeJS.Timeout | undefined;
+  #open = 0;
+  #resetAll = false;
+
+  constructor(options: FlowOptions) {
+    this.id = options.id;
+    this.role = options.role;
+    this.mode = options.mode;
+    this.settings = options.settings;
+    this.#registry = options.registry;
+    this.#budget = options.budget;
+    this.state = START[this.role].next;
+    counters.flows.live++;
+    this.#budget?.flowStarted();
+  }
+
+  /** A client's flow starts: both legs are pending. */
+  startClient(): void {
+    counters.flows.opened++;
+    this.#perform(START.client.actions, 0, 'leg_established', undefined);
+    this.#deadline = setTimeout(() => this.#deadlinePassed(), this.settings.legDeadline).unref();
+  }
+
+  /** A client's flow of one plain connection: there is nothing to choose. */
+  startSingle(leg: Leg): void {
+    this.state = 'CHOSEN';
+    this.status[(1 - leg.index) as 0 | 1] = 'gone';
+    this.#check = undefined;
+    this.#archive = new Archive();
+    this.adopt(leg);
+  }
+
+  /** A server's flow starts with its first leg. */
+  startServer(leg: Leg): void {
+    counters.flows.accepted++;
+    this.adopt(leg);
+    this.#perform(START.server.actions, leg.index, 'leg_established', undefined);
+  }
+
+  /** The flow owns the leg's connection from now on; it does not carry bytes yet. */
+  adopt(leg: Leg): void {
+    this.legs[leg.index] = leg;
+    this.seen |= 1 << leg.index;
+    this.#open++;
+    leg.owner = this;
+    counters.legs.opened++;
+    publish('repnet:leg:open', () => ({
+      ...this.#names(),
+      leg: leg.index,
+      address: leg.socket.remoteAddress,
+      port: leg.socket.remotePort,
+    }));
+  }
+
+  /** Client: the handshake of an adopted leg is finished. */
+  legEstablished(leg: Leg): void {
+    leg.owner = this;
+    this.#budget?.legOutcome(true);
+    if (!this.#dispatch('leg_established', leg.index)) leg.reset();
+  }
+
+  /** Server: whether this leg would be attached if it came now. */
+  wants(index: 0 | 1): boolean {
+    return this.state === 'ONE_CONN' && this.legs[index] === undefined && this.status[index] === 'pending';
+  }
+
+  /** Server: the second leg has come. @returns false when the flow takes none: the leg was reset. */
+  legJoined(leg: Leg): boolean {
+    if (this.wants(leg.index)) {
+      this.adopt(leg);
+      return this.#dispatch('second_leg_joined', leg.index);
+    }
+    counters.legs.late++;
+    publish('repnet:leg:late', () => ({ ...this.#names(), leg: leg.index }));
+    this.seen |= 1 << leg.index;
+    if (this.#step('late_leg', leg.index)?.actions.includes('leave_waiting_list')) this.#registry?.leaveWaitingList(this);
+    leg.reset();
+    return false;
+  }
+
+  /** Server, RepSYN: the client uses this leg. */
+  choiceLearned(index: 0 | 1): void {
+    this.#dispatch('choice_learned', index);
+  }
+
+  /** Server: the second leg did not come in time. */
+  waitingListTimedOut(): void {
+    const missing = this.status[0] === 'pending' ? 0 : 1;
+    this.#dispatch('waiting_list_timeout', missing, this.#held);
+  }
+
+  /** A leg that could not be opened at all, or whose handshake ended wrongly. */
+  legUnusable(index: 0 | 1, error: Error, reason: Reason): void {
+    if (this.status[index] === 'gone') return;
+    this.#budget?.legOutcome(false);
+    this.#dispatch('leg_failed', index, error, reason);
+    this.#checkSurvivor(index, error);
+  }
+
+  /** Sends chunks on every live leg, in one go each. `done` is called when the fastest has handed them to the kernel. */
+  write(chunks: readonly Buffer[], done: () => void): void {
+    let bytes = 0;
+    for (const chunk of chunks) {
+      bytes += chunk.length;
+      this.#archive?.add(chunk);
+    }
+    this.written += bytes;
+    const outstanding: Outstanding = { flushed: 0, byAll: false, done };
+    this.#outstanding = outstanding;
+    let sent = 0;
+    for (const leg of this.legs) {
+      if (!leg || this.status[leg.index] !== 'live') continue;
+      if (sent++ > 0) counters.bytesSentTwice += bytes;
+      leg.send(chunks, () => this.#flushed(outstanding));
+    }
+    this.#checkLimits();
+    outstanding.byAll = sent === 2 && this.#laggingCannotGo();
+  }
+
+  /** Ends our direction. `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
+  end(done: () => void): void {
+    this.#ending = true;
+    const outstanding: Outstanding = { flushed: 0, byAll: false, done };
+    this.#outstanding = outstanding;
+    for (const leg of this.legs) {
+      if (leg && this.status[leg.index] === 'live') this.#endLeg(leg, outstanding);
+    }
+  }
+
+  /** The host takes bytes again. */
+  resume(): void {
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    for (const leg of this.legs) leg?.resume();
+  }
+
+  /** The host is done in both directions: the legs get their time to confirm, then everything is closed. */
+  finish(): void {
+    if (this.state === 'ENDED') return;
+    this.resume();
+    this.#awaitConfirmation();
+  }
+
+  /** The host gives the flow up. @param reset by RST instead of as `destroy()` does it */
+  abort(reset: boolean): void {
+    this.#resetAll = reset;
+    this.#dispatch('abort', 0);
+  }
+
+  /** The leg that carries bytes; of two, the one that came first. */
+  get carrier(): Leg | undefined {
+    const [first, second] = this.legs;
+    if (first && this.status[0] === 'live') return first;
+    if (second && this.status[1] === 'live') return second;
+    return first ?? second;
+  }
+
+  /** Bytes in user space on the leg that is furthest along. */
+  get queued(): number {
+    const lengths = this.legs.filter((leg) => leg !== undefined && this.status[leg.index] === 'live');
+    return lengths.length === 0 ? 0 : Math.min(...lengths.map((leg) => leg?.queued ?? 0));
+  }
+
+  legData(leg: Leg, chunk: Buffer): boolean {
+    if (this.status[leg.index] !== 'live') return true;
+    leg.received += chunk.length;
+    const differs = this.#check?.add(leg.index, chunk) ?? -1;
+    const surplus = leg.received - this.delivered;
+    if (differs >= 0 || (surplus > 0 && this.#eof)) {
+      this.#diverged(leg, differs >= 0 ? differs : this.delivered);
+      return true;
+    }
+    if (surplus <= 0) return true;
+    this.delivered = leg.received;
+    leg.fresh += surplus;
+    const more = this.host?.flowData(surplus === chunk.length ? chunk : chunk.subarray(chunk.length - surplus));
+    if (this.role === 'server' && this.mode === 'repsyn') this.choiceLearned(leg.index);
+    this.#checkLimits();
+    if (more === false) this.#blocked = true;
+    return !this.#blocked || leg.received < this.delivered;
+  }
+
+  legEof(leg: Leg): void {
+    if (this.status[leg.index] !== 'live') return;
+    const other = this.legs[1 - leg.index];
+    const otherLive = other !== undefined && this.status[other.index] === 'live';
+    if (leg.received < this.delivered) {
+      if (this.#eof || !otherLive || other.eof) this.#diverged(leg, leg.received);
+      else this.#reportDivergence(leg, leg.received);
+      return;
+    }
+    if (!this.#eof) {
+      if (otherLive && other.eof) {
+        this.#diverged(other, other.received);
+        return;
+      }
+      this.#eof = true;
+      this.host?.flowEof();
+    }
+    this.#maybeFinished(leg);
+  }
+
+  legFailed(leg: Leg, error: Error): void {
+    const { index } = leg;
+    if (this.status[index] === 'gone') return;
+    if (this.status[index] === 'pending') {
+      this.legUnusable(index, error, 'leg_failed');
+      return;
+    }
+    this.#dispatch('leg_failed', index, error);
+    this.#checkSurvivor(index, error);
+  }
+
+  legClosed(leg: Leg): void {
+    if (this.status[leg.index] !== 'gone' && this.state !== 'ENDED') {
+      this.legFailed(leg, Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
+    }
+    this.#open--;
+    this.#maybeClosed();
+  }
+
+  /** A leg whose stream ended short cannot go on alone. */
+  #checkSurvivor(failed: 0 | 1, error: Error): void {
+    const survivor = this.legs[1 - failed];
+    if (!survivor || this.state === 'ENDED' || this.status[survivor.index] !== 'live') return;
+    if (survivor.eof && survivor.received < this.delivered) this.#diverged(survivor, survivor.received, error);
+  }
+
+  #names(): { flowId: string; role: Role } {
+    return { flowId: this.id, role: this.role };
+  }
+
+  #step(event: FlowEvent, subject: 0 | 1) {
+    const waiting = this.#registry?.isWaiting(this) ?? false;
+    return transition(this.role, this.mode, this.state, event, this.status[(1 - subject) as 0 | 1], waiting);
+  }
+
+  #dispatch(event: FlowEvent, subject: 0 | 1, error?: Error, reason: Reason = event): boolean {
+    const step = this.#step(event, subject);
+    if (!step) return false;
+    const before = this.state;
+    this.state = step.next;
+    if (ENDS_SUBJECT.has(event)) this.status[subject] = 'gone';
+    if (event === 'choice_learned') this.status[(1 - subject) as 0 | 1] = 'gone';
+    this.#perform(step.actions, subject, reason, error);
+    if (step.next !== before && this.state === step.next) this.#entered(step.next, subject, event);
+    if (ENDS_SUBJECT.has(event)) this.#settleOutstanding();
+    return true;
+  }
+
+  #entered(state: State, subject: 0 | 1, event: FlowEvent): void {
+    if (state === 'CHOSEN') {
+      this.#check = undefined;
+      const leg = this.status[subject] === 'gone' ? ((1 - subject) as 0 | 1) : subject;
+      publish('repnet:flow:chosen', () => ({ ...this.#names(), leg, reason: event }));
+    } else if (state === 'ENDED') this.#ended();
+  }
+
+  #ended(): void {
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#confirm);
+    this.status[0] = 'gone';
+    this.status[1] = 'gone';
+    for (const leg of this.legs) if (leg?.finished && leg.eof) leg.close();
+    this.#outstanding = undefined;
+    this.#check = undefined;
+    counters.flows.live--;
+    this.#budget?.flowEnded();
+    if (this.paired) counters.legs.won[(this.legs[1]?.fresh ?? 0) > (this.legs[0]?.fresh ?? 0) ? 1 : 0]++;
+    const error = this.#error;
+    publish('repnet:flow:end', () => ({ ...this.#names(), error, delivered: this.delivered, written: this.written }));
+    this.host?.flowEnded(error);
+    this.#maybeClosed();
+  }
+
+  #perform(actions: readonly Action[], subject: 0 | 1, reason: Reason, error: Error | undefined): void {
+    const other = (1 - subject) as 0 | 1;
+    for (const action of actions) {
+      switch (action) {
+        case 'attach_leg':
+          this.#attach(subject);
+          break;
+        case 'open_flow':
+          this.#openFlow(subject);
+          break;
+        case 'enter_waiting_list':
+          this.#registry?.enterWaitingList(this);
+          break;
+        case 'leave_waiting_list':
+          this.#registry?.leaveWaitingList(this);
+          break;
+        case 'keep_on_waiting_list':
+          break;
+        case 'start_archive':
+          this.#archive = new Archive();
+          break;
+        case 'replay_archive':
+          this.#replay(subject);
+          break;
+        case 'free_archive':
+          this.#archive?.free();
+          this.#archive = undefined;
+          break;
+        case 'reset_leg':
+          this.#drop(subject, reason, error);
+          break;
+        case 'reset_other_leg':
+          if (this.status[other] !== 'gone' || this.legs[other]) this.#drop(other, reason, error);
+          break;
+        case 'hold_error':
+          this.#held = error;
+          break;
+        case 'await_other_leg':
+          this.legs[subject]?.close();
+          this.#awaitConfirmation();
+          break;
+        case 'release_leg':
+          this.#release(subject);
+          break;
+        case 'close_legs':
+          this.#closeLegs();
+          break;
+        case 'surface_error':
+          this.#error = error ?? this.#held;
+          break;
+        case 'bury':
+          this.#registry?.bury(this);
+          break;
+      }
+    }
+  }
+
+  #attach(index: 0 | 1): void {
+    const leg = this.legs[index];
+    if (!leg) return;
+    this.status[index] = 'live';
+    counters.legs.established++;
+    if (this.status[(1 - index) as 0 | 1] === 'live') {
+      this.paired = true;
+      counters.legs.paired++;
+      clearTimeout(this.#deadline);
+      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index }));
+    }
+    this.host?.legAttached(leg);
+  }
+
+  #openFlow(index: 0 | 1): void {
+    if (this.opened) return;
+    this.opened = true;
+    publish('repnet:flow:open', () => ({ ...this.#names(), leg: index, mode: this.mode }));
+    this.host?.flowOpened();
+  }
+
+  #replay(index: 0 | 1): void {
+    const leg = this.legs[index];
+    const archive = this.#archive;
+    if (!leg || !archive) return;
+    const outstanding = this.#outstanding;
+    const flushed = outstanding && !this.#ending ? () => this.#flushed(outstanding) : undefined;
+    if (archive.chunks.length > 0) leg.send(archive.chunks, flushed);
+    if (this.status[(1 - index) as 0 | 1] === 'live') counters.bytesSentTwice += archive.bytes;
+    if (this.#ending) this.#endLeg(leg, outstanding);
+  }
+
+  #endLeg(leg: Leg, outstanding: Outstanding | undefined): void {
+    leg.end(() => {
+      if (outstanding) this.#flushed(outstanding);
+      this.#maybeFinished(leg);
+    });
+  }
+
+  #flushed(outstanding: Outstanding): void {
+    outstanding.flushed++;
+    if (outstanding === this.#outstanding) this.#settleOutstanding();
+  }
+
+  #settleOutstanding(): void {
+    const outstanding = this.#outstanding;
+    if (!outstanding || outstanding.flushed === 0) return;
+    const bothLive = this.status[0] === 'live' && this.status[1] === 'live';
+    if (outstanding.byAll && bothLive && outstanding.flushed < 2) return;
+    this.#outstanding = undefined;
+    outstanding.done();
+  }
+
+  /** The leg has both ends of stream; what it has to say is said. */
+  #maybeFinished(leg: Leg): void {
+    if (!leg.eof || !leg.finished || leg.received !== this.delivered || this.status[leg.index] !== 'live') return;
+    const other = this.status[(1 - leg.index) as 0 | 1];
+    this.#dispatch(other === 'gone' ? 'both_closed' : 'leg_finished', leg.index);
+  }
+
+  #awaitConfirmation(): void {
+    this.#confirm ??= setTimeout(() => {
+      for (const index of [0, 1] as const) {
+        if (this.status[index] === 'live') this.#dispatch('confirm_timeout', index);
+      }
+    }, this.settings.confirmTimeout).unref();
+  }
+
+  #release(index: 0 | 1): void {
+    const leg = this.legs[index];
+    if (!leg) return;
+    if (!leg.finished) {
+      this.#drop(index, 'confirm_timeout', undefined);
+      return;
+    }
+    this.#open--;
+    leg.linger(LINGER_MS);
+  }
+
+  #drop(index: 0 | 1, reason: Reason, error: Error | undefined): void {
+    this.status[index] = 'gone';
+    countDrop(reason);
+    publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason, error }));
+    this.legs[index]?.reset();
+  }
+
+  /** As the application's `destroy()`; a leg that has sent less than the other is reset, so that the peer does not see two ends. */
+  #closeLegs(): void {
+    const open = this.legs.filter((leg) => leg !== undefined) as Leg[];
+    open.sort((one, two) => one.queued - two.queued);
+    const [best, rest] = open;
+    if (this.#resetAll) for (const leg of open) leg.reset();
+    else {
+      best?.close();
+      if (rest && (rest.queued > 0 || this.status[rest.index] !== 'live')) rest.reset();
+      else rest?.close();
+    }
+  }
+
+  #diverged(leg: Leg, offset: number, cause?: Error): void {
+    this.#reportDivergence(leg, offset);
+    const error = new RepnetError(
+      'ERR_REPNET_DIVERGED',
+      `the two connections of flow ${this.id} differ: connection ${leg.index} at byte ${offset}, ${this.delivered} bytes were delivered`,
+    );
+    if (cause) error.cause = cause;
+    this.#dispatch('diverged', leg.index, error);
+  }
+
+  #reportDivergence(leg: Leg, offset: number): void {
+    counters.flows.diverged++;
+    publish('repnet:flow:diverged', () => ({ ...this.#names(), leg: leg.index, offset }));
+  }
+
+  #deadlinePassed(): void {
+    const error = new RepnetError('ERR_REPNET_LEG_DEADLINE', `no connection within ${this.settings.legDeadline} ms`);
+    for (const index of [0, 1] as const) {
+      if (this.status[index] !== 'pending' || this.state === 'ENDED') continue;
+      this.#budget?.legOutcome(false);
+      this.#dispatch('leg_deadline', index, error);
+    }
+  }
+
+  /** The thresholds of size: archive, maxBytes, lag. */
+  #checkLimits(): void {
+    if (this.#archive && this.#archive.bytes > this.settings.archiveCap) {
+      const pending = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
+      if (pending !== undefined) {
+        const error = new RepnetError('ERR_REPNET_ARCHIVE_FULL', `more than ${this.settings.archiveCap} bytes wait for a connection`);
+        this.#dispatch('archive_over_threshold', pending, this.#held ?? error);
+      }
+    }
+    if (this.state !== 'DUP_CONN') return;
+    if (this.role === 'client' && this.written + this.delivered > this.settings.maxBytes) {
+      this.#dispatch('bytes_over_limit', this.#behind());
+    }
+    for (const leg of this.legs) {
+      if (leg && leg.queued > this.settings.lagCap && !this.#isAhead(leg)) this.#dispatch('lag_over_cap', leg.index);
+    }
+  }
+
+  /** The leg to give up: pending, else behind in bytes received, else with more bytes in user space, else the second. */
+  #behind(): 0 | 1 {
+    const [first, second] = this.legs;
+    if (this.status[1] !== 'live' || !second) return 1;
+    if (this.status[0] !== 'live' || !first) return 0;
+    if (first.received !== second.received) return first.received < second.received ? 0 : 1;
+    return first.queued > second.queued ? 0 : 1;
+  }
+
+  /** The peer's bytes show this leg to be the better one: giving it up could leave both ends on different legs. */
+  #isAhead(leg: Leg): boolean {
+    const other = this.legs[1 - leg.index];
+    return !other || other.received < leg.received || other.queued >= leg.queued;
+  }
+
+  #laggingCannotGo(): boolean {
+    return this.legs.some((leg) => leg !== undefined && leg.queued > this.settings.lagCap && this.status[leg.index] === 'live');
+  }
+
+  #maybeClosed(): void {
+    if (this.state !== 'ENDED' || this.#open > 0) return;
+    const host = this.host;
+    this.host = undefined;
+    host?.flowClosed();
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * One TCP connection of a flow: a stock `net.Socket` whose bytes go to its owner directly instead of through a second stream buffer,
+ * and whose end of stream is certain.
+ *
+ * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF). Reading once
+ * more tells: a real FIN gives EOF again, a reset gives ECONNRESET. So the first EOF makes the leg read again, and only a second one counts.
+ */
+import net = require('node:net');
+
+export interface LegOwner {
+  /** @returns false to stop reading until `resume()`. */
+  legData(leg: Leg, chunk: Buffer): boolean;
+  /** The peer's FIN, and all bytes before it, have been read. */
+  legEof(leg: Leg): void;
+  /** The connection failed; at most once, and nothing after it. */
+  legFailed(leg: Leg, error: Error): void;
+  /** The file descriptor is closed. */
+  legClosed(leg: Leg): void;
+}
+
+/** `net.Socket` with the parts of its handle that a leg needs. */
+type LegSocket = net.Socket & { _handle: { readStart(): number } | null };
+
+/** How long to wait for the second EOF on a platform where it might not come. */
+const EOF_AGAIN_MS = 250;
+
+export class Leg {
+  readonly socket: net.Socket;
+  index: 0 | 1;
+  owner: LegOwner;
+  /** Bytes of the application received on this leg. */
+  received = 0;
+  /** Of these, bytes that no other leg had brought before. */
+  fresh = 0;
+  /** The peer's FIN was read. */
+  eof = false;
+  /** Our FIN, and everything before it, was handed to the kernel. */
+  finished = false;
+  #stopped = false;
+  #eofTimer: NodeJS.Timeout | undefined;
+
+  constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
+    this.socket = socket;
+    this.index = index;
+    this.owner = owner;
+    socket.allowHalfOpen = true;
+    socket.push = (chunk: Buffer | null) => this.#push(chunk);
+    socket.on('error', (error) => this.#failed(error));
+    socket.on('close', () => {
+      clearTimeout(this.#eofTimer);
+      this.owner.legClosed(this);
+    });
+  }
+
+  /** Bytes that wait in user space. */
+  get queued(): number {
+    return this.socket.writableLength;
+  }
+
+  /** Sends all chunks in one go; `flushed` is called when the kernel has them. */
+  send(chunks: readonly Buffer[], flushed?: () => void): void {
+    const { socket } = this;
+    const last = chunks.length - 1;
+    if (last > 0) socket.cork();
+    for (let index = 0; index <= last; index++) {
+      const done = index === last && flushed;
+      if (done) socket.write(chunks[index] as Buffer, (error) => error ?? done());
+      else socket.write(chunks[index] as Buffer);
+    }
+    if (last > 0) socket.uncork();
+  }
+
+  /** Sends a FIN after everything sent so far. */
+  end(flushed: () => void): void {
+    this.socket.end();
+    this.socket.once('finish', () => {
+      this.finished = true;
+      flushed();
+    });
+  }
+
+  resume(): void {
+    if (!this.#stopped) return;
+    this.#stopped = false;
+    if (!this.socket.destroyed) this.socket._read(0);
+  }
+
+  /** Drops the connection with a reset: never a FIN, so that the peer cannot take it for the end of the stream. */
+  reset(): void {
+    resetSocket(this.socket);
+  }
+
+  /** Closes like `net.Socket.destroy()`. */
+  close(): void {
+    this.socket.destroy();
+  }
+
+  /**
+   * Lets a leg whose bytes are all in the kernel finish by itself: what still comes is discarded (closing now, with unread bytes, would
+   * send a reset and could destroy bytes on their way). Ends at the peer's FIN, on an error, or after `timeout` milliseconds.
+   */
+  linger(timeout: number): void {
+    const timer = setTimeout(() => this.close(), timeout).unref();
+    const closed = () => clearTimeout(timer);
+    this.owner = { legData: () => true, legEof: () => this.close(), legFailed: closed, legClosed: closed };
+    this.socket.unref();
+    this.resume();
+  }
+
+  #push(chunk: Buffer | null): boolean {
+    if (chunk !== null) {
+      const more = this.owner.legData(this, chunk);
+      if (!more) this.#stopped = true;
+      return more;
+    }
+    if (this.#eofTimer === undefined) this.#readAgain();
+    else this.#reachedEof();
+    return false;
+  }
+
+  #readAgain(): void {
+    this.#eofTimer = setTimeout(() => this.#reachedEof(), EOF_AGAIN_MS).unref();
+    (this.socket as LegSocket)._handle?.readStart();
+  }
+
+  #reachedEof(): void {
+    clearTimeout(this.#eofTimer);
+    if (this.eof || this.socket.destroyed) return;
+    this.eof = true;
+    this.owner.legEof(this);
+  }
+
+  #failed(error: Error): void {
+    clearTimeout(this.#eofTimer);
+    this.owner.legFailed(this, error);
+  }
+}
+
+/** `net.Socket` with the method behind `resetAndDestroy()`, which unlike that one does not wait for a connection in the making. */
+type ResettableSocket = net.Socket & { _reset(): unknown };
+
+/**
+ * Resets, also in two cases where `resetAndDestroy()` does not: while connecting (closing then sends a FIN if the kernel has connected
+ * already), and while a FIN is on its way out (the kernel would refuse with EINVAL, and the descriptor would stay open for good).
+ */
+export function resetSocket(socket: net.Socket): void {
+  if (socket.destroyed) return;
+  if (socket.writableEnded && !socket.writableFinished && socket.writableLength === 0 && !socket.connecting) {
+    socket.once('finish', () => resetSocket(socket));
+  } else if ((socket as LegSocket)._handle) (socket as ResettableSocket)._reset();
+  else socket.destroy();
+}

@@ -1,0 +1,258 @@
+/**
+ * `listen()` on two ports: both or neither. The server that the application made stays a stock one in every other respect; what it emits
+ * is held back only as long as the second port decides whether it may.
+ */
+import cluster from 'node:cluster';
+import type net = require('node:net');
+import { readFlowSettings } from './config';
+import { ReplicaListener } from './replica-listener';
+import { runtime } from './runtime';
+import type { FlowSettings } from './settings';
+import { stock } from './stock';
+
+/** How often `listen(0)` asks for another port when the one after it is taken. */
+const MOST_TRIES = 64;
+
+type ServerCall = false | Partial<FlowSettings> | undefined;
+type Emit = (this: net.Server, event: string | symbol, ...args: unknown[]) => boolean;
+type StockListen = (this: net.Server, ...args: unknown[]) => net.Server;
+const stockListen = stock.Server.prototype.listen as unknown as StockListen;
+
+export interface ListenTarget {
+  port: number;
+  host: string | undefined;
+  backlog: number | undefined;
+  ipv6Only: boolean | undefined;
+  call: ServerCall;
+}
+
+/** Reads the arguments of `listen()`. @returns `undefined` for what is no plain TCP port: path, descriptor, handle, exclusive... */
+export function readListenArguments(args: readonly unknown[]): ListenTarget | undefined {
+  const [first, second, third] = args;
+  if (args.length === 0 || typeof first === 'function') return { port: 0, host: undefined, backlog: undefined, ipv6Only: undefined, call: undefined };
+  if (typeof first === 'object' && first !== null) {
+    const options = first as net.ListenOptions & { fd?: number; _handle?: unknown; handle?: unknown; reusePort?: boolean; repnet?: ServerCall };
+    const special = options.path ?? options.fd ?? options.handle ?? options._handle;
+    if (special !== undefined || options.exclusive || options.reusePort || options.port === undefined) return undefined;
+    const port = portOf(options.port);
+    if (port === undefined) return undefined;
+    const { host, backlog, ipv6Only, repnet } = options;
+    return { port, host, backlog, ipv6Only, call: repnet };
+  }
+  const port = portOf(first);
+  if (port === undefined) return undefined;
+  const host = typeof second === 'string' ? second : undefined;
+  const backlog = typeof second === 'number' ? second : typeof third === 'number' ? third : undefined;
+  return { port, host, backlog, ipv6Only: undefined, call: undefined };
+}
+
+function portOf(value: unknown): number | undefined {
+  if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined;
+  const port = Number(value);
+  return Number.isInteger(port) && port >= 0 && port <= 65535 ? port : undefined;
+}
+
+/** Whether the configuration wants a second listener for this port. */
+function wanted(port: number, call: ServerCall): boolean {
+  if (call !== undefined) return call !== false;
+  const { listen } = runtime.config;
+  return listen === 'all' || (Array.isArray(listen) && listen.includes(port));
+}
+
+/** `server.listen(...args)`, with the replica port where that is possible and wanted. */
+export function listen<S extends net.Server>(server: S, args: unknown[], made: ServerCall): S {
+  const target = readListenArguments(args);
+  const call = target?.call ?? made;
+  const passThrough = !target || cluster.isWorker || server.listening || !wanted(target.port, call);
+  if (passThrough || replicaPort(target.port, call || undefined) > 65535) return stockListen.apply(server, args) as S;
+  new PairedListen(server, target, args, call || undefined).start();
+  return server;
+}
+
+function replicaPort(port: number, call: Partial<FlowSettings> | undefined): number {
+  return call?.replicaPort ?? port + 1;
+}
+
+const METHODS = ['emit', 'close', 'ref', 'unref'] as const;
+type Method = (typeof METHODS)[number];
+
+class PairedListen {
+  readonly #server: net.Server;
+  readonly #target: ListenTarget;
+  readonly #args: unknown[];
+  readonly #call: Partial<FlowSettings> | undefined;
+  readonly #methods: Pick<net.Server, Method>;
+  readonly #own: readonly Method[];
+  #replica: ReplicaListener | undefined;
+  #tries = 0;
+  #ready = false;
+  #announced = false;
+  #abandoned = 0;
+  #closeHeld = false;
+  #replicaOpen = false;
+  #failure: Error | undefined;
+  #unref = false;
+
+  constructor(server: net.Server, target: ListenTarget, args: unknown[], call: Partial<FlowSettings> | undefined) {
+    this.#server = server;
+    this.#target = target;
+    this.#args = args;
+    this.#call = call === undefined ? undefined : readFlowSettings('option "repnet"', call);
+    const { emit, close, ref, unref } = server;
+    this.#methods = { emit, close, ref, unref };
+    this.#own = METHODS.filter((name) => Object.hasOwn(server, name));
+  }
+
+  start(): void {
+    const server = this.#server;
+    server.emit = (event: string | symbol, ...args: unknown[]) => this.#emit(event, args);
+    server.close = (callback?: (error?: Error) => void) => {
+      this.#replica?.close();
+      return this.#methods.close.call(server, callback);
+    };
+    server.ref = () => this.#setRef(true);
+    server.unref = () => this.#setRef(false);
+    this.#listen(this.#args);
+  }
+
+  #setRef(ref: boolean): net.Server {
+    this.#unref = !ref;
+    if (ref) this.#replica?.server.ref();
+    else this.#replica?.server.unref();
+    return (ref ? this.#methods.ref : this.#methods.unref).call(this.#server);
+  }
+
+  #restore(): void {
+    const server: Partial<net.Server> = this.#server;
+    for (const name of METHODS) delete server[name];
+    for (const name of this.#own) Object.assign(server, { [name]: this.#methods[name] });
+  }
+
+  #listen(args: unknown[]): void {
+    try {
+      stockListen.apply(this.#server, args);
+    } catch (error) {
+      this.#restore();
+      throw error;
+    }
+    if (this.#server.listening) this.#listenReplica();
+  }
+
+  /** Port N is bound: now the replica port. Without a host all of this happens at once, as `listen()` does it. */
+  #listenReplica(): void {
+    const address = this.#server.address();
+    if (typeof address !== 'object' || address === null) return;
+    const { host, backlog, ipv6Only } = this.#target;
+    const port = replicaPort(address.port, this.#call);
+    const replica = new ReplicaListener(this.#server, { ...runtime.config, ...this.#call });
+    this.#replica = replica;
+    if (this.#unref) replica.server.unref();
+    if (port > 65535) {
+      this.#replicaFailed(replica, Object.assign(new Error(`listen EADDRINUSE: no port after ${address.port}`), { code: 'EADDRINUSE' }));
+      return;
+    }
+    replica.server.on('error', (error: NodeJS.ErrnoException) => this.#replicaFailed(replica, error));
+    replica.server.on('close', () => this.#replicaClosed());
+    replica.server.listen({ port, backlog, ipv6Only, exclusive: true, host: host === undefined ? undefined : address.address });
+    if (replica.server.listening) this.#replicaBound();
+    else if (host === undefined && this.#mayRetry) this.#retry();
+    else replica.server.once('listening', () => this.#replicaListening(replica));
+  }
+
+  #replicaListening(replica: ReplicaListener): void {
+    if (replica !== this.#replica) return;
+    this.#replicaBound();
+    this.#emit('listening', []);
+  }
+
+  #replicaBound(): void {
+    this.#ready = true;
+    this.#replicaOpen = true;
+  }
+
+  get #mayRetry(): boolean {
+    return this.#target.port === 0 && this.#tries < MOST_TRIES;
+  }
+
+  #retry(): void {
+    this.#tries++;
+    this.#replica = undefined;
+    this.#abandonPort();
+    this.#listen(withoutCallback(this.#args));
+  }
+
+  /** Gives port N back without telling anybody. */
+  #abandonPort(): void {
+    this.#abandoned++;
+    this.#methods.close.call(this.#server);
+  }
+
+  #replicaFailed(replica: ReplicaListener, error: NodeJS.ErrnoException): void {
+    if (replica !== this.#replica || this.#ready) return;
+    if (error.code === 'EADDRINUSE' && this.#mayRetry) {
+      this.#retry();
+      return;
+    }
+    this.#replica = undefined;
+    this.#failure = error;
+    this.#abandonPort();
+  }
+
+  #replicaClosed(): void {
+    this.#replicaOpen = false;
+    if (!this.#closeHeld) return;
+    this.#restore();
+    this.#server.emit('close');
+  }
+
+  #emit(event: string | symbol, args: unknown[]): boolean {
+    const pass = () => (this.#methods.emit as Emit).call(this.#server, event, ...args);
+    switch (event) {
+      case 'listening':
+        return this.#listening(pass);
+      case 'close':
+        return this.#close(pass);
+      case 'error':
+        if (!this.#announced) this.#restore();
+        return pass();
+      case 'connection':
+        return this.#connection(args[0], pass);
+      default:
+        return pass();
+    }
+  }
+
+  #listening(pass: () => boolean): boolean {
+    if (this.#announced) return false;
+    if (!this.#replica && this.#server.listening) this.#listenReplica();
+    if (!this.#ready) return false;
+    this.#announced = true;
+    return pass();
+  }
+
+  #close(pass: () => boolean): boolean {
+    if (this.#abandoned > 0) {
+      this.#abandoned--;
+      if (!this.#failure || this.#abandoned > 0) return false;
+      this.#restore();
+      return this.#server.emit('error', this.#failure);
+    }
+    if (this.#replicaOpen) {
+      this.#closeHeld = true;
+      return false;
+    }
+    this.#restore();
+    return pass();
+  }
+
+  #connection(socket: unknown, pass: () => boolean): boolean {
+    if (this.#replica?.pairing !== 'port' || !(socket instanceof stock.Socket)) return pass();
+    this.#replica.acceptPlain(0, socket);
+    return true;
+  }
+}
+
+/** The callback of `listen()` waits for 'listening' since the first try. */
+function withoutCallback(args: readonly unknown[]): unknown[] {
+  return typeof args.at(-1) === 'function' ? args.slice(0, -1) : [...args];
+}

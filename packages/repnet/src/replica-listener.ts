@@ -1,0 +1,248 @@
+/**
+ * The server's half: the listener on the replica port, the hello of every connection to it, and what becomes of the leg. With port pairing
+ * the connections to port N pass through here too.
+ */
+import type net = require('node:net');
+import { publish } from './events';
+import { ExpiryQueue } from './expiry-queue';
+import { Flow } from './flow';
+import { randomId } from './flow-id';
+import { FlowTable } from './flow-table';
+import { Leg, type LegOwner } from './leg';
+import type { FlowSettings, GlobalSettings } from './settings';
+import { ReplicatedSocket } from './socket';
+import type { Mode } from './state-machine';
+import { countDrop, counters } from './stats';
+import { stock } from './stock';
+import { decodePreamble, encodeBanner, encodeUnsupported, HELLO_BYTES, type Preamble, type Status, VERSION } from './wire';
+
+/** What a `net.Server` keeps to itself, in every version from 20 on. */
+export type ServerInside = net.Server & {
+  allowHalfOpen?: boolean;
+  pauseOnConnect?: boolean;
+  noDelay?: boolean;
+  keepAlive?: boolean;
+  keepAliveInitialDelay?: number;
+  highWaterMark?: number;
+  setSecureContext?: unknown;
+  _connections: number;
+  _emitCloseIfDrained?(): void;
+};
+
+export type ListenerSettings = GlobalSettings & FlowSettings;
+
+/** Why no new flow is taken, if so. */
+type Refusal = 'closing' | 'full' | undefined;
+
+export class ReplicaListener {
+  /** Listens on the replica port. */
+  readonly server: net.Server;
+  /** Tells this server from another one behind the same address. */
+  readonly instanceId = randomId();
+  readonly #main: ServerInside;
+  readonly #settings: ListenerSettings;
+  readonly #table: FlowTable;
+  readonly #hellos: ExpiryQueue<Leg, Leg>;
+  #closing = false;
+
+  constructor(main: net.Server, settings: ListenerSettings) {
+    this.#main = main as ServerInside;
+    this.#settings = settings;
+    this.#table = new FlowTable(settings.pairing, settings);
+    this.#hellos = new ExpiryQueue(settings.helloTimeout, settings.pendingHellos, (leg) => this.#dropHello(leg));
+    const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark } = this.#main;
+    const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark };
+    const byPort = settings.pairing === 'port';
+    this.server = new stock.Server(options, (socket) => (byPort ? this.acceptPlain(1, socket) : this.#expectHello(socket)));
+  }
+
+  get pairing(): 'hello' | 'port' {
+    return this.#settings.pairing;
+  }
+
+  /** Takes no leg any more; flows that live go on. */
+  close(): void {
+    this.#closing = true;
+    this.server.close();
+    for (const leg of this.#hellos.values()) this.#dropHello(leg);
+    this.#hellos.clear();
+    this.#table.stop();
+  }
+
+  /** Port pairing: a connection to N (leg 0) or N+1 (leg 1), known by where it comes from. */
+  acceptPlain(index: 0 | 1, socket: net.Socket): void {
+    const { remoteAddress, remotePort } = socket;
+    const owner = nobody();
+    const leg = new Leg(socket, index, owner);
+    this.#forget(socket, index === 0 ? this.#main : this.server);
+    if (remoteAddress === undefined || remotePort === undefined) {
+      leg.reset();
+      return;
+    }
+    const id = `${remoteAddress}|${remotePort}`;
+    const place = this.#table.place(id, index);
+    if (place.kind === 'new') {
+      if (this.#refusal(socket)) leg.reset();
+      else this.#open(id, leg, 'repflow');
+    } else if (place.kind === 'known') place.flow.legJoined(leg);
+    else this.#late(id, leg);
+  }
+
+  /** The stock server has counted the connection: flows are counted instead. */
+  #forget(socket: net.Socket, server: net.Server): void {
+    (socket as net.Socket & { _server: unknown })._server = null;
+    (server as ServerInside)._connections--;
+  }
+
+  #expectHello(socket: net.Socket): void {
+    this.#forget(socket, this.server);
+    const leg = new Leg(socket, 0, new ServerHello((...args) => this.#answer(...args), (gone) => this.#helloGone(gone)));
+    this.#hellos.add(leg, leg);
+    counters.held.pendingHellos++;
+  }
+
+  #helloGone(leg: Leg): void {
+    if (this.#hellos.delete(leg)) counters.held.pendingHellos--;
+  }
+
+  #dropHello(leg: Leg): void {
+    counters.held.pendingHellos--;
+    countDrop('hello_timeout');
+    leg.owner = nobody();
+    leg.reset();
+  }
+
+  /** All bytes of the hello are there, or it is wrong. */
+  #answer(leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer): void {
+    this.#helloGone(leg);
+    leg.owner = nobody();
+    if (preamble === undefined) {
+      countDrop('foreign');
+      leg.reset();
+    } else if (Buffer.isBuffer(preamble)) this.#hangUp(leg, encodeUnsupported(preamble, this.instanceId));
+    else if (preamble.probe) this.#hangUp(leg, this.#banner(preamble, 'probed'));
+    else this.#route(leg, preamble, rest);
+  }
+
+  #route(leg: Leg, preamble: Preamble, rest: Buffer): void {
+    leg.index = preamble.leg as 0 | 1;
+    const place = this.#table.place(preamble.flowId, leg.index);
+    if (place.kind === 'late') {
+      this.#late(preamble.flowId, leg);
+      return;
+    }
+    if (place.kind === 'known') {
+      if (place.flow.wants(leg.index)) leg.send([this.#banner(preamble, 'joined')]);
+      if (!place.flow.legJoined(leg)) return;
+    } else {
+      if (this.#refusal(leg.socket)) {
+        this.#hangUp(leg, this.#banner(preamble, 'busy'));
+        return;
+      }
+      leg.send([this.#banner(preamble, 'opened')]);
+      const flow = this.#open(preamble.flowId, leg, preamble.mode);
+      if (preamble.mode === 'repsyn') flow.choiceLearned(leg.index);
+    }
+    if (rest.length > 0) leg.owner.legData(leg, rest);
+  }
+
+  #banner(preamble: Preamble, status: Status): Buffer {
+    const flowCheck = preamble.flowId.slice(0, 8);
+    return encodeBanner({ version: VERSION, status, leg: preamble.leg, flowCheck, instanceId: this.instanceId });
+  }
+
+  #hangUp(leg: Leg, banner: Buffer): void {
+    leg.send([banner]);
+    leg.end(() => {});
+    leg.linger(this.#settings.helloTimeout);
+  }
+
+  #late(flowId: string, leg: Leg): void {
+    counters.legs.late++;
+    publish('repnet:leg:late', () => ({ flowId, role: 'server', leg: leg.index }));
+    leg.reset();
+  }
+
+  #refusal(socket: net.Socket): Refusal {
+    if (this.#closing) return 'closing';
+    const { maxConnections, _connections } = this.#main;
+    if (maxConnections == null || _connections < maxConnections) return undefined;
+    const { localAddress, localFamily, remoteAddress, remotePort, remoteFamily } = socket;
+    this.#main.emit('drop', { localAddress, localPort: this.#port, localFamily, remoteAddress, remotePort, remoteFamily });
+    return 'full';
+  }
+
+  get #port(): number | undefined {
+    const address = this.#main.address();
+    return typeof address === 'object' && address ? address.port : undefined;
+  }
+
+  #open(id: string, leg: Leg, mode: Mode): Flow {
+    const main = this.#main;
+    const flow = new Flow({ id, role: 'server', mode, settings: this.#settings, registry: this.#table });
+    const accepted = {
+      flow,
+      port: this.#port,
+      opened: () => main.emit('connection', socket),
+      released: () => {
+        main._connections--;
+        main._emitCloseIfDrained?.();
+      },
+    };
+    const socket = ReplicatedSocket.accept(accepted, {
+      // TLS decides itself when it has said everything.
+      allowHalfOpen: main.allowHalfOpen || main.setSecureContext !== undefined,
+      highWaterMark: main.highWaterMark,
+    });
+    socket.server = main;
+    if (main.pauseOnConnect) socket.pause();
+    main._connections++;
+    this.#table.add(flow);
+    flow.startServer(leg);
+    return flow;
+  }
+}
+
+/** The server's half of the hello on one connection. */
+class ServerHello implements LegOwner {
+  readonly #answer: (leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer) => void;
+  readonly #gone: (leg: Leg) => void;
+  #received: Buffer | undefined;
+
+  /** @param answer gets the preamble, the bytes of one of another version, or `undefined` for something else @param gone the connection ended first */
+  constructor(answer: (leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer) => void, gone: (leg: Leg) => void) {
+    this.#answer = answer;
+    this.#gone = gone;
+  }
+
+  legData(leg: Leg, chunk: Buffer): boolean {
+    const bytes = this.#received ? Buffer.concat([this.#received, chunk]) : chunk;
+    const preamble = decodePreamble(bytes);
+    if (preamble === 'incomplete' || (preamble === 'version' && bytes.length < HELLO_BYTES)) {
+      this.#received = bytes;
+      return true;
+    }
+    if (preamble === 'version') this.#answer(leg, bytes.subarray(0, HELLO_BYTES), bytes.subarray(HELLO_BYTES));
+    else if (typeof preamble === 'string') this.#answer(leg, undefined, bytes);
+    else this.#answer(leg, preamble, bytes.subarray(HELLO_BYTES));
+    return true;
+  }
+
+  legEof(leg: Leg): void {
+    this.#gone(leg);
+    leg.close();
+  }
+
+  legFailed(leg: Leg): void {
+    this.#gone(leg);
+  }
+
+  legClosed(leg: Leg): void {
+    this.#gone(leg);
+  }
+}
+
+function nobody(): LegOwner {
+  const none = () => {};
+  return { legData: () => true, legEof: none, legFailed: none, legClosed: none };
+}

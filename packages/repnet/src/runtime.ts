@@ -1,0 +1,67 @@
+/** The one state of the process: configuration, budget, what is known of targets. ESM and CJS share it. */
+import { Budget } from './budget';
+import { CapabilityCache } from './capability';
+import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
+import { type FlowSettings, KEYS } from './settings';
+import { findRule, type TargetRule } from './targets';
+
+const PER_FLOW = Object.entries(KEYS)
+  .filter(([, key]) => key.perFlow)
+  .map(([name]) => name) as Array<keyof FlowSettings>;
+
+function flowDefaults(config: Config): FlowSettings {
+  return Object.fromEntries(PER_FLOW.map((name) => [name, config[name]])) as unknown as FlowSettings;
+}
+
+/** What a call says about replication: a mode, or settings. */
+export type CallSettings = FlowSettings['mode'] | Partial<FlowSettings>;
+
+class Runtime {
+  config: Config = loadConfig(process.env, process.cwd());
+  readonly budget = new Budget();
+  capabilities = new CapabilityCache(this.config.capabilityTtl);
+  #defaults = flowDefaults(this.config);
+  #byRule = new Map<TargetRule, FlowSettings>();
+
+  configure(options: Options): void {
+    const before = this.config;
+    this.config = withOptions(before, options);
+    this.#defaults = flowDefaults(this.config);
+    this.#byRule = new Map();
+    if (this.config.capabilityTtl !== before.capabilityTtl) this.capabilities = new CapabilityCache(this.config.capabilityTtl);
+  }
+
+  /** Whether any target is listed. */
+  get lists(): boolean {
+    return this.config.rules.length > 0;
+  }
+
+  /** The settings for a flow to a target; `undefined`: nobody named it, or it is switched off. */
+  settingsFor(host: string, port: number, call: CallSettings | undefined): FlowSettings | undefined {
+    const rule = findRule(this.config.rules, host, port);
+    if (rule === undefined && call === undefined) return undefined;
+    const listed = rule === undefined ? this.#defaults : this.#settingsOf(rule);
+    const settings = call === undefined ? listed : { ...listed, ...readCall(call) };
+    return settings.mode === 'off' ? undefined : settings;
+  }
+
+  #settingsOf(rule: TargetRule): FlowSettings {
+    let settings = this.#byRule.get(rule);
+    if (!settings) {
+      settings = { ...this.#defaults, ...rule.overrides };
+      this.#byRule.set(rule, settings);
+    }
+    return settings;
+  }
+
+  /** The settings for the flows that a server accepts. */
+  serverSettings(call: Partial<FlowSettings> | undefined): FlowSettings {
+    return call === undefined ? this.#defaults : { ...this.#defaults, ...readFlowSettings('option "repnet"', call) };
+  }
+}
+
+export function readCall(call: CallSettings): Partial<FlowSettings> {
+  return readFlowSettings('option "repnet"', typeof call === 'string' ? { mode: call } : call);
+}
+
+export const runtime = new Runtime();

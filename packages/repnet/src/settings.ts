@@ -1,0 +1,173 @@
+/** Every setting: its default, unit and range. The README's table is checked against `KEYS` by a test. */
+import type { Mode } from './state-machine';
+
+export type Pairing = 'hello' | 'port';
+
+/** Settings that can differ from one flow to the next. */
+export interface FlowSettings {
+  /** `repflow`, `repsyn`, or `off`: plain. */
+  mode: Mode | 'off';
+  pairing: Pairing;
+  /** The port of the second listener; `undefined`: N+1. */
+  replicaPort: number | undefined;
+  /** Bytes, sent plus received, beyond which a flow settles on one leg. */
+  maxBytes: number;
+  /** Bytes kept for a leg that has not come yet. */
+  archiveCap: number;
+  /** Bytes that may wait in user space for a slow leg. */
+  lagCap: number;
+  /** Milliseconds in which a leg has to be established. */
+  legDeadline: number;
+  /** Milliseconds a finished flow waits for its other leg. */
+  confirmTimeout: number;
+  /** Open both legs to a target that has not been probed yet. */
+  assumeCapable: boolean;
+}
+
+/** Settings of the process. */
+export interface GlobalSettings extends FlowSettings {
+  /** Listen ports that get a replica listener: all, none, or those listed. */
+  listen: 'all' | 'none' | readonly number[];
+  /** Milliseconds a server waits for the second leg. */
+  waitingListTimeout: number;
+  /** Milliseconds in which a hello has to be complete. */
+  helloTimeout: number;
+  /** Milliseconds an ended flow's id is remembered by the server. */
+  tombstoneTime: number;
+  /** How many ended flows are remembered. */
+  tombstoneLimit: number;
+  /** How many connections may be in the middle of their hello. */
+  pendingHellos: number;
+  /** Milliseconds that what was learnt about a target stays true. */
+  capabilityTtl: number;
+  /** The largest share of listed flows that may have a second leg. */
+  budget: number;
+  /** Live RepFlow flows beyond which new ones become RepSYN. */
+  incastLimit: number;
+}
+
+interface NumberKey {
+  readonly kind: 'number';
+  readonly default: number;
+  readonly min: number;
+  readonly max: number;
+  readonly integer: boolean;
+  /** Whether "no limit" can be said. */
+  readonly infinity: boolean;
+  readonly unit: string;
+  readonly perFlow: boolean;
+}
+interface ChoiceKey {
+  readonly kind: 'choice';
+  readonly default: string;
+  readonly choices: readonly string[];
+  readonly unit: string;
+  readonly perFlow: boolean;
+}
+interface BooleanKey {
+  readonly kind: 'boolean';
+  readonly default: boolean;
+  readonly unit: string;
+  readonly perFlow: boolean;
+}
+interface PortKey {
+  readonly kind: 'port';
+  readonly default: undefined;
+  readonly unit: string;
+  readonly perFlow: boolean;
+}
+interface ListenKey {
+  readonly kind: 'listen';
+  readonly default: 'all';
+  readonly unit: string;
+  readonly perFlow: boolean;
+}
+export type Key = NumberKey | ChoiceKey | BooleanKey | PortKey | ListenKey;
+
+const MAX_TIMER = 2 ** 31 - 1;
+
+function number(unit: string, value: number, min: number, max: number, flags: Partial<NumberKey> = {}): NumberKey {
+  return { kind: 'number', default: value, min, max, unit, integer: true, infinity: false, perFlow: false, ...flags };
+}
+const perFlow = { perFlow: true };
+
+export const KEYS: Readonly<Record<keyof GlobalSettings, Key>> = {
+  mode: { kind: 'choice', default: 'repflow', choices: ['repflow', 'repsyn', 'off'], unit: '', perFlow: true },
+  pairing: { kind: 'choice', default: 'hello', choices: ['hello', 'port'], unit: '', perFlow: true },
+  replicaPort: { kind: 'port', default: undefined, unit: 'port', perFlow: true },
+  maxBytes: number('bytes', 100_000, 0, Number.MAX_SAFE_INTEGER, { infinity: true, ...perFlow }),
+  archiveCap: number('bytes', 100_000, 0, 2 ** 30, perFlow),
+  lagCap: number('bytes', 8 * 2 ** 20, 65_536, 2 ** 30, perFlow),
+  legDeadline: number('ms', 3_000, 1, MAX_TIMER, perFlow),
+  confirmTimeout: number('ms', 250, 1, 60_000, perFlow),
+  assumeCapable: { kind: 'boolean', default: false, unit: '', perFlow: true },
+  listen: { kind: 'listen', default: 'all', unit: '', perFlow: false },
+  waitingListTimeout: number('ms', 1_000, 1, MAX_TIMER),
+  helloTimeout: number('ms', 1_000, 1, MAX_TIMER),
+  tombstoneTime: number('ms', 30_000, 1, MAX_TIMER),
+  tombstoneLimit: number('flows', 65_536, 1, 2 ** 24),
+  pendingHellos: number('connections', 4_096, 1, 2 ** 20),
+  capabilityTtl: number('ms', 60_000, 1, MAX_TIMER),
+  budget: number('share', 1, 0, 1, { integer: false }),
+  incastLimit: number('flows', 256, 0, Number.MAX_SAFE_INTEGER, { infinity: true }),
+};
+
+export const DEFAULTS = Object.fromEntries(
+  Object.entries(KEYS).map(([name, key]) => [name, key.default]),
+) as unknown as GlobalSettings;
+
+/** What a key allows, for messages. */
+export function allowed(key: Key): string {
+  switch (key.kind) {
+    case 'number': {
+      const what = key.integer ? 'an integer' : 'a number';
+      return `${what} from ${key.min} to ${key.max}${key.infinity ? ', or "Infinity"' : ''}`;
+    }
+    case 'choice':
+      return key.choices.map((choice) => `"${choice}"`).join(', ');
+    case 'boolean':
+      return 'true or false';
+    case 'port':
+      return 'a port from 1 to 65535';
+    case 'listen':
+      return '"all", "none", or a list of ports from 1 to 65535';
+  }
+}
+
+const isPort = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 65535;
+
+/** Reads one value. @returns `{ value }`, or `undefined` when it is not allowed. */
+export function readValue(key: Key, found: unknown): { value: unknown } | undefined {
+  switch (key.kind) {
+    case 'number': {
+      const value = found === 'Infinity' ? Number.POSITIVE_INFINITY : found;
+      if (value === Number.POSITIVE_INFINITY) return key.infinity ? { value } : undefined;
+      if (typeof value !== 'number' || !(value >= key.min && value <= key.max)) return undefined;
+      return key.integer && !Number.isInteger(value) ? undefined : { value };
+    }
+    case 'choice':
+      return typeof found === 'string' && key.choices.includes(found) ? { value: found } : undefined;
+    case 'boolean':
+      return typeof found === 'boolean' ? { value: found } : undefined;
+    case 'port':
+      return isPort(found) ? { value: found } : undefined;
+    case 'listen':
+      if (found === 'all' || found === 'none') return { value: found };
+      return Array.isArray(found) && found.every(isPort) ? { value: [...found] } : undefined;
+  }
+}
+
+/** Turns the text of an environment variable into what `readValue` takes. */
+export function parseText(key: Key, text: string): unknown {
+  switch (key.kind) {
+    case 'number':
+    case 'port':
+      return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
+    case 'boolean':
+      return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : text;
+    case 'listen':
+      return text === 'all' || text === 'none' ? text : text.split(',').map(Number);
+    case 'choice':
+      return text;
+  }
+}

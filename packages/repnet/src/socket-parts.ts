@@ -1,0 +1,45 @@
+/** The inactivity timer of a socket, and errors with the codes that applications know. */
+
+export function systemError(message: string, code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code });
+}
+
+const MAX_TIMEOUT = 2 ** 31 - 1;
+
+/** Fires each time nothing has happened for so many milliseconds; does not keep the process alive. */
+export class InactivityTimer {
+  readonly #fired: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(fired: () => void) {
+    this.#fired = fired;
+  }
+
+  /** @param timeout in milliseconds, 0: never @throws as `net.Socket.setTimeout()` */
+  set(timeout: number): void {
+    if (typeof timeout !== 'number') {
+      const found = timeout === null ? 'null' : `type ${typeof timeout}`;
+      const error = new TypeError(`The "msecs" argument must be of type number. Received ${found}`);
+      throw Object.assign(error, { code: 'ERR_INVALID_ARG_TYPE' });
+    }
+    if (!(timeout >= 0 && Number.isFinite(timeout))) {
+      const error = new RangeError(`The value of "msecs" is out of range. It must be a non-negative finite number. Received ${timeout}`);
+      throw Object.assign(error, { code: 'ERR_OUT_OF_RANGE' });
+    }
+    this.stop();
+    if (timeout > 0) this.#timer = setTimeout(() => this.#fire(), Math.min(timeout, MAX_TIMEOUT)).unref();
+  }
+
+  touch(): void {
+    this.#timer?.refresh();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #fire(): void {
+    this.#fired();
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * The application's end of a flow: everything that a `net.Socket` is to an application, as a plain Duplex. It is not a subclass of
+ * `net.Socket`, because TLS waits for ever for the handle of one that has none.
+ */
+import net = require('node:net');
+import stream = require('node:stream');
+import { Dialer, type Target } from './dialer';
+import type { Flow, FlowHost } from './flow';
+import type { Leg } from './leg';
+import { InactivityTimer, systemError } from './socket-parts';
+
+export interface ReplicatedSocketOptions extends stream.DuplexOptions {
+  signal?: AbortSignal;
+}
+
+/** What a server tells the socket of a flow that it accepted. */
+export interface Accepted {
+  flow: Flow;
+  /** The port that the client is to believe it talks to. */
+  port: number | undefined;
+  released(): void;
+  opened(): void;
+}
+
+interface InFlight {
+  chunks: readonly Buffer[];
+  done(): void;
+}
+
+export class ReplicatedSocket extends stream.Duplex implements FlowHost {
+  connecting = false;
+  timeout: number | undefined;
+  /** The server that accepted the flow, as on a `net.Socket`. */
+  server: net.Server | undefined;
+  autoSelectFamilyAttemptedAddresses: string[] = [];
+  #flow: Flow | undefined;
+  #dialer: Dialer | undefined;
+  #accepted: Accepted | undefined;
+  #port: number | undefined;
+  #inFlight: InFlight | undefined;
+  #final: (() => void) | undefined;
+  #completed = 0;
+  #received = 0;
+  #opened = false;
+  #closed = false;
+  #closing: { failed: boolean } | undefined;
+  #reset = false;
+  #remote: Pick<net.Socket, 'remoteAddress' | 'remoteFamily' | 'remotePort'> | undefined;
+  #local: net.AddressInfo | undefined;
+  readonly #timer = new InactivityTimer(() => this.emit('timeout'));
+  #noDelay: boolean | undefined;
+  #keepAlive: [enable: boolean, delay: number] | undefined;
+  #unref = false;
+
+  constructor(options: ReplicatedSocketOptions = {}) {
+    const { allowHalfOpen, highWaterMark, readableHighWaterMark, writableHighWaterMark, signal } = options;
+    super({ allowHalfOpen: Boolean(allowHalfOpen), highWaterMark, readableHighWaterMark, writableHighWaterMark, emitClose: false });
+    if (signal) stream.addAbortSignal(signal, this);
+    this.on('end', () => {
+      if (!this.allowHalfOpen) this.write = refuseWrite as typeof this.write;
+    });
+  }
+
+  /** The socket of a flow that a server accepted. */
+  static accept(accepted: Accepted, options: ReplicatedSocketOptions): ReplicatedSocket {
+    const socket = new ReplicatedSocket(options);
+    socket.#accepted = accepted;
+    socket.#port = accepted.port;
+    socket.#opened = true;
+    socket.useFlow(accepted.flow);
+    return socket;
+  }
+
+  /** Opens the flow; the arguments are checked by the caller. */
+  dial(target: Target): this {
+    if (this.destroyed) this.#startAnew();
+    this.connecting = true;
+    this.#port = target.port;
+    const { options } = target;
+    if (options.noDelay !== undefined) this.#noDelay = options.noDelay;
+    this.#timer.touch();
+    this.#dialer = new Dialer(this, target);
+    this.#dialer.start();
+    return this;
+  }
+
+  #startAnew(): void {
+    (this as unknown as { _undestroy(): void })._undestroy();
+    this.write = stream.Duplex.prototype.write;
+    this.#flow = undefined;
+    this.#inFlight = undefined;
+    this.#final = undefined;
+    this.#opened = false;
+    this.#closed = false;
+    this.#closing = undefined;
+    this.#remote = undefined;
+    this.#local = undefined;
+  }
+
+  useFlow(flow: Flow): void {
+    this.#flow = flow;
+    flow.host = this;
+    if (this.#unref) this.unref();
+    if (this.#inFlight) this.#send(this.#inFlight);
+    if (this.#final) flow.end(this.#final);
+  }
+
+  // The flow's side.
+
+  flowOpened(): void {
+    if (this.#accepted) {
+      this.#accepted.opened();
+      return;
+    }
+    this.connecting = false;
+    this.#opened = true;
+    this.#timer.touch();
+    this.emit('connect');
+    this.emit('ready');
+    if (this.readable && !this.isPaused()) this.read(0);
+  }
+
+  flowData(chunk: Buffer): boolean {
+    this.#received += chunk.length;
+    this.#timer.touch();
+    return this.push(chunk);
+  }
+
+  flowEof(): void {
+    this.push(null);
+    this.read(0);
+  }
+
+  flowEnded(error: Error | undefined): void {
+    if (!error || this.destroyed) return;
+    if (!this.#opened && this.#dialer?.fallBack()) return;
+    this.destroy(error);
+  }
+
+  flowClosed(): void {
+    this.#closed = true;
+    this.#emitClose();
+  }
+
+  legAttached(leg: Leg): void {
+    const { socket } = leg;
+    if (this.#noDelay !== undefined) socket.setNoDelay(this.#noDelay);
+    if (this.#keepAlive) socket.setKeepAlive(...this.#keepAlive);
+    if (this.#unref) socket.unref();
+  }
+
+  // The stream's side.
+
+  override _read(): void {
+    this.#flow?.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#submit([chunk], chunk.length, done);
+  }
+
+  override _writev(items: Array<{ chunk: Buffer }>, done: (error?: Error | null) => void): void {
+    let bytes = 0;
+    const chunks = items.map(({ chunk }) => {
+      bytes += chunk.length;
+      return chunk;
+    });
+    this.#submit(chunks, bytes, done);
+  }
+
+  #submit(chunks: readonly Buffer[], bytes: number, done: (error?: Error | null) => void): void {
+    this.#timer.touch();
+    this.#inFlight = {
+      chunks,
+      done: () => {
+        this.#inFlight = undefined;
+        this.#completed += bytes;
+        this.#timer.touch();
+        done();
+      },
+    };
+    this.#send(this.#inFlight);
+  }
+
+  #send(inFlight: InFlight): void {
+    this.#flow?.write(inFlight.chunks, () => {
+      if (this.#inFlight === inFlight) inFlight.done();
+    });
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#final = () => {
+      this.#final = undefined;
+      done();
+    };
+    this.#flow?.end(this.#final);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.connecting = false;
+    this.#timer.stop();
+    this.#closing = { failed: error !== null };
+    const flow = this.#flow;
+    if (!flow) this.#closed = true;
+    else if (!error && this.readableEnded && this.writableFinished && !this.#reset) flow.finish();
+    else flow.abort(this.#reset);
+    done(error);
+    this.#accepted?.released();
+    if (this.#closed) process.nextTick(() => this.#emitClose());
+  }
+
+  #emitClose(): void {
+    const closing = this.#closing;
+    if (!closing || !this.#closed) return;
+    this.#closing = undefined;
+    this.emit('close', closing.failed);
+  }
+
+  // What a net.Socket has beyond a stream.
+
+  connect(...args: unknown[]): this {
+    return ReplicatedSocket.connector(this, args);
+  }
+
+  /** Reads the arguments of `connect()`; set by the module that knows the configuration. */
+  static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
+
+  get bytesRead(): number {
+    return this.#received;
+  }
+
+  get bytesWritten(): number {
+    return this.#completed + this.writableLength;
+  }
+
+  get bufferSize(): number {
+    return this.writableLength;
+  }
+
+  get pending(): boolean {
+    return !this.#opened || this.connecting;
+  }
+
+  get readyState(): net.SocketReadyState {
+    if (this.connecting) return 'opening';
+    if (!this.#opened || this.destroyed) return 'closed';
+    if (this.readable) return this.writable ? 'open' : 'readOnly';
+    return this.writable ? 'writeOnly' : 'closed';
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#peer?.remoteAddress;
+  }
+
+  get remoteFamily(): string | undefined {
+    return this.#peer?.remoteFamily;
+  }
+
+  get remotePort(): number | undefined {
+    return this.#peer?.remotePort;
+  }
+
+  /** Read once: a flow keeps its names when the leg that they come from is gone. */
+  get #peer() {
+    const carrier = this.#opened ? this.#flow?.carrier?.socket : undefined;
+    if (!this.#remote && carrier?.remoteAddress !== undefined) {
+      const { remoteAddress, remoteFamily } = carrier;
+      this.#remote = { remoteAddress, remoteFamily, remotePort: this.#accepted ? carrier.remotePort : this.#port };
+    }
+    return this.#remote;
+  }
+
+  get localAddress(): string | undefined {
+    return this.#own?.address;
+  }
+
+  get localFamily(): string | undefined {
+    return this.#own?.family;
+  }
+
+  get localPort(): number | undefined {
+    return this.#own?.port;
+  }
+
+  get #own(): net.AddressInfo | undefined {
+    const carrier = this.#opened ? this.#flow?.carrier?.socket : undefined;
+    if (!this.#local && carrier?.localAddress !== undefined) {
+      const { localAddress, localFamily = '', localPort = 0 } = carrier;
+      this.#local = { address: localAddress, family: localFamily, port: this.#accepted ? (this.#port ?? localPort) : localPort };
+    }
+    return this.#local;
+  }
+
+  address(): net.AddressInfo | Record<string, never> {
+    return this.#own ?? {};
+  }
+
+  setTimeout(timeout: number, callback?: () => void): this {
+    if (this.destroyed) return this;
+    this.#timer.set(timeout);
+    this.timeout = timeout;
+    if (callback) {
+      if (timeout === 0) this.removeListener('timeout', callback);
+      else this.once('timeout', callback);
+    }
+    return this;
+  }
+
+  setNoDelay(noDelay?: boolean): this {
+    this.#noDelay = noDelay === undefined || Boolean(noDelay);
+    this.#eachConnection((socket) => socket.setNoDelay(this.#noDelay));
+    return this;
+  }
+
+  setKeepAlive(enable?: boolean, initialDelay?: number): this {
+    const wanted: [boolean, number] = [Boolean(enable), initialDelay ?? 0];
+    this.#keepAlive = wanted;
+    this.#eachConnection((socket) => socket.setKeepAlive(...wanted));
+    return this;
+  }
+
+  ref(): this {
+    this.#unref = false;
+    this.#eachConnection((socket) => socket.ref());
+    return this;
+  }
+
+  unref(): this {
+    this.#unref = true;
+    this.#eachConnection((socket) => socket.unref());
+    return this;
+  }
+
+  #eachConnection(apply: (socket: net.Socket) => void): void {
+    for (const leg of this.#flow?.legs ?? []) if (leg && !leg.socket.destroyed) apply(leg.socket);
+  }
+
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.once('finish', () => this.destroy());
+  }
+
+  resetAndDestroy(): this {
+    if (!this.#flow && !this.connecting) {
+      this.destroy(systemError('Socket is closed', 'ERR_SOCKET_CLOSED'));
+      return this;
+    }
+    this.#reset = true;
+    this.destroy();
+    return this;
+  }
+}
+
+/** A write after the peer ended, on a socket that is not allowed to be half open. */
+function refuseWrite(this: ReplicatedSocket, _chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+  const done = typeof encoding === 'function' ? encoding : callback;
+  const error = systemError('This socket has been ended by the other party', 'EPIPE');
+  if (typeof done === 'function') process.nextTick(done as (error: Error) => void, error);
+  this.destroy(error);
+  return false;
+}
