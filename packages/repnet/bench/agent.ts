@@ -34,8 +34,8 @@ function createServer(kind: Case): net.Server {
 function connect(kind: Case, port: number): net.Socket {
   const options = { host: HOST, port, noDelay: true };
   if (kind === 'net') return net.connect(options);
-  if (kind === 'unlisted') return repnet.connect(options) as unknown as net.Socket;
-  return repnet.connect({ ...options, repnet: { mode: kind, assumeCapable: true } }) as unknown as net.Socket;
+  if (kind === 'unlisted') return repnet.connect(options);
+  return repnet.connect({ ...options, repnet: { mode: kind, assumeCapable: true } });
 }
 
 /** From the call of connect() to the last byte of the echo; resolves after 'close'. */

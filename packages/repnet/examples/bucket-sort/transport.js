@@ -19,7 +19,7 @@ exports.connectMouse = (target) => net.connect({ ...target, repnet: { mode: kind
  * Elephants: the sorted buckets. They are never replicated.
  * @param {import('node:net').TcpNetConnectOpts} target
  */
-exports.connectElephant = (target) => net.connect({ ...target, repnet: { mode: 'off' } });
+exports.connectElephant = (target) => net.connect({ ...target, repnet: 'off' });
 
 exports.createServer = net.createServer;
 exports.kind = kind;

@@ -14,9 +14,6 @@ import { relay, type Relayed } from './relay';
 export { parseCommandLine, parseConfig } from './config';
 export type { Endpoint, ProxyConfig, RouteConfig } from './config';
 
-/** The side of a route that stays plain TCP, whatever the process's configuration lists. */
-const OFF = { mode: 'off' } as const;
-
 interface Flow {
   accepted: Relayed;
   target: Relayed;
@@ -33,8 +30,9 @@ class Route {
   ) {
     this.metrics = new RouteMetrics(config.name);
     const options = { allowHalfOpen: true, noDelay: true };
-    const accept = (accepted: unknown): void => this.#accept(accepted as Relayed);
-    this.server = repnet.createServer({ ...options, repnet: config.replicate === 'in' ? config.settings : OFF }, accept) as unknown as Server;
+    this.server = repnet.createServer({ ...options, repnet: config.replicate === 'in' ? config.settings : false }, (accepted) =>
+      this.#accept(accepted),
+    );
   }
 
   #accept(accepted: Relayed): void {
@@ -43,8 +41,9 @@ class Route {
       ...to,
       allowHalfOpen: true,
       noDelay: true,
-      repnet: replicate === 'out' ? settings : OFF,
-    }) as unknown as Relayed;
+      // The side that is not replicated stays plain TCP, whatever the process's configuration lists.
+      repnet: replicate === 'out' ? settings : 'off',
+    });
     const flow: Flow = { accepted, target };
     this.flows.add(flow);
     this.metrics.flows += 1;

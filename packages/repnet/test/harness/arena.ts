@@ -44,7 +44,7 @@ export class Arena {
       allowHalfOpen: true,
       noDelay: true,
       repnet: { pairing, ...options.server },
-    }) as unknown as net.Server;
+    });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as net.AddressInfo;
@@ -92,7 +92,7 @@ export class Arena {
       ...rest,
       repnet: { mode, pairing, assumeCapable: true, legDeadline: 600_000, ...this.options.client, ...client },
     });
-    return socket as unknown as net.Socket;
+    return socket;
   }
 
   /** The server's end of the flow with this number. */

@@ -1,6 +1,5 @@
 /** A client with one file descriptor left: prints what became of its flow. Arguments: host, port, pairing. */
 import { closeSync, openSync } from 'node:fs';
-import type net from 'node:net';
 import repnet from 'repnet';
 import { Sink } from '../harness/arena';
 import type { Pairing } from '../harness/replication';
@@ -15,7 +14,7 @@ async function main(host: string, port: number, pairing: Pairing): Promise<void>
     if ((error as NodeJS.ErrnoException).code !== 'EMFILE') throw error;
   }
   closeSync(hoard.pop() as number);
-  const client = repnet.connect({ host, port, repnet: { pairing, assumeCapable: true } }) as unknown as net.Socket;
+  const client = repnet.connect({ host, port, repnet: { pairing, assumeCapable: true } });
   const sink = new Sink(client);
   client.end('served');
   await sink.untilClose();

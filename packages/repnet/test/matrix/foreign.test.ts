@@ -57,7 +57,7 @@ for (const [name, behave] of Object.entries(FOREIGN)) {
           host: '127.0.0.1',
           port,
           repnet: { mode, pairing: 'hello', assumeCapable, legDeadline: 50 },
-        }) as unknown as net.Socket;
+        });
         const sink = new Sink(client);
         client.end(text);
         await sink.untilClose();
@@ -72,7 +72,7 @@ for (const [name, behave] of Object.entries(FOREIGN)) {
 test('a target that nobody listed hears nothing on port N+1', async (t) => {
   let visits = 0;
   const { port } = await neighbours(t, () => (visits += 1));
-  const client = repnet.connect({ host: '127.0.0.1', port }) as unknown as net.Socket;
+  const client = repnet.connect({ host: '127.0.0.1', port });
   const sink = new Sink(client);
   client.end('plain');
   await sink.untilClose();

@@ -1,6 +1,5 @@
 /** Failure matrix, the rows about what is, or is not, behind port N+1. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import net from 'node:net';
 import { test } from 'node:test';
 import { Arena, Sink, pattern } from '../harness/arena';

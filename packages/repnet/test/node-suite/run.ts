@@ -20,6 +20,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { packageFolder } from '../harness/package-folder';
 
 export const MODES = ['plain', 'register', 'repflow', 'repsyn'] as const;
 export type Mode = (typeof MODES)[number];
@@ -213,7 +214,7 @@ async function main(): Promise<void> {
     return;
   }
   const only = values.only === undefined ? undefined : new RegExp(values.only);
-  const known = JSON.parse(readFileSync(path.join(__dirname, 'known.json'), 'utf8')) as Known[];
+  const known = JSON.parse(readFileSync(path.join(packageFolder, 'test/node-suite/known.json'), 'utf8')) as Known[];
   const suite = new Suite(tests, values.node, Number(values.timeout), Number(values.jobs));
   const stock = new Map<string, Outcome>();
   const reports: ModeReport[] = [];

@@ -26,7 +26,7 @@ const echo = (): http.Server =>
 for (const pairing of PAIRINGS) {
   for (const mode of MODES) {
     const dial = (port: number): net.Socket =>
-      repnet.connect({ host: '127.0.0.1', port, repnet: { mode, pairing, assumeCapable: true } }) as unknown as net.Socket;
+      repnet.connect({ host: '127.0.0.1', port, repnet: { mode, pairing, assumeCapable: true } });
 
     test(`http requests share kept-alive replicated connections (${mode}, ${pairing})`, async (t) => {
       const port = await serve(t, pairing, echo());

@@ -10,9 +10,10 @@ import type { Duplex } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import tls from 'node:tls';
 import repnet from 'repnet';
+import { packageFolder } from '../harness/package-folder';
 import { MODES, PAIRINGS, replicatedFlows } from '../harness/replication';
 
-const folder = path.join(process.cwd(), 'test/programs/fixtures');
+const folder = path.join(packageFolder, 'test/programs/fixtures');
 const key = readFileSync(path.join(folder, 'localhost.key.pem'));
 const cert = readFileSync(path.join(folder, 'localhost.cert.pem'));
 
@@ -28,7 +29,7 @@ async function serve(t: TestContext, pairing: 'hello' | 'port', onConnection: (s
 for (const pairing of PAIRINGS) {
   for (const mode of MODES) {
     const dial = (port: number): net.Socket =>
-      repnet.connect({ host: '127.0.0.1', port, allowHalfOpen: true, repnet: { mode, pairing, assumeCapable: true } }) as unknown as net.Socket;
+      repnet.connect({ host: '127.0.0.1', port, allowHalfOpen: true, repnet: { mode, pairing, assumeCapable: true } });
 
     test(`https over a replicated socket (${mode}, ${pairing})`, async (t) => {
       const before = replicatedFlows();

@@ -80,8 +80,8 @@ class Soak {
     const { size, result } = this;
     repnet.configure(UNHURRIED);
     const server = repnet.createServer({ allowHalfOpen: true, repnet: { pairing: size.pairing } }, (socket) => {
-      this.#serve(socket as unknown as net.Socket);
-    }) as unknown as net.Server;
+      this.#serve(socket);
+    });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as net.AddressInfo;
@@ -155,7 +155,7 @@ class Soak {
       port: path.port,
       allowHalfOpen: true,
       repnet: { mode, pairing, assumeCapable: true, ...options },
-    }) as unknown as net.Socket;
+    });
     const hash = createHash('sha256');
     let ended = false;
     socket.on('data', (chunk: Buffer) => hash.update(chunk));

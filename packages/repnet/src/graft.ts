@@ -1,0 +1,122 @@
+/**
+ * A stock `net.Socket` that an application made itself (`new net.Socket().connect(...)`, as pg and mysql2 do) cannot become another
+ * object. It is kept as a front instead: everything it does from here on is done by a replicated socket behind it.
+ */
+import type net = require('node:net');
+import type { ReplicatedSocket } from './socket';
+
+type Done = (error?: Error | null) => void;
+
+const behind = new WeakMap<object, ReplicatedSocket>();
+
+/** What was set on a stock socket before it was connected; Node keeps it under symbols that it does not export. */
+function remembered(front: net.Socket, description: string): unknown {
+  const symbol = Object.getOwnPropertySymbols(front).find((candidate) => candidate.description === description);
+  return symbol === undefined ? undefined : (front as unknown as Record<symbol, unknown>)[symbol];
+}
+
+/** Names of an end that are read from the replicated socket. */
+const NAMES = ['remoteAddress', 'remoteFamily', 'remotePort', 'localAddress', 'localFamily', 'localPort'] as const;
+const STATE = ['connecting', 'pending', 'bytesRead', 'autoSelectFamilyAttemptedAddresses'] as const;
+
+/** Methods that are the replicated socket's; they return the front. */
+const CHAINED = ['setNoDelay', 'setKeepAlive', 'ref', 'unref'] as const;
+
+/** Lets a socket that stands before a replicated one, and has no connection of its own, speak for it. */
+export function mirror(front: net.Socket, socket: ReplicatedSocket, names: ReadonlyArray<keyof ReplicatedSocket> = NAMES): void {
+  for (const name of names) Object.defineProperty(front, name, { get: () => socket[name], set: () => {}, configurable: true });
+  for (const name of CHAINED) {
+    const method = socket[name] as (...args: unknown[]) => unknown;
+    Object.assign(front, {
+      [name](...args: unknown[]) {
+        method.apply(socket, args);
+        return front;
+      },
+    });
+  }
+}
+
+/** Events that the application is to see on the front; data, end, error and close go their own ways. */
+const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout', 'connect', 'ready', 'timeout'];
+
+/** Puts `front` before `socket`, which has not been connected yet and allows half-open connections. */
+export function graft(front: net.Socket, socket: ReplicatedSocket): void {
+  behind.set(front, socket);
+  carryOver(front, socket);
+  mirror(front, socket, [...NAMES, ...STATE]);
+  Object.defineProperty(front, 'bytesWritten', { get: () => socket.bytesWritten + front.writableLength, configurable: true });
+  for (const event of FORWARDED) socket.on(event, (...args: unknown[]) => void front.emit(event, ...args));
+  Object.assign(front, {
+    address: () => socket.address(),
+    resetAndDestroy() {
+      socket.resetAndDestroy();
+      front.destroy();
+      return front;
+    },
+    setTimeout(timeout: number, callback?: () => void) {
+      socket.setTimeout(timeout);
+      Object.assign(front, { timeout });
+      if (callback && timeout === 0) front.removeListener('timeout', callback);
+      else if (callback) front.once('timeout', callback);
+      return front;
+    },
+    _read: () => socket.resume(),
+    _write: (chunk: Buffer, encoding: BufferEncoding, done: Done) => void socket.write(chunk, encoding, done),
+    _writev(items: Array<{ chunk: Buffer; encoding: BufferEncoding }>, done: Done) {
+      socket.cork();
+      items.forEach(({ chunk, encoding }, index) => {
+        socket.write(chunk, encoding, index === items.length - 1 ? done : undefined);
+      });
+      socket.uncork();
+    },
+    _final: (done: Done) => void socket.end(done),
+    _destroy(error: Error | null, done: Done) {
+      const closed = (): void => {
+        done(error);
+        process.nextTick(() => front.emit('close', error !== null));
+      };
+      if (socket.closed) closed();
+      else socket.once('close', closed);
+      socket.destroy();
+    },
+  });
+  socket.on('data', (chunk: Buffer) => {
+    if (!front.push(chunk)) socket.pause();
+  });
+  socket.on('end', () => {
+    front.push(null);
+    front.read(0);
+  });
+  socket.on('error', (error) => front.destroy(error));
+  socket.on('close', () => {
+    if (!front.destroyed && !front.readableEnded) front.destroy();
+  });
+}
+
+/** Applies what the application has set on the front so far. */
+function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
+  if (remembered(front, 'kSetNoDelay') === true) socket.setNoDelay(true);
+  if (remembered(front, 'kSetKeepAlive') === true) {
+    // Node keeps this delay in seconds.
+    socket.setKeepAlive(true, Number(remembered(front, 'kSetKeepAliveInitialDelay') ?? 0) * 1000);
+  }
+  const { timeout } = front;
+  if (timeout !== undefined && timeout > 0) {
+    front.setTimeout(0);
+    socket.setTimeout(timeout);
+  }
+}
+
+/**
+ * The replicated socket behind a front that something else (TLS) takes over together with its bytes; the front keeps telling of errors
+ * and of the end. Anything else comes back as it is.
+ */
+export function takeOver<Given extends object>(front: Given): Given | ReplicatedSocket {
+  const socket = behind.get(front);
+  if (socket === undefined) return front;
+  socket.removeAllListeners('data');
+  socket.removeAllListeners('end');
+  socket.removeAllListeners('timeout');
+  socket.pause();
+  return socket;
+}
