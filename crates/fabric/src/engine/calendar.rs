@@ -14,8 +14,8 @@ const DAYS: usize = 4096;
 /// Events a chunk: 7 and the header fill two cache lines.
 const CHUNK: usize = 7;
 /// Where the mean number of events a day should stay.
-const CROWDED: u64 = 24;
-const SPARSE: u64 = 4;
+const CROWDED: u64 = 64;
+const SPARSE: u64 = 16;
 /// Days with events between two looks at the width.
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
