@@ -24,6 +24,10 @@ pub struct TcpConfig {
     pub initial_rto: Duration,
     /// The upper bound of the retransmission timeout. Default 60 s (RFC 6298, 2.5).
     pub max_rto: Duration,
+    /// G of RFC 6298, 2.3: the timeout is at least the smoothed round-trip time and this. Default 1 ms
+    /// (a 1,000 Hz tick, as in ns-3). Linux in effect sets it to `min_rto`. Small values cause
+    /// spurious timeouts where the round-trip time is steady and above `min_rto`.
+    pub clock_granularity: Duration,
     /// When the receiver may hold an ACK back; `None` acknowledges every segment. Default every
     /// second segment or 40 ms (RFC 5681, 4.2: at most 500 ms; 40 ms is Linux's).
     pub delayed_ack: Option<DelayedAck>,
@@ -62,6 +66,7 @@ impl Default for TcpConfig {
             min_rto: Duration::from_ms(200),
             initial_rto: Duration::from_ms(1_000),
             max_rto: Duration::from_ms(60_000),
+            clock_granularity: Duration::from_ms(1),
             delayed_ack: Some(DelayedAck {
                 segments: 2,
                 timeout: Duration::from_ms(40),

@@ -570,3 +570,15 @@ enum Proceed {
     WithData,
     No(Fate),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host with a thousand flows must not spill the cache: five lines a connection.
+    #[test]
+    fn connection_fits_five_cache_lines() {
+        let size = size_of::<Connection>();
+        assert!(size <= 320, "{size} bytes");
+    }
+}

@@ -1,7 +1,6 @@
 //! The retransmission timer's value: RFC 6298, section 2.
-//!
-//! Deviation: the clock granularity G is one picosecond, so `max(G, 4 RTTVAR)` is `4 RTTVAR`.
 
+use super::config::TcpConfig;
 use tailcut_units::Duration;
 
 /// Smoothed round-trip time, its variation and the retransmission timeout that follows.
@@ -24,7 +23,7 @@ impl RttEstimator {
 
     /// A round trip of a segment that was sent once (2.2, 2.3; Karn's rule is the caller's).
     /// Ends a back-off.
-    pub(crate) fn on_sample(&mut self, sample: Duration, min: Duration, max: Duration) {
+    pub(crate) fn on_sample(&mut self, sample: Duration, config: &TcpConfig) {
         if self.smoothed == Duration::ZERO {
             self.smoothed = sample;
             self.variation = sample / 2;
@@ -34,8 +33,12 @@ impl RttEstimator {
             self.variation = Duration::from_ps(v - v / 4 + s.abs_diff(r) / 4);
             self.smoothed = Duration::from_ps(s - s / 8 + r / 8);
         }
-        let rto = self.smoothed + self.variation.saturating_mul(4);
-        self.rto = rto.max(min).min(max);
+        let margin = self
+            .variation
+            .saturating_mul(4)
+            .max(config.clock_granularity);
+        let rto = self.smoothed + margin;
+        self.rto = rto.max(config.min_rto).min(config.max_rto);
     }
 
     /// The timer expired (5.5): twice as long next time, up to `max`.
@@ -58,14 +61,19 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const MIN: Duration = Duration::from_ms(1);
-    const MAX: Duration = Duration::from_ms(60_000);
+    fn config() -> TcpConfig {
+        TcpConfig {
+            min_rto: Duration::from_ms(1),
+            clock_granularity: Duration::from_us(100),
+            ..TcpConfig::default()
+        }
+    }
 
     #[test]
     fn first_sample_sets_srtt_to_it_and_variation_to_half_of_it() {
         let mut rtt = RttEstimator::new(Duration::from_ms(1_000));
         assert_eq!(rtt.rto(), Duration::from_ms(1_000));
-        rtt.on_sample(Duration::from_ms(8), MIN, MAX);
+        rtt.on_sample(Duration::from_ms(8), &config());
         assert_eq!(rtt.smoothed(), Duration::from_ms(8));
         assert_eq!(rtt.rto(), Duration::from_ms(8 + 4 * 4));
     }
@@ -73,8 +81,8 @@ mod tests {
     #[test]
     fn later_samples_move_by_an_eighth_and_a_quarter() {
         let mut rtt = RttEstimator::new(Duration::from_ms(1_000));
-        rtt.on_sample(Duration::from_ms(8), MIN, MAX);
-        rtt.on_sample(Duration::from_ms(16), MIN, MAX);
+        rtt.on_sample(Duration::from_ms(8), &config());
+        rtt.on_sample(Duration::from_ms(16), &config());
         // RTTVAR = 3/4 * 4 + 1/4 * |8 - 16| = 5; SRTT = 7/8 * 8 + 1/8 * 16 = 9.
         assert_eq!(rtt.smoothed(), Duration::from_ms(9));
         assert_eq!(rtt.rto(), Duration::from_ms(9 + 20));
@@ -84,22 +92,32 @@ mod tests {
     fn timeout_is_kept_between_its_bounds() {
         let mut rtt = RttEstimator::new(Duration::from_ms(1_000));
         for _ in 0..100 {
-            rtt.on_sample(Duration::from_us(10), MIN, MAX);
+            rtt.on_sample(Duration::from_us(10), &config());
         }
-        assert_eq!(rtt.rto(), MIN);
+        assert_eq!(rtt.rto(), config().min_rto);
         for _ in 0..20 {
-            rtt.back_off(MAX);
+            rtt.back_off(config().max_rto);
         }
-        assert_eq!(rtt.rto(), MAX);
+        assert_eq!(rtt.rto(), config().max_rto);
     }
 
     #[test]
     fn back_off_doubles_until_a_sample_ends_it() {
         let mut rtt = RttEstimator::new(Duration::from_ms(1_000));
-        rtt.back_off(MAX);
-        rtt.back_off(MAX);
+        rtt.back_off(config().max_rto);
+        rtt.back_off(config().max_rto);
         assert_eq!(rtt.rto(), Duration::from_ms(4_000));
-        rtt.on_sample(Duration::from_ms(8), MIN, MAX);
+        rtt.on_sample(Duration::from_ms(8), &config());
         assert_eq!(rtt.rto(), Duration::from_ms(24));
+    }
+
+    #[test]
+    fn a_steady_round_trip_keeps_a_margin_of_the_clock_granularity() {
+        let mut rtt = RttEstimator::new(Duration::from_ms(1_000));
+        for _ in 0..1_000 {
+            rtt.on_sample(Duration::from_ms(10), &config());
+        }
+        let margin = rtt.rto() - Duration::from_ms(10);
+        assert_eq!(margin, Duration::from_us(100));
     }
 }

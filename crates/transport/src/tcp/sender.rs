@@ -188,7 +188,7 @@ impl Sender {
         }
         if !resent {
             let sample = now.since(self.timed_at);
-            self.rtt.on_sample(sample, config.min_rto, config.max_rto);
+            self.rtt.on_sample(sample, config);
         }
     }
 
@@ -393,7 +393,7 @@ impl Sender {
         self.nxt = self.nxt.max(ack);
         if ack >= self.timed_end {
             let sample = input.now.since(self.timed_at);
-            self.rtt.on_sample(sample, config.min_rto, config.max_rto);
+            self.rtt.on_sample(sample, config);
             self.timed_end = UNTIMED;
         }
         self.timeouts_in_row = 0;
