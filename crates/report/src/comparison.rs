@@ -27,6 +27,8 @@ pub struct ComparisonRow {
     pub ours: Option<f64>,
     /// Its 95 % confidence interval.
     pub ours_ci: Option<(f64, f64)>,
+    /// How many seeds ours is the mean of.
+    pub seeds: u64,
     /// The published figure; `None` where the paper gives only a direction.
     pub theirs: Option<f64>,
     /// The range that ours should stay in.
@@ -85,6 +87,7 @@ impl Comparison {
             vec![
                 Cell::text(&row.metric),
                 Cell::new(ours, (row.ours, row.ours_ci)),
+                Cell::count(row.seeds),
                 Cell::new(number(row.theirs), row.theirs),
                 Cell::new(format!("{} to {}", digits(low), digits(high)), row.band),
                 Cell::text(row.verdict.name()),
@@ -94,6 +97,7 @@ impl Comparison {
         let columns = [
             "metric",
             "ours (95 % CI)",
+            "seeds",
             "theirs",
             "band",
             "verdict",

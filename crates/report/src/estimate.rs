@@ -171,7 +171,7 @@ impl Measured {
 
 /// Mean and Student's t interval; the interval is `None` for a single value or an infinite mean.
 /// `None` without values or with one that is not a number.
-fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
+pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     if values.is_empty() || mean.is_nan() {

@@ -25,6 +25,7 @@ mod tables;
 
 pub use answer::answer;
 pub use comparison::{Comparison, ComparisonRow, Verdict, write_comparisons};
+pub use estimate::t_interval;
 pub use format::Quantity;
 pub use html::{html, write_html};
 pub use plot::{Axis, Mark, Plot, PngError, Point, Reference, Scale, Series, Whisker};
