@@ -251,7 +251,7 @@ impl<'a> Drawn<'a> {
             left,
             top,
             width: layout.width - left - right,
-            height: layout.height + above - top - layout.font * 3.6 - below,
+            height: layout.height + above - top - layout.font * 3.8 - below,
         };
         let x_ticks = thinned(x_ticks, layout, frame);
         Self {
@@ -275,7 +275,7 @@ impl<'a> Drawn<'a> {
             @for tick in &self.x_ticks {
                 @let x = rounded(frame.x(tick.place));
                 line class="grid" x1=(x) x2=(x) y1=(rounded(frame.top)) y2=(rounded(frame.bottom())) {}
-                text class="tick" x=(x) y=(rounded(frame.bottom() + font * 1.4)) text-anchor="middle" { (tick.label) }
+                text class="tick" x=(x) y=(rounded(frame.bottom() + font * 1.65)) text-anchor="middle" { (tick.label) }
             }
             @for tick in &self.y_ticks {
                 @let y = rounded(frame.y(tick.place));
@@ -288,7 +288,7 @@ impl<'a> Drawn<'a> {
                 "M{0:.1} {1:.1}V{2:.1}H{3:.1}", frame.left, frame.top, frame.bottom(), frame.right()
             )) {}
             text class="label" x=(rounded(frame.left + frame.width / 2.0))
-                y=(rounded(frame.bottom() + font * 3.0)) text-anchor="middle" { (self.plot.x.label) }
+                y=(rounded(frame.bottom() + font * 3.2)) text-anchor="middle" { (self.plot.x.label) }
             @if let Some(reference) = self.plot.reference { (self.reference(reference)) }
             @for (index, series) in self.plot.series.iter().enumerate() {
                 g class=(colour_class(series)) data-series=(index) { (self.series(series)) }

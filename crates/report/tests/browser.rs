@@ -1,0 +1,139 @@
+//! The page in a real browser: labels apart, marks within their axes, toggles, themes, tooltips.
+//!
+//! Needs Chromium: `CHROMIUM`, or `chromium`, `chromium-browser` or `google-chrome` on the path.
+//! Without one the tests say that they are skipped, and under CI (`CI=true`) they fail.
+
+mod chromium;
+mod synthetic;
+
+use chromium::Chromium;
+use std::fs;
+use std::path::Path;
+use synthetic::{Behaviour, TCP, compare, run, study};
+use tailcut_report::{Comparison, ComparisonRow, Study, Verdict, html};
+
+const DESIGNS: [Behaviour; 6] = [
+    TCP,
+    Behaviour {
+        name: "dctcp",
+        mice_delay: 0.5,
+        elephants: 0.95,
+        ..TCP
+    },
+    Behaviour {
+        name: "repflow",
+        mice_delay: 0.6,
+        bytes: 1.064,
+        ..TCP
+    },
+    Behaviour {
+        name: "repsyn",
+        mice_delay: 0.7,
+        bytes: 1.051,
+        ..TCP
+    },
+    Behaviour {
+        name: "repflow+dctcp",
+        mice_delay: 0.4,
+        bytes: 1.06,
+        ..TCP
+    },
+    Behaviour {
+        name: "repsyn+dctcp@spray",
+        mice_delay: 1.3,
+        tail: 3.0,
+        unfinished_one_in: 4_000,
+        ..TCP
+    },
+];
+
+/// Looks at `study`'s page wide and narrow, light and dark.
+fn check(name: &str, study: &Study, least_plots: u64) {
+    // Page and pictures are kept for whoever wants to look at them.
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let page = kept.join(format!("{name}.html"));
+    fs::write(&page, html(study)).unwrap();
+    let Some(mut browser) = Chromium::start() else {
+        eprintln!(
+            "SKIPPED {name}: no Chromium on this machine; the page is {}",
+            page.display()
+        );
+        return;
+    };
+    for (width, dark) in [(1_280, false), (1_280, true), (760, false), (360, true)] {
+        let theme = if dark { "dark" } else { "light" };
+        let at = format!("{name} at {width} px, {theme}, {}", page.display());
+        let mut tab = browser.open(&page, width, dark);
+        tab.screenshot(&kept.join(format!("{name}-{width}-{theme}.png")));
+        let seen = tab.evaluate(include_str!("self_check.js"));
+        assert_eq!(seen["faults"], serde_json::json!([]), "{at}");
+        assert_eq!(seen["width"], width, "{at}");
+        assert_eq!(seen["theme"], theme, "{at}");
+        assert!(seen["plots"].as_u64() >= Some(least_plots), "{at}: {seen}");
+        assert!(seen["marks"].as_u64() >= Some(least_plots), "{at}: {seen}");
+    }
+}
+
+#[test]
+fn a_sweep_of_many_designs_over_loads_and_seeds_is_drawn_whole() {
+    let mut study = compare(&DESIGNS, &[0.1, 0.3, 0.5, 0.7, 0.8], 3, 6_000);
+    study.comparisons = vec![Comparison {
+        name: "A paper's figure 9: mice on a testbed".to_owned(),
+        rows: vec![
+            ComparisonRow {
+                metric: "p99 of mice, repflow over tcp".to_owned(),
+                ours: Some(0.59),
+                ours_ci: Some((0.54, 0.65)),
+                seeds: 5,
+                theirs: Some(0.7),
+                band: (0.5, 0.8),
+                verdict: Verdict::of(Some(0.59), (0.5, 0.8)),
+                why: "The testbed's kernel adds tens of microseconds that no network removes."
+                    .to_owned(),
+            },
+            ComparisonRow {
+                metric: "p99.9 of mice, repsyn over tcp".to_owned(),
+                ours: None,
+                ours_ci: None,
+                seeds: 5,
+                theirs: Some(0.5),
+                band: (0.3, 0.7),
+                verdict: Verdict::of(None, (0.3, 0.7)),
+                why: String::new(),
+            },
+        ],
+    }];
+    check("sweep", &study, 12);
+}
+
+#[test]
+fn one_load_and_one_seed_is_drawn_whole() {
+    check("single", &compare(&DESIGNS[..3], &[0.5], 1, 4_000), 6);
+}
+
+#[test]
+fn one_design_alone_is_drawn_whole() {
+    check("alone", &compare(&DESIGNS[..1], &[0.5], 1, 4_000), 4);
+}
+
+#[test]
+fn a_handful_of_flows_leaves_no_empty_plot() {
+    let records = DESIGNS[..2]
+        .iter()
+        .map(|design| {
+            let mut record = run(*design, None, 1, 12);
+            record.queues.clear();
+            record
+        })
+        .collect::<Vec<_>>();
+    check("handful", &study(&records), 1);
+}
+
+#[test]
+fn names_from_outside_are_text_and_not_markup() {
+    let hostile = Behaviour {
+        name: "<img src=x onerror=alert(1)></script>&\"'",
+        ..TCP
+    };
+    check("hostile", &compare(&[TCP, hostile], &[0.5], 1, 2_000), 4);
+}
