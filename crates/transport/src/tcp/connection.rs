@@ -233,8 +233,7 @@ impl Connection {
                 // A peer that still holds an older connection of this name: let it go, and the next
                 // SYN finds the way free (RFC 9293, 3.5.1).
                 if ack && !syn {
-                    let rst = self.segment(TcpFlags::RST, 0, 0);
-                    shared.control.push_back(rst);
+                    shared.control.push_back(self.reset_segment(&shared.config));
                 }
                 shared.ignored += 1;
                 Proceed::No(Fate::Lives)
@@ -359,8 +358,8 @@ impl Connection {
 
     #[inline]
     fn push_ack(&mut self, shared: &mut Shared) {
-        let ack = self.ack_segment(&shared.config);
-        shared.control.push_back(ack);
+        let ack = self.send_ack();
+        shared.control.push_back(self.build(&ack, &shared.config));
     }
 
     fn close_if_done(&mut self, now: Time, slot: u32, shared: &mut Shared) {
@@ -427,7 +426,7 @@ impl Connection {
             State::Established => {
                 if self.sender.on_timeout(now, &shared.config) {
                     // The peer may still be there: an abort (RFC 9293, 3.10.5) lets it go too.
-                    shared.control.push_back(self.reset_segment());
+                    shared.control.push_back(self.reset_segment(&shared.config));
                     self.fail(slot, shared);
                     return Fate::Ends;
                 }
@@ -457,34 +456,31 @@ impl Connection {
         }
     }
 
+    /// What leaves next, if anything. The caller settles the connection and only then lets it
+    /// [`build`](Self::build) the segment, so that the segment is written once, where it goes.
     #[inline]
-    pub(crate) fn transmit(&mut self, now: Time, config: &TcpConfig) -> Option<Segment> {
+    pub(crate) fn transmit(&mut self, now: Time, config: &TcpConfig) -> Option<Outgoing> {
         if self.state == State::Established {
             if let Some(plan) = self.sender.plan(config) {
-                return Some(self.data_segment(now, &plan, config));
+                return Some(self.send_data(now, &plan, config));
             }
             self.sender.on_blocked();
         }
         if self.ack_due {
-            return Some(self.ack_segment(config));
+            return Some(self.send_ack());
         }
-        if self.syn_due {
-            return Some(self.syn_segment(now, config));
-        }
-        None
+        self.syn_due.then(|| self.send_syn(now, config))
     }
 
     #[inline]
-    fn data_segment(&mut self, now: Time, plan: &Plan, config: &TcpConfig) -> Segment {
+    fn send_data(&mut self, now: Time, plan: &Plan, config: &TcpConfig) -> Outgoing {
         let again = self.sender.on_sent(now, plan, config);
-        let mut flags = TcpFlags::ACK;
+        let mut outgoing = self.send_ack();
+        outgoing.offset = plan.offset;
+        outgoing.payload = plan.payload;
         if plan.fin {
-            flags = flags.with(TcpFlags::FIN);
+            outgoing.flags = outgoing.flags.with(TcpFlags::FIN);
         }
-        if self.receiver.echo {
-            flags = flags.with(TcpFlags::ECE);
-        }
-        let mut segment = self.segment(flags, plan.offset, plan.payload);
         // RFC 3168, 6.1.5: nothing that repeats bytes is ECN-capable. DCTCP's switches may drop what
         // is not, so that DCTCP makes all its data capable (as Linux does).
         let capable = match self.ecn {
@@ -493,40 +489,32 @@ impl Connection {
             Negotiated::Accurate => true,
         };
         if capable && plan.payload > 0 {
-            segment.ecn = Ecn::Capable;
+            outgoing.ecn = Ecn::Capable;
             if self.sender.take_reduced() {
-                let Header::Tcp(header) = &mut segment.header;
-                header.flags = header.flags.with(TcpFlags::CWR);
+                outgoing.flags = outgoing.flags.with(TcpFlags::CWR);
             }
         }
-        self.on_ack_sent(&mut segment, config);
-        segment
-    }
-
-    fn ack_segment(&mut self, config: &TcpConfig) -> Segment {
-        let echo = if self.receiver.echo {
-            TcpFlags::ECE
-        } else {
-            TcpFlags::default()
-        };
-        let offset = self.sender.next_offset();
-        let mut segment = self.segment(TcpFlags::ACK.with(echo), offset, 0);
-        self.on_ack_sent(&mut segment, config);
-        segment
+        outgoing
     }
 
     #[inline]
-    fn on_ack_sent(&mut self, segment: &mut Segment, config: &TcpConfig) {
+    fn send_ack(&mut self) -> Outgoing {
         self.ack_due = false;
         self.receiver.on_ack_sent();
-        let Header::Tcp(header) = &mut segment.header;
-        header.ack = self.receiver.next();
-        if config.sack {
-            header.sack = self.receiver.sack_blocks();
+        let mut flags = TcpFlags::ACK;
+        if self.receiver.echo {
+            flags = flags.with(TcpFlags::ECE);
+        }
+        let offset = self.sender.next_offset();
+        Outgoing {
+            offset,
+            payload: 0,
+            flags,
+            ecn: Ecn::NotCapable,
         }
     }
 
-    fn syn_segment(&mut self, now: Time, config: &TcpConfig) -> Segment {
+    fn send_syn(&mut self, now: Time, config: &TcpConfig) -> Outgoing {
         self.syn_due = false;
         self.sender.on_syn_sent(now, self.syn_sent);
         self.syn_resent |= self.syn_sent;
@@ -539,30 +527,66 @@ impl Connection {
             }
             (Role::Acceptor, _) => TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE),
         };
-        self.segment(flags, 0, 0)
+        Outgoing {
+            offset: 0,
+            payload: 0,
+            flags,
+            ecn: Ecn::NotCapable,
+        }
     }
 
     /// The segment that tells the peer that this connection is no more.
-    pub(crate) fn reset_segment(&self) -> Segment {
-        self.segment(TcpFlags::RST, self.sender.next_offset(), 0)
+    pub(crate) fn reset_segment(&self, config: &TcpConfig) -> Segment {
+        let offset = self.sender.next_offset();
+        let flags = TcpFlags::RST;
+        let ecn = Ecn::NotCapable;
+        self.build(
+            &Outgoing {
+                offset,
+                payload: 0,
+                flags,
+                ecn,
+            },
+            config,
+        )
     }
 
+    /// The segment for `outgoing`, with the acknowledgment of all that has arrived.
     #[inline]
-    fn segment(&self, flags: TcpFlags, offset: u64, payload: u32) -> Segment {
+    pub(crate) fn build(&self, outgoing: &Outgoing, config: &TcpConfig) -> Segment {
+        let acknowledges = outgoing.flags.has(TcpFlags::ACK);
         Segment {
             tuple: self.tuple,
             flow: self.flow,
-            payload,
-            ecn: Ecn::NotCapable,
+            payload: outgoing.payload,
+            ecn: outgoing.ecn,
             priority: 0,
             path: self.path,
             header: Header::Tcp(TcpHeader {
-                flags,
-                offset,
-                ..TcpHeader::default()
+                flags: outgoing.flags,
+                offset: outgoing.offset,
+                ack: if acknowledges {
+                    self.receiver.next()
+                } else {
+                    0
+                },
+                sack: if config.sack {
+                    self.receiver.sack_blocks()
+                } else {
+                    Default::default()
+                },
             }),
         }
     }
+}
+
+/// A segment about to be built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Outgoing {
+    offset: u64,
+    payload: u32,
+    flags: TcpFlags,
+    ecn: Ecn,
 }
 
 /// Whether a segment goes on to the common path.

@@ -3,7 +3,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use tailcut_units::{FiveTuple, mix64};
+use tailcut_units::FiveTuple;
 
 /// What tells a host's connections apart: the peer, its port and the local port, packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +38,8 @@ const EMPTY: u32 = u32::MAX;
 pub(crate) struct Demux {
     entries: Vec<Entry>,
     used: usize,
+    /// 64 less the number of bits that index `entries`.
+    shift: u32,
 }
 
 impl Demux {
@@ -51,12 +53,15 @@ impl Demux {
                 8
             ],
             used: 0,
+            shift: 61,
         }
     }
 
+    /// Fibonacci hashing: the top bits of the product with the golden ratio. One multiplication; keys
+    /// that differ in a few low bits of hosts and ports, as here, spread evenly.
     #[inline]
     fn home(&self, key: u64) -> usize {
-        (mix64(key) as usize) & (self.entries.len() - 1)
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     /// Where `key` is, or the empty place where it would go.
@@ -97,6 +102,7 @@ impl Demux {
             };
             self.entries.len() * 2
         ];
+        self.shift -= 1;
         for entry in core::mem::replace(&mut self.entries, bigger) {
             if entry.slot != EMPTY {
                 let at = self.find(Key(entry.key));

@@ -240,7 +240,7 @@ impl Endpoint {
         let connection = self.get(id)?;
         let summary = connection.summary();
         if connection.state != State::Lingering {
-            let segment = connection.reset_segment();
+            let segment = connection.reset_segment(&self.shared.config);
             self.shared.control.push_back(segment);
         }
         self.remove(id.slot);
@@ -327,7 +327,7 @@ impl Endpoint {
             if connection.state == State::Free {
                 continue;
             }
-            let segment = connection.transmit(now, &self.shared.config);
+            let outgoing = connection.transmit(now, &self.shared.config);
             connection.arm(slot, &mut self.shared);
             if connection.wants_transmit(&self.shared.config) {
                 connection.queued = true;
@@ -339,8 +339,8 @@ impl Endpoint {
             } else {
                 connection.sender.on_blocked();
             }
-            if segment.is_some() {
-                return segment;
+            if let Some(outgoing) = &outgoing {
+                return Some(self.connections[slot as usize].build(outgoing, &self.shared.config));
             }
         }
         None

@@ -19,7 +19,7 @@
 mod config;
 pub mod congestion;
 mod connection;
-mod demux;
+pub(crate) mod demux;
 mod endpoint;
 mod host;
 mod ranges;

@@ -174,11 +174,17 @@ impl Receiver {
     }
 
     /// Up to three blocks, the latest arrival's first.
+    #[inline]
     pub(crate) fn sack_blocks(&self) -> [SackBlock; 3] {
+        match &self.out_of_order {
+            Some(waiting) => self.blocks_of(waiting),
+            None => [SackBlock::default(); 3],
+        }
+    }
+
+    #[cold]
+    fn blocks_of(&self, waiting: &OutOfOrder) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
-        let Some(waiting) = &self.out_of_order else {
-            return blocks;
-        };
         let mut count = 0;
         for start in waiting.recent {
             let Some(range) = waiting.held.containing(start) else {
