@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod host;
+pub mod repnet;
 mod segment;
 pub mod tcp;
 

@@ -1,0 +1,579 @@
+//! Many flows of one host, each over one or two connections of its TCP endpoint.
+//!
+//! Methods fall in four groups, as in [`tcp::Endpoint`](crate::tcp::Endpoint): the layer's above
+//! (`connect`, `write`, `finish`, `abort`, `poll_event`), the network's (`on_segment`,
+//! `poll_transmit`, `has_transmit`), the clock's (`on_timeout`, `next_timeout`) and getters. Call
+//! one input, then drain `poll_event`, then `poll_transmit` as the NIC has room. Time never goes
+//! back.
+
+use super::config::RepNetConfig;
+use super::delivery::Diverged;
+use super::socket::{Socket, SocketId, Sockets};
+use super::state::{self, Action, Leg, LegState, Machine, Mode, State};
+use super::waiting_list::{Arrival, ClientAddress, WaitingList};
+use crate::tcp::{self, ConfigError, ConnectionEvent, ConnectionId, Summary, TcpConfig};
+use crate::{PathPin, Segment};
+use alloc::collections::VecDeque;
+use alloc::format;
+use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
+
+/// What happened to a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SocketEvent {
+    /// A peer's flow has come, with its first connection.
+    Accepted {
+        /// The new socket.
+        id: SocketId,
+        /// The flow that the peer named.
+        flow: FlowId,
+    },
+    /// The first connection of a flow that this host opened is established.
+    Established {
+        /// The socket.
+        id: SocketId,
+    },
+    /// More bytes have arrived in order over one connection or the other. Only with
+    /// [`Endpoint::report_delivered`].
+    Delivered {
+        /// The socket.
+        id: SocketId,
+        /// Bytes delivered so far.
+        total: u64,
+    },
+    /// The end of the peer's stream and every byte before it have arrived, on the first connection
+    /// to bring them.
+    PeerFinished {
+        /// The socket.
+        id: SocketId,
+        /// Bytes delivered in all.
+        total: u64,
+    },
+    /// Every connection of the flow has ended. The id names nothing any more.
+    Closed {
+        /// The socket.
+        id: SocketId,
+        /// What it was and what it cost, over all its connections.
+        summary: Summary,
+    },
+    /// The last connection failed, or the connections carried different streams. The id names
+    /// nothing any more.
+    Failed {
+        /// The socket.
+        id: SocketId,
+        /// What it was and what it cost, over all its connections.
+        summary: Summary,
+    },
+}
+
+/// A connection that must be established by some time, or is given up.
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    at: Time,
+    socket: SocketId,
+    leg: Leg,
+}
+
+/// RepNet on one host.
+#[derive(Debug)]
+pub struct Endpoint {
+    tcp: tcp::Endpoint,
+    config: RepNetConfig,
+    port: u16,
+    sockets: Sockets,
+    waiting: WaitingList<SocketId>,
+    /// By time, since all are equally long.
+    deadlines: VecDeque<Deadline>,
+    events: VecDeque<SocketEvent>,
+    /// The earliest of the layer's own timeouts; `Time::MAX` without one.
+    own_timeout: Time,
+    late: u64,
+}
+
+impl Endpoint {
+    /// RepNet on `host`, which serves `port` and the port after it.
+    ///
+    /// # Errors
+    /// A parameter outside its range; `port` is the last one.
+    pub fn new(
+        host: HostId,
+        port: u16,
+        tcp: TcpConfig,
+        config: RepNetConfig,
+    ) -> Result<Self, ConfigError> {
+        config.validate()?;
+        if port == u16::MAX {
+            return Err(ConfigError {
+                key: "port",
+                found: format!("{port}"),
+                allowed: "0 to 65534 (the port after it is served too)",
+            });
+        }
+        let mut tcp = tcp::Endpoint::new(host, tcp)?;
+        tcp.listen_only(&ports(port));
+        Ok(Self {
+            tcp,
+            config,
+            port,
+            sockets: Sockets::default(),
+            waiting: WaitingList::new(config.waiting_list_timeout),
+            deadlines: VecDeque::new(),
+            events: VecDeque::new(),
+            own_timeout: Time::MAX,
+            late: 0,
+        })
+    }
+
+    /// Whether [`SocketEvent::Delivered`] is wanted. Off at first: it costs an event a segment.
+    pub fn report_delivered(&mut self, wanted: bool) {
+        self.tcp.report_delivered(wanted);
+    }
+
+    // The layer above.
+
+    /// Opens a flow to the same service on `dst`: over two connections that differ in the
+    /// destination port only, or with `None` over one. All go along `path`. `None` when every port
+    /// is in use.
+    pub fn connect(
+        &mut self,
+        now: Time,
+        dst: HostId,
+        flow: FlowId,
+        path: PathPin,
+        replicated: Option<Mode>,
+    ) -> Option<SocketId> {
+        // A plain flow too needs a port of which no other flow uses either half: its server would
+        // pair them.
+        let src_port = self.tcp.unused_port(dst, &ports(self.port))?;
+        let (machine, legs) = match replicated {
+            Some(mode) => (Machine::client(mode), &Leg::ALL[..]),
+            None => (Machine::plain_client(), &Leg::ALL[..1]),
+        };
+        let id = self.sockets.insert(Socket::new(machine, flow));
+        for leg in legs {
+            let tuple = FiveTuple {
+                src: self.tcp.host(),
+                dst,
+                src_port,
+                dst_port: ports(self.port)[*leg as usize],
+                protocol: Protocol::Tcp,
+            };
+            match self.tcp.connect(now, tuple, flow, path) {
+                Ok(connection) => self.sockets.attach(id, *leg, connection),
+                Err(_) => self.apply(now, id, state::Event::LegFailed, *leg),
+            }
+        }
+        Some(id)
+    }
+
+    /// Adds `bytes` to what the flow is to send. Nothing after `finish`.
+    pub fn write(&mut self, now: Time, id: SocketId, bytes: u64) {
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return;
+        };
+        socket.archive.write(bytes);
+        for connection in live(socket) {
+            self.tcp.write(now, connection, bytes);
+        }
+        let socket = &*socket;
+        if socket.machine.role() == state::Role::Server
+            && socket.archive.bytes() > self.config.archive_limit
+            && let Some(leg) = socket.machine.awaited_leg()
+        {
+            self.apply(now, id, state::Event::ArchiveOverThreshold, leg);
+            self.refresh_timeout();
+        }
+    }
+
+    /// Closes this direction once everything written has been sent.
+    pub fn finish(&mut self, now: Time, id: SocketId) {
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return;
+        };
+        socket.archive.finish();
+        for connection in live(socket) {
+            self.tcp.finish(now, connection);
+        }
+    }
+
+    /// Destroys the flow: every connection is reset, and [`SocketEvent::Closed`] follows.
+    pub fn abort(&mut self, now: Time, id: SocketId) {
+        self.apply(now, id, state::Event::Abort, Leg::First);
+        self.refresh_timeout();
+    }
+
+    /// What happened, in order.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<SocketEvent> {
+        self.events.pop_front()
+    }
+
+    // The network and the clock.
+
+    /// The network delivered `segment` to this host.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        self.tcp.on_segment(now, segment);
+        self.relay(now);
+    }
+
+    /// The next segment for the NIC.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.tcp.poll_transmit(now)
+    }
+
+    /// Whether `poll_transmit` may give a segment. Never no where it would.
+    #[inline]
+    pub fn has_transmit(&self) -> bool {
+        self.tcp.has_transmit()
+    }
+
+    /// `now` is at or past `next_timeout`. A call that comes early does nothing.
+    pub fn on_timeout(&mut self, now: Time) {
+        self.tcp.on_timeout(now);
+        self.relay(now);
+        if self.own_timeout > now {
+            return;
+        }
+        while let Some(id) = self.waiting.pop_timed_out(now) {
+            if let Some(leg) = self.sockets.get(id).and_then(|s| s.machine.awaited_leg()) {
+                self.apply(now, id, state::Event::WaitingListTimeout, leg);
+            }
+        }
+        while let Some(deadline) = self.deadlines.front().copied().filter(|d| d.at <= now) {
+            self.deadlines.pop_front();
+            if self.awaits(&deadline) {
+                self.apply(
+                    now,
+                    deadline.socket,
+                    state::Event::LegDeadline,
+                    deadline.leg,
+                );
+            }
+        }
+        self.refresh_timeout();
+    }
+
+    /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let next = self.tcp.next_timeout().unwrap_or(Time::MAX);
+        let next = next.min(self.own_timeout);
+        (next < Time::MAX).then_some(next)
+    }
+
+    // Getters.
+
+    /// RepNet's parameters.
+    pub fn config(&self) -> &RepNetConfig {
+        &self.config
+    }
+    /// The connections under the flows.
+    pub fn tcp(&self) -> &tcp::Endpoint {
+        &self.tcp
+    }
+    /// Flows that live.
+    pub fn len(&self) -> usize {
+        self.sockets.len()
+    }
+    /// Whether no flow lives.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Flows that have ended and are remembered, since a connection of them may still come.
+    pub fn tombstones(&self) -> usize {
+        self.waiting.tombstones()
+    }
+    /// Connections that were turned away since their flow took none (any more).
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+    /// The flow of a socket.
+    pub fn flow(&self, id: SocketId) -> Option<FlowId> {
+        self.sockets.get(id).map(|socket| socket.flow)
+    }
+    /// Which end of a flow this is.
+    pub fn role(&self, id: SocketId) -> Option<state::Role> {
+        self.sockets.get(id).map(|socket| socket.machine.role())
+    }
+    /// The state of a flow.
+    pub fn state(&self, id: SocketId) -> Option<State> {
+        self.sockets.get(id).map(|socket| socket.machine.state())
+    }
+
+    // From connections to flows.
+
+    /// Turns what happened to connections into what happened to flows.
+    #[inline]
+    fn relay(&mut self, now: Time) {
+        let mut any = false;
+        while let Some(event) = self.tcp.poll_event() {
+            self.on_connection_event(now, event);
+            any = true;
+        }
+        if any {
+            self.refresh_timeout();
+        }
+    }
+
+    fn on_connection_event(&mut self, now: Time, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::Accepted {
+                id, tuple, flow, ..
+            } => self.on_accepted(now, id, &tuple, flow),
+            ConnectionEvent::Established { id } => {
+                if let Some((socket, leg)) = self.sockets.owner(id) {
+                    self.apply(now, socket, state::Event::LegEstablished, leg);
+                    self.limit_wait(now, socket);
+                }
+            }
+            ConnectionEvent::Delivered { id, total } => {
+                if let Some((socket, leg)) = self.sockets.owner(id) {
+                    self.on_delivered(now, socket, leg, total);
+                }
+            }
+            ConnectionEvent::PeerFinished { id, total } => {
+                if let Some((socket, leg)) = self.sockets.owner(id) {
+                    self.on_peer_finished(now, socket, leg, total);
+                }
+            }
+            ConnectionEvent::Closed { id, summary } => {
+                if let Some((socket, leg)) = self.release(id, &summary) {
+                    let other = self.sockets.get(socket).map(|s| s.machine.leg(leg.other()));
+                    let event = match other {
+                        Some(LegState::Gone) => state::Event::BothClosed,
+                        _ => state::Event::LegFinished,
+                    };
+                    self.apply(now, socket, event, leg);
+                }
+            }
+            ConnectionEvent::Reset { id, summary } | ConnectionEvent::Failed { id, summary } => {
+                if let Some((socket, leg)) = self.release(id, &summary) {
+                    self.apply(now, socket, state::Event::LegFailed, leg);
+                }
+            }
+        }
+    }
+
+    /// Sorts a connection that this host accepted (III-D).
+    fn on_accepted(&mut self, now: Time, id: ConnectionId, tuple: &FiveTuple, flow: FlowId) {
+        let leg = if tuple.dst_port == self.port {
+            Leg::First
+        } else {
+            Leg::Second
+        };
+        let client = ClientAddress {
+            host: tuple.src,
+            port: tuple.src_port,
+        };
+        match self.waiting.arrival(now, client, leg) {
+            Arrival::First => {
+                // Nothing in a SYN tells RepSYN from RepFlow: a server serves both alike (III-E).
+                let machine = Machine::server(Mode::RepFlow, leg);
+                let socket = self.sockets.insert(Socket::new(machine, flow));
+                self.sockets.attach(socket, leg, id);
+                let entry = self.waiting.enter(now, client, leg, socket);
+                if let Some(socket) = self.sockets.get_mut(socket) {
+                    socket.entry = Some(entry);
+                }
+                self.perform_all(now, socket, leg, state::SERVER_START.actions);
+            }
+            Arrival::Second(socket) => {
+                self.sockets.attach(socket, leg, id);
+                self.apply(now, socket, state::Event::SecondLegJoined, leg);
+            }
+            Arrival::Late(socket) => {
+                // The machine answers with a reset of what has come, which is none of its legs.
+                self.turn_away(now, id);
+                if let Some(place) = self.sockets.get_mut(socket) {
+                    let actions = place.machine.handle(state::Event::LateLeg, leg);
+                    if actions.contains(&Action::LeaveWaitingList) {
+                        self.perform(now, socket, leg, Action::LeaveWaitingList);
+                    }
+                }
+            }
+            Arrival::TooLate => self.turn_away(now, id),
+        }
+    }
+
+    fn turn_away(&mut self, now: Time, id: ConnectionId) {
+        self.tcp.reset(now, id);
+        self.late += 1;
+    }
+
+    fn on_delivered(&mut self, now: Time, id: SocketId, leg: Leg, total: u64) {
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return;
+        };
+        match socket.delivery.advance(total) {
+            Ok(Some(total)) => self.events.push_back(SocketEvent::Delivered { id, total }),
+            Ok(None) => {}
+            Err(Diverged) => self.apply(now, id, state::Event::Diverged, leg),
+        }
+    }
+
+    fn on_peer_finished(&mut self, now: Time, id: SocketId, leg: Leg, total: u64) {
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return;
+        };
+        match socket.delivery.finish(total) {
+            Ok(true) => self
+                .events
+                .push_back(SocketEvent::PeerFinished { id, total }),
+            Ok(false) => {}
+            Err(Diverged) => self.apply(now, id, state::Event::Diverged, leg),
+        }
+    }
+
+    /// A connection has ended: whose leg it was, with its cost added to the flow's.
+    fn release(&mut self, id: ConnectionId, summary: &Summary) -> Option<(SocketId, Leg)> {
+        let (socket, leg) = self.sockets.owner(id)?;
+        self.sockets.detach(socket, leg);
+        self.sockets.get_mut(socket)?.add(summary.stats);
+        Some((socket, leg))
+    }
+
+    /// The first connection is established: the other one has as long as the server waits for it.
+    fn limit_wait(&mut self, now: Time, id: SocketId) {
+        if let Some(leg) = self.sockets.get(id).and_then(|s| s.machine.awaited_leg()) {
+            self.deadlines.push_back(Deadline {
+                at: now.saturating_add(self.config.waiting_list_timeout),
+                socket: id,
+                leg,
+            });
+        }
+    }
+
+    /// Whether a flow is carried by one connection and still waits for the other.
+    fn awaits(&self, deadline: &Deadline) -> bool {
+        self.sockets.get(deadline.socket).is_some_and(|socket| {
+            let machine = &socket.machine;
+            machine.leg(deadline.leg) == LegState::Pending
+                && machine.leg(deadline.leg.other()) == LegState::Live
+        })
+    }
+
+    fn refresh_timeout(&mut self) {
+        while let Some(deadline) = self.deadlines.front() {
+            if self.awaits(deadline) {
+                break;
+            }
+            self.deadlines.pop_front();
+        }
+        let deadline = self.deadlines.front().map_or(Time::MAX, |d| d.at);
+        self.own_timeout = deadline.min(self.waiting.next_timeout().unwrap_or(Time::MAX));
+    }
+
+    // What the machine orders.
+
+    fn apply(&mut self, now: Time, id: SocketId, event: state::Event, leg: Leg) {
+        if let Some(socket) = self.sockets.get_mut(id) {
+            let actions = socket.machine.handle(event, leg);
+            self.perform_all(now, id, leg, actions);
+        }
+    }
+
+    fn perform_all(&mut self, now: Time, id: SocketId, leg: Leg, actions: &[Action]) {
+        for action in actions {
+            self.perform(now, id, leg, *action);
+        }
+        if self
+            .sockets
+            .get(id)
+            .is_some_and(|socket| socket.machine.state() == State::Ended)
+        {
+            self.end(id);
+        }
+    }
+
+    fn perform(&mut self, now: Time, id: SocketId, leg: Leg, action: Action) {
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return;
+        };
+        match action {
+            Action::OpenFlow => {
+                if !core::mem::replace(&mut socket.opened, true) {
+                    let flow = socket.flow;
+                    self.events.push_back(match socket.machine.role() {
+                        state::Role::Client => SocketEvent::Established { id },
+                        state::Role::Server => SocketEvent::Accepted { id, flow },
+                    });
+                }
+            }
+            Action::ReplayArchive => {
+                if let Some(connection) = socket.connections[leg as usize] {
+                    self.tcp.write(now, connection, socket.archive.bytes());
+                    if socket.archive.is_finished() {
+                        self.tcp.finish(now, connection);
+                    }
+                }
+            }
+            Action::FreeArchive => socket.archive.free(),
+            Action::LeaveWaitingList => {
+                if let Some(entry) = socket.entry {
+                    self.waiting.leave(entry);
+                }
+            }
+            Action::KeepOnWaitingList => {
+                if let Some(entry) = socket.entry {
+                    self.waiting.keep(entry);
+                }
+            }
+            Action::Bury => {
+                if let Some(entry) = socket.entry.take() {
+                    self.waiting.bury(now, entry);
+                }
+            }
+            Action::ResetLeg => self.drop_leg(now, id, leg),
+            Action::ResetOtherLeg => self.drop_leg(now, id, leg.other()),
+            Action::CloseLegs => {
+                for leg in Leg::ALL {
+                    self.drop_leg(now, id, leg);
+                }
+            }
+            Action::SurfaceError => socket.failed = true,
+            // Done where the flow is made.
+            Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
+            // A connection's error has no content to hold, and no confirm timeout runs: each
+            // connection goes on to its own end.
+            Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
+        }
+    }
+
+    /// Drops a leg with a reset, if it still has a connection.
+    fn drop_leg(&mut self, now: Time, id: SocketId, leg: Leg) {
+        let summary = self
+            .sockets
+            .detach(id, leg)
+            .and_then(|connection| self.tcp.reset(now, connection));
+        if let (Some(summary), Some(socket)) = (summary, self.sockets.get_mut(id)) {
+            socket.add(summary.stats);
+        }
+    }
+
+    fn end(&mut self, id: SocketId) {
+        if let Some(socket) = self.sockets.remove(id) {
+            let summary = socket.summary();
+            self.events.push_back(if socket.failed {
+                SocketEvent::Failed { id, summary }
+            } else {
+                SocketEvent::Closed { id, summary }
+            });
+        }
+    }
+}
+
+/// The service's port and the one after it.
+const fn ports(port: u16) -> [u16; 2] {
+    [port, port + 1]
+}
+
+/// The connections that writes go to.
+fn live(socket: &Socket) -> impl Iterator<Item = ConnectionId> {
+    let machine = socket.machine;
+    Leg::ALL
+        .into_iter()
+        .zip(socket.connections)
+        .filter(move |(leg, _)| machine.leg(*leg) == LegState::Live)
+        .filter_map(|(_, connection)| connection)
+}

@@ -1,0 +1,46 @@
+//! RepNet: RepFlow and RepSYN as a layer above TCP (Liu, Wang, Xu, Jin, Zhang: "RepNet: Cutting
+//! Latency with Flow Replication in Data Center Networks", sections II-C and III; RepFlow: Xu, Li,
+//! INFOCOM 2014).
+//!
+//! A short flow opens two connections that differ in the destination port only, so that ECMP may
+//! send them along different paths. RepFlow sends the flow over both and is done with the first
+//! complete copy, while the other runs to its end: its load is the cost. RepSYN sends it over the
+//! connection that is established first and resets the other. [`Endpoint`] holds many flows of one
+//! host; [`Host`] makes a [`Transport`](crate::Transport) of it; [`Machine`] is the state machine
+//! alone.
+//!
+//! Deviations from the paper:
+//! - Tombstones, errors that stay silent while another connection may carry the flow, and the other
+//!   rows without a paper number in `packages/repnet/spec/state-machine.json`. Of that table's events
+//!   this layer raises all but five: over virtual bytes and one's own TCP nothing lags
+//!   (`lag_over_cap`), a size is known before (`bytes_over_limit`), a connection's close is confirmed by
+//!   its peer (`confirm_timeout`), and a server is not told the mode (`choice_learned`). The archive's
+//!   limit (`archive_over_threshold`) is a server's: a client chooses by size before it opens.
+//! - The client gives the second connection up one waiting-list timeout after the first was
+//!   established (paper: never), for as long as the first one carries the flow. After that the server
+//!   would turn it away.
+//! - A slower handshake whose flow has ended already is reset (paper: it runs as a new flow). Then
+//!   the copy's load is less than a whole flow.
+//! - Which connections meet is decided at the end of their handshakes, as `accept` reports them, not
+//!   at their SYNs.
+
+mod archive;
+mod config;
+mod delivery;
+mod endpoint;
+mod host;
+mod socket;
+mod state;
+mod waiting_list;
+
+pub use archive::Archive;
+pub use config::RepNetConfig;
+pub use delivery::{Delivery, Diverged};
+pub use endpoint::{Endpoint, SocketEvent};
+pub use host::Host;
+pub use socket::SocketId;
+pub use state::{
+    Action, CLIENT_START, Event, Leg, LegState, Machine, Mode, Role, SERVER_START, State, Step,
+    transition,
+};
+pub use waiting_list::{Arrival, ClientAddress, EntryId, WaitingList};
