@@ -1,7 +1,7 @@
 //! One run, from its configuration to its record.
 
 use crate::config::RunConfig;
-use crate::design::{Routing, TransportKind};
+use crate::design::{Replication, Routing, TransportKind};
 use crate::ideal::Ideal;
 use crate::recorder::Recorder;
 use crate::simulation::{Horizon, Simulation};
@@ -14,9 +14,10 @@ use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
 use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
+use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
 use tailcut_transport::{self as transport, Segment, Transport};
-use tailcut_units::{Bytes, Duration, HostId, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
 use tailcut_workload::{Class, Flow};
 
 /// What the caller of a run wants to see and say while it goes. Called from the run's thread.
@@ -71,8 +72,28 @@ impl std::error::Error for RunError {}
 pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
     let topology = Arc::new(config.topology.shape.build().map_err(RunError::Topology)?);
     let tcp = tcp_config(config);
-    let host = |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport);
+    let Some(mode) = mode(config.design.replication) else {
+        let host = |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport);
+        return simulate(config, &topology, host, control);
+    };
+    let repnet = RepNetConfig {
+        mode,
+        limit: config.repnet.limit.0,
+        archive_limit: config.repnet.archive_limit.0,
+        waiting_list_timeout: config.repnet.waiting_list_timeout,
+    };
+    let host = |host| repnet::Host::new(host, tcp.clone(), repnet).map_err(RunError::Transport);
     simulate(config, &topology, host, control)
+}
+
+/// What hosts replicate where the driver does not say; `None` for hosts that replicate nothing.
+fn mode(replication: Replication) -> Option<Mode> {
+    match replication {
+        Replication::None => None,
+        // Of a mixed run the driver draws every mouse's replication itself.
+        Replication::RepFlow | Replication::Mixed => Some(Mode::RepFlow),
+        Replication::RepSyn => Some(Mode::RepSyn),
+    }
 }
 
 /// TCP's parameters with the design's congestion control and the framing's payload.
@@ -109,6 +130,7 @@ fn simulate<T: Transport>(
             engine: config.engine,
             port_events: config.port_events,
             seed: config.seed,
+            record_waits: false,
         },
     );
     let rates = topology.links.iter().map(|link| link.config.rate);
@@ -123,7 +145,10 @@ fn simulate<T: Transport>(
         recorder,
         config.framing,
         config.engine,
-        |_flow: &Flow| transport::Replication::AsConfigured,
+        |flow: &Flow| match mixed(config, flow.id, flow.bytes) {
+            Some(drawn) => MIXED[drawn].1,
+            None => transport::Replication::AsConfigured,
+        },
     );
     let expected = config.workload.span() + config.drain;
     let whole = simulation.run(Horizon {
@@ -149,12 +174,46 @@ fn simulate<T: Transport>(
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
     fill(&mut record, topology, fabric, host_events, end);
     (record.flows, record.queues, record.links) = recorder.finish();
+    if config.design.replication == Replication::Mixed {
+        name_mixed(&mut record, config);
+    }
     record.cost = RunCost {
         cpu_seconds: cpu.map(|cpu| cpu.elapsed().as_secs_f64()),
         wall_seconds: Some(wall.elapsed().as_secs_f64()),
         peak_rss_bytes: peak_rss_bytes(),
     };
     Ok(record)
+}
+
+/// What a mouse of a mixed run may be: the class in its record, and its replication.
+const MIXED: [(&str, transport::Replication); 3] = [
+    ("tcp", transport::Replication::Off),
+    ("repflow", transport::Replication::RepFlow),
+    ("repsyn", transport::Replication::RepSyn),
+];
+
+/// The domain of the mixed run's random streams, one a flow.
+const MIXED_DOMAIN: u64 = 0x6d69_7865_6400;
+
+/// Which row of [`MIXED`] a flow drew; `None` for elephants and outside mixed runs.
+fn mixed(config: &RunConfig, flow: FlowId, bytes: u64) -> Option<usize> {
+    let draws = config.design.replication == Replication::Mixed && bytes < config.repnet.limit.0;
+    draws.then(|| {
+        let stream = stream_seed(config.seed, MIXED_DOMAIN, u64::from(flow.0));
+        reduce((stream >> 32) as u32, MIXED.len() as u32) as usize
+    })
+}
+
+/// Gives each mouse of a mixed run the class of what it drew.
+fn name_mixed(record: &mut RunRecord, config: &RunConfig) {
+    let first = record.classes.len();
+    let names = MIXED.iter().map(|(name, _)| (*name).to_owned());
+    record.classes.extend(names);
+    for flow in &mut record.flows {
+        if let Some(drawn) = mixed(config, flow.flow, flow.bytes.0) {
+            flow.class = (first + drawn) as u8;
+        }
+    }
 }
 
 /// The network's totals.
