@@ -1,16 +1,18 @@
 //! The whole network between the hosts' transports.
 
+use crate::books::{Books, Wait, backlog_of};
 use crate::engine::{Engine, EngineKind, Event};
 use crate::fifo::{self, Outcome, Rings};
 use crate::forwarding::Forwarding;
+use crate::general::General;
 use crate::load_balancer::{Balancer, LoadBalancerConfig, PortView};
 use crate::packet::{Packet, PacketId, Packets, prefetch};
-use crate::port::{Backlog, Port, PortClass, PortEvents, PortId};
-use crate::queue::{DropReason, Queue, QueueConfig, Verdict};
+use crate::port::{Port, PortClass, PortEvents};
+use crate::queue::{DropReason, PhantomState, Placement, Queue, QueueConfig};
 use crate::shared_buffer::Pool;
 use crate::topology::{Node, Topology};
 use alloc::vec::Vec;
-use tailcut_units::{Duration, HostId, Rate, Time};
+use tailcut_units::{Duration, HostId, Time};
 
 /// How a fabric is built on a topology.
 #[derive(Clone, Copy, Default, Debug)]
@@ -23,6 +25,9 @@ pub struct FabricConfig {
     pub port_events: PortEvents,
     /// Seed of every random stream of the fabric.
     pub seed: u64,
+    /// Whether the time that each packet waits at each switch port is noted, for
+    /// [`Fabric::take_waits`].
+    pub record_waits: bool,
 }
 
 /// A packet that has reached its host.
@@ -38,61 +43,6 @@ pub struct Delivery<B> {
     pub body: B,
 }
 
-/// A count of packets and of their bytes on the wire.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Count {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-impl Count {
-    #[inline]
-    fn add(&mut self, bytes: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
-    }
-}
-
-/// Packets dropped, by reason.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct DropCounts {
-    /// A port's own queue was full.
-    pub queue_full: Count,
-    /// A port was over its share of a shared buffer.
-    pub shared_buffer: Count,
-    /// No port led to the destination.
-    pub no_route: Count,
-}
-
-/// What a port has done so far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PortReport {
-    /// Packets whose transmission has begun.
-    pub sent_packets: u64,
-    /// Bytes that have left, the part of the packet in service that has gone included.
-    pub carried_bytes: u64,
-    /// Packets that were ECN-marked here.
-    pub marked: u64,
-    /// Packets that were dropped here.
-    pub dropped: u64,
-    /// The most bytes that have waited here.
-    pub longest_backlog_bytes: u64,
-    /// Packets that wait now.
-    pub backlog_packets: u32,
-    /// Bytes that wait now.
-    pub backlog_bytes: u64,
-}
-
-/// The general port's own state: a discipline and the packet in service.
-#[derive(Debug)]
-struct General {
-    queue: Queue,
-    /// Index of the switch's shared buffer, if it has one.
-    pool: Option<u32>,
-}
-
 #[derive(Debug)]
 struct Switch {
     forwarding: Forwarding,
@@ -101,10 +51,10 @@ struct Switch {
 }
 
 /// Where a link ends: a switch, or with the high bit a host.
-const HOST: u32 = 1 << 31;
+pub(crate) const HOST: u32 = 1 << 31;
 /// Entities of events: a port whose link is free, or with this bit a link that delivers. At one
 /// instant, links become free before packets arrive.
-const ARRIVAL: u32 = 1 << 31;
+pub(crate) const ARRIVAL: u32 = 1 << 31;
 
 /// The network: ports, links and switches, and the packets in them.
 ///
@@ -112,23 +62,54 @@ const ARRIVAL: u32 = 1 << 31;
 /// look at `next_timeout` for when to come back. Time never goes back.
 #[derive(Debug)]
 pub struct Fabric<B> {
-    engine: Engine,
-    packets: Packets<B>,
-    ports: Vec<Port>,
+    pub(crate) engine: Engine,
+    pub(crate) packets: Packets<B>,
+    pub(crate) ports: Vec<Port>,
     /// The node at the other end of each port's link.
     far_ends: Vec<u32>,
-    classes: Vec<PortClass>,
-    rings: Rings,
-    generals: Vec<General>,
+    pub(crate) classes: Vec<PortClass>,
+    pub(crate) rings: Rings,
+    pub(crate) generals: Vec<General>,
+    /// A phantom queue a port, where any port has one.
+    pub(crate) phantoms: Vec<PhantomState>,
     switches: Vec<Switch>,
-    pools: Vec<Pool>,
+    pub(crate) pools: Vec<Pool>,
     /// Each host's uplink.
     uplinks: Vec<u32>,
-    injected: Count,
-    delivered: Count,
-    drops: DropCounts,
-    hops: u64,
-    events: u64,
+    pub(crate) books: Books,
+    /// Waits noted since they were last taken, and when each packet in the network reached its
+    /// port; `None` when nobody asks.
+    pub(crate) waits: Option<Waits>,
+}
+
+/// See [`FabricConfig::record_waits`].
+#[derive(Debug, Default)]
+pub(crate) struct Waits {
+    noted: Vec<Wait>,
+    /// When each packet arrived at the port where it is, by its place in the pool.
+    arrived_ps: Vec<u64>,
+}
+
+impl Waits {
+    pub fn arrive(&mut self, id: PacketId, now_ps: u64) {
+        let slot = id.0 as usize;
+        if self.arrived_ps.len() <= slot {
+            self.arrived_ps.resize(slot + 1, 0);
+        }
+        self.arrived_ps[slot] = now_ps;
+    }
+
+    pub fn start(&mut self, id: PacketId, port: u32, now_ps: u64) {
+        let arrived_ps = self.arrived_ps.get(id.0 as usize).copied();
+        self.note(port, now_ps - arrived_ps.unwrap_or(now_ps));
+    }
+
+    pub fn note(&mut self, port: u32, ps: u64) {
+        self.noted.push(Wait {
+            port,
+            wait: Duration::from_ps(ps),
+        });
+    }
 }
 
 impl<B: Copy> Fabric<B> {
@@ -142,14 +123,12 @@ impl<B: Copy> Fabric<B> {
             classes: Vec::new(),
             rings: Rings::default(),
             generals: Vec::new(),
+            phantoms: Vec::new(),
             switches: Vec::with_capacity(topology.switches.len()),
             pools: Vec::new(),
             uplinks: topology.uplinks.clone(),
-            injected: Count::default(),
-            delivered: Count::default(),
-            drops: DropCounts::default(),
-            hops: 0,
-            events: 0,
+            books: Books::default(),
+            waits: config.record_waits.then(Waits::default),
         };
         let mut pool_of_switch = Vec::with_capacity(topology.switches.len());
         for (number, switch) in topology.switches.iter().enumerate() {
@@ -164,9 +143,9 @@ impl<B: Copy> Fabric<B> {
             });
         }
         for link in &topology.links {
-            let pool = match link.from {
-                Node::Switch(switch) => pool_of_switch[switch as usize],
-                Node::Host(_) => None,
+            let (pool, owner) = match link.from {
+                Node::Switch(switch) => (pool_of_switch[switch as usize], switch),
+                Node::Host(host) => (None, host.0 | HOST),
             };
             let one_event = match &link.config.queue {
                 QueueConfig::DropTail(drop_tail)
@@ -179,8 +158,13 @@ impl<B: Copy> Fabric<B> {
             let (place, ring_bits) = if one_event.is_some() {
                 fabric.rings.allocate()
             } else {
-                let queue = Queue::new(&link.config.queue);
-                fabric.generals.push(General { queue, pool });
+                let port = fabric.ports.len() as u32;
+                fabric.generals.push(General {
+                    queue: Queue::new(&link.config.queue, config.seed, port),
+                    pool,
+                    owner,
+                    trimmed: 0,
+                });
                 ((fabric.generals.len() - 1) as u32, 0)
             };
             let class = fabric.class(PortClass::new(&link.config, one_event));
@@ -189,6 +173,9 @@ impl<B: Copy> Fabric<B> {
                 Node::Switch(switch) => switch,
                 Node::Host(host) => host.0 | HOST,
             });
+        }
+        if fabric.classes.iter().any(|class| class.phantom.is_some()) {
+            fabric.phantoms = alloc::vec![PhantomState::default(); fabric.ports.len()];
         }
         fabric
     }
@@ -206,7 +193,7 @@ impl<B: Copy> Fabric<B> {
     /// Puts a packet on a host's uplink at `now`; behind others, if the uplink is not free.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) {
-        self.injected.add(packet.size);
+        self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
         let port = self.uplinks[from.0 as usize];
         self.arrive_at_port(now, port, id);
@@ -222,7 +209,7 @@ impl<B: Copy> Fabric<B> {
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<Delivery<B>> {
         while let Some(event) = self.engine.pop_until(until) {
-            self.events += 1;
+            self.books.events += 1;
             self.prefetch_upcoming();
             let now = event.time();
             let entity = event.entity();
@@ -236,7 +223,7 @@ impl<B: Copy> Fabric<B> {
                 self.arrive_at_switch(now, far_end, id);
             } else {
                 let (packet, body) = self.packets.remove(id);
-                self.delivered.add(packet.size);
+                self.books.delivered.add(packet.size);
                 return Some(Delivery {
                     time: now,
                     host: HostId(far_end ^ HOST),
@@ -273,7 +260,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     #[inline]
-    fn arrive_at_switch(&mut self, now: Time, switch: u32, id: PacketId) {
+    pub(crate) fn arrive_at_switch(&mut self, now: Time, switch: u32, id: PacketId) {
         match self.egress(now, switch, id) {
             Some(port) => self.arrive_at_port(now, port, id),
             None => self.drop_packet(None, id, DropReason::NoRoute),
@@ -294,7 +281,7 @@ impl<B: Copy> Fabric<B> {
         } = self;
         let switch = &mut switches[switch as usize];
         let packet = packets.header(id);
-        let mut backlog = |port: u32| {
+        let backlog = |port: u32| {
             let port = &ports[(switch.first_port + port) as usize];
             let class = &classes[usize::from(port.class)];
             backlog_of(now, port, class, rings, generals).bytes
@@ -345,8 +332,20 @@ impl<B: Copy> Fabric<B> {
         let packet = self.packets.header(id);
         match fifo::arrive(now.as_ps(), port, class, queue, &mut self.rings, packet) {
             Outcome::Arrives(at_ps) => {
+                if let Some(phantom) = &class.phantom {
+                    let seen_ps = match phantom.placement {
+                        Placement::Series => port.busy_until_ps,
+                        Placement::Parallel => now.as_ps(),
+                    };
+                    let state = &mut self.phantoms[port_id as usize];
+                    port.marked += u32::from(state.pass(seen_ps, phantom, packet));
+                }
+                if let Some(waits) = &mut self.waits {
+                    let service_ps = class.serialisation_ps(packet.size);
+                    waits.note(port_id, port.busy_until_ps - service_ps - now.as_ps());
+                }
                 packet.hops += 1;
-                self.hops += 1;
+                self.books.hops += 1;
                 let arrival = Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0);
                 self.engine.push(arrival);
             }
@@ -354,173 +353,19 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
-        // A packet injected at the very instant at which the link becomes free comes after that.
-        self.link_free(now, port_id);
-        let port = &mut self.ports[port_id as usize];
-        let general = &mut self.generals[port.place as usize];
-        let size = self.packets.header(id).size;
-        let idle = port.busy_until_ps <= now.as_ps();
-        if let (Some(pool), false) = (general.pool, idle) {
-            let backlog = general.queue.discipline().backlog_bytes();
-            if !self.pools[pool as usize].admits(backlog, size) {
-                return self.drop_packet(Some(port_id), id, DropReason::SharedBuffer);
-            }
-        }
-        match general.queue.enqueue(now, id, self.packets.headers()) {
-            Verdict::Dropped(reason) => return self.drop_packet(Some(port_id), id, reason),
-            Verdict::Marked => port.marked += 1,
-            Verdict::Queued => {}
-        }
-        if !idle {
-            let backlog = general.queue.discipline().backlog_bytes();
-            let backlog = u32::try_from(backlog).unwrap_or(u32::MAX);
-            port.longest_backlog = port.longest_backlog.max(backlog);
-        }
-        if let Some(pool) = general.pool {
-            self.pools[pool as usize].take(size);
-        }
-        if idle {
-            self.start_next(now, port_id);
-        }
-    }
-
-    /// If the link behind a general port is free, the next packet that waits starts.
-    fn link_free(&mut self, now: Time, port_id: u32) {
-        if self.ports[port_id as usize].busy_until_ps <= now.as_ps() {
-            self.start_next(now, port_id);
-        }
-    }
-
-    fn start_next(&mut self, now: Time, port_id: u32) {
-        let port = &mut self.ports[port_id as usize];
-        let general = &mut self.generals[port.place as usize];
-        let Some(id) = general.queue.dequeue(now, self.packets.headers()) else {
-            return;
-        };
-        let packet = self.packets.header(id);
-        packet.hops += 1;
-        if let Some(pool) = general.pool {
-            self.pools[pool as usize].give_back(packet.size);
-        }
-        let class = &self.classes[usize::from(port.class)];
-        let free_at = now.as_ps() + class.serialisation_ps(packet.size);
-        port.busy_until_ps = free_at;
-        port.transmitted_packets += 1;
-        port.transmitted_bytes += u64::from(packet.size);
-        self.hops += 1;
-        let arrives_at = Time::from_ps(free_at + class.delay_ps);
-        self.engine
-            .push(Event::new(Time::from_ps(free_at), port_id, 0));
-        self.engine
-            .push(Event::new(arrives_at, port_id | ARRIVAL, id.0));
-    }
-
     #[cold]
-    fn drop_packet(&mut self, port: Option<u32>, id: PacketId, reason: DropReason) {
+    pub(crate) fn drop_packet(&mut self, port: Option<u32>, id: PacketId, reason: DropReason) {
         let (packet, _) = self.packets.remove(id);
         if let Some(port) = port {
             self.ports[port as usize].dropped += 1;
         }
-        let count = match reason {
-            DropReason::QueueFull => &mut self.drops.queue_full,
-            DropReason::SharedBuffer => &mut self.drops.shared_buffer,
-            DropReason::NoRoute => &mut self.drops.no_route,
-        };
-        count.add(packet.size);
+        self.books.drops.count(reason).add(packet.size);
     }
 
-    /// What a port has done so far and holds at `now`.
-    pub fn port_report(&mut self, now: Time, port: PortId) -> PortReport {
-        let port = &self.ports[port.0 as usize];
-        let class = &self.classes[usize::from(port.class)];
-        let backlog = backlog_of(now, port, class, &self.rings, &mut self.generals);
-        // A one-event port has already counted what still waits.
-        let (waiting, waiting_bytes) = match class.drop_tail {
-            Some(_) => (backlog.packets, backlog.bytes),
-            None => (0, 0),
-        };
-        let left = Duration::from_ps(backlog.service_ends_ps.saturating_sub(now.as_ps()));
-        let begun_bytes = port.transmitted_bytes - waiting_bytes;
-        PortReport {
-            sent_packets: port.transmitted_packets - u64::from(waiting),
-            carried_bytes: begun_bytes - bytes_left(class.rate, left).min(begun_bytes),
-            marked: u64::from(port.marked),
-            dropped: u64::from(port.dropped),
-            longest_backlog_bytes: u64::from(port.longest_backlog),
-            backlog_packets: backlog.packets,
-            backlog_bytes: backlog.bytes,
-        }
-    }
-
-    /// Ends the run: counts what is on links and in queues, one by one, so that the books can be
-    /// balanced against what was injected, delivered and dropped.
-    pub fn count_remaining(&mut self) -> Count {
-        let mut count = Count::default();
-        while let Some(event) = self.engine.pop_until(Time::MAX) {
-            if event.entity() & ARRIVAL != 0 {
-                count.add(self.packets.header(PacketId(event.payload())).size);
-            }
-        }
-        for general in &mut self.generals {
-            let queue = general.queue.discipline();
-            count.packets += u64::from(queue.backlog_packets());
-            count.bytes += queue.backlog_bytes();
-        }
-        count
-    }
-
-    /// Ports of the fabric, numbered from 0 in the order of the topology's links.
-    pub fn port_count(&self) -> u32 {
-        self.ports.len() as u32
-    }
-    /// Packets injected so far.
-    pub const fn injected(&self) -> Count {
-        self.injected
-    }
-    /// Packets delivered to hosts so far.
-    pub const fn delivered(&self) -> Count {
-        self.delivered
-    }
-    /// Packets dropped so far.
-    pub const fn drops(&self) -> DropCounts {
-        self.drops
-    }
-    /// Packets in queues and on links.
-    pub fn in_network(&self) -> u64 {
-        self.packets.live() as u64
-    }
-    /// Link transmissions so far, the hosts' own included.
-    pub const fn packet_hops(&self) -> u64 {
-        self.hops
-    }
-    /// Events handled so far.
-    pub const fn events(&self) -> u64 {
-        self.events
-    }
-}
-
-/// The bytes that `left` more of service sends, rounded up, so that none counts before it has gone.
-fn bytes_left(rate: Rate, left: Duration) -> u64 {
-    let whole = rate.bytes_in(left);
-    whole + u64::from(rate.serialisation(whole) < left)
-}
-
-/// What waits at a port at `now`.
-fn backlog_of(
-    now: Time,
-    port: &Port,
-    class: &PortClass,
-    rings: &Rings,
-    generals: &mut [General],
-) -> Backlog {
-    if class.drop_tail.is_some() {
-        return fifo::backlog(now.as_ps(), port, class, rings);
-    }
-    let queue = generals[port.place as usize].queue.discipline();
-    Backlog {
-        packets: queue.backlog_packets(),
-        bytes: queue.backlog_bytes(),
-        service_ends_ps: port.busy_until_ps,
+    /// The waits at ports since the last call, in the order in which services began (one-event
+    /// ports: in which packets arrived). Empty unless [`FabricConfig::record_waits`] asks for them.
+    pub fn take_waits(&mut self) -> Vec<Wait> {
+        let waits = self.waits.as_mut();
+        waits.map_or_else(Vec::new, |waits| core::mem::take(&mut waits.noted))
     }
 }

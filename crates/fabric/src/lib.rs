@@ -8,10 +8,12 @@
 
 extern crate alloc;
 
+mod books;
 pub mod engine;
 mod fabric;
 mod fifo;
 mod forwarding;
+mod general;
 pub mod load_balancer;
 mod packet;
 mod port;
@@ -19,7 +21,8 @@ pub mod queue;
 mod shared_buffer;
 pub mod topology;
 
-pub use fabric::{Count, Delivery, DropCounts, Fabric, FabricConfig, PortReport};
+pub use books::{Count, DropCounts, PortReport, Wait};
+pub use fabric::{Delivery, Fabric, FabricConfig};
 pub use forwarding::{Clos, Forwarding, Table};
 pub use packet::{Ecn, Packet, PacketId, Packets};
 pub use port::{LinkConfig, PortEvents, PortId};

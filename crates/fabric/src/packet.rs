@@ -38,6 +38,8 @@ pub struct Packet {
     pub trimmed_size: u16,
     /// Whether a switch has cut the payload off.
     pub trimmed: bool,
+    /// Whether a switch has sent the packet back to its sender.
+    pub returned: bool,
     /// Link transmissions so far, the host's own included.
     pub hops: u8,
     /// A rank for disciplines that order by it (pFabric: bytes that remain); lower goes first.
@@ -47,6 +49,24 @@ pub struct Packet {
 impl Packet {
     /// The value of `path` that leaves the choice to the switches.
     pub const ANY_PATH: u16 = u16::MAX;
+
+    /// Whether there is a payload that can be cut off.
+    pub const fn is_trimmable(&self) -> bool {
+        self.trimmed_size > 0 && !self.trimmed && self.size > self.trimmed_size as u32
+    }
+
+    /// Cuts the payload off and gives the number of bytes cut.
+    pub fn trim(&mut self) -> u32 {
+        let cut = self.size.saturating_sub(u32::from(self.trimmed_size));
+        self.size -= cut;
+        self.trimmed = true;
+        cut
+    }
+
+    /// Whether two packets belong to one flow, as far as their headers tell.
+    pub fn same_flow(&self, other: &Self) -> bool {
+        self.flow_hash == other.flow_hash && self.src == other.src && self.dst == other.dst
+    }
 }
 
 /// A packet's place in the pool.

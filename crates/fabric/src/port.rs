@@ -1,6 +1,6 @@
 //! Ports: the sending end of a link, and what can be said of one.
 
-use crate::queue::{DropTail, QueueConfig};
+use crate::queue::{DropTail, Phantom, QueueConfig};
 use tailcut_units::{Duration, Rate};
 
 /// An egress port and the link behind it: a directed edge of the topology, numbered over the whole
@@ -17,6 +17,8 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// What waits before the link, and how.
     pub queue: QueueConfig,
+    /// A phantom queue on or beside the port.
+    pub phantom: Option<Phantom>,
 }
 
 /// How many events a packet costs at a port.
@@ -39,6 +41,7 @@ pub(crate) struct PortClass {
     pub rate: Rate,
     /// The queue of a one-event port; `None` where a discipline decides.
     pub drop_tail: Option<DropTail>,
+    pub phantom: Option<Phantom>,
 }
 
 impl PortClass {
@@ -48,6 +51,7 @@ impl PortClass {
             delay_ps: link.delay.as_ps(),
             rate: link.rate,
             drop_tail,
+            phantom: link.phantom,
         }
     }
 

@@ -31,11 +31,8 @@ impl Pool {
         u64::from(size) <= free && after as f64 <= self.config.alpha * free as f64
     }
 
-    pub const fn take(&mut self, size: u32) {
-        self.used += size as u64;
-    }
-
-    pub const fn give_back(&mut self, size: u32) {
-        self.used -= size as u64;
+    /// A port's backlog went from `before` to `after` bytes.
+    pub const fn change(&mut self, before: u64, after: u64) {
+        self.used = self.used + after - before;
     }
 }

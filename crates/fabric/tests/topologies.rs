@@ -35,7 +35,7 @@ fn fat_tree(k: u32, tiers: u32, edge: u32, core: CoreOversubscription) -> Topolo
 
 /// The nodes that a packet crosses.
 fn route(topology: &Topology, packet: Packet) -> Vec<String> {
-    let (out, mut fabric) = run(
+    let (out, fabric) = run(
         topology,
         EngineKind::Heap,
         PortEvents::OneWherePossible,

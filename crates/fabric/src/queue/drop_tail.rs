@@ -1,7 +1,7 @@
 //! FIFO, drop-tail, with an optional ECN threshold on the instantaneous queue (RFC 8257, section
 //! 3.1: a packet is marked when the queue that it finds on arrival is above K).
 
-use super::{DropReason, Limit, QueueDiscipline, Verdict};
+use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::collections::VecDeque;
 use tailcut_units::Time;
@@ -20,10 +20,8 @@ impl DropTail {
     /// Whether `size` more bytes do not fit behind what waits.
     #[inline]
     pub(crate) const fn is_full(&self, packets: u32, bytes: u64, size: u32) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => packets >= limit,
-            Limit::Bytes(limit) => bytes + size as u64 > limit,
-        }
+        self.limit
+            .is_exceeded(packets.saturating_add(1), bytes + size as u64)
     }
 
     /// Whether an ECN-capable packet that finds so much waiting is marked.
@@ -31,8 +29,7 @@ impl DropTail {
     pub(crate) const fn marks(&self, packets: u32, bytes: u64) -> bool {
         match self.mark_above {
             None => false,
-            Some(Limit::Packets(k)) => packets > k,
-            Some(Limit::Bytes(k)) => bytes > k,
+            Some(k) => k.is_exceeded(packets, bytes),
         }
     }
 }
@@ -61,16 +58,16 @@ impl QueueDiscipline for DropTailQueue {
         let packet = &mut packets[id.0 as usize];
         let waiting = self.waiting.len() as u32;
         if self.config.is_full(waiting, self.bytes, packet.size) {
-            return Verdict::Dropped(DropReason::QueueFull);
+            return Fate::Dropped(DropReason::QueueFull).into();
         }
         let over = self.config.marks(waiting, self.bytes);
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(id);
         if over && packet.ecn == Ecn::Capable {
             packet.ecn = Ecn::Marked;
-            return Verdict::Marked;
+            return Fate::Marked.into();
         }
-        Verdict::Queued
+        Fate::Queued.into()
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {

@@ -2,11 +2,20 @@
 //! decides; it never schedules.
 
 mod drop_tail;
+mod pfabric;
+mod phantom;
+mod priority;
+mod trimming;
 
 use crate::packet::{Packet, PacketId};
 use alloc::boxed::Box;
 pub use drop_tail::{DropTail, DropTailQueue};
-use tailcut_units::Time;
+pub use pfabric::{PFabric, PFabricQueue};
+pub(crate) use phantom::PhantomState;
+pub use phantom::{Phantom, Placement};
+pub use priority::{Priority, PriorityQueue};
+use tailcut_units::{Time, stream_seed};
+pub use trimming::{Trimming, TrimmingQueue, Victim};
 
 /// A size in packets or in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +26,17 @@ pub enum Limit {
     Bytes(u64),
 }
 
+impl Limit {
+    /// Whether `packets` or `bytes` are more than this allows.
+    #[inline]
+    pub const fn is_exceeded(self, packets: u32, bytes: u64) -> bool {
+        match self {
+            Self::Packets(limit) => packets > limit,
+            Self::Bytes(limit) => bytes > limit,
+        }
+    }
+}
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
@@ -24,25 +44,59 @@ pub enum DropReason {
     QueueFull,
     /// The port was over its share of the switch's buffer.
     SharedBuffer,
-    /// No port leads to the destination.
+    /// The port's queue of headers and control packets had no room, and the packet had already been
+    /// returned once or could not be.
+    HeaderQueueFull,
+    /// No port led to the destination.
     NoRoute,
 }
 
-/// What became of an arriving packet.
+/// What becomes of one packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Fate {
     /// It waits.
     Queued,
-    /// It waits, marked.
+    /// It waits, ECN-marked.
     Marked,
-    /// It does not.
+    /// It waits without its payload.
+    Trimmed {
+        /// The bytes that were cut off.
+        cut: u32,
+    },
+    /// It goes back to where it came from, without its payload.
+    Returned {
+        /// The bytes that were cut off here; 0 when that had been done before.
+        cut: u32,
+    },
+    /// It is dropped.
     Dropped(DropReason),
+}
+
+/// What an arrival does to a queue: its own fate, and that of at most one packet that waited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// The arriving packet's fate.
+    pub arrival: Fate,
+    /// A packet that waited and no longer waits as it did.
+    pub displaced: Option<(PacketId, Fate)>,
+}
+
+impl From<Fate> for Verdict {
+    fn from(arrival: Fate) -> Self {
+        Self {
+            arrival,
+            displaced: None,
+        }
+    }
 }
 
 /// A queue before a link. The packet in service is not in the queue: it left with `dequeue`.
 pub trait QueueDiscipline: core::fmt::Debug + Send {
     /// A packet reaches the port at `now`. `packets` are the headers of all packets in the network,
-    /// indexed by id, so that a discipline can mark or compare what it holds.
+    /// indexed by id, so that a discipline can mark, trim or compare what it holds.
+    ///
+    /// A discipline that marks sets the packet's `ecn`, one that trims calls [`Packet::trim`]; the
+    /// verdict tells the port, which counts and disposes of what does not wait any more.
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict;
     /// The link is free at `now`: the next packet, if any.
     fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Option<PacketId>;
@@ -52,48 +106,77 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     fn backlog_bytes(&self) -> u64;
 }
 
+/// Builds a user's own discipline for a port; the argument is the seed of its random stream.
+pub type BuildDiscipline = fn(seed: u64) -> Box<dyn QueueDiscipline>;
+
 /// The configuration of a queue; each port builds its own from it.
 #[derive(Clone, Debug)]
 pub enum QueueConfig {
     /// FIFO with a limit and an optional ECN threshold.
     DropTail(DropTail),
-    /// A user's own discipline.
-    Custom(fn() -> Box<dyn QueueDiscipline>),
+    /// Strict priority.
+    Priority(Priority),
+    /// pFabric's.
+    PFabric(PFabric),
+    /// Trimming, as in NDP and SCDP.
+    Trimming(Trimming),
+    /// A user's own.
+    Custom(BuildDiscipline),
 }
 
 /// A queue of a known kind, or a user's own.
 #[derive(Debug)]
 pub(crate) enum Queue {
     DropTail(DropTailQueue),
+    Priority(PriorityQueue),
+    PFabric(PFabricQueue),
+    Trimming(Box<TrimmingQueue>),
     Custom(Box<dyn QueueDiscipline>),
 }
 
+/// The random streams of ports, for [`stream_seed`].
+const PORT_DRAWS: u64 = 0x706f_7274;
+
+/// Calls a method of whichever discipline a queue is.
+macro_rules! each {
+    ($queue:expr, $inner:ident => $call:expr) => {
+        match $queue {
+            Queue::DropTail($inner) => $call,
+            Queue::Priority($inner) => $call,
+            Queue::PFabric($inner) => $call,
+            Queue::Trimming($inner) => $call,
+            Queue::Custom($inner) => $call,
+        }
+    };
+}
+
 impl Queue {
-    pub fn new(config: &QueueConfig) -> Self {
+    pub fn new(config: &QueueConfig, seed: u64, port: u32) -> Self {
+        let seed = stream_seed(seed, PORT_DRAWS, u64::from(port));
         match config {
             QueueConfig::DropTail(config) => Self::DropTail(DropTailQueue::new(*config)),
-            QueueConfig::Custom(build) => Self::Custom(build()),
-        }
-    }
-
-    pub fn discipline(&mut self) -> &mut dyn QueueDiscipline {
-        match self {
-            Self::DropTail(queue) => queue,
-            Self::Custom(queue) => queue.as_mut(),
+            QueueConfig::Priority(config) => Self::Priority(PriorityQueue::new(*config)),
+            QueueConfig::PFabric(config) => Self::PFabric(PFabricQueue::new(*config)),
+            QueueConfig::Trimming(config) => {
+                Self::Trimming(Box::new(TrimmingQueue::new(*config, seed)))
+            }
+            QueueConfig::Custom(build) => Self::Custom(build(seed)),
         }
     }
 
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
-        match self {
-            Self::DropTail(queue) => queue.enqueue(now, id, packets),
-            Self::Custom(queue) => queue.enqueue(now, id, packets),
-        }
+        each!(self, queue => queue.enqueue(now, id, packets))
     }
 
     pub fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Option<PacketId> {
-        match self {
-            Self::DropTail(queue) => queue.dequeue(now, packets),
-            Self::Custom(queue) => queue.dequeue(now, packets),
-        }
+        each!(self, queue => queue.dequeue(now, packets))
+    }
+
+    pub fn backlog_packets(&self) -> u32 {
+        each!(self, queue => queue.backlog_packets())
+    }
+
+    pub fn backlog_bytes(&self) -> u64 {
+        each!(self, queue => queue.backlog_bytes())
     }
 }

@@ -52,6 +52,7 @@ impl Builder {
                 rate: wire.rate,
                 delay: wire.delay,
                 queue: UPLINK_QUEUE,
+                phantom: None,
             },
         });
         self.racks.push(switch);
@@ -67,6 +68,7 @@ impl Builder {
                 rate: wire.rate,
                 delay: wire.delay,
                 queue: self.queue.clone(),
+                phantom: None,
             },
         };
         self.down_and_up[from as usize].push(link);

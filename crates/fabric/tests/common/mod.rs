@@ -71,6 +71,7 @@ pub fn run(
             engine,
             port_events,
             seed: 1,
+            ..FabricConfig::default()
         },
     );
     let mut out = Vec::new();

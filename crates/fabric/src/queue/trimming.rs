@@ -1,0 +1,183 @@
+//! Trimming queues: a data packet that finds no room loses its payload, not its header, and the
+//! header hurries to the receiver ahead of data.
+//!
+//! NDP (Handley et al., SIGCOMM 2017, section 3.1): two queues a port, one for data (8 packets) and
+//! one of the same bytes for headers and control packets, served 10 to 1 while both wait; when the
+//! data queue is full, a coin decides between the arrival and the *tail* of the queue (trimming one
+//! and the same flow again and again is what the coin prevents); a header that finds no room goes
+//! back to its sender, once.
+//!
+//! SCDP and NDP+ (SCDP paper, section IV): the same, with several data queues in strict priority below
+//! the header queue; the buffer is shared by them.
+//!
+//! Deviations: with several classes and `Victim::Coin`, the tail is that of the lowest class that
+//! waits, if that is not above the arrival's own (the SCDP paper says only "trim on overflow").
+
+use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use crate::packet::{Packet, PacketId};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_units::Time;
+
+/// Which packet is trimmed when a data packet finds no room.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Victim {
+    /// With probability one half the arrival, else the tail of the queue (NDP).
+    #[default]
+    Coin,
+    /// Always the arrival.
+    Arrival,
+}
+
+/// Parameters of a trimming queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trimming {
+    /// Data classes in strict priority: 1 for NDP, 5 for SCDP and NDP+.
+    pub classes: u8,
+    /// Data that may wait, all classes together (8 packets in NDP).
+    pub data_limit: Limit,
+    /// Bytes of headers and control packets that may wait.
+    pub header_limit_bytes: u64,
+    /// Headers served for each data packet while both wait (10 in NDP).
+    pub headers_per_data: u32,
+    /// Which packet is trimmed.
+    pub victim: Victim,
+    /// Whether a header that finds no room goes back to its sender.
+    pub return_to_sender: bool,
+}
+
+/// A trimming queue.
+#[derive(Debug)]
+pub struct TrimmingQueue {
+    config: Trimming,
+    headers: VecDeque<PacketId>,
+    header_bytes: u64,
+    data: Box<[VecDeque<PacketId>]>,
+    data_packets: u32,
+    data_bytes: u64,
+    /// Headers sent since the last data packet.
+    headers_in_a_row: u32,
+    coin: Xoshiro256PlusPlus,
+}
+
+impl TrimmingQueue {
+    /// An empty queue whose coin is drawn from `seed`.
+    pub fn new(config: Trimming, seed: u64) -> Self {
+        let classes = usize::from(config.classes.max(1));
+        Self {
+            config,
+            headers: VecDeque::new(),
+            header_bytes: 0,
+            data: alloc::vec![VecDeque::new(); classes].into_boxed_slice(),
+            data_packets: 0,
+            data_bytes: 0,
+            headers_in_a_row: 0,
+            coin: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    fn class_of(&self, packet: &Packet) -> usize {
+        usize::from(packet.priority).min(self.data.len() - 1)
+    }
+
+    /// A header or control packet joins its queue, or does not; `cut` bytes were cut off it here.
+    fn admit_header(&mut self, id: PacketId, cut: u32, packets: &[Packet]) -> Fate {
+        let packet = &packets[id.0 as usize];
+        let would_be = self.header_bytes + u64::from(packet.size);
+        if would_be <= self.config.header_limit_bytes {
+            self.header_bytes = would_be;
+            self.headers.push_back(id);
+            return match cut {
+                0 => Fate::Queued,
+                cut => Fate::Trimmed { cut },
+            };
+        }
+        if self.config.return_to_sender && packet.trimmed && !packet.returned {
+            return Fate::Returned { cut };
+        }
+        Fate::Dropped(DropReason::HeaderQueueFull)
+    }
+
+    fn admit_data(&mut self, id: PacketId, class: usize, size: u32) {
+        self.data[class].push_back(id);
+        self.data_packets += 1;
+        self.data_bytes += u64::from(size);
+    }
+
+    fn data_left(&mut self, size: u32) {
+        self.data_packets -= 1;
+        self.data_bytes -= u64::from(size);
+    }
+}
+
+impl QueueDiscipline for TrimmingQueue {
+    fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
+        let packet = packets[id.0 as usize];
+        if !packet.is_trimmable() {
+            return self.admit_header(id, 0, packets).into();
+        }
+        let class = self.class_of(&packet);
+        let would_be = self.data_bytes + u64::from(packet.size);
+        let limit = self.config.data_limit;
+        if !limit.is_exceeded(self.data_packets + 1, would_be) {
+            self.admit_data(id, class, packet.size);
+            return Fate::Queued.into();
+        }
+        let take_tail = match self.config.victim {
+            Victim::Coin => self.coin.next_u32() & 1 == 1,
+            Victim::Arrival => false,
+        };
+        let lowest = (class..self.data.len())
+            .rev()
+            .find(|&c| !self.data[c].is_empty());
+        if let (true, Some(lowest)) = (take_tail, lowest)
+            && let Some(&tail) = self.data[lowest].back()
+        {
+            let tail_size = packets[tail.0 as usize].size;
+            let after = self.data_bytes - u64::from(tail_size) + u64::from(packet.size);
+            if !limit.is_exceeded(self.data_packets, after) {
+                self.data[lowest].pop_back();
+                self.data_left(tail_size);
+                self.admit_data(id, class, packet.size);
+                let cut = packets[tail.0 as usize].trim();
+                let fate = self.admit_header(tail, cut, packets);
+                return Verdict {
+                    arrival: Fate::Queued,
+                    displaced: Some((tail, fate)),
+                };
+            }
+        }
+        let cut = packets[id.0 as usize].trim();
+        self.admit_header(id, cut, packets).into()
+    }
+
+    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
+        let data_turn = self.headers_in_a_row >= self.config.headers_per_data;
+        let data_first = self.headers.is_empty() || (data_turn && self.data_packets > 0);
+        if data_first {
+            let id = self.data.iter_mut().find_map(VecDeque::pop_front)?;
+            self.data_left(packets[id.0 as usize].size);
+            self.headers_in_a_row = 0;
+            return Some(id);
+        }
+        let id = self.headers.pop_front()?;
+        self.header_bytes -= u64::from(packets[id.0 as usize].size);
+        // Headers sent while no data waits take nobody's turn.
+        self.headers_in_a_row = if self.data_packets > 0 {
+            self.headers_in_a_row + 1
+        } else {
+            0
+        };
+        Some(id)
+    }
+
+    fn backlog_packets(&self) -> u32 {
+        self.data_packets + self.headers.len() as u32
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.data_bytes + self.header_bytes
+    }
+}

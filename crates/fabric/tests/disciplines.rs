@@ -1,0 +1,293 @@
+//! Each discipline against a model that is small enough to be obviously right.
+
+mod common;
+
+use common::packet;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use tailcut_fabric::queue::{
+    DropReason, Fate, Limit, PFabric, PFabricQueue, Priority, PriorityQueue, QueueDiscipline,
+    Trimming, TrimmingQueue, Verdict, Victim,
+};
+use tailcut_fabric::{Ecn, Packet, PacketId};
+use tailcut_units::Time;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Arrive(Packet),
+    Serve,
+}
+
+/// Packets of a few flows, with ranks and classes, between services.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let arrival = (0u32..4, 65u32..1_539, 0u32..9, 0u8..4, any::<bool>()).prop_map(
+        |(flow, size, rank, priority, control)| {
+            Step::Arrive(Packet {
+                rank,
+                priority,
+                trimmed_size: if control { 0 } else { 64 },
+                ..packet(flow, 9, size, 1)
+            })
+        },
+    );
+    prop::collection::vec(prop_oneof![3 => arrival, 2 => Just(Step::Serve)], 1..300)
+}
+
+/// Runs a discipline beside a model and gives the packets at the end. `arrive` and `serve` do and
+/// check one step of the model.
+fn beside<Q: QueueDiscipline>(
+    steps: Vec<Step>,
+    mut queue: Q,
+    mut arrive: impl FnMut(PacketId, &[Packet], Verdict),
+    mut serve: impl FnMut(Option<PacketId>, &[Packet]),
+    held: impl Fn() -> usize,
+) {
+    fn check<Q: QueueDiscipline>(queue: &Q, held: usize) {
+        assert_eq!(queue.backlog_packets() as usize, held);
+        assert_eq!(queue.backlog_bytes() == 0, held == 0);
+    }
+    let mut packets = Vec::new();
+    for step in steps {
+        match step {
+            Step::Arrive(packet) => {
+                let id = PacketId(packets.len() as u32);
+                packets.push(packet);
+                let verdict = queue.enqueue(Time::ZERO, id, &mut packets);
+                arrive(id, &packets, verdict);
+            }
+            Step::Serve => {
+                let served = queue.dequeue(Time::ZERO, &mut packets);
+                serve(served, &packets);
+            }
+        }
+        check(&queue, held());
+    }
+}
+
+proptest! {
+    #[test]
+    fn pfabric_holds_the_best_and_serves_the_earliest_of_the_best_flow(steps in steps()) {
+        const MOST: usize = 8;
+        // The model: packets in order of arrival; the worst is found by sorting.
+        let model: std::cell::RefCell<Vec<PacketId>> = Default::default();
+        let queue = PFabricQueue::new(PFabric { limit: Limit::Packets(MOST as u32) });
+        beside(
+            steps,
+            queue,
+            |id, packets, verdict| {
+                let mut model = model.borrow_mut();
+                model.push(id);
+                if model.len() > MOST {
+                    let mut sorted = model.clone();
+                    sorted.sort_by_key(|id| (packets[id.0 as usize].rank, *id));
+                    let worst = *sorted.last().expect("nine packets");
+                    model.retain(|&id| id != worst);
+                    let gone = Fate::Dropped(DropReason::QueueFull);
+                    if worst == id {
+                        assert_eq!(verdict, gone.into());
+                    } else {
+                        assert_eq!(verdict.displaced, Some((worst, gone)));
+                    }
+                } else {
+                    assert_eq!(verdict, Fate::Queued.into());
+                }
+            },
+            |served, packets| {
+                let mut model = model.borrow_mut();
+                let mut sorted = model.clone();
+                sorted.sort_by_key(|id| (packets[id.0 as usize].rank, *id));
+                let flow = sorted.first().map(|id| packets[id.0 as usize].src);
+                let earliest = model.iter().find(|id| Some(packets[id.0 as usize].src) == flow);
+                let earliest = earliest.copied();
+                assert_eq!(served, earliest);
+                model.retain(|&id| Some(id) != earliest);
+            },
+            || model.borrow().len(),
+        );
+    }
+
+    #[test]
+    fn strict_priority_serves_the_highest_class_in_order(steps in steps()) {
+        let model: std::cell::RefCell<Vec<(u8, PacketId)>> = Default::default();
+        let bytes = std::cell::Cell::new(0u64);
+        let queue = PriorityQueue::new(Priority {
+            classes: 4,
+            limit: Limit::Bytes(9_000),
+            mark_above: Some(Limit::Bytes(4_000)),
+        });
+        beside(
+            steps,
+            queue,
+            |id, packets, verdict| {
+                let packet = packets[id.0 as usize];
+                if bytes.get() + u64::from(packet.size) > 9_000 {
+                    assert_eq!(verdict, Fate::Dropped(DropReason::QueueFull).into());
+                    return;
+                }
+                let marked = bytes.get() > 4_000;
+                assert_eq!(verdict, if marked { Fate::Marked } else { Fate::Queued }.into());
+                assert_eq!(packet.ecn == Ecn::Marked, marked);
+                bytes.set(bytes.get() + u64::from(packet.size));
+                model.borrow_mut().push((packet.priority, id));
+            },
+            |served, packets| {
+                let mut model = model.borrow_mut();
+                let next = model.iter().copied().min();
+                assert_eq!(served, next.map(|(_, id)| id));
+                if let Some(next) = next {
+                    bytes.set(bytes.get() - u64::from(packets[next.1.0 as usize].size));
+                    model.retain(|&entry| entry != next);
+                }
+            },
+            || model.borrow().len(),
+        );
+    }
+
+    #[test]
+    fn a_trimming_queue_serves_ten_headers_a_data_packet_and_loses_only_payload(
+        steps in steps(),
+        coin: bool,
+    ) {
+        const DATA: usize = 4;
+        #[derive(Default)]
+        struct Model {
+            headers: VecDeque<PacketId>,
+            data: Vec<(u8, PacketId)>,
+            in_a_row: u32,
+        }
+        let model: std::cell::RefCell<Model> = Default::default();
+        let config = Trimming {
+            classes: 4,
+            data_limit: Limit::Packets(DATA as u32),
+            header_limit_bytes: u64::MAX,
+            headers_per_data: 10,
+            victim: if coin { Victim::Coin } else { Victim::Arrival },
+            return_to_sender: true,
+        };
+        beside(
+            steps,
+            TrimmingQueue::new(config, 3),
+            |id, packets, verdict| {
+                let mut model = model.borrow_mut();
+                let packet = &packets[id.0 as usize];
+                let control = packet.trimmed_size == 0;
+                // Which packet was trimmed is the coin's choice; that it was right is checked.
+                let trimmed = match (verdict.arrival, verdict.displaced) {
+                    (Fate::Trimmed { cut }, None) => {
+                        assert_eq!(packet.size, 64);
+                        assert!(cut > 0);
+                        Some(id)
+                    }
+                    (Fate::Queued, Some((tail, Fate::Trimmed { .. }))) => {
+                        assert!(coin, "only the coin spares an arrival");
+                        let lowest = model.data.iter().map(|entry| entry.0).max();
+                        let lowest = lowest.expect("data waits");
+                        assert!(lowest >= packet.priority);
+                        let last = model.data.iter().rev().find(|entry| entry.0 == lowest);
+                        assert_eq!(last, Some(&(lowest, tail)), "the tail, not the head");
+                        model.data.retain(|entry| entry.1 != tail);
+                        model.data.push((packet.priority, id));
+                        Some(tail)
+                    }
+                    (Fate::Queued, None) if control => {
+                        model.headers.push_back(id);
+                        None
+                    }
+                    (Fate::Queued, None) => {
+                        assert!(model.data.len() < DATA);
+                        model.data.push((packet.priority, id));
+                        None
+                    }
+                    other => panic!("unexpected {other:?}"),
+                };
+                if let Some(trimmed) = trimmed {
+                    assert!(!control && packets[trimmed.0 as usize].trimmed);
+                    assert_eq!(model.data.len(), DATA, "trimming only when data has no room");
+                    model.headers.push_back(trimmed);
+                }
+            },
+            |served, _| {
+                let mut model = model.borrow_mut();
+                let data = model.data.iter().copied().min();
+                let expected = match (model.headers.front().copied(), data) {
+                    (Some(header), None) => {
+                        model.in_a_row = 0;
+                        Some(header)
+                    }
+                    (Some(header), Some(_)) if model.in_a_row < 10 => {
+                        model.in_a_row += 1;
+                        Some(header)
+                    }
+                    (_, data) => {
+                        model.in_a_row = 0;
+                        data.map(|entry| entry.1)
+                    }
+                };
+                assert_eq!(served, expected);
+                if let Some(served) = served {
+                    model.headers.retain(|&id| id != served);
+                    model.data.retain(|entry| entry.1 != served);
+                }
+            },
+            || model.borrow().headers.len() + model.borrow().data.len(),
+        );
+    }
+}
+
+#[test]
+fn a_header_without_room_goes_back_once_and_is_dropped_the_second_time() {
+    let config = Trimming {
+        classes: 1,
+        data_limit: Limit::Packets(0),
+        header_limit_bytes: 100,
+        headers_per_data: 10,
+        victim: Victim::Coin,
+        return_to_sender: true,
+    };
+    let mut queue = TrimmingQueue::new(config, 1);
+    let data = Packet {
+        trimmed_size: 64,
+        ..packet(0, 1, 1_538, 1)
+    };
+    let returned = Packet {
+        trimmed: true,
+        returned: true,
+        size: 64,
+        ..data
+    };
+    let mut packets = [data, data, returned];
+    let mut fate = |id| {
+        queue
+            .enqueue(Time::ZERO, PacketId(id), &mut packets)
+            .arrival
+    };
+    assert_eq!(fate(0), Fate::Trimmed { cut: 1_474 });
+    assert_eq!(fate(1), Fate::Returned { cut: 1_474 });
+    assert_eq!(fate(2), Fate::Dropped(DropReason::HeaderQueueFull));
+}
+
+#[test]
+fn the_coin_of_a_trimming_queue_is_fair() {
+    let config = Trimming {
+        classes: 1,
+        data_limit: Limit::Packets(1),
+        header_limit_bytes: u64::MAX,
+        headers_per_data: 10,
+        victim: Victim::Coin,
+        return_to_sender: false,
+    };
+    let mut queue = TrimmingQueue::new(config, 5);
+    let data = Packet {
+        trimmed_size: 64,
+        ..packet(0, 1, 1_538, 1)
+    };
+    let mut packets = vec![data; 10_001];
+    let spared = (0..10_001)
+        .filter(|&id| {
+            let verdict = queue.enqueue(Time::ZERO, PacketId(id), &mut packets);
+            verdict.displaced.is_some()
+        })
+        .count();
+    // Binomial(10,000, 1/2): four standard deviations are 200.
+    assert!((4_800..=5_200).contains(&spared), "{spared}");
+}
