@@ -1,3 +1,49 @@
 //! The command tailcut: flags and scenarios become runs, runs become a report.
 
+mod args;
+mod builtin;
+mod changes;
+mod command;
+mod conduct;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod reproduction;
+mod runner;
 pub mod scenario;
+pub mod study;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+/// The command: reads its arguments, does what they say, and gives the exit code: 0 when done, 1 when
+/// a check did not hold, 2 for wrong input or where the system refuses, 130 when interrupted.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match execute(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, Failure::NobodyReads | Failure::Interrupted) {
+                output::note(&format!("tailcut: {failure}"));
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn execute(cli: &Cli) -> Result<(), Failure> {
+    let common = &cli.common;
+    match &cli.command {
+        Command::Compare(arguments) => command::compare::execute(arguments, common),
+        Command::Run(arguments) => command::run::execute(arguments, common),
+        Command::Reproduce(arguments) => command::reproduce::execute(arguments, common),
+        Command::Report(arguments) => command::report::execute(arguments, common),
+        Command::List { what } => command::list::execute(*what, common),
+        Command::Bench(arguments) => command::bench::execute(arguments, common),
+        Command::Completions { shell } => command::shell::completions(*shell),
+        Command::Man => command::shell::manual(),
+    }
+}

@@ -1,1 +1,7 @@
-fn main() {}
+//! The command tailcut.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tailcut_cli::main()
+}

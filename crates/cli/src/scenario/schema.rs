@@ -282,6 +282,13 @@ pub const SECTIONS: &[Section] = &[
                 "For a fat-tree of three tiers: uplinks of an aggregation switch in the full tree \
                  over those that it has. It must divide k/2.",
             ),
+            key(
+                "cores_per_aggregation",
+                count(1, 32),
+                Follows("k/2 over core_oversubscription"),
+                "For a fat-tree of three tiers: cores that an aggregation switch reaches, up to k/2. In \
+                 place of core_oversubscription, for ratios that are not whole.",
+            ),
             key("rate", Kind::Rate, Is("10Gbps"), "The rate of a host's link."),
             key(
                 "delay",
@@ -469,6 +476,13 @@ pub const SECTIONS: &[Section] = &[
                 SPAN,
                 Is("60s"),
                 "The upper bound of the retransmission timeout (RFC 6298).",
+            ),
+            key(
+                "clock_granularity",
+                ANY_SPAN,
+                Is("1ms"),
+                "The timeout is at least the smoothed round-trip time and this (G of RFC 6298, 2.3). \
+                 Linux in effect sets it to min_rto.",
             ),
             key(
                 "delayed_ack",
@@ -739,6 +753,15 @@ const WORKLOAD_KEYS: &[Key] = &[
         Is("0s"),
         "For a closed loop: the pause from a flow's end to the next one's start.",
     ),
+    key(
+        "path",
+        count(0, 65_535),
+        Is("any"),
+        "The equal-cost path that the flows and their ACKs are pinned to, counted from 0 (leaf-spine: \
+         the spine; fat-tree with m = k/2: aggregation switch p mod m, then its core p div m). A \
+         trace has a column for it.",
+    )
+    .or(&["any"]),
     key("at", ANY_SPAN, Is("0s"), "For a burst: when it starts."),
     key(
         "jitter",

@@ -1,0 +1,49 @@
+//! Flags, put into a scenario.
+
+use crate::args::{Changes, Common};
+use crate::scenario::value::shortened;
+use crate::scenario::{Place, Scenario, ScenarioError};
+use crate::study;
+
+/// Puts what the command line says in place of what the scenario says. `--topology` and
+/// `--workload` replace whole sections, so they come first; `--set` comes last.
+///
+/// # Errors
+/// A flag whose value is not allowed.
+pub fn apply(
+    scenario: &mut Scenario,
+    changes: &Changes,
+    common: &Common,
+) -> Result<(), Box<ScenarioError>> {
+    if let Some(text) = &changes.topology {
+        study::replace_topology(scenario, text, &Place::flag("--topology"))?;
+    }
+    if let Some(text) = &changes.workload {
+        study::replace_workload(scenario, text, &Place::flag("--workload"))?;
+    }
+    let seed = common.seed.map(|seed| seed.to_string());
+    let seeds = common.seeds.map(|seeds| seeds.to_string());
+    let flags = [
+        ("--load", "loads", &changes.load),
+        ("--matrix", "workload.matrix", &changes.matrix),
+        ("--arrivals", "workload.arrivals", &changes.arrivals),
+        ("--duration", "duration", &changes.duration),
+        ("--flows", "flows", &changes.flows),
+        ("--seed", "seed", &seed),
+        ("--seeds", "seeds", &seeds),
+    ];
+    for (flag, path, text) in flags {
+        if let Some(text) = text {
+            scenario.set(path, text, &Place::flag(flag))?;
+        }
+    }
+    let set = Place::flag("--set");
+    for assignment in &changes.set {
+        let Some((path, text)) = assignment.split_once('=') else {
+            let found = format!("'{}'", shortened(assignment));
+            return Err(ScenarioError::new(&set, "", found, "KEY=VALUE, such as tcp.min_rto=10ms"));
+        };
+        scenario.set(path.trim(), text.trim(), &set)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! `tailcut compare`: the built-in scenario of that name, with designs and changes of the flags.
+
+use crate::args::{Common, Compare};
+use crate::builtin::SCENARIOS;
+use crate::changes;
+use crate::conduct::conduct_and_report;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::scenario::Place;
+use crate::study::Study;
+
+/// Runs the command.
+///
+/// # Errors
+/// Wrong input, or whatever keeps the study from its end.
+pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
+    let mut scenario = SCENARIOS[0].parse()?;
+    changes::apply(&mut scenario, &arguments.changes, common)?;
+    scenario.set("designs", &arguments.designs.join(","), &Place::flag("DESIGN"))?;
+    let study = Study::of(&scenario)?;
+    conduct_and_report(&study, common, &*interrupt::listen()?)
+}

@@ -1,0 +1,52 @@
+//! `tailcut report`: the report of a directory of runs, written again.
+
+use crate::args::{Common, Picture, Report};
+use crate::conduct::REPORT;
+use crate::failure::Failure;
+use crate::output::{note, print, print_json};
+use anyhow::Context;
+use std::path::Path;
+
+/// Runs the command.
+///
+/// # Errors
+/// A directory that holds no runs, or that cannot be written.
+pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
+    let study = tailcut_report::load(&arguments.dir)?;
+    if study.runs().is_empty() {
+        let dir = arguments.dir.display();
+        return Err(anyhow::anyhow!("{dir}: found no finished run; allowed: a directory with one").into());
+    }
+    let out = common.out.as_deref().unwrap_or(&arguments.dir);
+    make_dir(out)?;
+    let report = out.join(REPORT);
+    tailcut_report::write_html(&study, &report)?;
+    if let Some(picture) = arguments.plots {
+        let dir = out.join("plots");
+        write_plots(&study, &dir, picture)?;
+        note(&format!("plots: {}", dir.display()));
+    }
+    if common.json {
+        note(&format!("report: {}", report.display()));
+        return print_json(&tailcut_report::json(&study));
+    }
+    let (answer, table) = (tailcut_report::answer(&study), tailcut_report::text_table(&study));
+    print(&format!("{answer}\n\n{table}\nReport: {}", report.display()))
+}
+
+fn make_dir(dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))
+}
+
+fn write_plots(study: &tailcut_report::Study, dir: &Path, picture: Picture) -> anyhow::Result<()> {
+    make_dir(dir)?;
+    for plot in tailcut_report::plots(study) {
+        let (bytes, extension) = match picture {
+            Picture::Svg => (plot.svg().into_bytes(), "svg"),
+            Picture::Png => (plot.png().with_context(|| format!("cannot draw {}", plot.id))?, "png"),
+        };
+        let path = dir.join(format!("{}.{extension}", plot.id));
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! `tailcut completions` and `tailcut man`: made from the definitions of the flags.
+
+use crate::args::Cli;
+use crate::failure::Failure;
+use crate::output::print;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+/// Prints completions for a shell.
+///
+/// # Errors
+/// Where standard output cannot be written.
+pub fn completions(shell: Shell) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "tailcut", &mut text);
+    print(&String::from_utf8_lossy(&text))
+}
+
+/// Prints the manual page: the command's own, then one section a subcommand.
+///
+/// # Errors
+/// Where standard output cannot be written.
+pub fn manual() -> Result<(), Failure> {
+    let mut command = Cli::command();
+    command.build();
+    let mut text = Vec::new();
+    let mut render = |page: clap_mangen::Man| page.render(&mut text).map_err(anyhow::Error::new);
+    render(clap_mangen::Man::new(command.clone()))?;
+    for subcommand in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+        render(clap_mangen::Man::new(subcommand.clone()))?;
+    }
+    print(&String::from_utf8_lossy(&text))
+}

@@ -1,0 +1,32 @@
+//! Standard output, whose reader may leave and whose disk may be full.
+
+use crate::failure::Failure;
+use serde::Serialize;
+use std::io::Write;
+
+/// Writes text to standard output, with a line's end.
+///
+/// # Errors
+/// Whatever keeps it from being written whole.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") })
+        .and_then(|()| out.flush())
+        .map_err(Failure::of_stdout)
+}
+
+/// Writes a value to standard output as JSON.
+///
+/// # Errors
+/// Whatever keeps it from being written whole.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| anyhow::Error::new(error).context("cannot encode the result"))?;
+    print(&text)
+}
+
+/// Writes a line to standard error. Where that fails there is nobody left to tell.
+pub fn note(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}

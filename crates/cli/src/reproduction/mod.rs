@@ -1,0 +1,105 @@
+//! Published figures, run again: scenarios, and from their records rows of ours beside theirs.
+//!
+//! A reproduction is a type that implements [`Reproduction`] and stands in [`ALL`]. Its scenarios are
+//! files under `scenarios/reproduce/`.
+
+mod incast_drain;
+
+use crate::scenario::{Place, Scenario, ScenarioError};
+use crate::study::Study;
+use tailcut_record::RunRecord;
+use tailcut_report::{ComparisonRow, Verdict};
+
+/// Every reproduction, in the order in which they are run.
+pub const ALL: [&dyn Reproduction; 1] = [&incast_drain::IncastDrain];
+
+/// A figure or table that is run again.
+pub trait Reproduction: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What is reproduced and where it was published, in a line.
+    fn title(&self) -> &'static str;
+
+    /// The studies that it takes.
+    fn parts(&self) -> Vec<Part>;
+
+    /// The rows, from the finished runs of all parts.
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow>;
+}
+
+/// One study of a reproduction.
+pub struct Part {
+    /// Its name, unique within the reproduction; that of its directory too.
+    pub name: &'static str,
+    /// The text of its scenario.
+    pub scenario: &'static str,
+    /// Keys that differ from the scenario, so that parts can share one.
+    pub changes: Vec<(&'static str, String)>,
+    /// Keys that differ in the quick form.
+    pub quick: Vec<(&'static str, String)>,
+}
+
+impl Part {
+    /// The part's runs; `seed` and `seeds` come from the command line.
+    ///
+    /// # Errors
+    /// Flags that the scenario does not allow; none else for a scenario that was tested.
+    pub fn study(
+        &self,
+        quick: bool,
+        seed: Option<u64>,
+        seeds: Option<u64>,
+    ) -> Result<Study, Box<ScenarioError>> {
+        let file = format!("scenarios/reproduce/{}.toml", self.name);
+        let mut scenario = Scenario::parse(&file, "", self.scenario)?;
+        let short = self.quick.iter().filter(|_| quick);
+        for (path, text) in self.changes.iter().chain(short) {
+            scenario.set(path, text, &Place::flag(self.name))?;
+        }
+        for (flag, path, value) in [("--seed", "seed", seed), ("--seeds", "seeds", seeds)] {
+            if let Some(value) = value {
+                scenario.set(path, &value.to_string(), &Place::flag(flag))?;
+            }
+        }
+        Study::of(&scenario)
+    }
+}
+
+/// The finished runs of a reproduction's parts.
+#[derive(Default)]
+pub struct Results {
+    /// By part, in the order of its study.
+    pub parts: Vec<(&'static str, Vec<RunRecord>)>,
+}
+
+impl Results {
+    /// The runs of a part and a design, in the order of their seeds.
+    pub fn runs<'a>(&'a self, part: &'a str, design: &'a str) -> impl Iterator<Item = &'a RunRecord> {
+        let of_part = self.parts.iter().filter(move |(name, _)| *name == part);
+        let runs = of_part.flat_map(|(_, runs)| runs);
+        runs.filter(move |run| run.key.design == design)
+    }
+}
+
+/// A row of ours, one figure a seed, beside theirs. The band holds for the mean over the seeds.
+pub fn row(
+    metric: impl Into<String>,
+    by_seed: &[f64],
+    theirs: Option<f64>,
+    band: (f64, f64),
+    why: impl Into<String>,
+) -> ComparisonRow {
+    let estimate = tailcut_report::t_interval(by_seed);
+    let ours = estimate.map(|(mean, _)| mean);
+    ComparisonRow {
+        metric: metric.into(),
+        ours,
+        ours_ci: estimate.and_then(|(_, interval)| interval),
+        seeds: by_seed.len() as u64,
+        theirs,
+        band,
+        verdict: Verdict::of(ours, band),
+        why: why.into(),
+    }
+}

@@ -1,0 +1,470 @@
+//! Workloads from their sections, one for each load, and from the short form of `--workload`.
+
+use super::Outcome;
+use super::topology::Network;
+use crate::scenario::value::{Value, shortened};
+use crate::scenario::{Place, Scenario, ScenarioError, Table};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use tailcut_sim::workload::{Arrivals, Class, Error, Limits, SizeDistribution, TextError, Trace};
+use tailcut_sim::{
+    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
+    WorkloadPart, WorkloadSpec,
+};
+use tailcut_units::{Bytes, Duration};
+
+/// Puts `--workload`'s short form in place of a scenario's workloads: a name of sizes, or
+/// `trace:FILE`.
+pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()> {
+    scenario.clear("workload");
+    match text.strip_prefix("trace:") {
+        Some(file) => {
+            // A trace has no load to sweep.
+            scenario.unset("", "loads");
+            scenario.set("workload.kind", "trace", place)?;
+            scenario.set("workload.file", file, place)
+        }
+        None => scenario.set("workload.sizes", text, place),
+    }
+}
+
+/// The keys that a kind of workload takes beside `kind` and `class`.
+fn keys_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "trace" => &["file"],
+        "open" => &[
+            "sizes",
+            "matrix",
+            "within_racks",
+            "senders",
+            "receiver",
+            "pairs",
+            "load",
+            "load_of",
+            "count_headers",
+            "flows_per_second",
+            "arrivals",
+            "from",
+            "until",
+            "flows",
+            "fan_in_senders",
+            "fan_in_below",
+            "path",
+        ],
+        "closed" => &[
+            "sizes",
+            "matrix",
+            "within_racks",
+            "senders",
+            "receiver",
+            "pairs",
+            "outstanding",
+            "think",
+            "from",
+            "until",
+            "flows",
+            "path",
+        ],
+        _ => &[
+            "sizes",
+            "matrix",
+            "within_racks",
+            "senders",
+            "receiver",
+            "pairs",
+            "at",
+            "jitter",
+            "path",
+        ],
+    }
+}
+
+const KINDS: [&str; 4] = ["open", "closed", "burst", "trace"];
+
+/// The workloads of a scenario: one a load where any part sweeps, else one.
+pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<WorkloadSpec>> {
+    let top = scenario.table("");
+    let written: Vec<Table> = scenario.tables("workload").into_iter().cloned().collect();
+    let tables = match written.is_empty() {
+        true => vec![scenario.table("workload")],
+        false => written,
+    };
+    let mut parts = Vec::with_capacity(tables.len());
+    for table in &tables {
+        parts.push(part(scenario, table, network)?);
+    }
+    let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
+    let name = names.join("+");
+    let sweeps = parts.iter().any(|part| part.sweeps);
+    let spec = |load: Option<f64>| WorkloadSpec {
+        name: name.clone(),
+        load: load.or_else(|| parts.iter().find_map(|part| part.own_load)),
+        parts: parts.iter().map(|part| part.at_load(load)).collect(),
+    };
+    if sweeps {
+        let Some(Value::Numbers(loads)) = top.value("loads") else {
+            return Err(top.error("loads", "none", "at least one load"));
+        };
+        return Ok(loads.into_iter().map(|load| spec(Some(load))).collect());
+    }
+    if top.given("loads").is_some() {
+        let allowed = "loads only beside a workload with load = \"sweep\"";
+        return Err(top.error("loads", "loads that no workload takes", allowed));
+    }
+    Ok(vec![spec(None)])
+}
+
+/// A part, but for the load of a sweep.
+struct Draft {
+    name: String,
+    part: WorkloadPart,
+    sweeps: bool,
+    /// The load of a foreground part that has its own.
+    own_load: Option<f64>,
+}
+
+impl Draft {
+    fn at_load(&self, load: Option<f64>) -> WorkloadPart {
+        let mut part = self.part.clone();
+        if let (true, Some(load), FlowsSpec::Open(open)) = (self.sweeps, load, &mut part.flows)
+            && let OfferedRate::Load { fraction, .. } = &mut open.rate
+        {
+            *fraction = load;
+        }
+        part
+    }
+}
+
+fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft> {
+    let kind = table.word("kind").unwrap_or("open");
+    for (key, _) in table.entries() {
+        if !["kind", "class"].contains(&key) && !keys_of(kind).contains(&key) {
+            let users: Vec<&str> =
+                KINDS.into_iter().filter(|kind| keys_of(kind).contains(&key)).collect();
+            let allowed = format!("only with kind {}", users.join(" or "));
+            return Err(table.error(key, format!("with kind {kind}"), allowed));
+        }
+    }
+    let class = table.word("class").unwrap_or("foreground");
+    let class = Class::ALL.into_iter().find(|known| known.name() == class).unwrap_or_default();
+    if kind == "trace" {
+        let (name, trace) = trace(scenario, table, network)?;
+        return Ok(Draft {
+            name,
+            part: WorkloadPart {
+                class,
+                path: None,
+                flows: FlowsSpec::Trace(Arc::new(trace)),
+            },
+            sweeps: false,
+            own_load: None,
+        });
+    }
+    let (sizes_name, sizes) = sizes(scenario, table)?;
+    let matrix = matrix(table, network)?;
+    let mut name = match kind {
+        "open" => sizes_name,
+        kind => format!("{kind}:{sizes_name}"),
+    };
+    if let Some(word) = table.word("matrix").filter(|word| *word != "auto") {
+        name = format!("{name}/{word}");
+    }
+    let mut sweeps = false;
+    let mut own_load = None;
+    let flows = match kind {
+        "open" => {
+            let rate = offered_rate(table)?;
+            if let OfferedRate::Load { fraction, .. } = rate {
+                sweeps = table.number("load").is_none();
+                own_load = (!sweeps && class == Class::Foreground).then_some(fraction);
+            }
+            FlowsSpec::Open(OpenSpec {
+                sizes,
+                arrivals: table.word("arrivals").and_then(Arrivals::named).unwrap_or_default(),
+                matrix,
+                rate,
+                from: table.duration("from").unwrap_or_default(),
+                until: until(scenario, table)?,
+                max_flows: max_flows(scenario, table),
+                fan_in: fan_in(table, network)?,
+            })
+        }
+        "closed" => FlowsSpec::Closed(ClosedSpec {
+            sizes,
+            matrix,
+            outstanding: table.small("outstanding").unwrap_or(1),
+            think: table.duration("think").unwrap_or_default(),
+            from: table.duration("from").unwrap_or_default(),
+            until: until(scenario, table)?,
+            max_flows: max_flows(scenario, table),
+        }),
+        _ => FlowsSpec::Burst(BurstPart {
+            sizes,
+            matrix,
+            at: table.duration("at").unwrap_or_default(),
+            jitter: table.duration("jitter").unwrap_or_default(),
+        }),
+    };
+    Ok(Draft {
+        name,
+        part: WorkloadPart {
+            class,
+            path: path(table, network)?,
+            flows,
+        },
+        sweeps,
+        own_load,
+    })
+}
+
+/// The path that a part's flows are pinned to.
+fn path(table: &Table, network: &Network) -> Outcome<Option<u16>> {
+    let Some(path) = table.small("path") else {
+        return Ok(None);
+    };
+    let paths = network.built.paths;
+    match u16::try_from(path) {
+        Ok(pinned) if path < paths => Ok(Some(pinned)),
+        _ => {
+            let allowed = format!("a path of the topology, 0 to {}", paths.saturating_sub(1));
+            Err(table.error("path", path.to_string(), allowed))
+        }
+    }
+}
+
+fn until(scenario: &Scenario, table: &Table) -> Outcome<Duration> {
+    let from = table.duration("from").unwrap_or_default();
+    let until = table.duration("until").or_else(|| scenario.table("").duration("duration"));
+    let until = until.unwrap_or_default();
+    if from >= until {
+        let key = if table.given("until").is_some() { "until" } else { "from" };
+        let found = format!("flows from {from} until {until}");
+        return Err(table.error(key, found, "a span that ends after it begins"));
+    }
+    Ok(until)
+}
+
+fn max_flows(scenario: &Scenario, table: &Table) -> Option<u64> {
+    match table.given("flows") {
+        Some(_) => table.count("flows"),
+        None => scenario.table("").count("flows"),
+    }
+}
+
+fn offered_rate(table: &Table) -> Outcome<OfferedRate> {
+    if let Some(flows) = table.number("flows_per_second") {
+        return match table.given("load") {
+            Some(_) => Err(table.error("flows_per_second", "both", "load or flows_per_second, not both")),
+            None => Ok(OfferedRate::FlowsPerSecond(flows)),
+        };
+    }
+    Ok(OfferedRate::Load {
+        // A sweep puts its own loads in this place.
+        fraction: table.number("load").unwrap_or(1.0),
+        of: match (table.word("load_of"), table.rate("load_of")) {
+            (_, Some(rate)) => LoadReference::Rate(rate),
+            (Some("racks"), _) => LoadReference::RackUplinks,
+            _ => LoadReference::HostLinks,
+        },
+        wire_bytes: table.is_set("count_headers"),
+    })
+}
+
+fn fan_in(table: &Table, network: &Network) -> Outcome<Option<FanInSpec>> {
+    let Some(senders) = table.small("fan_in_senders") else {
+        return Ok(None);
+    };
+    let most = network.built.hosts() - 1;
+    if senders > most {
+        let allowed = format!("2 to {most}: all hosts of the topology but the receiver");
+        return Err(table.error("fan_in_senders", senders.to_string(), allowed));
+    }
+    Ok(Some(FanInSpec {
+        senders,
+        below: table.bytes("fan_in_below").unwrap_or(Bytes::from_kb(100)),
+    }))
+}
+
+fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
+    let hosts = network.built.hosts();
+    let racks = network.built.racks.iter().collect::<BTreeSet<_>>().len();
+    let several_racks = |key: &str| match racks {
+        0 | 1 => {
+            let found = "a topology with one rack";
+            Err(table.error(key, found, "at least two racks for flows between racks"))
+        }
+        _ => Ok(()),
+    };
+    let host = |key: &str, host: u32| match host < hosts {
+        true => Ok(host),
+        false => {
+            let allowed = format!("a host of the topology, 0 to {}", hosts - 1);
+            Err(table.error(key, format!("host {host}"), allowed))
+        }
+    };
+    match table.word("matrix") {
+        Some("anywhere") => Ok(MatrixSpec::Anywhere),
+        Some("between-racks") => several_racks("matrix").map(|()| MatrixSpec::BetweenRacks),
+        Some("permutation") => {
+            let within_racks = table.is_set("within_racks");
+            if !within_racks {
+                several_racks("within_racks")?;
+            }
+            Ok(MatrixSpec::Permutation { within_racks })
+        }
+        Some("incast") => {
+            let receiver = host("receiver", table.small("receiver").unwrap_or(0))?;
+            let senders = table.small("senders").unwrap_or(hosts - 1);
+            if senders >= hosts {
+                let allowed = format!("1 to {}: all hosts but the receiver", hosts - 1);
+                return Err(table.error("senders", senders.to_string(), allowed));
+            }
+            Ok(MatrixSpec::Incast { senders, receiver })
+        }
+        Some("pairs") => {
+            let Some(Value::Pairs(pairs)) = table.value("pairs") else {
+                return Err(table.error("pairs", "none", "pairs of source and destination"));
+            };
+            for &(src, dst) in &pairs {
+                host("pairs", src)?;
+                host("pairs", dst)?;
+                if src == dst {
+                    let found = format!("host {src} paired with itself");
+                    return Err(table.error("pairs", found, "two different hosts a pair"));
+                }
+            }
+            Ok(MatrixSpec::Pairs(pairs))
+        }
+        _ if racks > 1 => Ok(MatrixSpec::BetweenRacks),
+        _ => Ok(MatrixSpec::Anywhere),
+    }
+}
+
+fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDistribution>)> {
+    let name = table.text("sizes").unwrap_or_else(|| "websearch".to_owned());
+    let Some(file) = name.strip_prefix("table:") else {
+        let sizes = SizeDistribution::named(&name).map_err(|error| sizes_error(table, &error))?;
+        return Ok((name, Arc::new(sizes)));
+    };
+    let (shown, bytes) = read(scenario, table, "sizes", file)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        ScenarioError::new(&Place::line(&shown, line), "", "a byte that is not UTF-8", "text in UTF-8")
+    })?;
+    let sizes = SizeDistribution::from_table(&text).map_err(|error| match error {
+        Error::Text(error) => text_error(&shown, &error),
+        other => table.error("sizes", other.to_string(), ""),
+    })?;
+    Ok((format!("table:{}", stem(file)), Arc::new(sizes)))
+}
+
+fn sizes_error(table: &Table, error: &Error) -> Box<ScenarioError> {
+    match error {
+        Error::UnknownSizes { found, alike } => {
+            let names = tailcut_sim::workload::sizes::NAMES.iter().map(|named| named.name);
+            let names: Vec<&str> = names.chain(["fixed:BYTES", "uniform:MIN:MAX", "table:FILE"]).collect();
+            let meant = alike.first().map(|&name| name.to_owned());
+            table.error("sizes", found.clone(), names.join(", ")).meaning(meant)
+        }
+        Error::SizesParameter { found, allowed } => table.error("sizes", found.clone(), *allowed),
+        other => table.error("sizes", other.to_string(), ""),
+    }
+}
+
+fn trace(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<(String, Trace)> {
+    let Some(file) = table.text("file") else {
+        return Err(table.error("file", "nothing", "the path of a CSV of flows"));
+    };
+    let (shown, bytes) = read(scenario, table, "file", &file)?;
+    let limits = Limits {
+        hosts: network.built.hosts(),
+        paths: u16::try_from(network.built.paths).unwrap_or(u16::MAX),
+    };
+    let trace = Trace::parse(&bytes, limits).map_err(|error| text_error(&shown, &error))?;
+    Ok((format!("trace:{}", stem(&file)), trace))
+}
+
+fn text_error(file: &str, error: &TextError) -> Box<ScenarioError> {
+    let key = match error.column.is_empty() {
+        true => String::new(),
+        false => format!("column {}", error.column),
+    };
+    let place = Place::line(file, error.line);
+    ScenarioError::new(&place, key, error.found.clone(), error.allowed.clone())
+}
+
+fn stem(file: &str) -> String {
+    let stem = Path::new(file).file_stem();
+    stem.map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// A file that a scenario names, and its name for errors.
+fn read(scenario: &Scenario, table: &Table, key: &str, file: &str) -> Outcome<(String, Vec<u8>)> {
+    // What a flag names is relative to where the command is run.
+    let path = match table.place_of(key) {
+        Place::Line { .. } => scenario.directory.join(file),
+        Place::Flag(_) => Path::new(file).to_owned(),
+    };
+    let shown = path.display().to_string();
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok((shown, bytes)),
+        Err(error) => {
+            let found = format!("'{}', which cannot be read ({error})", shortened(&shown));
+            Err(table.error(key, found, "a file that can be read"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::topology::network;
+    use super::*;
+
+    fn of(text: &str) -> Outcome<Vec<WorkloadSpec>> {
+        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
+        workloads(&scenario, &network(&scenario).expect("a network"))
+    }
+
+    fn refusal(text: &str) -> String {
+        of(text).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn a_sweep_is_one_workload_a_load_and_leaves_the_background_alone() {
+        let specs = of("loads = [0.2, 0.6]\n[[workload]]\n[[workload]]\nclass = \"background\"\n\
+                        sizes = \"fixed:1MB\"\nload = 0.1\n")
+            .expect("two workloads");
+        let loads: Vec<Option<f64>> = specs.iter().map(|spec| spec.load).collect();
+        assert_eq!(loads, [Some(0.2), Some(0.6)]);
+        assert_eq!(specs[0].name, "websearch+fixed:1MB");
+        let fraction = |spec: &WorkloadSpec, part: usize| match &spec.parts[part].flows {
+            FlowsSpec::Open(OpenSpec { rate: OfferedRate::Load { fraction, .. }, .. }) => *fraction,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([fraction(&specs[1], 0), fraction(&specs[1], 1)], [0.6, 0.1]);
+    }
+
+    #[test]
+    fn a_load_that_nothing_takes_is_refused() {
+        let error = refusal("loads = 0.3\n[workload]\nkind = \"burst\"\n");
+        assert!(error.starts_with("s.toml:1: loads: found loads that no workload takes"), "{error}");
+    }
+
+    #[test]
+    fn hosts_that_the_topology_lacks_are_refused_where_they_are_named() {
+        let error = refusal("[workload]\nmatrix = \"pairs\"\npairs = [[0, 1],\n[2, 99]]\n");
+        assert!(error.starts_with("s.toml:3: workload.pairs: found host 99"), "{error}");
+        let error = refusal("[workload]\nmatrix = \"incast\"\nsenders = 32\n");
+        assert!(error.starts_with("s.toml:3: workload.senders: found 32; allowed: 1 to 31"), "{error}");
+        let error = refusal("[topology]\nkind = \"single-switch\"\n[workload]\nmatrix = \"between-racks\"\n");
+        assert!(error.starts_with("s.toml:4: workload.matrix: found a topology with one rack"), "{error}");
+    }
+
+    #[test]
+    fn unknown_sizes_come_with_the_nearest_name() {
+        let error = refusal("[workload]\nsizes = \"websarch\"\n");
+        assert!(error.ends_with("did you mean 'websearch'?"), "{error}");
+    }
+}
