@@ -10,6 +10,7 @@
 //!   keep a closed connection for two RTOs (TCP: one end, for two maximum segment lifetimes).
 //! - The receive window is unlimited: the receiving application always reads at once.
 //! - No Nagle algorithm (RFC 896): what is written leaves when the window allows.
+//! - A window is kept over idle times (RFC 5681, 4.1 would restart it); it just does not grow.
 //! - No simultaneous open, no urgent data, no keep-alive, no timestamps.
 //! - A passive connection is reported when its handshake is complete, as `accept` does.
 //! - An ACK is made when its segment arrives and leaves before data at the next chance of the NIC.

@@ -1,0 +1,115 @@
+//! Whatever the network delivers, an endpoint neither panics nor spins: it counts and drops.
+
+use proptest::prelude::*;
+use tailcut_transport::tcp::{ConnectionEvent, Endpoint, TcpConfig};
+use tailcut_transport::{Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
+
+/// Offsets near what a connection has, and far off.
+fn offset() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => 0u64..60_000,
+        1 => Just(u64::MAX),
+        1 => any::<u64>(),
+        1 => (1u64 << 62) - 4..(1 << 62) + 4,
+    ]
+}
+
+fn block() -> impl Strategy<Value = SackBlock> {
+    let edge = || prop_oneof![4 => 0u32..60_000, 1 => any::<u32>()];
+    (edge(), edge()).prop_map(|(start, end)| SackBlock { start, end })
+}
+
+fn header() -> impl Strategy<Value = TcpHeader> {
+    (any::<u8>(), offset(), offset(), [block(), block(), block()]).prop_map(
+        |(flags, offset, ack, sack)| TcpHeader {
+            flags: TcpFlags(flags),
+            offset,
+            ack,
+            sack,
+        },
+    )
+}
+
+/// A segment of the connection between port 40,000 of host 0 and port 80 of host 1, in either
+/// direction, or of none.
+fn segment() -> impl Strategy<Value = (usize, Segment)> {
+    let payload = prop_oneof![2 => Just(0u32), 4 => 1u32..5_000, 1 => any::<u32>()];
+    let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];
+    let port = prop_oneof![9 => Just(40_000u16), 1 => any::<u16>()];
+    (0usize..2, header(), payload, ecn, port).prop_map(|(to, header, payload, ecn, port)| {
+        let forward = FiveTuple {
+            src: HostId(0),
+            dst: HostId(1),
+            src_port: port,
+            dst_port: 80,
+            ..FiveTuple::default()
+        };
+        let segment = Segment {
+            tuple: if to == 1 { forward } else { forward.reversed() },
+            flow: FlowId(0),
+            payload,
+            ecn,
+            priority: 0,
+            path: PathPin::NONE,
+            header: Header::Tcp(header),
+        };
+        (to, segment)
+    })
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_segments_do_no_harm(
+        segments in proptest::collection::vec(segment(), 1..40),
+        sack in any::<bool>(),
+    ) {
+        let config = TcpConfig { sack, ..TcpConfig::default() };
+        let end = |id| Endpoint::new(HostId(id), config.clone()).expect("valid");
+        let mut ends = [end(0), end(1)];
+        let mut now = Time::ZERO;
+        let tuple = FiveTuple {
+            src: HostId(0),
+            dst: HostId(1),
+            src_port: 40_000,
+            dst_port: 80,
+            ..FiveTuple::default()
+        };
+        let id = ends[0].connect(now, tuple, FlowId(0), PathPin::NONE).expect("free");
+        ends[0].write(now, id, 50_000);
+        for (to, segment) in segments {
+            // A little of the true exchange, then the garbage.
+            for _ in 0..3 {
+                now += Duration::from_us(100);
+                for from in [0, 1] {
+                    if let Some(segment) = ends[from].poll_transmit(now) {
+                        ends[1 - from].on_segment(now, &segment);
+                    }
+                }
+            }
+            ends[to].on_segment(now, &segment);
+            for end in &mut ends {
+                end.on_timeout(now);
+                prop_assert!(end.next_timeout().is_none_or(|at| at > now));
+                let mut events = 0;
+                while let Some(event) = end.poll_event() {
+                    if let ConnectionEvent::Accepted { id, .. } = event {
+                        end.write(now, id, 20_000);
+                        end.finish(now, id);
+                    }
+                    events += 1;
+                    prop_assert!(events < 100);
+                }
+                for id in end.ids() {
+                    let window = end.window(id).expect("live");
+                    prop_assert!(window.cwnd >= u64::from(config.mss));
+                }
+            }
+        }
+        // What is ready to leave is bounded by windows and by what came in.
+        for end in &mut ends {
+            let left = core::iter::from_fn(|| end.poll_transmit(now)).take(10_000).count();
+            prop_assert!(left < 10_000, "an endless stream");
+        }
+    }
+}
