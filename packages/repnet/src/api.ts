@@ -47,8 +47,9 @@ function targetOf({ options }: ConnectCall): Target | undefined {
   if (!Number.isInteger(port) || port < 1 || port > 65535) return undefined;
   const { host = 'localhost' } = options;
   if (typeof host !== 'string') return undefined;
-  const named = options.localPort !== undefined || options.onread !== undefined || options.fd !== undefined;
-  const other = (options as { path?: unknown }).path !== undefined || options.handle !== undefined;
+  const named = options.localPort != null || options.onread != null || options.fd != null;
+  // http's agent gives every connection `path: null`.
+  const other = Boolean((options as { path?: unknown }).path) || options.handle != null;
   const settings = named || other ? undefined : runtime.settingsFor(host, port, options.repnet);
   const usable = settings && (settings.replicaPort ?? port + 1) <= 65535;
   return { host, port, options: { ...options, port }, settings: usable ? settings : undefined };

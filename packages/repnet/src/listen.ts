@@ -10,8 +10,8 @@ import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
 import { stock } from './stock';
 
-/** How often `listen(0)` asks for another port when the one after it is taken. */
-const MOST_TRIES = 64;
+/** How often `listen(0)` asks for another port when the one after it is taken: after tens of thousands of short flows most are, for a minute. */
+const MOST_TRIES = 1_024;
 
 type ServerCall = false | Partial<FlowSettings> | undefined;
 type Emit = (this: net.Server, event: string | symbol, ...args: unknown[]) => boolean;
