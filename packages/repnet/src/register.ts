@@ -59,7 +59,7 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
     if (socket === options.socket) return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
     return secure({ ...options, socket }, socket as unknown as ReplicatedSocket, callback);
   }
-  if (options.path !== undefined || !replicatedTarget([options])) {
+  if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
   // TLS decides itself when it has said everything.

@@ -144,7 +144,7 @@ function routeFromFlag(key: string, text: string): Fields {
     const name = part.slice(0, at);
     const value = part.slice(at + 1);
     const setting = Object.hasOwn(KEYS, name) ? KEYS[name as keyof typeof KEYS] : undefined;
-    found[name] = setting === undefined ? value : parseText(setting, value);
+    found[name] = setting?.perFlow ? parseText(setting, value) : value;
   }
   return found;
 }

@@ -4,7 +4,7 @@ import type net from 'node:net';
 import type { TestContext } from 'node:test';
 import repnet from 'repnet';
 import { type Admission, type ChaosLeg, ChaosPath, type ChaosPathOptions } from './chaos';
-import { headOf, type Mode, type Pairing, UNHURRIED } from './replication';
+import { headOf, type Mode, type Pairing, published, UNHURRIED } from './replication';
 
 export interface ArenaOptions {
   pairing: Pairing;
@@ -29,6 +29,9 @@ export interface ArenaOptions {
 export class Arena {
   /** Flows that the server's application was given, in order. */
   readonly accepted: net.Socket[] = [];
+  readonly #paired = (['client', 'server'] as const).map((role) =>
+    published<{ role: string }>('repnet:leg:pair', (message) => message.role === role),
+  );
   #watchers: Array<() => void> = [];
 
   private constructor(
@@ -62,14 +65,13 @@ export class Arena {
     const arena = new Arena(options, server, path);
     server.on('connection', (socket: net.Socket) => {
       arena.accepted.push(socket);
+      // A test that expects an error looks for it with a Sink.
+      socket.on('error', () => {});
       options.onConnection?.(socket);
       for (const resume of arena.#watchers.splice(0)) resume();
     });
     t.after(async () => {
-      for (const socket of arena.accepted) {
-        socket.on('error', () => {});
-        socket.destroy();
-      }
+      for (const socket of arena.accepted) socket.destroy();
       await path.close();
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     });
@@ -93,6 +95,11 @@ export class Arena {
       repnet: { mode, pairing, assumeCapable: true, legDeadline: 600_000, ...this.options.client, ...client },
     });
     return socket;
+  }
+
+  /** Resolves when the first flow has both legs, at both ends. */
+  async paired(): Promise<void> {
+    await Promise.all(this.#paired);
   }
 
   /** The server's end of the flow with this number. */

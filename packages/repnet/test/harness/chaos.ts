@@ -20,6 +20,15 @@ export type Admission =
 
 export type Door = 'primary' | 'replica';
 
+/**
+ * libuv reports data and a reset that come together as data and an end; the kernel still tells them
+ * apart, as long as our own FIN is not out.
+ */
+function wasReset(socket: net.Socket): boolean {
+  const { _handle: handle } = socket as net.Socket & { _handle: { getpeername(out: object): number } | null };
+  return handle !== null && handle.getpeername({}) !== 0;
+}
+
 /** One direction of a leg. Counts are in bytes of TCP payload, preambles included. */
 export class Lane {
   /** Bytes handed to the far socket so far. */
@@ -30,6 +39,9 @@ export class Lane {
   finished = false;
   /** The first bytes of the stream, 32 at most: a preamble, where there is one. */
   start = Buffer.alloc(0);
+
+  /** @internal Whether our FIN went to the near side already. */
+  farFinished: () => boolean = () => false;
 
   #limit = Infinity;
   #finHeld = false;
@@ -108,6 +120,11 @@ export class Lane {
         this.#wake();
       });
       from.on('end', () => {
+        if (!this.farFinished() && wasReset(from)) {
+          // Destroyed with an error, it tells its leg by 'close'.
+          from.destroy(new Error('reset'));
+          return;
+        }
         this.#ended = true;
         this.#pump();
         this.#wake();
@@ -186,6 +203,8 @@ export class ChaosLeg {
     target: net.TcpNetConnectOpts,
   ) {
     this.#target = target;
+    this.up.farFinished = () => this.down.finished;
+    this.down.farFinished = () => this.up.finished;
     client.on('error', () => {});
     client.on('close', (hadError) => {
       this.#clientClosed = true;

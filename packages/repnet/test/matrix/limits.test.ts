@@ -54,7 +54,7 @@ for (const pairing of PAIRINGS) {
     // Node raises the soft limit at start, so the client's process gets a hard one.
     const script = path.join(__dirname, 'few-descriptors.js');
     const { stdout } = await promisify(execFile)('sh', [
-      ...['-c', 'ulimit -Hn 64 && exec "$0" "$@"', process.execPath, script],
+      ...['-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath, script],
       ...[arena.path.host, String(arena.path.port), pairing],
     ]);
     assert.deepEqual(JSON.parse(stdout), { answer: 'served', errors: 0, established: 1, dropped: 1 });

@@ -75,7 +75,7 @@ test('a NAT that rewrites the source ports does not keep the legs from pairing (
   client.write('x');
   const served = await arena.flow();
   const [a, b] = [await arena.legA(), await arena.legB()];
-  await Promise.all([a.down.until(32), b.down.until(32)]);
+  await arena.paired();
   served.write(pattern(1000));
   await Promise.all([a.down.until(1032), b.down.until(1032), sink.until(1000)]);
   assert.ok(pattern(1000).equals(sink.bytes()));
@@ -90,7 +90,7 @@ test('a stranger who repeats a flow id is reset, the flow does not notice (hello
   client.write('mine');
   await sink.until(4);
   const [a, b] = [await arena.legA(), await arena.legB()];
-  await Promise.all([a.up.until(36), b.up.until(36)]);
+  await arena.paired();
   for (const leg of [a, b]) {
     const stranger = net.connect({ host: '127.0.0.1', port: (arena.server.address() as net.AddressInfo).port + 1 });
     const strangerSink = new Sink(stranger);

@@ -169,7 +169,7 @@ test('an address that is taken ends the command with status 1 and names the rout
 test('a bad configuration ends the command with status 2 and names the key', async (t) => {
   const command = new Command(t, ['--route', 'name=r,listen=127.0.0.1:99999,to=127.0.0.1:1,replicate=out']);
   assert.equal(await command.ends(), 2);
-  assert.match(command.output, /^repnet-proxy: routes\[0\]\.listen: found "127\.0\.0\.1:99999"; must be/);
+  assert.match(command.output, /^repnet-proxy: command line: "routes\[0\]\.listen" is "127\.0\.0\.1:99999"; allowed: /);
 });
 
 test('--help, --version and --check print and leave', async (t) => {

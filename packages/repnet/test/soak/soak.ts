@@ -9,6 +9,7 @@ import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import repnet from 'repnet';
 import { type ChaosLeg, ChaosPath } from '../harness/chaos';
+import { bytesInUse } from '../harness/memory';
 import { headOf, type Mode, type Pairing, UNHURRIED } from '../harness/replication';
 import { Random } from './random';
 
@@ -30,7 +31,7 @@ export interface SoakResult {
   late: number;
   /** One line for each flow that did not do what it must. */
   faults: string[];
-  /** The most that the process held outside the heap and on it, after the first tenth of the flows. */
+  /** The most that the process held at a time, above what it held at the start, in bytes. */
   mostMemory: number;
 }
 
@@ -94,16 +95,14 @@ class Soak {
       });
     // A flow that may lose a leg at any byte must not settle on one; the others settle as usual.
     const paths = [await open(false), await open(size.mode === 'repflow')] as const;
+    const before = bytesInUse();
     let next = 0;
     const lane = async (): Promise<void> => {
       while (next < size.flows) {
         const number = next++;
         await this.#flow(paths[number % 2 === 0 ? 0 : 1], number % 2 === 0 ? {} : { maxBytes: Infinity }, number);
         result.flows += 1;
-        if (number > size.flows / 10 && number % 64 === 0) {
-          const { heapUsed, external } = process.memoryUsage();
-          result.mostMemory = Math.max(result.mostMemory, heapUsed + external);
-        }
+        if (number % 256 === 0) result.mostMemory = Math.max(result.mostMemory, bytesInUse() - before);
       }
     };
     await Promise.all(Array.from({ length: size.concurrency }, lane));
