@@ -1,5 +1,6 @@
 //! The completion time of a flow alone in the network: the bound that no simulated flow may beat.
 
+use crate::design::Routing;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tailcut_fabric::Forwarding;
@@ -12,6 +13,8 @@ use tailcut_workload::Framing;
 struct Hop {
     rate: Rate,
     delay: Duration,
+    /// The rates of all equal-cost ports of this hop together, in bits per second.
+    together_bps: u64,
 }
 
 /// Ideal completion times on one topology.
@@ -19,18 +22,24 @@ struct Hop {
 /// A flow's ideal is one round trip of the handshake and then its packets back to back, stored and
 /// forwarded at every hop, with no window, no queue and no loss. Where equal-cost paths differ, each
 /// hop takes the fastest rate and the shortest delay that any of them has there.
+///
+/// Where switches choose a path for each packet, packets overtake each other and one flow uses all
+/// paths at once. Its ideal is then a lower bound: at every hop, all equal-cost ports together
+/// serve all its bytes, and nothing but the smallest packet goes before or after.
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
+    routing: Routing,
     /// By source host's rack and destination host's rack: the hops between the racks' switches.
     between: HashMap<(u32, u32), Vec<Hop>>,
 }
 
 impl Ideal {
-    pub fn new(topology: Arc<Topology>, framing: Framing) -> Self {
+    pub fn new(topology: Arc<Topology>, framing: Framing, routing: Routing) -> Self {
         Self {
             topology,
             framing,
+            routing,
             between: HashMap::new(),
         }
     }
@@ -45,7 +54,12 @@ impl Ideal {
         let mss = u64::from(self.framing.payload);
         let packets = bytes.div_ceil(mss).max(1);
         let last = bytes - (packets - 1) * mss;
-        handshake + one_way(&there, packets, mss + control, last + control)
+        let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
+        let data = match self.routing {
+            Routing::Spray if choice => over_all_paths,
+            Routing::Ecmp | Routing::Spray => one_way,
+        };
+        handshake + data(&there, packets, mss + control, last + control)
     }
 
     fn hops(&mut self, src: HostId, dst: HostId) -> Vec<Hop> {
@@ -73,6 +87,7 @@ fn hop(topology: &Topology, port: u32) -> Hop {
     Hop {
         rate: config.rate,
         delay: config.delay,
+        together_bps: config.rate.as_bps(),
     }
 }
 
@@ -90,6 +105,7 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
                 best = Some(best.map_or(candidate, |best| Hop {
                     rate: best.rate.max(candidate.rate),
                     delay: best.delay.min(candidate.delay),
+                    together_bps: best.together_bps + candidate.together_bps,
                 }));
                 if let Node::Switch(switch) = topology.links[port as usize].to
                     && !next.contains(&switch)
@@ -145,4 +161,20 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
         rest = rest.saturating_sub(short(hop));
     }
     delays + longest
+}
+
+/// A bound below the time in which `packets` packets, all of `size` bytes but the last, arrive when
+/// each may take another path. At the slowest hop, all ports together serve all the bytes; before it
+/// and after it goes one packet, at best the last, which is the smallest.
+fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
+    let least: Duration = hops.iter().fold(Duration::ZERO, |sum, hop| {
+        sum + hop.delay + hop.rate.serialisation(last)
+    });
+    let bytes = (packets - 1) * size + last;
+    let added = hops.iter().map(|hop| {
+        let together = Rate::from_bps(hop.together_bps).unwrap_or(hop.rate);
+        let work = together.serialisation(bytes);
+        work.saturating_sub(hop.rate.serialisation(last))
+    });
+    least + added.max().unwrap_or(Duration::ZERO)
 }

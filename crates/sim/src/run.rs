@@ -134,7 +134,7 @@ fn simulate<T: Transport>(
         },
     );
     let rates = topology.links.iter().map(|link| link.config.rate);
-    let ideal = Ideal::new(Arc::clone(topology), config.framing);
+    let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design.routing);
     let recorder = Recorder::new(ideal, rates);
     let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
     let transports = transports.collect::<Result<Vec<T>, RunError>>()?;
@@ -244,6 +244,7 @@ fn fill(
     let by_reason = [
         ("queue-full", drops.queue_full),
         ("shared-buffer", drops.shared_buffer),
+        ("header-queue-full", drops.header_queue_full),
         ("no-route", drops.no_route),
     ];
     record.totals = RunTotals {
