@@ -329,7 +329,7 @@ fn sweep_sentence(
     };
     let (first, last) = (loads.first()?.0, loads.last()?.0);
     Some(format!(
-        "From load {first} to {last} the change is between {} % and {} %{doubt}.",
+        "From load {first} to {last} {design} changes it by between {} % and {} %{doubt}.",
         signed_percent(low),
         signed_percent(high)
     ))

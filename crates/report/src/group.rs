@@ -22,12 +22,12 @@ impl Group {
         Self::sizes("all flows", "all", 0, u64::MAX)
     }
 
-    /// Mice (< 100 KB), medium flows, elephants (>= 1 MB).
+    /// Mice (< 100 KB), medium flows, elephants (≥ 1 MB).
     pub fn main() -> [Self; 3] {
         [
             Self::sizes("mice (< 100 KB)", "mice", 0, 100_000),
             Self::sizes("medium (100 KB to 1 MB)", "medium", 100_000, 1_000_000),
-            Self::sizes("elephants (>= 1 MB)", "elephants", 1_000_000, u64::MAX),
+            Self::sizes("elephants (≥ 1 MB)", "elephants", 1_000_000, u64::MAX),
         ]
     }
 
@@ -51,7 +51,7 @@ impl Group {
             Self::sizes("30 to 100 KB", "30–100K", 30_000, 100_000),
             Self::sizes("100 KB to 1 MB", "0.1–1M", 100_000, 1_000_000),
             Self::sizes("1 to 10 MB", "1–10M", 1_000_000, 10_000_000),
-            Self::sizes(">= 10 MB", "≥10M", 10_000_000, u64::MAX),
+            Self::sizes("≥ 10 MB", "≥10M", 10_000_000, u64::MAX),
         ]
     }
 
@@ -71,6 +71,11 @@ impl Group {
             to,
             class: None,
         }
+    }
+
+    /// Whether the group is one of [`Group::fine`].
+    pub fn is_fine(&self) -> bool {
+        Self::fine().contains(self)
     }
 
     /// Whether `flow` belongs to the group.

@@ -79,12 +79,12 @@ fn opening(study: &Study) -> Markup {
     html! {
         div class="answer" {
             @for (index, sentence) in sentences.iter().enumerate() {
-                @if index == 0 { h1 { (sentence) } } @else { p { (sentence) } }
+                @if index == 0 { h1 { (unbroken(sentence)) } } @else { p { (unbroken(sentence)) } }
             }
         }
         @if let Some(table) = tables::headline(study) {
             (show_table(&table))
-            p class="note" { (tables::method_note(study)) }
+            p class="note" { (unbroken(&tables::method_note(study))) }
         }
         (show_plots(&plots::by_design(study)))
     }
@@ -175,8 +175,8 @@ fn by_size(study: &Study) -> Option<Markup> {
 
 fn queues(study: &Study) -> Markup {
     html! {
-        @if let (Some(plot), Some(table)) = (queue::plot(study), queue::table(study)) {
-            (show_plots(&[plot]))
+        @if let Some(table) = queue::table(study) {
+            (show_plots(&queue::plots(study)))
             (show_table(&table))
         } @else {
             p { "Queues were not sampled in these runs." }
@@ -187,7 +187,7 @@ fn queues(study: &Study) -> Markup {
 fn figures(study: &Study) -> Markup {
     let analysis = study.analysis();
     html! {
-        p class="note" { (tables::method_note(study)) }
+        p class="note" { (unbroken(&tables::method_note(study))) }
         @for setting in 0..analysis.settings.len() {
             @for metric in [Metric::Fct, Metric::Slowdown] {
                 @let table = tables::figures(study, setting, metric);
@@ -282,7 +282,7 @@ fn figure(plot: &Plot) -> Markup {
         figure id=(plot.id) {
             figcaption {
                 h3 { (plot.title) }
-                @if !plot.caption.is_empty() { p { (plot.caption) } }
+                @if !plot.caption.is_empty() { p { (unbroken(&plot.caption)) } }
             }
             (plot.drawing(Layout::WIDE, "wide"))
             (plot.drawing(Layout::NARROW, "narrow"))
@@ -311,7 +311,7 @@ fn show_table(table: &Table) -> Markup {
         div class="table" {
             h3 { (table.title) }
             (table_rows(table))
-            @if !table.caption.is_empty() { p { (table.caption) } }
+            @if !table.caption.is_empty() { p { (unbroken(&table.caption)) } }
         }
     }
 }
@@ -339,6 +339,12 @@ fn table_rows(table: &Table) -> Markup {
             }
         }
     }
+}
+
+/// The text with its numbers kept on one line with their unit.
+fn unbroken(text: &str) -> String {
+    text.replace(" % CI", "\u{a0}%\u{a0}CI")
+        .replace(" %", "\u{a0}%")
 }
 
 /// Whether a row's first cell differs from the one before, in tables whose first column groups.

@@ -12,6 +12,12 @@ use crate::study::Study;
 /// Points of one distribution function; more would lie on the same pixels.
 const DISTRIBUTION_POINTS: usize = 120;
 
+/// A range of completion times from which on their axis is logarithmic.
+const LOG_FROM: f64 = 10.0;
+
+/// The same for ratios, which a logarithmic axis shows alike on both sides of one.
+const RATIO_LOG_FROM: f64 = 3.0;
+
 /// A value and its interval.
 type Figure = (f64, Option<(f64, f64)>);
 
@@ -24,7 +30,7 @@ pub fn plots(study: &Study) -> Vec<Plot> {
         plots.extend(distributions(study, setting));
     }
     plots.extend(by_size(study));
-    plots.extend(queue::plot(study));
+    plots.extend(queue::plots(study));
     plots.retain(Plot::has_points);
     plots
 }
@@ -39,21 +45,36 @@ pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
     let designs = Designs(study.designs());
     let base = study.baseline().unwrap_or_default();
     let rows: Vec<&Row> = analysis.rows(setting, &group).collect();
-    // From top to bottom in the study's order.
-    let names: Vec<String> = rows.iter().rev().map(|row| row.design.clone()).collect();
-    let place = |design: &str| names.iter().position(|name| name == design).unwrap_or(0) as f64;
-    let dots = |figure: &dyn Fn(&Row) -> Option<Figure>| -> Vec<Series> {
-        let series = rows.iter().filter_map(|row| {
-            let (value, interval) = figure(row).filter(|(value, _)| value.is_finite())?;
-            let point = Point {
-                x: value,
-                y: place(&row.design),
-                whisker: interval.map(|(low, high)| Whisker::X(low, high)),
-            };
-            Some(designs.series(&row.design, Mark::Dots, vec![point]))
-        });
-        series.collect()
+    // One name a figure, from the bottom to the top of the axis.
+    let dots = |figure: &dyn Fn(&Row) -> Option<Figure>| -> (Vec<String>, Vec<Series>) {
+        let known: Vec<(&str, Figure)> = rows
+            .iter()
+            .rev()
+            .filter_map(|row| Some((row.design.as_str(), figure(row)?)))
+            .filter(|(_, (value, _))| value.is_finite())
+            .collect();
+        let series = known
+            .iter()
+            .enumerate()
+            .map(|(place, (design, (value, interval)))| {
+                let point = Point {
+                    x: *value,
+                    y: place as f64,
+                    whisker: interval.map(|(low, high)| Whisker::X(low, high)),
+                };
+                designs.series(design, Mark::Dots, vec![point])
+            });
+        let names = known.iter().map(|(design, _)| (*design).to_owned());
+        (names.collect(), series.collect())
     };
+    let (names, series) = dots(&|row| {
+        let estimate = row.estimate(Metric::Fct, Statistic::P99)?;
+        Some((estimate.value, estimate.interval))
+    });
+    let (compared, ratios) = dots(&|row| {
+        let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
+        Some((ratio.value, ratio.interval))
+    });
     let whose = group_title(&group);
     let at = analysis.setting_name(setting);
     let absolute = Plot {
@@ -61,11 +82,8 @@ pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
         title: format!("p99 of {whose}, {at}"),
         caption: "Whiskers are 95 % confidence intervals.".to_owned(),
         x: Axis::new("p99 of the completion time", Quantity::Time, Scale::Linear),
-        y: Axis::names("design", names.clone()),
-        series: dots(&|row| {
-            let estimate = row.estimate(Metric::Fct, Statistic::P99)?;
-            Some((estimate.value, estimate.interval))
-        }),
+        y: Axis::names("design", names),
+        series,
         reference: None,
     };
     let relative = Plot {
@@ -77,13 +95,10 @@ pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
         x: Axis::new(
             format!("p99 over that of {base}"),
             Quantity::Number,
-            Scale::Linear,
+            scale(&ratios, RATIO_LOG_FROM, |point| point.x),
         ),
-        y: Axis::names("design", names.clone()),
-        series: dots(&|row| {
-            let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
-            Some((ratio.value, ratio.interval))
-        }),
+        y: Axis::names("design", compared),
+        series: ratios,
         reference: Some(Reference::X(1.0)),
     };
     let mut plots = vec![absolute];
@@ -175,7 +190,7 @@ fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
                 y: Axis::new(
                     format!("{name} of the completion time"),
                     Quantity::Time,
-                    wide_scale(&series),
+                    scale(&series, LOG_FROM, |point| point.y),
                 ),
                 series,
                 reference: None,
@@ -184,6 +199,13 @@ fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
         .collect();
     let group = headline_group(analysis, first);
     let whose = group_title(&group);
+    let ratios = lines(
+        &|row| {
+            let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
+            Some((ratio.value, ratio.interval))
+        },
+        &group,
+    );
     plots.insert(
         1,
         Plot {
@@ -191,14 +213,12 @@ fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
             title: format!("p99 of {whose} against {base} over the load{place}"),
             caption: format!("Under the dashed line is faster than {base}; an interval that crosses it is no difference."),
             x: Axis::new("load", Quantity::Number, Scale::Linear),
-            y: Axis::new(format!("p99 over that of {base}"), Quantity::Number, Scale::Linear),
-            series: lines(
-                &|row| {
-                    let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
-                    Some((ratio.value, ratio.interval))
-                },
-                &group,
+            y: Axis::new(
+                format!("p99 over that of {base}"),
+                Quantity::Number,
+                scale(&ratios, RATIO_LOG_FROM, |point| point.y),
             ),
+            series: ratios,
             reference: Some(Reference::Y(1.0)),
         },
     );
@@ -221,7 +241,7 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let of_all = |points: fn(&Sample) -> Vec<Point>| -> Vec<Series> {
         let series = samples
             .iter()
-            .map(|(design, sample)| designs.series(design, Mark::Step, points(sample)));
+            .map(|(design, sample)| designs.series(design, mark_of(sample), points(sample)));
         series.filter(|series| !series.points.is_empty()).collect()
     };
     let (whose, at) = (group_title(&group), analysis.setting_name(setting));
@@ -310,7 +330,7 @@ pub(crate) fn by_size(study: &Study) -> Vec<Plot> {
             y: Axis::new(
                 format!("{name} slowdown"),
                 Quantity::Number,
-                wide_scale(&series),
+                scale(&series, LOG_FROM, |point| point.y),
             ),
             series,
             reference: None,
@@ -335,21 +355,27 @@ impl Designs<'_> {
     }
 }
 
-/// Logarithmic where the largest value is ten times the least or more.
-fn wide_scale(series: &[Series]) -> Scale {
-    let values = || series.iter().flat_map(|s| &s.points).map(|point| point.y);
-    let low = values().fold(f64::INFINITY, f64::min);
-    let high = values().fold(0.0, f64::max);
-    match low > 0.0 && high >= 10.0 * low && above_zero(series) {
+/// Logarithmic where the largest value is `times` the least or more and no interval reaches zero.
+fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
+    let points = || series.iter().flat_map(|series| &series.points);
+    let low = points().map(value).fold(f64::INFINITY, f64::min);
+    let high = points().map(value).fold(0.0, f64::max);
+    let positive = points().all(|point| match point.whisker {
+        Some(Whisker::X(low, _) | Whisker::Y(low, _)) => low > 0.0,
+        None => value(point) > 0.0,
+    });
+    match positive && high >= times * low {
         true => Scale::Log,
         false => Scale::Linear,
     }
 }
 
-/// Whether every interval stays above zero, as a logarithmic axis asks.
-fn above_zero(series: &[Series]) -> bool {
-    let mut points = series.iter().flat_map(|s| &s.points);
-    points.all(|point| !matches!(point.whisker, Some(Whisker::Y(low, _)) if low <= 0.0))
+/// Steps while they can be seen.
+fn mark_of(sample: &Sample) -> Mark {
+    match sample.len() > 2 * DISTRIBUTION_POINTS {
+        true => Mark::Line,
+        false => Mark::Step,
+    }
 }
 
 fn cdf(sample: &Sample) -> Vec<Point> {

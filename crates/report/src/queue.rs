@@ -5,10 +5,10 @@ use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
 use crate::study::{Run, Study};
 use crate::table::{Cell, Table};
 use std::collections::BTreeMap;
-use tailcut_record::quantile_rank;
+use tailcut_record::{QueueSample, quantile_rank};
 
-/// Points of a line over time; more would lie on the same pixels.
-const BINS: u64 = 240;
+/// Intervals of a line over time; with more its peaks would lie on one another.
+const BINS: u64 = 100;
 
 /// The first run of each design in the answer's setting, if it has queue samples.
 fn sampled_runs(study: &Study) -> Vec<(&str, &Run)> {
@@ -59,51 +59,91 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
     })
 }
 
-/// The fullest sampled queue over time, by design; `None` without samples.
-pub(crate) fn plot(study: &Study) -> Option<Plot> {
+/// The fullest sampled queue over time, and how often a queue is how long; none without samples.
+pub(crate) fn plots(study: &Study) -> Vec<Plot> {
     let runs = sampled_runs(study);
-    let ports = runs.iter().map(|(_, run)| port_count(run)).max()?;
-    let end_us = runs
-        .iter()
-        .filter_map(|(_, run)| run.queues.last())
-        .map(|sample| sample.time.as_ps() / 1_000_000 + 1)
-        .max()?;
+    let Some(ports) = runs.iter().map(|(_, run)| port_count(run)).max() else {
+        return Vec::new();
+    };
+    let which = match ports {
+        1 => "The one sampled port".to_owned(),
+        _ => format!("{ports} sampled ports"),
+    };
     let designs = study.designs();
-    let series = runs.iter().map(|(design, run)| {
-        let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-        for sample in &run.queues {
-            let bin = sample.time.as_ps() / 1_000_000 * BINS / end_us;
-            let fullest = bins.entry(bin).or_default();
-            *fullest = sample.backlog.0.max(*fullest);
-        }
-        let points = bins.into_iter().map(|(bin, backlog)| {
-            let time_us = (bin as f64 + 0.5) * end_us as f64 / BINS as f64;
-            Point::new(time_us, backlog as f64)
-        });
-        Series {
+    let of_all = |points: &dyn Fn(&Run) -> Vec<Point>| -> Vec<Series> {
+        let series = runs.iter().map(|(design, run)| Series {
             name: (*design).to_owned(),
             colour: designs.iter().position(|d| d == design).unwrap_or(0),
             mark: Mark::Line,
-            points: points.collect(),
-        }
-    });
-    let caption = match ports {
-        1 => "The one sampled port, first seed; each point is the longest backlog of its interval."
-            .to_owned(),
-        _ => format!(
-            "The fullest of {ports} sampled ports, first seed; each point is the longest backlog of its \
-             interval."
-        ),
+            points: points(run),
+        });
+        series.filter(|series| !series.points.is_empty()).collect()
     };
-    Some(Plot {
+    let ends = runs.iter().filter_map(|(_, run)| run.queues.last());
+    let end_us = ends.map(|sample| time_us(sample) + 1).max().unwrap_or(1);
+    let over_time = Plot {
         id: "queue-occupancy".to_owned(),
-        title: "Queue occupancy over time".to_owned(),
-        caption,
+        title: "The fullest queue over time".to_owned(),
+        caption: format!("{which}, first seed; each point is the longest backlog of its interval."),
         x: Axis::new("time since the start", Quantity::Time, Scale::Linear),
         y: Axis::new("backlog", Quantity::Bytes, Scale::Linear),
-        series: series.collect(),
+        series: of_all(&|run| over_time(run, end_us)),
         reference: None,
-    })
+    };
+    let how_long = Plot {
+        id: "queue-distribution".to_owned(),
+        title: "How often a queue is how long".to_owned(),
+        caption: format!("{which}, first seed, all samples."),
+        x: Axis::new("backlog", Quantity::Bytes, Scale::Linear),
+        y: Axis::new(
+            "share of samples as long or longer",
+            Quantity::Share,
+            Scale::Log,
+        ),
+        series: of_all(&how_long),
+        reference: None,
+    };
+    [over_time, how_long]
+        .into_iter()
+        .filter(Plot::has_points)
+        .collect()
+}
+
+/// The longest backlog of any port in each of [`BINS`] intervals.
+fn over_time(run: &Run, end_us: u64) -> Vec<Point> {
+    let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
+    for sample in &run.queues {
+        let fullest = bins.entry(time_us(sample) * BINS / end_us).or_default();
+        *fullest = sample.backlog.0.max(*fullest);
+    }
+    let width_us = end_us as f64 / BINS as f64;
+    bins.into_iter()
+        .map(|(bin, backlog)| Point::new((bin as f64 + 0.5) * width_us, backlog as f64))
+        .collect()
+}
+
+/// For each backlog that occurred, up to a hundred of them, the share of samples that reach it.
+fn how_long(run: &Run) -> Vec<Point> {
+    let mut backlogs: Vec<u64> = run.queues.iter().map(|sample| sample.backlog.0).collect();
+    backlogs.sort_unstable();
+    let mut distinct = backlogs.clone();
+    distinct.dedup();
+    let every = distinct.len().div_ceil(100).max(1);
+    let last = distinct.last().copied();
+    let n = backlogs.len() as f64;
+    distinct
+        .into_iter()
+        .step_by(every)
+        .chain(last)
+        .map(|backlog| {
+            let shorter = backlogs.partition_point(|&other| other < backlog);
+            Point::new(backlog as f64, (n - shorter as f64) / n)
+        })
+        .collect()
+}
+
+fn time_us(sample: &QueueSample) -> u64 {
+    sample.time.as_ps() / 1_000_000
 }
 
 fn port_count(run: &Run) -> usize {

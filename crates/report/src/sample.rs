@@ -130,6 +130,11 @@ impl Sample {
         }
     }
 
+    /// A quantile over the finished flows only.
+    pub fn finished_quantile(&self, p: f64) -> Option<f64> {
+        quantile_rank(self.len() - self.unfinished(), p).map(|rank| self.sorted[rank].0)
+    }
+
     /// The figures of a resample in which block `i` occurs `weights[i]` times, in the order of
     /// [`Statistic::ALL`]; NaN where the resample has no flow.
     pub fn resampled(&self, weights: &[u16]) -> [f64; 4] {

@@ -6,7 +6,7 @@ use crate::estimate::{Basis, Ratio, SEEDS_FOR_T};
 use crate::format::{Quantity, change, count, estimate, signed_percent};
 use crate::group::Group;
 use crate::queue;
-use crate::sample::{Metric, Statistic};
+use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
 use serde_json::{Value, json};
@@ -93,12 +93,10 @@ pub(crate) fn headline(study: &Study) -> Option<Table> {
         "design".to_owned(),
         format!("{} p99", group.short),
         format!("vs {base}"),
-        format!("{} mean", group.short),
-        format!("mean vs {base}"),
+        format!("{} mean vs {base}", group.short),
     ];
     if with_elephants {
-        columns.push("elephants mean".to_owned());
-        columns.push(format!("elephants vs {base}"));
+        columns.push(format!("elephants mean vs {base}"));
     }
     columns.push(format!("bytes vs {base}"));
     columns.push("flows".to_owned());
@@ -108,21 +106,14 @@ pub(crate) fn headline(study: &Study) -> Option<Table> {
             Cell::text(&row.design),
             figure_cell(row, Metric::Fct, Statistic::P99),
             change_cell(row, Statistic::P99),
-            figure_cell(row, Metric::Fct, Statistic::Mean),
             change_cell(row, Statistic::Mean),
         ];
         if with_elephants {
             let of_elephants = analysis.row(setting, &elephants, &row.design);
-            cells.extend(match of_elephants {
-                Some(row) => [
-                    figure_cell(row, Metric::Fct, Statistic::Mean),
-                    change_cell(row, Statistic::Mean),
-                ],
-                None => [
-                    Cell::new("–".to_owned(), Value::Null),
-                    Cell::new("–".to_owned(), Value::Null),
-                ],
-            });
+            cells.push(of_elephants.map_or_else(
+                || Cell::new("–".to_owned(), Value::Null),
+                |row| change_cell(row, Statistic::Mean),
+            ));
         }
         let bytes = bytes_change(study, setting, &row.design, base).filter(|_| row.design != base);
         let text = bytes.map_or_else(
@@ -289,18 +280,26 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = analysis
         .rows
         .iter()
-        .filter(|row| row.unfinished > 0)
+        .filter(|row| row.unfinished > 0 && !row.group.is_fine())
         .map(|row| {
-            let finished_only = finished_p99(&cells[row.setting], row);
-            let text = finished_only.map_or_else(|| "–".to_owned(), |v| Quantity::Time.text(v));
+            let sample = Sample::of(
+                cells[row.setting].runs(&row.design),
+                &row.group,
+                Metric::Fct,
+            );
+            let time = |value: Option<f64>| match value {
+                None => Cell::new("–".to_owned(), value),
+                Some(v) if v.is_infinite() => Cell::new("unfinished".to_owned(), None::<f64>),
+                Some(v) => Cell::new(Quantity::Time.text(v), value),
+            };
             vec![
                 Cell::text(analysis.setting_name(row.setting)),
                 Cell::text(&row.group.name),
                 Cell::text(&row.design),
                 Cell::count(row.flows as u64),
                 Cell::count(row.unfinished as u64),
-                Cell::new(text, finished_only),
-                figure_cell(row, Metric::Fct, Statistic::P99),
+                time(sample.finished_quantile(0.99)),
+                time(sample.statistic(Statistic::P99)),
             ]
         })
         .collect();
@@ -315,27 +314,15 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     ];
     (!rows.is_empty()).then(|| Table {
         id: "unfinished".to_owned(),
-        title: "Unfinished flows".to_owned(),
+        title: "What unfinished flows do to the 99th percentile".to_owned(),
         caption: "A flow that had not finished when its run ended counts as slower than every other in \
                   all percentiles of this report; means are over finished flows only. A percentile that \
-                  falls among unfinished flows is shown as \u{201c}unfinished\u{201d}."
+                  falls among unfinished flows is shown as \u{201c}unfinished\u{201d}. Both percentiles of \
+                  this table are over the flows of all seeds together."
             .to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     })
-}
-
-/// The pooled 99th percentile without unfinished flows.
-fn finished_p99(cell: &crate::study::Cell<'_>, row: &Row) -> Option<f64> {
-    let mut values: Vec<f64> = cell
-        .runs(&row.design)
-        .iter()
-        .flat_map(|run| &run.flows)
-        .filter(|flow| row.group.has(flow) && flow.fct_us.is_finite())
-        .map(|flow| flow.fct_us)
-        .collect();
-    values.sort_unstable_by(f64::total_cmp);
-    tailcut_record::quantile_rank(values.len(), 0.99).map(|rank| values[rank])
 }
 
 fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {

@@ -142,7 +142,7 @@ fn the_load_nearest_one_half_is_the_headline_and_the_others_follow() {
     let answer = answer(&study);
     assert!(first(&answer).contains(" at load 0.4"), "{answer}");
     assert!(
-        answer.contains("From load 0.2 to 0.8 the change is between "),
+        answer.contains("From load 0.2 to 0.8 repflow changes it by between "),
         "{answer}"
     );
 }

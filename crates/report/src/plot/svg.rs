@@ -98,7 +98,7 @@ impl Frame {
 impl Plot {
     /// The drawing for the page: colours come from the page's style sheet.
     pub(crate) fn drawing(&self, layout: Layout, class: &str) -> Markup {
-        let drawn = Drawn::new(self, layout, 0.0, 0.0);
+        let drawn = Drawn::new(self, layout, 0.0);
         let frame = drawn.frame;
         let area = format!(
             "{:.1} {:.1} {:.1} {:.1}",
@@ -138,7 +138,7 @@ pub(super) fn file(plot: &Plot) -> String {
     let legend_height = legend.last().map_or(0.0, |(_, y)| y + layout.font * 2.0);
     let title_height = layout.font * 2.4;
     let height = layout.height + title_height + legend_height;
-    let drawn = Drawn::new(plot, layout, title_height, 0.0);
+    let drawn = Drawn::new(plot, layout, title_height);
     let style = file_style(plot);
     let document = html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(layout.width) height=(height)
@@ -230,10 +230,12 @@ struct Drawn<'a> {
     y: Placed<'a>,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
+    /// How much lower than the others every other horizontal label is, in font sizes.
+    second_row: f64,
 }
 
 impl<'a> Drawn<'a> {
-    fn new(plot: &'a Plot, layout: Layout, above: f64, below: f64) -> Self {
+    fn new(plot: &'a Plot, layout: Layout, above: f64) -> Self {
         let (x, y) = (Placed::new(plot, Side::X), Placed::new(plot, Side::Y));
         let y_ticks = y.ticks();
         let widest = y_ticks
@@ -247,13 +249,25 @@ impl<'a> Drawn<'a> {
             (layout.text_width(&tick.label) / 2.0 + 4.0).max(16.0)
         });
         let top = above + layout.font * 2.2;
+        // Names are all shown: every other one in a second row where they need the room.
+        let names = matches!(plot.x.scale, Scale::Names(_));
+        let room = layout.width - left - right;
+        let second_row = if names && !fits(&x_ticks, 1, layout, room) {
+            1.3
+        } else {
+            0.0
+        };
         let frame = Frame {
             left,
             top,
             width: layout.width - left - right,
-            height: layout.height + above - top - layout.font * 3.8 - below,
+            height: layout.height + above - top - layout.font * (3.8 + second_row),
         };
-        let x_ticks = thinned(x_ticks, layout, frame);
+        let x_ticks = if names {
+            x_ticks
+        } else {
+            thinned(x_ticks, layout, frame)
+        };
         Self {
             plot,
             layout,
@@ -262,6 +276,7 @@ impl<'a> Drawn<'a> {
             y,
             x_ticks,
             y_ticks,
+            second_row,
         }
     }
 
@@ -272,10 +287,11 @@ impl<'a> Drawn<'a> {
             text class="label" x=(if names { frame.left } else { 4.0 }) y=(frame.top - font * 0.9) {
                 @if !names { (self.plot.y.label) }
             }
-            @for tick in &self.x_ticks {
+            @for (index, tick) in self.x_ticks.iter().enumerate() {
                 @let x = rounded(frame.x(tick.place));
                 line class="grid" x1=(x) x2=(x) y1=(rounded(frame.top)) y2=(rounded(frame.bottom())) {}
-                text class="tick" x=(x) y=(rounded(frame.bottom() + font * 1.65)) text-anchor="middle" { (tick.label) }
+                @let row = 1.65 + self.second_row * (index % 2) as f64;
+                text class="tick" x=(x) y=(rounded(frame.bottom() + font * row)) text-anchor="middle" { (tick.label) }
             }
             @for tick in &self.y_ticks {
                 @let y = rounded(frame.y(tick.place));
@@ -288,7 +304,7 @@ impl<'a> Drawn<'a> {
                 "M{0:.1} {1:.1}V{2:.1}H{3:.1}", frame.left, frame.top, frame.bottom(), frame.right()
             )) {}
             text class="label" x=(rounded(frame.left + frame.width / 2.0))
-                y=(rounded(frame.bottom() + font * 3.2)) text-anchor="middle" { (self.plot.x.label) }
+                y=(rounded(frame.bottom() + font * (3.2 + self.second_row))) text-anchor="middle" { (self.plot.x.label) }
             @if let Some(reference) = self.plot.reference { (self.reference(reference)) }
             @for (index, series) in self.plot.series.iter().enumerate() {
                 g class=(colour_class(series)) data-series=(index) { (self.series(series)) }
@@ -386,18 +402,21 @@ fn marker(colour: usize, x: f64, y: f64) -> String {
 
 /// Leaves ticks out until no two labels on the horizontal axis touch.
 fn thinned(ticks: Vec<Tick>, layout: Layout, frame: Frame) -> Vec<Tick> {
-    let fits = |every: usize| {
-        let kept: Vec<&Tick> = ticks.iter().step_by(every).collect();
-        kept.windows(2).all(|pair| {
-            let distance = (pair[1].place - pair[0].place) * frame.width;
-            let widths = layout.text_width(&pair[0].label) + layout.text_width(&pair[1].label);
-            distance >= widths / 2.0 + 6.0
-        })
-    };
-    let every = (1..=ticks.len().max(1))
-        .find(|&every| fits(every))
+    let mut steps = 1..=ticks.len().max(1);
+    let every = steps
+        .find(|&every| fits(&ticks, every, layout, frame.width))
         .unwrap_or(1);
     ticks.into_iter().step_by(every).collect()
+}
+
+/// Whether the labels of every `every`-th tick stay apart on an axis of `width`.
+fn fits(ticks: &[Tick], every: usize, layout: Layout, width: f64) -> bool {
+    let kept: Vec<&Tick> = ticks.iter().step_by(every).collect();
+    kept.windows(2).all(|pair| {
+        let distance = (pair[1].place - pair[0].place) * width;
+        let widths = layout.text_width(&pair[0].label) + layout.text_width(&pair[1].label);
+        distance >= widths / 2.0 + 6.0
+    })
 }
 
 /// The text, cut with an ellipsis where it is wider than `room`.
