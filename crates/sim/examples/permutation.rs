@@ -48,6 +48,7 @@ fn main() {
             load: None,
             parts: vec![WorkloadPart {
                 class: Class::Foreground,
+                path: None,
                 flows: FlowsSpec::Burst(BurstPart {
                     sizes: Arc::new(SizeDistribution::fixed(megabytes * 1_000_000)),
                     matrix: MatrixSpec::Permutation { within_racks: true },

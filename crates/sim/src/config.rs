@@ -105,6 +105,9 @@ pub struct WorkloadSpec {
 pub struct WorkloadPart {
     /// What the flows are to the experiment.
     pub class: Class,
+    /// The equal-cost path that the flows and their ACKs are pinned to; `None` leaves it to the
+    /// network. A trace says it for each of its flows instead.
+    pub path: Option<u16>,
     /// The flows.
     pub flows: FlowsSpec,
 }

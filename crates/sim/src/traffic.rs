@@ -84,7 +84,7 @@ fn open(
             below: fan_in.below.0,
         }),
         class: part.class,
-        path: None,
+        path: part.path,
     })
 }
 
@@ -107,7 +107,7 @@ fn closed(
         until: Time::ZERO + spec.until,
         flows_at_most: spec.max_flows,
         class: part.class,
-        path: None,
+        path: part.path,
     })
 }
 
@@ -128,7 +128,7 @@ fn burst(
         rounds: 1,
         interval: spec.jitter,
         class: part.class,
-        path: None,
+        path: part.path,
     })
 }
 
