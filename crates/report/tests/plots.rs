@@ -1,0 +1,222 @@
+//! Plots as files of their own, tables as text, and a study from its directory.
+
+mod synthetic;
+
+use std::collections::HashSet;
+use std::path::Path;
+use synthetic::{Behaviour, TCP, compare, manifest, run};
+use tailcut_record::{OutputDir, RunKey, TableFormat};
+use tailcut_report::{
+    Axis, Comparison, ComparisonRow, Mark, Plot, Point, Quantity, Scale, Series, Verdict, answer,
+    html, json, load, plots, text_table, write_comparisons, write_html,
+};
+
+const REPFLOW: Behaviour = Behaviour {
+    name: "repflow",
+    mice_delay: 0.6,
+    bytes: 1.064,
+    ..TCP
+};
+
+/// Width and height from a PNG's header.
+fn png_size(png: &[u8]) -> (u32, u32) {
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+    let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    (number(16), number(20))
+}
+
+#[test]
+fn every_plot_is_also_an_svg_and_a_png_file() {
+    let study = compare(&[TCP, REPFLOW], &[0.3, 0.6], 3, 3_000);
+    let plots = plots(&study);
+    assert!(plots.len() >= 12, "{}", plots.len());
+    let ids: HashSet<&str> = plots.iter().map(|plot| plot.id.as_str()).collect();
+    assert_eq!(ids.len(), plots.len(), "one name a plot");
+    for plot in &plots {
+        let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        assert!(plot.id.chars().all(safe), "{} is no file name", plot.id);
+        let svg = plot.svg();
+        // A style sheet with variables or a link would not open on its own.
+        assert!(
+            !svg.contains("var(--") && !svg.contains("href"),
+            "{}",
+            plot.id
+        );
+        assert!(svg.contains(">completion time<") || svg.contains("</text>"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", plot.id);
+        let png = plot.png().expect("a picture");
+        let (width, height) = png_size(&png);
+        assert_eq!(width, 1_440, "{}", plot.id);
+        assert!(height > 800, "{}", plot.id);
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("plot-{}.png", plot.id));
+        std::fs::write(kept, png).unwrap();
+    }
+}
+
+#[test]
+fn a_picture_shows_its_title() {
+    let mut plot = Plot {
+        id: "title".to_owned(),
+        title: String::new(),
+        caption: String::new(),
+        x: Axis::new("", Quantity::Number, Scale::Linear),
+        y: Axis::new("", Quantity::Number, Scale::Linear),
+        series: vec![Series {
+            name: "tcp".to_owned(),
+            colour: 0,
+            mark: Mark::Line,
+            points: vec![Point::new(0.0, 0.0), Point::new(1.0, 1.0)],
+        }],
+        reference: None,
+    };
+    let without = plot.png().unwrap();
+    plot.title = "p99 of mice".to_owned();
+    assert_ne!(plot.png().unwrap(), without, "the font has drawn something");
+}
+
+#[test]
+fn markup_in_names_stays_text_in_files() {
+    let hostile = Behaviour {
+        name: "a<b>&\"c",
+        ..TCP
+    };
+    for plot in plots(&compare(&[TCP, hostile], &[0.5], 1, 2_000)) {
+        assert!(!plot.svg().contains("<b>"));
+        plot.png().expect("well-formed");
+    }
+}
+
+#[test]
+fn a_plot_of_one_point_or_of_equal_values_is_still_drawn() {
+    for scale in [Scale::Linear, Scale::Log] {
+        for points in [vec![(5.0, 5.0)], vec![(1.0, 7.0), (2.0, 7.0)]] {
+            let plot = Plot {
+                id: "flat".to_owned(),
+                title: "Flat".to_owned(),
+                caption: String::new(),
+                x: Axis::new("x", Quantity::Time, scale.clone()),
+                y: Axis::new("y", Quantity::Bytes, scale.clone()),
+                series: vec![Series {
+                    name: "flat".to_owned(),
+                    colour: 9,
+                    mark: Mark::LineAndDots,
+                    points: points.iter().map(|&(x, y)| Point::new(x, y)).collect(),
+                }],
+                reference: None,
+            };
+            let svg = plot.svg();
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+            plot.png().unwrap();
+        }
+    }
+}
+
+#[test]
+fn text_columns_line_up() {
+    let study = compare(&[TCP, REPFLOW], &[0.3, 0.5], 3, 3_000);
+    let text = text_table(&study);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("Mice (< 100 KB), fat-tree k=8, websearch, load 0.5"),
+        "{text}"
+    );
+    let end = |line: &str| line.chars().count();
+    // The last column is aligned right, so its rows end together.
+    assert_eq!(end(lines[2]), end(lines[3]), "{text}");
+    assert!(text.contains("Mice (< 100 KB) at every setting"), "{text}");
+    assert!(text.contains("Student's t over the seeds"), "{text}");
+}
+
+#[test]
+fn scripts_get_every_table_with_numbers() {
+    let study = compare(&[TCP, REPFLOW], &[0.5], 3, 3_000);
+    let all = json(&study);
+    assert_eq!(all["answer"], answer(&study));
+    assert_eq!(all["baseline"], "tcp");
+    let tables = all["tables"].as_array().unwrap();
+    let find = |id: &str| {
+        tables
+            .iter()
+            .find(|table| table["id"] == id)
+            .expect("a table")
+    };
+    let row = &find("headline")["rows"][1];
+    assert!(row["vs tcp"]["value"].as_f64().unwrap() < 1.0);
+    assert_eq!(row["vs tcp"]["basis"], "seeds");
+    assert_eq!(row["vs tcp"]["interval"].as_array().unwrap().len(), 2);
+    assert!(row["flows"].as_u64().unwrap() > 1_000);
+    assert!(find("fct-0")["rows"].as_array().unwrap().len() >= 8);
+    assert_eq!(
+        find("counts")["rows"][0]["drops by reason"]["tail"]["packets"],
+        3_702
+    );
+}
+
+#[test]
+fn a_study_on_disk_gives_the_same_answer_as_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let records: Vec<_> = [TCP, REPFLOW]
+        .into_iter()
+        .flat_map(|design| (1..=3).map(move |seed| run(design, Some(0.5), seed, 3_000)))
+        .collect();
+    let keys: Vec<RunKey> = records.iter().map(|run| run.key.clone()).collect();
+    let output = OutputDir::create(dir.path(), manifest(keys), TableFormat::Parquet).unwrap();
+    for (index, record) in records.iter().enumerate() {
+        output.write_run(index, record).unwrap();
+    }
+    let comparison = Comparison {
+        name: "Figure 5".to_owned(),
+        rows: vec![ComparisonRow {
+            metric: "p99".to_owned(),
+            ours: Some(0.7),
+            ours_ci: None,
+            seeds: 3,
+            theirs: Some(0.6),
+            band: (0.5, 0.65),
+            verdict: Verdict::of(Some(0.7), (0.5, 0.65)),
+            why: "Another network.".to_owned(),
+        }],
+    };
+    write_comparisons(dir.path(), std::slice::from_ref(&comparison)).unwrap();
+
+    let study = load(dir.path()).unwrap();
+    assert_eq!(study.comparisons, [comparison]);
+    assert!(html(&study).contains("OUTSIDE"));
+    assert_eq!(answer(&study), answer(&synthetic::study(&records)));
+
+    let page = dir.path().join("report.html");
+    write_html(&study, &page).unwrap();
+    assert_eq!(std::fs::read_to_string(page).unwrap(), html(&study));
+    let error = write_html(&study, dir.path().join("missing/report.html")).unwrap_err();
+    assert!(error.to_string().contains("missing/report.html"), "{error}");
+}
+
+#[test]
+fn the_page_carries_all_it_needs() {
+    let page = html(&compare(&[TCP, REPFLOW], &[0.5], 1, 2_000));
+    for outside in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let headline = page.find("<h1>").unwrap();
+    assert!(
+        headline < page.find("<table>").unwrap(),
+        "the answer comes first"
+    );
+}
+
+#[test]
+fn a_damaged_run_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = run(TCP, Some(0.5), 1, 100);
+    let output = OutputDir::create(
+        dir.path(),
+        manifest(vec![record.key.clone()]),
+        TableFormat::Parquet,
+    )
+    .unwrap();
+    output.write_run(0, &record).unwrap();
+    let flows = dir.path().join("runs/0000-tcp-load0.5-seed1/flows.parquet");
+    std::fs::write(&flows, b"PAR1").unwrap();
+    let error = load(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("flows.parquet: damaged"), "{error}");
+}
