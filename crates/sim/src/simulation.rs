@@ -7,7 +7,7 @@
 use crate::recorder::Recorder;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
 use tailcut_fabric::{Delivery, Fabric, Packet};
-use tailcut_transport::{Ecn, Header, Message, PathPin, Replication, Segment, Transport};
+use tailcut_transport::{Condition, Ecn, Message, PathPin, Replication, Segment, Transport};
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::{Flow, Framing, Source};
 
@@ -132,8 +132,16 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
     fn deliver(&mut self, delivery: Delivery<Segment>) {
         self.now = delivery.time;
         let mut segment = delivery.body;
-        if delivery.packet.ecn == tailcut_fabric::Ecn::Marked {
+        let packet = &delivery.packet;
+        if packet.ecn == tailcut_fabric::Ecn::Marked {
             segment.ecn = Ecn::Marked;
+        }
+        if packet.trimmed {
+            segment.condition = if packet.returned {
+                Condition::Returned
+            } else {
+                Condition::Trimmed
+            };
         }
         let host = delivery.host;
         self.hosts[host.0 as usize]
@@ -221,12 +229,12 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
 /// The packet that carries a segment: the payload's header bytes, preamble and gap added.
 #[inline]
 fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
-    let Header::Tcp(_) = segment.header;
+    let overhead = framing.header + framing.preamble_and_gap;
     Packet {
         src: segment.tuple.src,
         dst: segment.tuple.dst,
         flow_hash: segment.tuple.hash(),
-        size: segment.payload + framing.header + framing.preamble_and_gap,
+        size: segment.payload + overhead,
         priority: segment.priority,
         ecn: match segment.ecn {
             Ecn::NotCapable => tailcut_fabric::Ecn::NotCapable,
@@ -234,6 +242,12 @@ fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
             Ecn::Marked => tailcut_fabric::Ecn::Marked,
         },
         path: segment.path.index().unwrap_or(Packet::ANY_PATH),
+        rank: segment.rank,
+        trimmed_size: if segment.trimmable {
+            overhead as u16
+        } else {
+            0
+        },
         ..Packet::default()
     }
 }

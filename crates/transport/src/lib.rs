@@ -14,4 +14,4 @@ mod segment;
 pub mod tcp;
 
 pub use host::{Event, FlowStats, Message, Replication, Transport};
-pub use segment::{Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};
+pub use segment::{Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};

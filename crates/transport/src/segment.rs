@@ -59,8 +59,26 @@ pub struct Segment {
     pub priority: u8,
     /// The path that the flow is pinned to.
     pub path: PathPin,
+    /// For switches that order by it (pFabric: bytes that remain); lower goes first.
+    pub rank: u32,
+    /// Whether a switch may cut the payload off.
+    pub trimmable: bool,
+    /// What the network did to the segment on its way; senders leave it as it is by default.
+    pub condition: Condition,
     /// The protocol's own header.
     pub header: Header,
+}
+
+/// What the network did to a segment.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// Nothing: it arrived whole.
+    #[default]
+    Whole,
+    /// A switch cut the payload off; `payload` still says how long it was.
+    Trimmed,
+    /// A switch cut the payload off and sent the header back to its sender.
+    Returned,
 }
 
 /// The header of one protocol.

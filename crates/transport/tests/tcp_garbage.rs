@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailcut_transport::tcp::{ConnectionEvent, Endpoint, TcpConfig};
-use tailcut_transport::{Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};
+use tailcut_transport::{Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 /// Offsets near what a connection has, and far off.
@@ -46,6 +46,9 @@ fn segment() -> impl Strategy<Value = (usize, Segment)> {
             ..FiveTuple::default()
         };
         let segment = Segment {
+            rank: 0,
+            trimmable: false,
+            condition: Condition::Whole,
             tuple: if to == 1 { forward } else { forward.reversed() },
             flow: FlowId(0),
             payload,

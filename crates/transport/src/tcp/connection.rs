@@ -6,7 +6,7 @@ use super::endpoint::{ConnectionEvent, Shared};
 use super::receiver::{Arrival, Receiver};
 use super::sender::{AckInput, Plan, Sender};
 use super::timers::TimerKey;
-use crate::{Ecn, FlowStats, Header, PathPin, Segment, TcpFlags, TcpHeader};
+use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment, TcpFlags, TcpHeader};
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 /// Names a connection of one endpoint. One whose connection has ended names nothing, even when its
@@ -562,6 +562,9 @@ impl Connection {
             ecn: outgoing.ecn,
             priority: 0,
             path: self.path,
+            rank: 0,
+            trimmable: false,
+            condition: Condition::Whole,
             header: Header::Tcp(TcpHeader {
                 flags: outgoing.flags,
                 offset: outgoing.offset,
