@@ -1,0 +1,247 @@
+//! Nothing appears from nowhere, nothing vanishes, no link is faster than it is, no flow faster than
+//! light: on every run, whatever the design, the network and the load.
+
+use crate::support::{
+    Run, config, fat_tree, leaf_spine, named_sizes, odd_network, poisson, queue_of, simulate,
+    single_switch, slow_spines, web_search, workload,
+};
+use std::sync::Arc;
+use tailcut_oracle::conservation::{Books, within_line_rate};
+use tailcut_record::{PacketCount, RunRecord};
+use tailcut_sim::fabric::SharedBuffer;
+use tailcut_sim::fabric::topology::Node;
+use tailcut_sim::workload::SizeDistribution;
+use tailcut_sim::{BurstPart, FanInSpec, FlowsSpec, MatrixSpec, RunConfig, Shape};
+use tailcut_units::{Bytes, Duration, Time};
+
+const DESIGNS: [&str; 9] = [
+    "tcp",
+    "cubic",
+    "dctcp",
+    "repflow",
+    "repsyn+cubic",
+    "mixed+dctcp",
+    "tcp@spray",
+    "dctcp@spray",
+    "repflow+dctcp@spray",
+];
+
+/// The network's books, in packets and in bytes.
+fn balance_the_network(record: &RunRecord, case: &str) {
+    let totals = &record.totals;
+    let drops = &totals.drops.0;
+    let of = |what: &str, figure: fn(&PacketCount) -> u64| Books {
+        what: format!("{case}, in {what}"),
+        sent: figure(&totals.sent),
+        delivered: figure(&totals.delivered),
+        dropped: drops
+            .iter()
+            .map(|(why, n)| (why.clone(), figure(n)))
+            .collect(),
+        in_flight: figure(&totals.remaining),
+        ..Books::default()
+    };
+    for books in [
+        of("packets", |count| count.packets),
+        of("bytes", |count| count.bytes),
+    ] {
+        books
+            .check()
+            .unwrap_or_else(|imbalance| panic!("{imbalance}"));
+    }
+    let dropped_at_ports: u64 = record.ports.iter().map(|port| port.dropped).sum();
+    let no_route = drops.get("no-route").map_or(0, |count| count.packets);
+    assert_eq!(
+        dropped_at_ports + no_route,
+        totals.drops.total().packets,
+        "{case}: drops by port and drops by reason"
+    );
+}
+
+/// Every switch's books: what its ports were sent is what its ports sent, dropped and hold. Exact in
+/// a run that ended by itself; in one cut off, what the switches hold and what is on links remains.
+fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
+    let remaining = record.totals.remaining.packets;
+    let mut held = 0;
+    for switch in 0..run.topology.switches.len() as u32 {
+        let node = Node::Switch(switch);
+        let ports = || run.topology.links.iter().zip(&record.ports);
+        let into = ports().filter(|(link, _)| link.to == node);
+        let out = ports().filter(|(link, _)| link.from == node);
+        let sent: u64 = into.map(|(_, port)| port.packets).sum();
+        let left: u64 = out.map(|(_, port)| port.packets + port.dropped).sum();
+        assert!(sent >= left, "{case}: s{switch} sends what it never got");
+        held += sent - left;
+    }
+    if remaining == 0 {
+        assert_eq!(held, 0, "{case}: switches hold nothing at the end");
+    }
+    assert!(held <= remaining, "{case}: {held} held, {remaining} remain");
+    let sent_by_hosts: u64 = record.ports[..run.topology.uplinks.len()]
+        .iter()
+        .map(|port| port.packets)
+        .sum();
+    let sent = record.totals.sent.packets;
+    assert!(
+        sent_by_hosts <= sent && sent <= sent_by_hosts + remaining,
+        "{case}: hosts put {sent_by_hosts} on their links of {sent} that they sent"
+    );
+    let hops: u64 = record.ports.iter().map(|port| port.packets).sum();
+    assert!(
+        hops <= record.totals.packet_hops && record.totals.packet_hops <= hops + remaining,
+        "{case}: {hops} transmissions in {} hops",
+        record.totals.packet_hops
+    );
+}
+
+/// No link carries more in an interval than its rate allows, or in all.
+fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
+    let rate = |port: u32| run.topology.links[port as usize].config.rate;
+    let mut sampled_at = vec![Time::ZERO; record.ports.len()];
+    let mut instants: Vec<Time> = record.links.iter().map(|sample| sample.time).collect();
+    instants.dedup();
+    for sample in &record.links {
+        let last = &mut sampled_at[sample.link as usize];
+        let before = instants.partition_point(|&at| at < sample.time);
+        let from = before.checked_sub(1).map_or(Time::ZERO, |i| instants[i]);
+        let span = sample.time.since(from.max(*last));
+        *last = sample.time;
+        // A sample counts whole bytes, each when it has gone: one may have begun before.
+        let bytes = sample.bytes.0.saturating_sub(1);
+        assert!(
+            within_line_rate(bytes, rate(sample.link), span),
+            "{case}: {sample:?} over {span:?}"
+        );
+        assert!(sample.utilisation <= 1.001, "{case}: {sample:?}");
+    }
+    for port in &record.ports {
+        assert!(
+            within_line_rate(port.bytes.0, rate(port.port), record.totals.simulated),
+            "{case}: {port:?}"
+        );
+    }
+}
+
+fn no_flow_beats_its_ideal(record: &RunRecord, case: &str) {
+    for flow in &record.flows {
+        if let Some(fct) = flow.fct {
+            assert!(fct >= flow.ideal_fct, "{case}: {flow:?}");
+            assert!(flow.payload_sent.0 == 0 || flow.payload_sent >= flow.bytes);
+        }
+    }
+}
+
+/// Runs it and balances its books.
+fn audit(config: RunConfig) -> RunRecord {
+    let case = format!(
+        "{} under {} on {}",
+        config.design, config.workload.name, config.topology.name
+    );
+    let record = simulate(&config);
+    let run = Run::of(&config);
+    assert!(record.totals.sent.packets > 0, "{case}: an idle run");
+    balance_the_network(&record, &case);
+    balance_the_switches(&run, &record, &case);
+    no_link_exceeds_its_rate(&run, &record, &case);
+    no_flow_beats_its_ideal(&record, &case);
+    record
+}
+
+fn networks(packets: u32) -> Vec<(&'static str, Shape)> {
+    let shared = SharedBuffer {
+        capacity: Bytes(150_000),
+        alpha: 1.0,
+    };
+    let queue = || queue_of(packets);
+    vec![
+        ("single switch", single_switch(6, queue())),
+        ("leaf-spine", leaf_spine(queue(), None)),
+        (
+            "leaf-spine with shared buffers",
+            leaf_spine(queue_of(10_000), Some(shared)),
+        ),
+        ("leaf-spine of slow spines", slow_spines(queue())),
+        ("fat-tree", fat_tree(queue())),
+        ("odd network", odd_network(queue())),
+    ]
+}
+
+#[test]
+fn web_search_balances_under_every_design_on_every_network() {
+    let mut dropped = 0;
+    let mut by_pool = 0;
+    for (name, shape) in networks(40) {
+        for design in DESIGNS {
+            for load in [0.2, 0.7] {
+                let traffic = web_search(load, Duration::from_ms(3));
+                let mut config = config(design, name, shape.clone(), traffic);
+                config.sample_every = Some(Duration::from_us(20));
+                let record = audit(config);
+                assert_eq!(record.totals.remaining.packets, 0, "it ran to its end");
+                assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+                dropped += record.totals.drops.total().packets;
+                let pool = record.totals.drops.0.get("shared-buffer");
+                by_pool += pool.map_or(0, |count| count.packets);
+            }
+        }
+    }
+    assert!(
+        dropped > by_pool && by_pool > 0,
+        "both kinds of loss occurred"
+    );
+}
+
+#[test]
+fn an_incast_beside_background_traffic_balances_though_most_of_it_is_lost() {
+    for (name, shape) in networks(5) {
+        for design in DESIGNS {
+            let Shape::Custom(_) = shape else {
+                let burst = FlowsSpec::Burst(BurstPart {
+                    sizes: Arc::new(SizeDistribution::fixed(40_000)),
+                    matrix: MatrixSpec::Incast {
+                        senders: 5,
+                        receiver: 0,
+                    },
+                    at: Duration::from_us(50),
+                    jitter: Duration::ZERO,
+                });
+                let mut background =
+                    poisson(named_sizes("facebook-hadoop"), 0.3, Duration::from_ms(1));
+                let FlowsSpec::Open(spec) = &mut background else {
+                    unreachable!("arrivals are open")
+                };
+                spec.fan_in = Some(FanInSpec {
+                    senders: 4,
+                    below: Bytes(10_000),
+                });
+                let traffic = workload("incast", vec![burst, background]);
+                let record = audit(config(design, name, shape.clone(), traffic));
+                assert!(
+                    record.totals.drops.total().packets > 0,
+                    "{design} on {name}"
+                );
+                assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+                continue;
+            };
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_cut_off_counts_what_is_still_on_its_way() {
+    for (name, shape) in networks(40) {
+        for design in DESIGNS {
+            let mut cut = config(
+                design,
+                name,
+                shape.clone(),
+                web_search(0.8, Duration::from_ms(1)),
+            );
+            cut.drain = Duration::from_us(3);
+            cut.sample_every = Some(Duration::from_us(7));
+            let record = audit(cut);
+            assert!(record.totals.remaining.packets > 0, "{design} on {name}");
+            assert!(record.flows.iter().any(|flow| flow.fct.is_none()));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The simulator held to the truth: conservation, closed forms, determinism, golden tables.
+//! `docs/validation.md` says what each check proves, with its figures:
+//! `cargo test -p tailcut-sim --test truth -- --nocapture` prints them.
+
+mod conservation;
+mod lone_flow;
+mod network;
+mod queueing;
+mod sharing;
+mod support;

@@ -1,0 +1,233 @@
+//! Configurations to start from, and what a test asks of a record.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tailcut_record::RunRecord;
+use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_sim::fabric::topology::{
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, SingleSwitch,
+    Topology, Wire,
+};
+use tailcut_sim::fabric::{PortEvents, SharedBuffer};
+use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
+use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
+use tailcut_sim::{
+    FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RepNetParameters, RunConfig,
+    Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
+};
+use tailcut_units::{Bytes, Duration, HostId, Rate};
+
+pub const fn gigabit(gbps: u64, delay: Duration) -> Wire {
+    Wire {
+        rate: Rate::from_gbps(gbps),
+        delay,
+    }
+}
+
+/// 10 Gb/s and a microsecond.
+pub const FAST: Wire = gigabit(10, Duration::from_us(1));
+
+pub fn queue_of(packets: u32) -> QueueConfig {
+    QueueConfig::DropTail(DropTail {
+        limit: Limit::Packets(packets),
+        mark_above: Some(Limit::Packets(packets * 13 / 20)),
+    })
+}
+
+/// The hosts of one switch, every link the same.
+pub fn single_switch(hosts: u32, queue: QueueConfig) -> Shape {
+    Shape::SingleSwitch(SingleSwitch {
+        hosts,
+        host_wire: FAST,
+        queue,
+        shared_buffer: None,
+    })
+}
+
+/// Three racks of four hosts over four spines.
+pub fn leaf_spine(queue: QueueConfig, shared_buffer: Option<SharedBuffer>) -> Shape {
+    Shape::LeafSpine(LeafSpine {
+        leaves: 3,
+        spines: 4,
+        hosts_per_leaf: 4,
+        host_wire: FAST,
+        spine_wire: FAST,
+        queue,
+        shared_buffer,
+    })
+}
+
+/// Two racks whose hosts are ten times as fast as each of the spines between them.
+pub fn slow_spines(queue: QueueConfig) -> Shape {
+    Shape::LeafSpine(LeafSpine {
+        leaves: 2,
+        spines: 4,
+        hosts_per_leaf: 3,
+        host_wire: FAST,
+        spine_wire: gigabit(1, Duration::from_us(1)),
+        queue,
+        shared_buffer: None,
+    })
+}
+
+/// Sixteen hosts in four pods.
+pub fn fat_tree(queue: QueueConfig) -> Shape {
+    Shape::FatTree(FatTree {
+        k: 4,
+        tiers: 3,
+        edge_oversubscription: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: FAST,
+        fabric_wire: FAST,
+        queue,
+        shared_buffer: None,
+    })
+}
+
+/// Two hosts on either side of two switches in a row, linked twice at unlike rates:
+/// h0, h1 - s0 = s1 - s2 - h2, h3, with rates that no division makes whole.
+pub fn odd_network(queue: QueueConfig) -> Shape {
+    let link = |a, b, mbps, delay_ns| CustomLink {
+        a,
+        b,
+        wire: Wire {
+            rate: Rate::from_mbps(mbps),
+            delay: Duration::from_ns(delay_ns),
+        },
+    };
+    let host = |n| Node::Host(HostId(n));
+    Shape::Custom(Arc::new(CustomTopology {
+        hosts: 4,
+        switches: 3,
+        links: vec![
+            link(host(0), Node::Switch(0), 7_000, 300),
+            link(host(1), Node::Switch(0), 10_000, 100),
+            link(Node::Switch(0), Node::Switch(1), 3_000, 1_700),
+            link(Node::Switch(0), Node::Switch(1), 3_000, 1_700),
+            link(Node::Switch(1), Node::Switch(2), 9_000, 450),
+            link(host(2), Node::Switch(2), 1_100, 250),
+            link(host(3), Node::Switch(2), 10_000, 50),
+        ],
+        queue,
+        shared_buffer: None,
+    }))
+}
+
+/// A run without a workload yet: TCP as in a data centre, no samples.
+pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) -> RunConfig {
+    RunConfig {
+        design: design.parse().expect("a design"),
+        topology: TopologySpec {
+            name: name.to_owned(),
+            shape,
+        },
+        workload,
+        framing: Framing::ETHERNET_TCP,
+        tcp: TcpConfig {
+            min_rto: Duration::from_ms(2),
+            initial_rto: Duration::from_ms(10),
+            delayed_ack: Some(DelayedAck {
+                segments: 2,
+                timeout: Duration::from_us(200),
+            }),
+            ..TcpConfig::default()
+        },
+        dctcp_gain: 1.0 / 16.0,
+        repnet: RepNetParameters {
+            limit: Bytes(100_000),
+            archive_limit: Bytes(1_000_000),
+            waiting_list_timeout: Duration::from_ms(1_000),
+        },
+        seed: 1,
+        sample_every: None,
+        drain: Duration::from_ms(20_000),
+        engine: EngineKind::Calendar,
+        port_events: PortEvents::OneWherePossible,
+    }
+}
+
+pub fn workload(name: &str, flows: Vec<FlowsSpec>) -> WorkloadSpec {
+    WorkloadSpec {
+        name: name.to_owned(),
+        load: None,
+        parts: flows
+            .into_iter()
+            .map(|flows| WorkloadPart {
+                class: Class::Foreground,
+                path: None,
+                flows,
+            })
+            .collect(),
+    }
+}
+
+/// Poisson arrivals of web-search flows between random hosts at a load of the hosts' links.
+pub fn web_search(load: f64, until: Duration) -> WorkloadSpec {
+    let sizes = named_sizes("websearch");
+    let mut spec = workload("websearch", vec![poisson(sizes, load, until)]);
+    spec.load = Some(load);
+    spec
+}
+
+pub fn poisson(sizes: SizeDistribution, load: f64, until: Duration) -> FlowsSpec {
+    FlowsSpec::Open(OpenSpec {
+        sizes: Arc::new(sizes),
+        arrivals: Arrivals::Poisson,
+        matrix: MatrixSpec::Anywhere,
+        rate: OfferedRate::Load {
+            fraction: load,
+            of: LoadReference::HostLinks,
+            wire_bytes: true,
+        },
+        from: Duration::ZERO,
+        until,
+        max_flows: None,
+        fan_in: None,
+    })
+}
+
+/// A trace, given as CSV.
+pub fn trace(csv: &str, topology: &Topology) -> WorkloadSpec {
+    let limits = Limits {
+        hosts: topology.hosts(),
+        paths: topology.paths as u16,
+    };
+    let trace = Trace::parse(csv.as_bytes(), limits).expect("a trace");
+    workload("trace", vec![FlowsSpec::Trace(Arc::new(trace))])
+}
+
+/// What the record of a run does not say of its network.
+pub struct Run {
+    pub topology: Topology,
+}
+
+impl Run {
+    pub fn of(config: &RunConfig) -> Self {
+        let topology = config.topology.shape.build().expect("a topology");
+        Self { topology }
+    }
+}
+
+pub fn simulate(config: &RunConfig) -> RunRecord {
+    run(config, &Unattended).expect("a run")
+}
+
+/// Packets that each named port sent.
+pub fn packets_by_port(record: &RunRecord) -> BTreeMap<&str, u64> {
+    let ports = record.ports.iter();
+    ports
+        .map(|port| (port.name.as_str(), port.packets))
+        .collect()
+}
+
+/// Completion times, in seconds, of the flows that finished, in the order of their numbers.
+pub fn completion_times(record: &RunRecord) -> Vec<f64> {
+    let times = record.flows.iter().filter_map(|flow| flow.fct);
+    times.map(|fct| fct.as_secs_f64()).collect()
+}
+
+/// A table of the literature.
+pub fn named_sizes(name: &str) -> SizeDistribution {
+    SizeDistribution::named(name).expect("a named table")
+}
