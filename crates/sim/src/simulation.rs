@@ -80,7 +80,6 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
 
     /// Runs to the horizon, or until every flow has ended. Says whether it got that far.
     pub fn run(&mut self, horizon: Horizon<'_>) -> bool {
-        let mut end = horizon.end;
         let mut next_sample = match horizon.sample_every {
             Some(_) => Time::ZERO,
             None => Time::MAX,
@@ -88,6 +87,14 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
         let mut arrival = self.source.peek();
         let mut until_look = LOOK_UP_EVERY;
         loop {
+            // A closed loop may have nothing due now and more to come.
+            let end = match arrival {
+                Some(_) => horizon.end,
+                None => {
+                    let drained = self.recorder.last_start().saturating_add(horizon.drain);
+                    horizon.end.min(drained)
+                }
+            };
             let host_event = self.engine.peek().unwrap_or(Time::MAX);
             let next_arrival = arrival.unwrap_or(Time::MAX);
             let limit = host_event.min(next_arrival).min(next_sample).min(end);
@@ -122,9 +129,6 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                 arrival = self.source.peek();
             } else {
                 return true;
-            }
-            if arrival.is_none() {
-                end = end.min(self.recorder.last_start().saturating_add(horizon.drain));
             }
         }
     }
