@@ -24,7 +24,7 @@ export interface BudgetLimits {
 
 export class Budget {
   #allowance = 1;
-  #tokens = 1;
+  #tokens = 0;
   #outcomes = 0;
   #failures = 0;
   #live = 0;

@@ -118,8 +118,7 @@ export class Dialer {
 
   /** What every leg is opened with; the application's socket deals with the rest of the options. */
   #legOptions(): net.TcpNetConnectOpts {
-    const { options } = this.#target;
-    return { ...options, signal: undefined, timeout: undefined, onread: undefined, allowHalfOpen: true };
+    return { ...this.#target.options, signal: undefined, timeout: undefined, onread: undefined, allowHalfOpen: true };
   }
 
   #connectPlain(reason: PlainReason | undefined): void {

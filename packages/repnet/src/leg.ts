@@ -2,8 +2,9 @@
  * One TCP connection of a flow: a stock `net.Socket` whose bytes go to its owner directly instead of through a second stream buffer,
  * and whose end of stream is certain.
  *
- * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF). Reading once
- * more tells: a real FIN gives EOF again, a reset gives ECONNRESET. So the first EOF makes the leg read again, and only a second one counts.
+ * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF). As long as we
+ * have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset. Otherwise reading once more
+ * tells: a real FIN gives EOF again, a reset gives ECONNRESET.
  */
 import net = require('node:net');
 
@@ -19,10 +20,7 @@ export interface LegOwner {
 }
 
 /** `net.Socket` with the parts of its handle that a leg needs. */
-type LegSocket = net.Socket & { _handle: { readStart(): number } | null };
-
-/** How long to wait for the second EOF on a platform where it might not come. */
-const EOF_AGAIN_MS = 250;
+type LegSocket = net.Socket & { _handle: { readStart(): number; getpeername(name: object): number } | null };
 
 export class Leg {
   readonly socket: net.Socket;
@@ -37,7 +35,7 @@ export class Leg {
   /** Our FIN, and everything before it, was handed to the kernel. */
   finished = false;
   #stopped = false;
-  #eofTimer: NodeJS.Timeout | undefined;
+  #readAgain = false;
 
   constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
     this.socket = socket;
@@ -45,11 +43,8 @@ export class Leg {
     this.owner = owner;
     socket.allowHalfOpen = true;
     socket.push = (chunk: Buffer | null) => this.#push(chunk);
-    socket.on('error', (error) => this.#failed(error));
-    socket.on('close', () => {
-      clearTimeout(this.#eofTimer);
-      this.owner.legClosed(this);
-    });
+    socket.on('error', (error) => this.owner.legFailed(this, error));
+    socket.on('close', () => this.owner.legClosed(this));
   }
 
   /** Bytes that wait in user space. */
@@ -62,12 +57,18 @@ export class Leg {
     const { socket } = this;
     const last = chunks.length - 1;
     if (last > 0) socket.cork();
-    for (let index = 0; index <= last; index++) {
-      const done = index === last && flushed;
-      if (done) socket.write(chunks[index] as Buffer, (error) => error ?? done());
-      else socket.write(chunks[index] as Buffer);
-    }
+    for (let index = 0; index < last; index++) socket.write(chunks[index] as Buffer);
+    let waiting = flushed;
+    const done = () => {
+      const once = waiting;
+      waiting = undefined;
+      once?.();
+    };
+    if (flushed) socket.write(chunks[last] as Buffer, (error) => error ?? done());
+    else socket.write(chunks[last] as Buffer);
     if (last > 0) socket.uncork();
+    // Mostly the kernel takes everything at once: no need to wait for the next tick to hear of it.
+    if (!socket.connecting && socket.writableLength === 0 && !socket.destroyed) done();
   }
 
   /** Sends a FIN after everything sent so far. */
@@ -113,26 +114,18 @@ export class Leg {
       if (!more) this.#stopped = true;
       return more;
     }
-    if (this.#eofTimer === undefined) this.#readAgain();
-    else this.#reachedEof();
+    this.#endOfStream();
     return false;
   }
 
-  #readAgain(): void {
-    this.#eofTimer = setTimeout(() => this.#reachedEof(), EOF_AGAIN_MS).unref();
-    (this.socket as LegSocket)._handle?.readStart();
-  }
-
-  #reachedEof(): void {
-    clearTimeout(this.#eofTimer);
-    if (this.eof || this.socket.destroyed) return;
+  #endOfStream(): void {
+    const handle = (this.socket as LegSocket)._handle;
+    if (this.eof || !handle) return;
+    const certain = this.#readAgain || (!this.socket.writableEnded && handle.getpeername({}) === 0);
+    this.#readAgain = true;
+    if (!certain && handle.readStart() === 0) return;
     this.eof = true;
     this.owner.legEof(this);
-  }
-
-  #failed(error: Error): void {
-    clearTimeout(this.#eofTimer);
-    this.owner.legFailed(this, error);
   }
 }
 

@@ -3,6 +3,7 @@
  * is held back only as long as the second port decides whether it may.
  */
 import cluster from 'node:cluster';
+import crypto = require('node:crypto');
 import type net = require('node:net');
 import { readFlowSettings } from './config';
 import { ReplicaListener } from './replica-listener';
@@ -10,8 +11,14 @@ import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
 import { stock } from './stock';
 
-/** How often `listen(0)` asks for another port when the one after it is taken: after tens of thousands of short flows most are, for a minute. */
-const MOST_TRIES = 1_024;
+/** How often `listen(0)` asks the kernel for another port when the one after it is taken. */
+const KERNEL_TRIES = 16;
+/**
+ * How often it picks a port itself after that, below those that Linux gives to outgoing connections: with many of these (TIME_WAIT
+ * included) nearly every second port up there is taken.
+ */
+const OWN_TRIES = 64;
+const OWN_PORTS = { from: 15_000, to: 32_000 };
 
 type ServerCall = false | Partial<FlowSettings> | undefined;
 type Emit = (this: net.Server, event: string | symbol, ...args: unknown[]) => boolean;
@@ -138,13 +145,22 @@ class PairedListen {
     if (this.#server.listening) this.#listenReplica();
   }
 
+  /** The arguments of the next try: without the callback, which waits for 'listening' since the first one. */
+  #nextArguments(): unknown[] {
+    const args = typeof this.#args.at(-1) === 'function' ? this.#args.slice(0, -1) : [...this.#args];
+    if (this.#tries <= KERNEL_TRIES) return args;
+    const port = crypto.randomInt(OWN_PORTS.from, OWN_PORTS.to);
+    const [first, ...rest] = args;
+    return typeof first === 'object' ? [{ ...first, port }, ...rest] : [port, ...rest];
+  }
+
   /** Port N is bound: now the replica port. Without a host all of this happens at once, as `listen()` does it. */
   #listenReplica(): void {
     const address = this.#server.address();
     if (typeof address !== 'object' || address === null) return;
     const { host, backlog, ipv6Only } = this.#target;
     const port = replicaPort(address.port, this.#call);
-    const replica = new ReplicaListener(this.#server, { ...runtime.config, ...this.#call });
+    const replica = new ReplicaListener(this.#server, address.port, { ...runtime.config, ...this.#call });
     this.#replica = replica;
     if (this.#unref) replica.server.unref();
     if (port > 65535) {
@@ -171,14 +187,14 @@ class PairedListen {
   }
 
   get #mayRetry(): boolean {
-    return this.#target.port === 0 && this.#tries < MOST_TRIES;
+    return this.#target.port === 0 && this.#tries < KERNEL_TRIES + OWN_TRIES;
   }
 
   #retry(): void {
     this.#tries++;
     this.#replica = undefined;
-    this.#abandonPort();
-    this.#listen(withoutCallback(this.#args));
+    if (this.#server.listening) this.#abandonPort();
+    this.#listen(this.#nextArguments());
   }
 
   /** Gives port N back without telling anybody. */
@@ -213,8 +229,7 @@ class PairedListen {
       case 'close':
         return this.#close(pass);
       case 'error':
-        if (!this.#announced) this.#restore();
-        return pass();
+        return this.#error(args[0] as NodeJS.ErrnoException, pass);
       case 'connection':
         return this.#connection(args[0], pass);
       default:
@@ -227,6 +242,17 @@ class PairedListen {
     if (!this.#replica && this.#server.listening) this.#listenReplica();
     if (!this.#ready) return false;
     this.#announced = true;
+    return pass();
+  }
+
+  /** Port N itself could not be bound, or something later. */
+  #error(error: NodeJS.ErrnoException, pass: () => boolean): boolean {
+    if (this.#announced) return pass();
+    if (error.code === 'EADDRINUSE' && this.#tries > KERNEL_TRIES && this.#mayRetry) {
+      this.#retry();
+      return true;
+    }
+    this.#restore();
     return pass();
   }
 
@@ -250,9 +276,4 @@ class PairedListen {
     this.#replica.acceptPlain(0, socket);
     return true;
   }
-}
-
-/** The callback of `listen()` waits for 'listening' since the first try. */
-function withoutCallback(args: readonly unknown[]): unknown[] {
-  return typeof args.at(-1) === 'function' ? args.slice(0, -1) : [...args];
 }

@@ -43,9 +43,12 @@ export class ReplicaListener {
   readonly #settings: ListenerSettings;
   readonly #table: FlowTable;
   readonly #hellos: ExpiryQueue<Leg, Leg>;
+  /** The port that clients believe they talk to. */
+  readonly #port: number;
   #closing = false;
 
-  constructor(main: net.Server, settings: ListenerSettings) {
+  constructor(main: net.Server, port: number, settings: ListenerSettings) {
+    this.#port = port;
     this.#main = main as ServerInside;
     this.#settings = settings;
     this.#table = new FlowTable(settings.pairing, settings);
@@ -170,11 +173,6 @@ export class ReplicaListener {
     const { localAddress, localFamily, remoteAddress, remotePort, remoteFamily } = socket;
     this.#main.emit('drop', { localAddress, localPort: this.#port, localFamily, remoteAddress, remotePort, remoteFamily });
     return 'full';
-  }
-
-  get #port(): number | undefined {
-    const address = this.#main.address();
-    return typeof address === 'object' && address ? address.port : undefined;
   }
 
   #open(id: string, leg: Leg, mode: Mode): Flow {
