@@ -42,7 +42,7 @@ fn every_plot_is_also_an_svg_and_a_png_file() {
             "{}",
             plot.id
         );
-        assert!(svg.contains(">completion time<") || svg.contains("</text>"));
+        assert!(svg.contains(&format!(">{}<", plot.x.label)), "{}", plot.id);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", plot.id);
         let png = plot.png().expect("a picture");
         let (width, height) = png_size(&png);

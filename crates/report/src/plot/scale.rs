@@ -145,9 +145,9 @@ fn log_domain((low, high): (f64, f64)) -> (f64, f64) {
     (low - margin, high + margin)
 }
 
-/// Four to nine round values.
+/// Three to eight round values.
 fn linear_ticks(low: f64, high: f64, unit: f64) -> Vec<f64> {
-    let raw = (high - low) / unit / 5.0;
+    let raw = (high - low) / unit / 7.0;
     let power = 10f64.powf(raw.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
         .map(|factor| factor * power)

@@ -135,7 +135,7 @@ impl Plot {
 pub(super) fn file(plot: &Plot) -> String {
     let layout = Layout::FILE;
     let legend = legend_places(plot, layout);
-    let legend_height = legend.last().map_or(0.0, |(_, y)| y + layout.font * 2.0);
+    let legend_height = legend.last().map_or(0.0, |(_, y)| y + layout.font * 2.4);
     let title_height = layout.font * 2.4;
     let height = layout.height + title_height + legend_height;
     let drawn = Drawn::new(plot, layout, title_height);
