@@ -29,6 +29,14 @@ function wasReset(socket: net.Socket): boolean {
   return handle !== null && handle.getpeername({}) !== 0;
 }
 
+/** A reset while a FIN is on its way out fails (EINVAL), and leaves the descriptor open for good: it waits for the FIN. */
+function reset(socket: net.Socket): void {
+  if (socket.destroyed) return;
+  if (socket.connecting) socket.destroy();
+  else if (socket.writableEnded && !socket.writableFinished && socket.writableLength === 0) socket.once('finish', () => reset(socket));
+  else socket.resetAndDestroy();
+}
+
 /** One direction of a leg. Counts are in bytes of TCP payload, preambles included. */
 export class Lane {
   /** Bytes handed to the far socket so far. */
@@ -194,6 +202,7 @@ export class ChaosLeg {
 
   readonly #target: net.TcpNetConnectOpts;
   #clientClosed = false;
+  #clientFailed = false;
   #serverClosed = false;
 
   constructor(
@@ -209,7 +218,8 @@ export class ChaosLeg {
     client.on('close', (hadError) => {
       this.#clientClosed = true;
       // A reset travels on at once; after clean FINs both sides are finished by the lanes.
-      if (hadError) this.server?.resetAndDestroy();
+      this.#clientFailed = hadError;
+      if (hadError) this.resetServer();
     });
     this.up.join(client, undefined);
   }
@@ -221,7 +231,7 @@ export class ChaosLeg {
       this.server = server;
       server.setNoDelay(true);
       server.on('error', () => {
-        if (!this.#clientClosed) this.client.resetAndDestroy();
+        reset(this.client);
       });
       server.on('close', () => {
         this.#serverClosed = true;
@@ -229,26 +239,23 @@ export class ChaosLeg {
       this.down.join(server, this.client);
       await once(server, 'connect');
       this.up.join(this.client, server);
+      // The client has given up meanwhile: the server gets its bytes, then its reset.
+      if (this.#clientFailed) this.resetServer();
     }
   }
 
   /** RST to the client only: the server does not hear of it. */
   resetClient(): void {
-    if (!this.#clientClosed) {
-      this.client.removeAllListeners('close');
-      this.client.on('close', () => {
-        this.#clientClosed = true;
-      });
-      this.client.resetAndDestroy();
-    }
+    this.client.removeAllListeners('close');
+    this.client.on('close', () => {
+      this.#clientClosed = true;
+    });
+    reset(this.client);
   }
 
   /** RST to the server only: the client does not hear of it. */
   resetServer(): void {
-    const server = this.server;
-    if (server !== undefined && !this.#serverClosed) {
-      server.resetAndDestroy();
-    }
+    if (this.server !== undefined) reset(this.server);
   }
 
   /** RST in both directions. */

@@ -1,0 +1,325 @@
+/** What holds for every flow, one story each, on loopback; the failure matrix (test/matrix) tells what happens when legs break. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import { test, type TestContext } from 'node:test';
+import repnet from 'repnet';
+import { Arena, pattern, Sink } from '../harness/arena';
+import { PAIRINGS, published } from '../harness/replication';
+
+const both = (name: string, story: (t: TestContext, pairing: (typeof PAIRINGS)[number]) => Promise<void>) => {
+  for (const pairing of PAIRINGS) test(`${name} (${pairing})`, (t) => story(t, pairing));
+};
+
+both('I1, I2: strings in any encoding, buffers, typed arrays and corked writes arrive once, in order, over legs that take turns', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow' });
+  const client = arena.connect();
+  const served = new Sink(await connected(arena, client));
+  const [a, b] = [await arena.legA(), await arena.legB()];
+  const expected = Buffer.concat([Buffer.from('é', 'latin1'), Buffer.from('00ff', 'hex'), Buffer.from('ü☃'), pattern(1_000)]);
+  client.cork();
+  client.write('é', 'latin1');
+  client.write('00ff', 'hex');
+  client.uncork();
+  client.write('ü☃');
+  client.end(new Uint8Array(pattern(1_000)));
+  // Each leg is let through alone for a stretch, so that each is ahead at some time.
+  for (let at = 1; at < expected.length; at += 97) {
+    const lane = (at % 2 === 1 ? a : b).up;
+    lane.allow(arena.head + at);
+    await lane.until(arena.head + at);
+  }
+  a.up.flow();
+  await served.untilEnd();
+  assert.deepEqual(served.bytes(), expected);
+  b.up.flow();
+
+  async function connected(stage: Arena, socket: net.Socket): Promise<net.Socket> {
+    const legs = published('repnet:leg:pair', (message: { role: string }) => message.role === 'server');
+    await once(socket, 'connect');
+    const flow = await stage.flow();
+    await legs;
+    for (const leg of [await stage.legA(), await stage.legB()]) leg.up.allow(stage.head);
+    return flow;
+  }
+});
+
+both('I3: a leg that joins late is given the archive from byte 0, and the archive is freed', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow', b: 'hold' });
+  const held = repnet.stats().held.archivedBytes;
+  const client = arena.connect();
+  const sink = new Sink(client);
+  const served = await arena.flow();
+  served.write('said before the second leg came, ');
+  await sink.until(33);
+  assert.ok(repnet.stats().held.archivedBytes >= held + 33);
+  const b = await arena.legB();
+  const paired = published('repnet:leg:pair', (message: { role: string }) => message.role === 'server');
+  await b.admit();
+  await paired;
+  served.end('and after');
+  await b.down.until(arena.head + 42);
+  await sink.untilEnd();
+  client.end();
+  await sink.untilClose();
+  assert.equal(sink.text(), 'said before the second leg came, and after');
+  assert.equal(repnet.stats().held.archivedBytes, held);
+});
+
+both('I3: more than the archive may hold settles the flow, and the late leg is reset', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow', b: 'hold', server: { archiveCap: 1_000 } });
+  const client = arena.connect();
+  const sink = new Sink(client);
+  const chosen = published('repnet:flow:chosen', (message: { reason: string }) => message.reason === 'archive_over_threshold');
+  const served = await arena.flow();
+  served.write(pattern(1_001));
+  await chosen;
+  await sink.until(1_001);
+  const b = await arena.legB();
+  await b.admit().catch(() => {});
+  await b.serverGone();
+  served.end('!');
+  client.end();
+  await sink.untilClose();
+  assert.equal(sink.length, 1_002);
+  assert.equal(arena.accepted.length, 1);
+});
+
+both('I5: a leg that is reset while the other lives is not heard of', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow', onConnection: (socket) => socket.pipe(socket) });
+  const client = arena.connect();
+  const sink = new Sink(client);
+  client.write('one ');
+  await sink.until(4);
+  const dropped = published('repnet:leg:drop', (message: { role: string }) => message.role === 'client');
+  (await arena.legA()).reset();
+  await dropped;
+  client.end('two');
+  await sink.untilClose();
+  assert.equal(sink.text(), 'one two');
+  assert.deepEqual([sink.errors, sink.closes], [0, 1]);
+});
+
+both('I7: a leg that is given up is reset, never ended, and brings nothing any more', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repsyn', b: 'hold', onConnection: (socket) => socket.pipe(socket) });
+  const client = arena.connect();
+  const sink = new Sink(client);
+  client.write('only one carries this');
+  await sink.until(21);
+  const b = await arena.legB();
+  await b.clientGone();
+  assert.equal(b.up.finished, false);
+  client.end();
+  await sink.untilClose();
+  assert.equal(arena.accepted.length, 1);
+});
+
+both('I9: a consumer that pauses holds back what is new, and gets all of it when it resumes', async (t, pairing) => {
+  const total = 4 * 1024 * 1024;
+  const arena = await Arena.open(t, { pairing, mode: 'repflow', client: { maxBytes: Infinity } });
+  const client = arena.connect();
+  client.pause();
+  const served = await arena.flow();
+  served.end(pattern(total));
+  await once(client, 'readable');
+  // The socket holds its high-water mark and what came in one go on each leg, not the stream.
+  assert.ok(client.readableLength <= client.readableHighWaterMark + 2 * 65_536, `${client.readableLength} bytes`);
+  const sink = new Sink(client);
+  client.resume();
+  await sink.untilEnd();
+  assert.deepEqual(sink.bytes(), pattern(total));
+  client.destroy();
+});
+
+both('I10: counts, names and addresses are those of one connection to port N', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow', onConnection: (socket) => socket.pipe(socket) });
+  const client = arena.connect();
+  assert.equal(client.readyState, 'opening');
+  assert.deepEqual([client.pending, client.connecting], [true, true]);
+  const sink = new Sink(client);
+  await once(client, 'connect');
+  assert.equal(client.readyState, 'open');
+  assert.deepEqual([client.pending, client.connecting], [false, false]);
+  client.write('five!');
+  await sink.until(5);
+  const served = await arena.flow();
+  assert.deepEqual([client.bytesWritten, client.bytesRead, served.bytesRead, served.bytesWritten], [5, 5, 5, 5]);
+  assert.deepEqual([client.remoteAddress, client.remotePort, client.remoteFamily], [arena.path.host, arena.path.port, 'IPv4']);
+  const own = arena.server.address() as net.AddressInfo;
+  assert.deepEqual([served.localPort, served.localAddress], [own.port, own.address]);
+  assert.equal((client.address() as net.AddressInfo).port, client.localPort);
+  assert.equal(await connections(arena.server), 1);
+  client.end();
+  await sink.untilClose();
+  assert.equal(client.readyState, 'closed');
+  await once(served, 'close');
+  assert.equal(await connections(arena.server), 0);
+});
+
+const connections = (server: net.Server) =>
+  new Promise<number>((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
+
+test('I10: maxConnections counts flows, and the one too many is dropped', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', onConnection: (socket) => socket.pipe(socket) });
+  arena.server.maxConnections = 1;
+  const first = arena.connect();
+  const sink = new Sink(first);
+  first.write('served');
+  await sink.until(6);
+  const drop = once(arena.server, 'drop') as Promise<[{ localPort: number }]>;
+  const second = new Sink(arena.connect());
+  const [dropped] = await drop;
+  assert.equal(dropped.localPort, (arena.server.address() as net.AddressInfo).port);
+  await second.untilClose();
+  assert.equal(arena.accepted.length, 1);
+  first.end();
+  await sink.untilClose();
+});
+
+both('I11: a timeout is counted from what the application sent or received', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow' });
+  const client = arena.connect({ timeout: 20 });
+  assert.equal(client.timeout, 20);
+  await once(client, 'timeout');
+  client.setTimeout(0);
+  assert.throws(() => client.setTimeout('soon' as unknown as number), { code: 'ERR_INVALID_ARG_TYPE' });
+  assert.throws(() => client.setTimeout(-1), { code: 'ERR_OUT_OF_RANGE' });
+  client.destroy();
+});
+
+test('I11: a server that closes waits for its flow, gives both ports back, then says so', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', onConnection: (socket) => socket.pipe(socket) });
+  const client = arena.connect();
+  const sink = new Sink(client);
+  client.write('a');
+  await sink.until(1);
+  const { port } = arena.server.address() as net.AddressInfo;
+  const closed = once(arena.server, 'close');
+  let said = false;
+  arena.server.close(() => (said = true));
+  client.write('b');
+  await sink.until(2);
+  assert.equal(said, false);
+  client.end();
+  await closed;
+  assert.equal(said, true);
+  for (const free of [port, port + 1]) {
+    const other = net.createServer().listen(free, '127.0.0.1');
+    await once(other, 'listening');
+    other.close();
+  }
+});
+
+test('I12: listen() takes both ports or neither, and says which one was taken', async (t) => {
+  const busy = net.createServer().listen(0, '127.0.0.1');
+  await once(busy, 'listening');
+  t.after(() => busy.close());
+  const { port } = busy.address() as net.AddressInfo;
+  for (const host of ['127.0.0.1', undefined]) {
+    const server = repnet.createServer();
+    server.on('listening', () => assert.fail('it must not listen'));
+    server.listen({ port: port - 1, host });
+    const [error] = (await once(server, 'error')) as [NodeJS.ErrnoException & { port: number }];
+    assert.deepEqual([error.code, error.port], ['EADDRINUSE', port]);
+    assert.equal(server.listening, false);
+    const after = net.createServer().listen(port - 1, host);
+    await once(after, 'listening');
+    after.close();
+    await once(after, 'close');
+  }
+});
+
+test('I12: listen(0) finds two neighbouring ports, at once where there is no name to look up', async () => {
+  const servers = Array.from({ length: 50 }, () => repnet.createServer());
+  for (const server of servers) {
+    let called = 0;
+    server.listen(0, () => called++);
+    const { port } = server.address() as net.AddressInfo;
+    await once(server, 'listening');
+    assert.equal((server.address() as net.AddressInfo).port, port);
+    assert.equal(called, 1);
+    const replica = net.connect(port + 1);
+    await once(replica, 'connect');
+    replica.destroy();
+  }
+  for (const server of servers) {
+    server.close();
+    await once(server, 'close');
+  }
+});
+
+test('I12: a server with repnet: false, or on a path, has one port', async (t) => {
+  const server = repnet.createServer({ repnet: false }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const neighbour = net.connect((server.address() as net.AddressInfo).port + 1, '127.0.0.1');
+  const [error] = (await once(neighbour, 'error')) as [NodeJS.ErrnoException];
+  assert.equal(error.code, 'ECONNREFUSED');
+});
+
+both('I13: destroy() and an abort while connecting end both attempts, and nobody hears "connect"', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow', a: 'hold', b: 'hold' });
+  const controller = new AbortController();
+  const client = arena.connect({ signal: controller.signal } as object);
+  client.on('connect', () => pairing === 'hello' && assert.fail('connected'));
+  const sink = new Sink(client);
+  await arena.legA();
+  controller.abort();
+  await sink.untilClose();
+  assert.deepEqual([sink.errors, sink.closes, sink.error?.name], [1, 1, 'AbortError']);
+  await Promise.all(arena.path.legs.map((leg) => leg.clientGone()));
+  assert.equal(arena.accepted.length, 0);
+});
+
+test('I14: what cannot be replicated is a stock socket: paths, descriptors, a given source port, onread', async (t) => {
+  const server = net.createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as net.AddressInfo;
+  repnet.configure({ targets: ['127.0.0.1'] });
+  t.after(() => repnet.configure({ targets: [] }));
+  const onread = { buffer: Buffer.alloc(10), callback: () => true };
+  const options: repnet.TcpNetConnectOpts[] = [{ port, onread }, { port, localPort: 0, localAddress: '127.0.0.1' }, { port, repnet: 'off' }];
+  for (const one of options) {
+    const socket = repnet.connect({ host: '127.0.0.1', ...one });
+    assert.equal(Object.getPrototypeOf(socket), net.Socket.prototype);
+    await once(socket, 'connect');
+    socket.destroy();
+  }
+  assert.equal(Object.getPrototypeOf(new repnet.Socket({ onread } as object)), net.Socket.prototype);
+  assert.throws(() => repnet.connect({ port: 70_000 }), { code: 'ERR_SOCKET_BAD_PORT' });
+});
+
+both('I15: a byte that differs between the legs is an error, at either end', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow', onB: (leg) => leg.up.rewrite((byte, offset) => (offset === arena.head + 7 ? byte ^ 1 : byte)) });
+  const client = arena.connect();
+  client.on('error', () => {});
+  const diverged = published<{ role: string }>('repnet:flow:diverged');
+  client.write('0123456789');
+  const served = new Sink(await arena.flow());
+  await served.untilClose();
+  assert.equal(served.error?.code, 'ERR_REPNET_DIVERGED');
+  assert.deepEqual([(await diverged).role, served.errors], ['server', 1]);
+  client.destroy();
+});
+
+both('I15: legs that end cleanly at different lengths are an error, after all bytes were delivered', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow' });
+  const client = arena.connect();
+  client.on('error', () => {});
+  const served = new Sink(await arena.flow());
+  const b = await arena.legB();
+  client.write('0123456789');
+  await served.until(10);
+  await b.up.until(arena.head + 10);
+  b.up.stall();
+  client.write('rest');
+  await served.until(14);
+  b.up.cut();
+  client.end();
+  await served.untilClose();
+  assert.equal(served.text(), '0123456789rest');
+  assert.equal(served.error?.code, 'ERR_REPNET_DIVERGED');
+  assert.equal(served.ended, false);
+  client.destroy();
+});
