@@ -1,6 +1,6 @@
 //! The server's waiting list: who belongs together, who comes too late, and what is forgotten when.
 
-use tailcut_transport::repnet::{Arrival, ClientAddress, Leg, WaitingList};
+use tailcut_transport::repnet::{Arrival, ClientAddress, Leg, Unseen, WaitingList};
 use tailcut_units::{Duration, HostId, Time};
 
 const TIMEOUT: Duration = Duration::from_ms(100);
@@ -23,13 +23,13 @@ fn list() -> WaitingList<u32> {
 #[test]
 fn the_second_connection_finds_the_first_by_the_clients_port() {
     let mut list = list();
-    assert_eq!(list.arrival(at(0), client(7), Leg::Second), Arrival::First);
+    assert_eq!(list.arrival(client(7), Leg::Second), Arrival::First);
     list.enter(at(0), client(7), Leg::Second, 70);
-    assert_eq!(list.arrival(at(1), client(8), Leg::First), Arrival::First);
+    assert_eq!(list.arrival(client(8), Leg::First), Arrival::First);
     list.enter(at(1), client(8), Leg::First, 80);
-    let second = list.arrival(at(2), client(7), Leg::First);
+    let second = list.arrival(client(7), Leg::First);
     assert_eq!(second, Arrival::Second(70));
-    let second = list.arrival(at(2), client(8), Leg::Second);
+    let second = list.arrival(client(8), Leg::Second);
     assert_eq!(second, Arrival::Second(80));
 }
 
@@ -37,7 +37,7 @@ fn the_second_connection_finds_the_first_by_the_clients_port() {
 fn the_same_connection_twice_is_no_pair() {
     let mut list = list();
     list.enter(at(0), client(7), Leg::First, 70);
-    let again = list.arrival(at(1), client(7), Leg::First);
+    let again = list.arrival(client(7), Leg::First);
     assert_eq!(again, Arrival::Late(70));
 }
 
@@ -61,7 +61,7 @@ fn a_flow_off_the_list_is_known_as_long_as_it_lives() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     list.leave(entry);
-    let late = list.arrival(at(1_000_000), client(7), Leg::Second);
+    let late = list.arrival(client(7), Leg::Second);
     assert_eq!(late, Arrival::Late(70));
 }
 
@@ -71,10 +71,10 @@ fn a_flow_that_ended_half_seen_turns_its_other_half_away_once() {
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     list.bury(at(50), entry);
     assert_eq!((list.live(), list.tombstones()), (0, 1));
-    let late = list.arrival(at(249), client(7), Leg::Second);
+    let late = list.arrival(client(7), Leg::Second);
     assert_eq!(late, Arrival::TooLate);
     assert_eq!(list.tombstones(), 0);
-    let fresh = list.arrival(at(249), client(7), Leg::Second);
+    let fresh = list.arrival(client(7), Leg::Second);
     assert_eq!(fresh, Arrival::First);
 }
 
@@ -83,9 +83,9 @@ fn a_port_in_use_again_is_a_new_flow_in_spite_of_the_tombstone() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     list.bury(at(50), entry);
-    assert_eq!(list.arrival(at(60), client(7), Leg::First), Arrival::First);
+    assert_eq!(list.arrival(client(7), Leg::First), Arrival::First);
     list.enter(at(60), client(7), Leg::First, 71);
-    let second = list.arrival(at(61), client(7), Leg::Second);
+    let second = list.arrival(client(7), Leg::Second);
     assert_eq!(second, Arrival::Second(71));
 }
 
@@ -93,7 +93,7 @@ fn a_port_in_use_again_is_a_new_flow_in_spite_of_the_tombstone() {
 fn a_flow_that_both_connections_were_seen_of_leaves_no_tombstone() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);
-    list.arrival(at(1), client(7), Leg::Second);
+    list.arrival(client(7), Leg::Second);
     list.leave(entry);
     list.bury(at(2), entry);
     assert_eq!((list.live(), list.tombstones()), (0, 0));
@@ -101,15 +101,18 @@ fn a_flow_that_both_connections_were_seen_of_leaves_no_tombstone() {
 }
 
 #[test]
-fn tombstones_outlive_their_flows_by_two_timeouts() {
+fn tombstones_outlive_their_flows_by_two_timeouts_and_name_what_was_not_seen() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);
-    list.bury(at(50), entry);
-    assert_eq!(
-        list.arrival(at(250), client(7), Leg::Second),
-        Arrival::First
-    );
+    let unseen = Unseen {
+        client: client(7),
+        leg: Leg::Second,
+    };
+    assert_eq!(list.bury(at(50), entry), Some(unseen));
+    assert_eq!(list.pop_forgotten(at(249)), None);
+    assert_eq!(list.pop_forgotten(at(250)), Some(unseen));
     assert_eq!(list.tombstones(), 0);
+    assert_eq!(list.arrival(client(7), Leg::Second), Arrival::First);
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn a_flow_that_lived_longer_than_a_tombstone_needs_none() {
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     assert_eq!(list.pop_timed_out(at(100)), Some(70));
     list.leave(entry);
-    list.bury(at(200), entry);
+    assert!(list.bury(at(200), entry).is_some(), "its SYN may have come");
     assert_eq!(list.tombstones(), 0);
 }
 
@@ -133,14 +136,15 @@ fn a_flood_of_flows_costs_bounded_memory_and_the_youngest_are_remembered() {
         };
         let entry = list.enter(at(0), from, Leg::First, flow);
         list.bury(at(0), entry);
+        list.pop_forgotten(at(0));
     }
     assert_eq!(list.tombstones(), 1 << 16);
     let from = |flow| ClientAddress {
         host: HostId(flow),
         port: 1,
     };
-    let youngest = list.arrival(at(1), from(flows - 1), Leg::Second);
+    let youngest = list.arrival(from(flows - 1), Leg::Second);
     assert_eq!(youngest, Arrival::TooLate);
-    let oldest = list.arrival(at(1), from(0), Leg::Second);
+    let oldest = list.arrival(from(0), Leg::Second);
     assert_eq!(oldest, Arrival::First);
 }

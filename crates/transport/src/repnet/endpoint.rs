@@ -10,7 +10,7 @@ use super::config::RepNetConfig;
 use super::delivery::Diverged;
 use super::socket::{Socket, SocketId, Sockets};
 use super::state::{self, Action, Leg, LegState, Machine, Mode, State};
-use super::waiting_list::{Arrival, ClientAddress, WaitingList};
+use super::waiting_list::{Arrival, ClientAddress, Unseen, WaitingList};
 use crate::tcp::{self, ConfigError, ConnectionEvent, ConnectionId, Summary, TcpConfig};
 use crate::{PathPin, Segment};
 use alloc::collections::VecDeque;
@@ -366,7 +366,7 @@ impl Endpoint {
             host: tuple.src,
             port: tuple.src_port,
         };
-        match self.waiting.arrival(now, client, leg) {
+        match self.waiting.arrival(client, leg) {
             Arrival::First => {
                 // Nothing in a SYN tells RepSYN from RepFlow: a server serves both alike (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
@@ -393,6 +393,24 @@ impl Endpoint {
                 }
             }
             Arrival::TooLate => self.turn_away(now, id),
+        }
+        while let Some(unseen) = self.waiting.pop_forgotten(now) {
+            self.turn_away_unseen(now, unseen);
+        }
+    }
+
+    /// Resets a connection of a flow that is forgotten, if its handshake has begun: it would be taken
+    /// for a new flow when it finishes.
+    fn turn_away_unseen(&mut self, now: Time, Unseen { client, leg }: Unseen) {
+        let connection = self.tcp.find(&FiveTuple {
+            src: self.tcp.host(),
+            dst: client.host,
+            src_port: ports(self.port)[leg as usize],
+            dst_port: client.port,
+            protocol: Protocol::Tcp,
+        });
+        if let Some(id) = connection.filter(|id| self.sockets.owner(*id).is_none()) {
+            self.turn_away(now, id);
         }
     }
 
@@ -444,13 +462,11 @@ impl Endpoint {
         }
     }
 
-    /// Whether a flow is carried by one connection and still waits for the other.
+    /// Whether the connection that a deadline is for is still not established. It stands even when
+    /// the first connection has failed meanwhile: the server may have seen the flow, and end it.
     fn awaits(&self, deadline: &Deadline) -> bool {
-        self.sockets.get(deadline.socket).is_some_and(|socket| {
-            let machine = &socket.machine;
-            machine.leg(deadline.leg) == LegState::Pending
-                && machine.leg(deadline.leg.other()) == LegState::Live
-        })
+        let socket = self.sockets.get(deadline.socket);
+        socket.is_some_and(|socket| socket.machine.leg(deadline.leg) == LegState::Pending)
     }
 
     fn refresh_timeout(&mut self) {
@@ -520,8 +536,9 @@ impl Endpoint {
                 }
             }
             Action::Bury => {
-                if let Some(entry) = socket.entry.take() {
-                    self.waiting.bury(now, entry);
+                let entry = socket.entry.take();
+                if let Some(unseen) = entry.and_then(|entry| self.waiting.bury(now, entry)) {
+                    self.turn_away_unseen(now, unseen);
                 }
             }
             Action::ResetLeg => self.drop_leg(now, id, leg),

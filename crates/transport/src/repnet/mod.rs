@@ -13,12 +13,11 @@
 //! - Tombstones, errors that stay silent while another connection may carry the flow, and the other
 //!   rows without a paper number in `packages/repnet/spec/state-machine.json`. Of that table's events
 //!   this layer raises all but five: over virtual bytes and one's own TCP nothing lags
-//!   (`lag_over_cap`), a size is known before (`bytes_over_limit`), a connection's close is confirmed by
-//!   its peer (`confirm_timeout`), and a server is not told the mode (`choice_learned`). The archive's
+//!   (`lag_over_cap`), a size is known before (`bytes_over_limit`), the loser
+//!   runs to its end however long it takes (`confirm_timeout`), and a server is not told the mode (`choice_learned`). The archive's
 //!   limit (`archive_over_threshold`) is a server's: a client chooses by size before it opens.
 //! - The client gives the second connection up one waiting-list timeout after the first was
-//!   established (paper: never), for as long as the first one carries the flow. After that the server
-//!   would turn it away.
+//!   established (paper: never): after that the server would turn it away.
 //! - A slower handshake whose flow has ended already is reset (paper: it runs as a new flow). Then
 //!   the copy's load is less than a whole flow.
 //! - Which connections meet is decided at the end of their handshakes, as `accept` reports them, not
@@ -43,4 +42,4 @@ pub use state::{
     Action, CLIENT_START, Event, Leg, LegState, Machine, Mode, Role, SERVER_START, State, Step,
     transition,
 };
-pub use waiting_list::{Arrival, ClientAddress, EntryId, WaitingList};
+pub use waiting_list::{Arrival, ClientAddress, EntryId, Unseen, WaitingList};

@@ -4,10 +4,11 @@
 //! Two mends of the paper's list. A flow's name stays known as long as the flow lives, on the list
 //! or off it; and a flow that ends with one connection seen leaves a *tombstone*: a second
 //! connection that comes then would be taken for a new flow, and the request would run twice. A
-//! tombstone outlives its flow by two timeouts, in which the client has long given the connection up
-//! (it does so one timeout after the first connection was established, see
-//! [`Endpoint`](super::Endpoint)). Memory is bounded by the live flows and a number of tombstones,
-//! of which the oldest go first.
+//! tombstone outlives its flow by two timeouts, in which the client has sent its last SYN of it (it
+//! gives up one timeout after the first connection was established, see
+//! [`Endpoint`](super::Endpoint)). A connection whose SYN came earlier, but whose handshake is not
+//! finished when the flow or its tombstone ends, is to be reset then: the list names it. Memory is
+//! bounded by the live flows and a number of tombstones, of which the oldest go first.
 
 use super::state::Leg;
 use crate::tcp::demux::{Demux, Key};
@@ -54,6 +55,15 @@ pub enum Arrival<T> {
     TooLate,
 }
 
+/// A connection of a flow that has ended, which may be in its handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unseen {
+    /// Where it would come from.
+    pub client: ClientAddress,
+    /// Which of the two it would be.
+    pub leg: Leg,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Standing {
     Waiting,
@@ -74,6 +84,17 @@ struct Entry<T> {
     standing: Standing,
     /// One bit a leg.
     seen: u8,
+}
+
+impl<T> Entry<T> {
+    fn unseen(&self) -> Option<Unseen> {
+        let unseen = |leg: &Leg| self.seen & (1 << *leg as u8) == 0;
+        let leg = Leg::ALL.into_iter().find(unseen)?;
+        Some(Unseen {
+            client: self.client,
+            leg,
+        })
+    }
 }
 
 /// An entry at one time, for a queue that may outlive it.
@@ -110,8 +131,7 @@ impl<T: Copy> WaitingList<T> {
     }
 
     /// Sorts a connection that arrived from `client` as `leg`, and notes that it was seen.
-    pub fn arrival(&mut self, now: Time, client: ClientAddress, leg: Leg) -> Arrival<T> {
-        self.forget_old_tombstones(now);
+    pub fn arrival(&mut self, client: ClientAddress, leg: Leg) -> Arrival<T> {
         let Some(slot) = self.index.get(client.key()) else {
             return Arrival::First;
         };
@@ -185,26 +205,41 @@ impl<T: Copy> WaitingList<T> {
     }
 
     /// The flow has ended: a tombstone takes its place if a connection of it may still come. The
-    /// entry's id names nothing any more.
-    pub fn bury(&mut self, now: Time, EntryId(slot): EntryId) {
-        self.forget_old_tombstones(now);
+    /// entry's id names nothing any more. Gives the connection that was not seen.
+    pub fn bury(&mut self, now: Time, EntryId(slot): EntryId) -> Option<Unseen> {
         let lifetime = self.timeout.saturating_mul(2);
         let entry = &mut self.entries[slot as usize];
-        let both_seen = entry.seen == 0b11;
-        if both_seen || entry.entered.saturating_add(lifetime) <= now {
+        let unseen = entry.unseen();
+        if unseen.is_none() || entry.entered.saturating_add(lifetime) <= now {
             self.remove(slot);
-            return;
+        } else {
+            entry.standing = Standing::Buried;
+            self.tombstones.push_back(Due {
+                at: now.saturating_add(lifetime),
+                slot,
+                generation: entry.generation,
+            });
+            self.skip_stale_timeouts();
         }
-        entry.standing = Standing::Buried;
-        self.tombstones.push_back(Due {
-            at: now.saturating_add(lifetime),
-            slot,
-            generation: entry.generation,
-        });
-        if self.tombstones.len() > MAX_TOMBSTONES {
-            self.drop_oldest_tombstone();
+        unseen
+    }
+
+    /// Forgets a flow whose tombstone is too old at `now`, or one too many, and gives the connection
+    /// of it that was never seen. To be called until `None` now and then.
+    pub fn pop_forgotten(&mut self, now: Time) -> Option<Unseen> {
+        loop {
+            let due = *self.tombstones.front()?;
+            if due.at > now && self.tombstones.len() <= MAX_TOMBSTONES {
+                return None;
+            }
+            self.tombstones.pop_front();
+            let entry = &self.entries[due.slot as usize];
+            if entry.generation == due.generation {
+                let unseen = entry.unseen();
+                self.remove(due.slot);
+                return unseen;
+            }
         }
-        self.skip_stale_timeouts();
     }
 
     /// A flow that has waited for too long by `now`.
@@ -242,20 +277,6 @@ impl<T: Copy> WaitingList<T> {
                 break;
             }
             self.timeouts.pop_front();
-        }
-    }
-
-    fn forget_old_tombstones(&mut self, now: Time) {
-        while self.tombstones.front().is_some_and(|due| due.at <= now) {
-            self.drop_oldest_tombstone();
-        }
-    }
-
-    fn drop_oldest_tombstone(&mut self) {
-        if let Some(due) = self.tombstones.pop_front()
-            && self.entries[due.slot as usize].generation == due.generation
-        {
-            self.remove(due.slot);
         }
     }
 

@@ -399,6 +399,11 @@ impl Endpoint {
             generation: c.generation,
         })
     }
+    /// The connection that sends with `tuple`, in whatever state.
+    pub fn find(&self, tuple: &FiveTuple) -> Option<ConnectionId> {
+        let slot = self.demux.get(Key::of_outgoing(tuple))?;
+        Some(self.id(slot))
+    }
     /// Whether no connection is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
