@@ -328,10 +328,13 @@ fn sweep_sentence(
         ),
     };
     let (first, last) = (loads.first()?.0, loads.last()?.0);
+    let (low, high) = (signed_percent(low), signed_percent(high));
+    let change = match low == high {
+        true => format!("{low} %"),
+        false => format!("between {low} % and {high} %"),
+    };
     Some(format!(
-        "From load {first} to {last} {design} changes it by between {} % and {} %{doubt}.",
-        signed_percent(low),
-        signed_percent(high)
+        "From load {first} to {last} {design} changes it by {change}{doubt}."
     ))
 }
 

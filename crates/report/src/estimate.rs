@@ -39,7 +39,7 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
     /// Where the interval comes from.
     pub basis: Basis,
-    /// Too few flows for this percentile: it is no more than the largest value.
+    /// Too few flows for this percentile: nothing bounds it from above.
     pub thin: bool,
 }
 
@@ -106,6 +106,8 @@ impl Measured {
         } else {
             let figures: Vec<f64> = self.figures(statistic).collect();
             let (value, interval) = t_interval(&figures)?;
+            // No completion time is below zero, whatever the symmetric interval says.
+            let interval = interval.map(|(low, high)| (low.max(0.0), high));
             (value, interval, Basis::Seeds)
         };
         Some(Estimate {
@@ -160,12 +162,18 @@ impl Measured {
             .map(move |figures| figures[statistic as usize])
     }
 
-    /// Whether the smallest sample has not one flow above the percentile.
+    /// Whether there are too few flows for an upper bound of the percentile: the largest of all `n`
+    /// exceeds it with less than 97.5 %, which is to say `p^n > 0.025`; or not one flow of some seed
+    /// is above it.
     fn is_thin(&self, statistic: Statistic) -> bool {
+        let Some(p) = statistic.quantile() else {
+            return false;
+        };
         let smallest = self.by_seed.iter().map(Sample::len).min();
-        let n = smallest.unwrap_or(self.pooled.len()) as f64;
+        let smallest = smallest.unwrap_or(self.pooled.len()) as f64;
         // 1e-9: 1,000 flows are enough for the 99.9th percentile, whatever 1 - 0.999 rounds to.
-        n * (1.0 - statistic.quantile().unwrap_or(0.0)) + 1e-9 < 1.0
+        let none_above = smallest * (1.0 - p) + 1e-9 < 1.0;
+        none_above || p.powf(self.pooled.len() as f64) > 0.025
     }
 }
 

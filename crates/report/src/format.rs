@@ -137,9 +137,11 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     }
 }
 
-/// Per cent without a sign, one decimal under ten.
+/// Per cent without a sign: one decimal under ten, and just under a hundred, which it must not
+/// seem to be.
 pub(crate) fn percent_digits(percent: f64) -> String {
     match percent {
+        p if (99.5..100.0).contains(&p) => format!("{:.1}", p.min(99.9)),
         p if p >= 9.95 => format!("{p:.0}"),
         p => format!("{p:.1}"),
     }
@@ -156,4 +158,43 @@ pub(crate) fn count(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits_and_change_units() {
+        let times = [0.5, 1.0, 12.34, 999.4, 999.6, 123_456.0, 2_500_000.0];
+        let texts = times.map(|us| Quantity::Time.text(us));
+        assert_eq!(
+            texts,
+            [
+                "500 ns", "1.00 µs", "12.3 µs", "999 µs", "1.00 ms", "123 ms", "2.50 s"
+            ]
+        );
+        assert_eq!(Quantity::Bytes.text(1_500.0), "1.50 KB");
+        assert_eq!(Quantity::Share.text(0.123), "12.3 %");
+    }
+
+    #[test]
+    fn an_interval_is_in_the_unit_of_its_figure() {
+        let text = Quantity::Time.with_interval(1_230.0, Some((990.0, 1_350.0)));
+        assert_eq!(text, "1.23 ms (0.990 to 1.35)");
+    }
+
+    #[test]
+    fn ticks_are_without_trailing_zeros() {
+        let ticks = [0.1 + 0.2, 20.0, 1_000.0, 0.0].map(|us| Quantity::Time.tick(us));
+        assert_eq!(ticks, ["300 ns", "20 µs", "1 ms", "0"]);
+        assert_eq!(Quantity::Share.tick(0.0001), "0.01 %");
+    }
+
+    #[test]
+    fn changes_have_signs_and_zero_has_none() {
+        let signed = [-41.2, -0.04, 0.04, 5.25, 262.4].map(signed_percent);
+        assert_eq!(signed, ["−41", "0.0", "0.0", "+5.2", "+262"]);
+        assert_eq!(count(1_234_567), "1,234,567");
+    }
 }

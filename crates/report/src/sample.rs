@@ -179,3 +179,63 @@ impl Metric {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sample of one run whose flow `i` has the `i`-th of `values`.
+    fn sample(values: &[f64]) -> Sample {
+        let mut sample = Sample {
+            blocks: vec![Block::default(); BLOCKS],
+            ..Sample::default()
+        };
+        for (index, value) in values.iter().enumerate() {
+            sample.push(*value, index * BLOCKS / values.len());
+        }
+        sample.sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        sample
+    }
+
+    #[test]
+    fn every_block_as_often_is_the_sample_itself() {
+        let values: Vec<f64> = (0..5_000).map(|i| f64::from(i * 7_919 % 5_000)).collect();
+        let sample = sample(&values);
+        let figures = Statistic::ALL.map(|statistic| sample.statistic(statistic).unwrap());
+        assert_eq!(figures, [2_499.5, 2_499.0, 4_949.0, 4_994.0]);
+        for times in [1, 3] {
+            let resampled = sample.resampled(&[times; BLOCKS]);
+            assert_eq!(resampled, figures, "{times} times each block");
+        }
+    }
+
+    #[test]
+    fn one_block_alone_is_that_block() {
+        let values: Vec<f64> = (0..1_000).map(f64::from).collect();
+        let mut weights = [0; BLOCKS];
+        weights[50] = 100;
+        // Flows 500 to 509.
+        assert_eq!(
+            sample(&values).resampled(&weights),
+            [504.5, 504.0, 509.0, 509.0]
+        );
+    }
+
+    #[test]
+    fn a_resample_without_flows_has_no_figure() {
+        let figures = sample(&[1.0]).resampled(&[0; BLOCKS]);
+        assert!(figures.iter().all(|figure| figure.is_nan()), "{figures:?}");
+    }
+
+    #[test]
+    fn unfinished_flows_rank_last_and_have_no_part_in_the_mean() {
+        let mut values = vec![10.0; 98];
+        values.extend([f64::INFINITY; 2]);
+        let sample = sample(&values);
+        assert_eq!(sample.unfinished(), 2);
+        assert_eq!(sample.statistic(Statistic::Mean), Some(10.0));
+        assert_eq!(sample.statistic(Statistic::P50), Some(10.0));
+        assert_eq!(sample.statistic(Statistic::P99), Some(f64::INFINITY));
+        assert_eq!(sample.finished_quantile(0.99), Some(10.0));
+    }
+}

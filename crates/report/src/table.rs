@@ -74,6 +74,21 @@ impl Cell {
 }
 
 impl Table {
+    /// The table without the columns that have no value in any row, such as comparisons where there
+    /// is one design.
+    pub(crate) fn without_empty_columns(mut self) -> Self {
+        let kept: Vec<bool> = (0..self.columns.len())
+            .map(|column| self.rows.iter().any(|row| !row[column].value.is_null()))
+            .collect();
+        let mut of_columns = kept.iter();
+        self.columns.retain(|_| of_columns.next() == Some(&true));
+        for row in &mut self.rows {
+            let mut of_row = kept.iter();
+            row.retain(|_| of_row.next() == Some(&true));
+        }
+        self
+    }
+
     /// The table as aligned text with its title and caption.
     pub fn to_text(&self) -> String {
         let mut table = TextTable::new();

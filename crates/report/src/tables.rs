@@ -75,7 +75,9 @@ pub(crate) fn method_note(study: &Study) -> String {
         figures.any(|estimate| estimate.thin)
     });
     let dagger = match thin {
-        true => " † Too few flows for this percentile: the figure is the largest value.",
+        true => {
+            " † Too few flows to bound this percentile from above: a larger sample may well raise it."
+        }
         false => "",
     };
     format!("{how}{dagger}")
@@ -125,7 +127,7 @@ pub(crate) fn headline(study: &Study) -> Option<Table> {
         cells.push(Cell::count(row.unfinished as u64));
         cells
     });
-    Some(Table {
+    let table = Table {
         id: "headline".to_owned(),
         title: format!(
             "{}, {}",
@@ -135,7 +137,8 @@ pub(crate) fn headline(study: &Study) -> Option<Table> {
         caption: String::new(),
         rows: rows.collect(),
         columns,
-    })
+    };
+    Some(table.without_empty_columns())
 }
 
 /// The answer's figure at every setting, where there are several.
@@ -171,13 +174,14 @@ pub(crate) fn sweep(study: &Study) -> Option<Table> {
         "flows".to_owned(),
         "unfinished".to_owned(),
     ];
-    Some(Table {
+    let table = Table {
         id: "settings".to_owned(),
         title: format!("{} at every setting", capitalised(&group.name)),
         caption: String::new(),
         columns,
         rows,
-    })
+    };
+    Some(table.without_empty_columns())
 }
 
 /// Mean and percentiles of one metric in one setting, by group and design.

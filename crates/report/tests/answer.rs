@@ -187,14 +187,45 @@ fn one_design_alone_is_reported_without_a_comparison() {
     let answer = answer(&compare(&[TCP], &[0.5], 1, 5_000));
     assert!(answer.starts_with("tcp: the p99 of mice is "), "{answer}");
     assert!(answer.contains("no other design"), "{answer}");
+    let text = text_table(&compare(&[TCP], &[0.5], 1, 5_000));
+    assert!(!text.contains("vs tcp"), "{text}");
 }
 
 #[test]
 fn too_few_flows_for_a_percentile_make_no_claim() {
-    let answer = answer(&compare(&[TCP, REPFLOW], &[0.5], 1, 60));
+    let answer = answer(&compare(&[TCP, REPFLOW], &[0.5], 1, 600));
     assert!(answer.starts_with("Nothing can be said"), "{answer}");
-    let text = text_table(&compare(&[TCP, REPFLOW], &[0.5], 1, 60));
+    let text = text_table(&compare(&[TCP, REPFLOW], &[0.5], 1, 600));
     assert!(text.contains('†'), "{text}");
+}
+
+#[test]
+fn an_interval_over_seeds_does_not_reach_below_zero() {
+    let mut records: Vec<_> = (1..=3).map(|seed| run(TCP, Some(0.5), seed, 500)).collect();
+    for flow in &mut records[2].flows {
+        flow.fct = flow.fct.map(|fct| fct * 200);
+    }
+    let table = json(&study(&records));
+    let interval = &table["tables"][0]["rows"][0]["mice p99"]["interval"];
+    assert_eq!(interval[0], 0.0, "{table}");
+}
+
+#[test]
+fn a_design_that_is_nearly_all_gain_is_not_rounded_to_all() {
+    let fast = Behaviour {
+        name: "fast",
+        mice_delay: 0.0,
+        ..TCP
+    };
+    let mut slow = run(TCP, Some(0.5), 1, 5_000);
+    for flow in &mut slow.flows {
+        flow.fct = flow.fct.map(|fct| fct * 10_000);
+    }
+    let answer = answer(&study(&[slow, run(fast, Some(0.5), 1, 5_000)]));
+    assert!(
+        answer.starts_with("fast cuts the p99 of mice by 99.9 % "),
+        "{answer}"
+    );
 }
 
 #[test]
