@@ -5,7 +5,7 @@ mod pair;
 use pair::{A, B, Fate, lose_once, plain_config, tcp};
 use tailcut_transport::Event;
 use tailcut_transport::tcp::TcpConfig;
-use tailcut_units::Duration;
+use tailcut_units::{Duration, Time};
 
 #[test]
 fn a_lone_lost_segment_is_sent_again_after_the_minimum_timeout() {
@@ -127,4 +127,33 @@ fn after_a_timeout_the_window_is_one_segment_and_all_is_sent_again_in_slow_start
     assert_eq!(pair.stats(0).timeouts, 1);
     assert_eq!(pair.stats(0).retransmissions, 10);
     assert_eq!(pair.stats(0).payload_sent, 22_000);
+}
+
+#[test]
+fn a_timeout_in_recovery_does_not_undo_the_halving() {
+    // Every second segment of a window is lost: recovery repairs one a round trip, until the timer,
+    // which only the first partial ACK restarts, runs out. By then duplicate ACKs have released
+    // another window's worth.
+    let lost: Vec<u64> = (60..86).step_by(2).collect();
+    let mut pair = tcp(&plain_config())
+        .with_one_way(Duration::from_ms(10))
+        .with_fault(lose_once(&lost));
+    pair.submit(0, 2_000_000);
+    let threshold = |pair: &pair::Pair<tailcut_transport::tcp::Host>| {
+        let endpoint = pair.hosts[A].endpoint();
+        let id = endpoint.ids().next().expect("a connection");
+        endpoint.window(id).expect("a live connection").ssthresh
+    };
+    while threshold(&pair) == u64::MAX {
+        assert!(pair.step(), "a loss is noticed");
+    }
+    let halved = threshold(&pair);
+    pair.run_until(Time::ZERO + Duration::from_ms(500));
+    assert!(
+        threshold(&pair) <= halved,
+        "{} after {halved}",
+        threshold(&pair)
+    );
+    pair.run();
+    assert_eq!(pair.stats(0).timeouts, 1);
 }

@@ -560,7 +560,14 @@ impl Sender {
         if self.timeouts_in_row > config.max_data_retries {
             return true;
         }
-        if self.timeouts_in_row == 1 {
+        if self.recovering {
+            // The same loss as recovery's: `ssthresh` is halved already. The flight is no measure
+            // of the network here, since what duplicate ACKs released is in it, but is still the
+            // upper bound (RFC 5681, 3.1).
+            let flight = self.nxt - self.una;
+            let most = (flight / 2).max(2 * u64::from(config.mss));
+            self.window.ssthresh = self.window.ssthresh.min(most);
+        } else if self.timeouts_in_row == 1 {
             let congested = self.congested(now, config);
             self.controller.on_timeout(&mut self.window, &congested);
         }

@@ -85,8 +85,9 @@ pub trait CongestionControl: Debug + Send {
     /// Duplicate ACKs or SACK blocks showed a loss; at most once a window. Sets both `ssthresh` and
     /// `cwnd`.
     fn on_loss(&mut self, window: &mut Window, congested: &Congested);
-    /// The retransmission timer expired for the first time since data was acknowledged. Sets
-    /// `ssthresh`; the sender then sets `cwnd` to one segment.
+    /// The retransmission timer expired for the first time since data was acknowledged, and not in
+    /// recovery, whose loss `on_loss` has answered. Sets `ssthresh`; the sender then sets `cwnd` to
+    /// one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested);
     /// An ACK carried ECN-Echo outside recovery; at most once a window, after `on_ack`.
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
