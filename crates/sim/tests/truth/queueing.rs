@@ -79,7 +79,9 @@ fn exponential_packets_wait_as_in_mm1_in_the_mean_and_in_the_tail() {
         let rate = load * mu;
         let span = time_of(400_000.0, rate);
         let events = PortEvents::OneWherePossible;
-        let waits = drive(&mut exponential, rate, 1.0, span, seed, events).cross.concat();
+        let waits = drive(&mut exponential, rate, 1.0, span, seed, events)
+            .cross
+            .concat();
         let mean = batch_means(&waits, BATCHES, CONFIDENCE);
         agrees(
             &format!("M/M/1 wait at {load}"),
@@ -135,7 +137,9 @@ fn packets_of_any_sizes_wait_as_pollaczek_and_khinchine_say() {
         let span = time_of(400_000.0, rate);
         let events = PortEvents::OneWherePossible;
         let mut draw = drawn(sizes.clone());
-        let waits = drive(&mut draw, rate, 1.0, span, seed, events).cross.concat();
+        let waits = drive(&mut draw, rate, 1.0, span, seed, events)
+            .cross
+            .concat();
         let mean = batch_means(&waits, BATCHES, CONFIDENCE);
         agrees(
             &format!("M/G/1 wait at {load}"),
