@@ -34,6 +34,11 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The definition of every command and flag.
+pub fn definition() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 fn execute(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.command {

@@ -3,7 +3,15 @@
 //! A reproduction is a type that implements [`Reproduction`] and stands in [`ALL`]. Its scenarios are
 //! files under `scenarios/reproduce/`.
 
+mod band;
 mod incast_drain;
+mod measure;
+mod repflow_fat_tree;
+mod repnet_choice;
+mod repnet_incast;
+mod repnet_mininet;
+mod repnet_probes;
+mod repnet_testbed;
 
 use crate::scenario::{Place, Scenario, ScenarioError};
 use crate::study::Study;
@@ -11,7 +19,15 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 1] = [&incast_drain::IncastDrain];
+pub const ALL: [&dyn Reproduction; 7] = [
+    &incast_drain::IncastDrain,
+    &repnet_probes::RepNetProbes,
+    &repnet_choice::RepNetChoice,
+    &repnet_testbed::RepNetTestbed,
+    &repnet_incast::RepNetIncast,
+    &repnet_mininet::RepNetMininet,
+    &repflow_fat_tree::RepFlowFatTree,
+];
 
 /// A figure or table that is run again.
 pub trait Reproduction: Sync {

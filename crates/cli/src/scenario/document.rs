@@ -177,17 +177,20 @@ pub(super) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<S
         allowed.extend(SECTIONS.iter().map(|s| s.name).filter(|name| !name.is_empty()));
     }
     let near = did_you_mean(name, allowed.iter().copied()).map(str::to_owned);
-    let elsewhere = SECTIONS
-        .iter()
-        .find(|other| other.key(name).is_some())
-        .map(|other| format!("{name} under {}", other.header()));
-    ScenarioError::new(
-        place,
-        "",
-        format!("the key '{}' in {}", shortened(name), section.header()),
-        allowed.join(", "),
-    )
-    .meaning(elsewhere.or(near))
+    let under = |name: &str| {
+        let other = SECTIONS.iter().find(|other| other.key(name).is_some())?;
+        Some(format!("{name} under {}", other.header()))
+    };
+    let everywhere = SECTIONS.iter().flat_map(|section| section.keys.iter().map(|key| key.name));
+    let meant = under(name)
+        .or(near)
+        .or_else(|| did_you_mean(name, everywhere).and_then(under));
+    let header = match section.name {
+        "" => "at the top".to_owned(),
+        _ => format!("in {}", section.header()),
+    };
+    let found = format!("the key '{}' {header}", shortened(name));
+    ScenarioError::new(place, "", found, allowed.join(", ")).meaning(meant)
 }
 
 /// A value as it was written.

@@ -163,11 +163,15 @@ fn located(scenario: &Scenario, table: &Table, error: &TopologyError) -> Box<Sce
         parameter => parameter,
     };
     let known = section("topology").is_some_and(|section| section.key(key).is_some());
-    let links = scenario.tables("links");
-    match (known, links.first()) {
-        (true, _) => table.error(key, error.problem.clone(), ""),
-        (false, Some(links)) => ScenarioError::new(&links.place, key, error.problem.clone(), ""),
-        (false, None) => ScenarioError::new(&table.place, key, error.problem.clone(), ""),
+    let (found, allowed) = match error.problem.split_once("; allowed ") {
+        Some((found, allowed)) => (found, allowed.trim_start_matches("are ").trim_start_matches("is ")),
+        None => (error.problem.as_str(), ""),
+    };
+    let found = found.trim_start_matches("found ");
+    match scenario.tables("links").first() {
+        _ if known => table.error(key, found, allowed),
+        Some(links) => ScenarioError::new(&links.place, key, found, allowed),
+        None => ScenarioError::new(&table.place, key, found, allowed),
     }
 }
 
@@ -178,8 +182,16 @@ fn leaf_spine(
     queue: QueueConfig,
     shared_buffer: Option<SharedBuffer>,
 ) -> Outcome<LeafSpine> {
+    let leaves = table.small("leaves").unwrap_or(4);
     let spines = table.small("spines").unwrap_or(4);
     let hosts = table.small("hosts").unwrap_or(8);
+    for (key, each) in [("hosts", hosts), ("spines", spines)] {
+        let total = u64::from(leaves) * u64::from(each);
+        if total > MOST_LINKS as u64 {
+            let found = format!("{each} a leaf, {total} links in all");
+            return Err(table.error(key, found, format!("at most {MOST_LINKS} links")));
+        }
+    }
     let mut spine_wire = fabric_wire;
     if let Some(ratio) = table.count("oversubscription") {
         if table.given("fabric_rate").is_some() {
@@ -193,7 +205,7 @@ fn leaf_spine(
         })?;
     }
     Ok(LeafSpine {
-        leaves: table.small("leaves").unwrap_or(4),
+        leaves,
         spines,
         hosts_per_leaf: hosts,
         host_wire,
@@ -299,7 +311,7 @@ impl Group {
     }
 }
 
-/// More links than any custom topology is meant to have.
+/// The most links of one kind.
 const MOST_LINKS: usize = 1_000_000;
 
 fn custom(
@@ -329,7 +341,7 @@ fn custom(
         let (a_ends, b_ends) = (end("a")?, end("b")?);
         if a_ends.len().saturating_mul(b_ends.len()) + links.len() > MOST_LINKS {
             let found = format!("{} times {} links", a_ends.len(), b_ends.len());
-            return Err(table.error("a", found, "at most 1000000 links in all"));
+            return Err(table.error("a", found, format!("at most {MOST_LINKS} links in all")));
         }
         for &a in &a_ends {
             for &b in &b_ends {

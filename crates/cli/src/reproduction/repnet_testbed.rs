@@ -1,0 +1,190 @@
+//! RepNet's testbed (RepNet paper, sections IV-B1 and IV-B3): mice under web search between two
+//! racks, with and without oversubscription, by size group, and what becomes of elephants.
+
+use super::band::{self, Band};
+use super::measure::{At, MICE, Statistic, fcts, mean};
+use super::{Part, Reproduction, Results, row};
+use tailcut_record::RunRecord;
+use tailcut_report::ComparisonRow;
+
+/// See the module.
+pub struct RepNetTestbed;
+
+const TCP: &str = "cubic";
+const REPFLOW: &str = "repflow+cubic";
+const REPSYN: &str = "repsyn+cubic";
+const NO_KERNEL: &str = "theirs holds kernel and node.js, ours the network only";
+
+/// The published changes at load 0.5 without oversubscription, in per cent.
+const PUBLISHED: [(&str, [(Statistic, f64); 3]); 2] = [
+    (
+        REPFLOW,
+        [(Statistic::Mean, -15.3), (Statistic::P99, -33.0), (Statistic::P999, -69.9)],
+    ),
+    (
+        REPSYN,
+        [(Statistic::Mean, -10.0), (Statistic::P99, -15.8), (Statistic::P999, -57.8)],
+    ),
+];
+
+/// Segments that round trip r ends with, for an initial window of 3 that doubles: 3 (2^r - 1).
+const LAST_SEGMENT_OF_ROUND: [u64; 5] = [3, 9, 21, 45, 93];
+const MSS: u64 = 1_460;
+
+impl Reproduction for RepNetTestbed {
+    fn name(&self) -> &'static str {
+        "repnet-testbed"
+    }
+
+    fn title(&self) -> &'static str {
+        "RepNet's testbed: 12 hosts, 3 paths, 1 Gb/s, web search (RepNet paper, IV-B1 and IV-B3)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let quick = |loads: &str| {
+            let keys = [("loads", loads), ("flows", "4000"), ("seeds", "3")];
+            keys.map(|(key, value)| (key, value.to_owned())).to_vec()
+        };
+        vec![
+            Part {
+                name: "repnet-testbed-1to1",
+                scenario: include_str!("../../../../scenarios/reproduce/repnet-testbed-1to1.toml"),
+                changes: Vec::new(),
+                quick: quick("0.1, 0.4, 0.5"),
+            },
+            Part {
+                name: "repnet-testbed-2to1",
+                scenario: include_str!("../../../../scenarios/reproduce/repnet-testbed-2to1.toml"),
+                changes: Vec::new(),
+                quick: quick("0.5"),
+            },
+        ]
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let mut rows = published(results);
+        rows.extend(low_load(results));
+        rows.extend(oversubscribed(results));
+        rows.extend(by_size(results));
+        rows.extend(elephants(results));
+        rows
+    }
+}
+
+/// The change of a statistic of mice at one load.
+fn change(
+    at: &At<'_>,
+    what: &str,
+    (design, statistic): (&'static str, Statistic),
+    (theirs, band): (Option<f64>, Band),
+    why: &str,
+) -> ComparisonRow {
+    let ours = at.change(design, TCP, |run| statistic.of_mice(run));
+    let name = statistic.name();
+    let mice = at.mice(design);
+    let metric = format!("{what}: {design}, {name} of {mice} mice against {TCP}, %");
+    row(metric, &ours, theirs, band, why)
+}
+
+fn published(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-1to1", Some(0.5));
+    let rows = PUBLISHED.iter().flat_map(|(design, figures)| {
+        figures.iter().map(|&(statistic, theirs)| (*design, statistic, theirs))
+    });
+    rows.map(|(design, statistic, theirs)| {
+        let published = (Some(theirs), band::of_gain(theirs));
+        change(&at, "1:1, load 0.5", (design, statistic), published, NO_KERNEL)
+    })
+    .collect()
+}
+
+fn low_load(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-1to1", Some(0.1));
+    let why = "little to gain, and theirs is a chart in which hosts dominate";
+    let cases = [REPFLOW, REPSYN].into_iter().flat_map(|design| {
+        [Statistic::Mean, Statistic::P99].map(|statistic| (design, statistic))
+    });
+    cases.map(|case| change(&at, "1:1, load 0.1", case, (None, band::NO_HARM), why)).collect()
+}
+
+fn oversubscribed(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-2to1", Some(0.5));
+    let cases = [REPFLOW, REPSYN].into_iter().flat_map(|design| {
+        [Statistic::Mean, Statistic::P99, Statistic::P999].map(|statistic| (design, statistic))
+    });
+    let why = "published as a chart: similar to 1:1, with more benefit";
+    cases.map(|case| change(&at, "2:1, load 0.5", case, (None, band::SOME_GAIN), why)).collect()
+}
+
+/// Mice by the least number of round trips that carry their data.
+fn by_size(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-1to1", Some(0.4));
+    let p99 = |run: &RunRecord, rounds: usize| {
+        let fcts = fcts(run, |flow| flow.bytes.0 < MICE && rounds_of(flow.bytes.0) == rounds);
+        Statistic::P99.of(&fcts)
+    };
+    // The smallest flow of the table takes two round trips.
+    let groups: Vec<Vec<f64>> = (2..=LAST_SEGMENT_OF_ROUND.len())
+        .map(|rounds| at.change(REPFLOW, TCP, |run| p99(run, rounds)))
+        .collect();
+    let mut rows: Vec<ComparisonRow> = (2..)
+        .zip(&groups)
+        .map(|(rounds, changes)| {
+            let metric = format!("1:1, load 0.4: {REPFLOW}, p99 of mice of {rounds} round trips, %");
+            row(metric, changes, None, band::SOME_GAIN, "published as a chart: equally beneficial")
+        })
+        .collect();
+    let means: Vec<f64> = groups.iter().map(|changes| mean(changes)).collect();
+    let most = means.iter().copied().fold(f64::NAN, f64::max);
+    let least = means.iter().copied().fold(f64::NAN, f64::min);
+    rows.push(row(
+        "1:1, load 0.4: spread of these changes over the groups, points",
+        &[most - least],
+        Some(0.0),
+        (0.0, 30.0),
+        "a group has a quarter of the mice, and its p99 is good to about ten points",
+    ));
+    rows
+}
+
+/// The round trips that carry a flow's data.
+fn rounds_of(bytes: u64) -> usize {
+    let segments = bytes.div_ceil(MSS);
+    1 + LAST_SEGMENT_OF_ROUND.partition_point(|&last| last < segments)
+}
+
+fn elephants(results: &Results) -> Vec<ComparisonRow> {
+    let cases = [0.1, 0.5].into_iter().flat_map(|load| [(load, REPFLOW), (load, REPSYN)]);
+    cases
+        .map(|(load, design)| {
+            let at = At::new(results, "repnet-testbed-1to1", Some(load));
+            row(
+                format!("1:1, load {load}: {design}, throughput of elephants against {TCP}, %"),
+                &at.change(design, TCP, throughput),
+                Some(0.0),
+                band::UNCHANGED,
+                "copies of mice are about 1 % more bytes",
+            )
+        })
+        .collect()
+}
+
+/// The mean over the flows from 100 KB on of size over completion time, in bytes a microsecond.
+fn throughput(run: &RunRecord) -> f64 {
+    let large = run.flows.iter().filter(|flow| flow.bytes.0 >= MICE);
+    let rates = large.map(|flow| flow.fct.map_or(0.0, |fct| flow.bytes.0 as f64 / fct.as_us_f64()));
+    mean(&rates.collect::<Vec<f64>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounds_of;
+
+    #[test]
+    fn a_flow_takes_one_more_round_trip_from_the_segment_after_a_full_window() {
+        let ends = [(1, 1), (3, 1), (4, 2), (9, 2), (10, 3), (21, 3), (22, 4), (46, 5), (69, 5)];
+        for (segments, rounds) in ends {
+            assert_eq!(rounds_of(segments * 1_460), rounds, "{segments} segments");
+        }
+    }
+}

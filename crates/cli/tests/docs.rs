@@ -1,0 +1,72 @@
+//! The reference in `docs/` says what the parsers do, no more and no less.
+//!
+//! Run with `TAILCUT_WRITE_DOCS=1` to write the tables of `docs/scenario.md` anew.
+
+use std::fs;
+use std::path::PathBuf;
+use tailcut_cli::scenario::schema::{Fallback, SECTIONS, Section};
+
+fn document(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+fn read(name: &str) -> String {
+    let path = document(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The table of a section's keys as it stands in the reference.
+fn table(section: &Section) -> String {
+    let mut text = String::from("| key | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");
+    for key in section.keys {
+        let default = match key.default {
+            Fallback::Is("") => "empty".to_owned(),
+            Fallback::Is(value) => format!("`{value}`"),
+            Fallback::Follows(words) => words.to_owned(),
+        };
+        let (name, unit) = (key.name, key.kind.unit());
+        let cells = [format!("`{name}`"), unit.to_owned(), default, key.allowed(), key.about.to_owned()];
+        text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+    }
+    text
+}
+
+fn markers(section: &Section) -> (String, String) {
+    let name = if section.name.is_empty() { "study" } else { section.name };
+    (format!("<!-- keys of {name} -->\n"), format!("<!-- end of {name} -->"))
+}
+
+#[test]
+fn the_scenario_reference_lists_every_key_that_the_parser_takes_and_no_other() {
+    let mut text = read("scenario.md");
+    let write = std::env::var_os("TAILCUT_WRITE_DOCS").is_some();
+    for section in SECTIONS {
+        let (open, close) = markers(section);
+        let start = text.find(&open).unwrap_or_else(|| panic!("no {open}")) + open.len();
+        let end = start + text[start..].find(&close).unwrap_or_else(|| panic!("no {close}"));
+        if write {
+            text.replace_range(start..end, &table(section));
+        } else {
+            assert_eq!(&text[start..end], table(section), "the keys of {}", section.header());
+        }
+    }
+    if write {
+        fs::write(document("scenario.md"), text).expect("docs can be written");
+    }
+}
+
+#[test]
+fn the_command_reference_names_every_command_and_flag() {
+    let text = read("cli.md");
+    let definition = tailcut_cli::definition();
+    for command in definition.get_subcommands().chain([&definition]) {
+        let heading = format!("tailcut {}", command.get_name());
+        let is_top = command.get_name() == "tailcut";
+        assert!(is_top || text.contains(&heading), "no {heading}");
+        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            if let Some(long) = argument.get_long() {
+                assert!(text.contains(&format!("`--{long}")), "no --{long} of {heading}");
+            }
+        }
+    }
+}
