@@ -527,6 +527,14 @@ pub const SECTIONS: &[Section] = &[
             )
             .or(&["unlimited"]),
             key(
+                "initial_ssthresh",
+                SIZE,
+                Is("unlimited"),
+                "Where a connection's first slow start ends (64 KB in ns-3 for long; Linux's CUBIC leaves \
+                 slow start by HyStart, from 16 segments on); unlimited: at the first congestion.",
+            )
+            .or(&["unlimited"]),
+            key(
                 "duplicate_ack_threshold",
                 count(1, 255),
                 Is("3"),

@@ -43,6 +43,7 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
         sack: table.is_set("sack"),
         lso_bytes: table.bytes("lso").map_or(0, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX)),
         max_cwnd: table.bytes("max_cwnd").map_or(u64::MAX, |bytes| bytes.0),
+        initial_ssthresh: table.bytes("initial_ssthresh").map_or(u64::MAX, |bytes| bytes.0),
         duplicate_ack_threshold: byte("duplicate_ack_threshold"),
         max_syn_retries: byte("max_syn_retries"),
         max_data_retries: byte("max_data_retries"),

@@ -44,6 +44,10 @@ pub struct TcpConfig {
     pub lso_bytes: u32,
     /// The congestion window's upper bound in bytes. Default unlimited.
     pub max_cwnd: u64,
+    /// Where the first slow start ends, in bytes, at least 1. Default unlimited: at the first
+    /// congestion (RFC 5681, 3.1, asks for an arbitrarily high one). ns-3 had 65,535 for long; Linux's
+    /// CUBIC leaves slow start by HyStart, from 16 segments on.
+    pub initial_ssthresh: u64,
     /// Duplicate ACKs that mean loss, 1 to 255. Default 3 (RFC 5681, 3.2).
     pub duplicate_ack_threshold: u8,
     /// How often a SYN or SYN-ACK is sent again before the connection fails. Default 6 (Linux).
@@ -75,6 +79,7 @@ impl Default for TcpConfig {
             sack: false,
             lso_bytes: 0,
             max_cwnd: u64::MAX,
+            initial_ssthresh: u64::MAX,
             duplicate_ack_threshold: 3,
             max_syn_retries: 6,
             max_data_retries: 15,
@@ -230,6 +235,12 @@ impl TcpConfig {
             "max_cwnd",
             &self.max_cwnd,
             "at least mss",
+        )?;
+        check(
+            self.initial_ssthresh >= 1,
+            "initial_ssthresh",
+            &self.initial_ssthresh,
+            "at least 1 byte",
         )?;
         check(
             self.duplicate_ack_threshold >= 1,

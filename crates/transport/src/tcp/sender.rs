@@ -86,7 +86,7 @@ impl Sender {
             written: 0,
             window: Window {
                 cwnd: config.initial_cwnd(),
-                ssthresh: u64::MAX,
+                ssthresh: config.initial_ssthresh,
             },
             rto_deadline: Time::MAX,
             timed_end: UNTIMED,
