@@ -3,8 +3,11 @@
 //! `cargo test -p tailcut-sim --test truth -- --nocapture` prints them.
 
 mod conservation;
+mod determinism;
+mod load;
 mod lone_flow;
 mod network;
 mod queueing;
 mod sharing;
 mod support;
+mod traces;

@@ -1,0 +1,106 @@
+//! One seed, one record: whatever the event queue, the ports, the threads and the time of day.
+
+use crate::support::{config, fat_tree, leaf_spine, queue_of, simulate, web_search};
+use tailcut_record::{RunRecord, RunTotals};
+use tailcut_sim::RunConfig;
+use tailcut_sim::fabric::PortEvents;
+use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_units::Duration;
+
+const DESIGNS: [&str; 6] = [
+    "tcp",
+    "cubic@spray",
+    "dctcp",
+    "repflow",
+    "repsyn+dctcp@spray",
+    "mixed+cubic",
+];
+
+fn run_of(design: &str) -> RunConfig {
+    let (name, shape) = match design {
+        "tcp" | "repflow" => ("leaf-spine", leaf_spine(queue_of(20), None)),
+        _ => ("fat-tree", fat_tree(queue_of(20))),
+    };
+    let mut config = config(design, name, shape, web_search(0.6, Duration::from_ms(2)));
+    config.sample_every = Some(Duration::from_us(30));
+    config
+}
+
+/// Everything in a record but what it cost and how many events it took.
+fn assert_same(a: &RunRecord, b: &RunRecord, case: &str) {
+    assert_eq!(a.hash(), b.hash(), "{case}");
+    assert_eq!(a.flows, b.flows, "{case}");
+    assert_eq!(a.ports, b.ports, "{case}");
+    assert_eq!(a.queues, b.queues, "{case}");
+    assert_eq!(a.links, b.links, "{case}");
+    let totals = |record: &RunRecord| RunTotals {
+        events: 0,
+        ..record.totals.clone()
+    };
+    assert_eq!(totals(a), totals(b), "{case}");
+}
+
+#[test]
+fn a_run_repeats_itself_on_either_engine_and_on_either_kind_of_port() {
+    for design in DESIGNS {
+        let reference = simulate(&run_of(design));
+        assert!(
+            reference.totals.drops.total().packets > 0,
+            "{design} loses nothing"
+        );
+        for engine in [EngineKind::Calendar, EngineKind::Heap] {
+            for port_events in [PortEvents::OneWherePossible, PortEvents::Two] {
+                let again = simulate(&RunConfig {
+                    engine,
+                    port_events,
+                    ..run_of(design)
+                });
+                let case = format!("{design} on {engine:?} with {port_events:?}");
+                assert_same(&reference, &again, &case);
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_side_by_side_do_not_disturb_each_other() {
+    let alone: Vec<RunRecord> = DESIGNS
+        .iter()
+        .map(|design| simulate(&run_of(design)))
+        .collect();
+    std::thread::scope(|scope| {
+        let together: Vec<_> = DESIGNS
+            .iter()
+            .map(|design| scope.spawn(|| simulate(&run_of(design))))
+            .collect();
+        for (alone, run) in alone.iter().zip(together) {
+            let record = run.join().expect("a run ends");
+            assert_same(alone, &record, &alone.key.design);
+        }
+    });
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let run = |seed| {
+        simulate(&RunConfig {
+            seed,
+            ..run_of("tcp")
+        })
+    };
+    let (one, other) = (run(1), run(2));
+    assert_ne!(one.hash(), other.hash());
+    assert_ne!(one.flows, other.flows);
+}
+
+#[test]
+fn sampling_changes_nothing_but_the_samples() {
+    let sampled = simulate(&run_of("dctcp"));
+    let unsampled = simulate(&RunConfig {
+        sample_every: None,
+        ..run_of("dctcp")
+    });
+    assert!(!sampled.links.is_empty() && unsampled.links.is_empty());
+    assert_eq!(sampled.flows, unsampled.flows);
+    assert_eq!(sampled.hash(), unsampled.hash());
+}
