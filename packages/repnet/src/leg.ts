@@ -20,7 +20,7 @@ export interface LegOwner {
 }
 
 /** `net.Socket` with the parts of its handle that a leg needs. */
-type LegSocket = net.Socket & { _handle: { readStart(): number; getpeername(name: object): number } | null };
+type LegSocket = net.Socket & { _handle: { fd: number; readStart(): number; getpeername(name: object): number } | null };
 
 export class Leg {
   readonly socket: net.Socket;
@@ -138,8 +138,9 @@ type ResettableSocket = net.Socket & { _reset(): unknown };
  */
 export function resetSocket(socket: net.Socket): void {
   if (socket.destroyed) return;
+  const descriptor = (socket as LegSocket)._handle?.fd ?? -1;
   if (socket.writableEnded && !socket.writableFinished && socket.writableLength === 0 && !socket.connecting) {
     socket.once('finish', () => resetSocket(socket));
-  } else if ((socket as LegSocket)._handle) (socket as ResettableSocket)._reset();
+  } else if (descriptor >= 0) (socket as ResettableSocket)._reset();
   else socket.destroy();
 }
