@@ -4,10 +4,12 @@
 
 mod conservation;
 mod determinism;
+mod golden;
 mod load;
 mod lone_flow;
 mod network;
 mod queueing;
+mod repflow_model;
 mod sharing;
 mod support;
 mod traces;
