@@ -148,17 +148,23 @@ impl Claims<'_> {
             ),
             (None, Some((row, ratio))) => self.none_better(row, *ratio),
         }];
-        let worse: Vec<String> = known
-            .iter()
-            .filter(|(_, ratio)| ratio.is_significant() && ratio.value > 1.0)
-            .map(|(row, ratio)| format!("{} by {}", row.design, increase(*ratio)))
-            .collect();
+        let base = &self.base.design;
+        let best = self.best().map(|(row, _)| row.design.as_str());
+        let significant = known.iter().filter(|(_, ratio)| ratio.is_significant());
+        let (better, worse): (Vec<_>, Vec<_>) = significant
+            .filter(|(row, _)| Some(row.design.as_str()) != best)
+            .partition(|(_, ratio)| ratio.value < 1.0);
+        let by = |(row, ratio): &&(&Row, Ratio)| match ratio.value < 1.0 {
+            true => format!("{} by {}", row.design, reduction(*ratio)),
+            false => format!("{} by {}", row.design, increase(*ratio)),
+        };
+        let better: Vec<String> = better.iter().map(by).collect();
+        let worse: Vec<String> = worse.iter().map(by).collect();
+        if !better.is_empty() {
+            sentences.push(format!("Also better than {base}: {}.", list(&better)));
+        }
         if !worse.is_empty() {
-            sentences.push(format!(
-                "Worse than {}: {}.",
-                self.base.design,
-                list(&worse)
-            ));
+            sentences.push(format!("Worse than {base}: {}.", list(&worse)));
         }
         sentences
     }

@@ -84,7 +84,7 @@ fn opening(study: &Study) -> Markup {
         }
         @if let Some(table) = tables::headline(study) {
             (show_table(&table))
-            p class="note" { (unbroken(&tables::method_note(study))) }
+            p class="note" { (unbroken(&tables::method_note(study, &[table]))) }
         }
         (show_plots(&plots::by_design(study)))
     }
@@ -186,14 +186,26 @@ fn queues(study: &Study) -> Markup {
 
 fn figures(study: &Study) -> Markup {
     let analysis = study.analysis();
+    let settings: Vec<(usize, [Table; 2])> = (0..analysis.settings.len())
+        .map(|setting| {
+            let metrics = [Metric::Fct, Metric::Slowdown];
+            (
+                setting,
+                metrics.map(|metric| tables::figures(study, setting, metric)),
+            )
+        })
+        .collect();
+    let all: Vec<Table> = settings
+        .iter()
+        .flat_map(|(_, tables)| tables.clone())
+        .collect();
     html! {
-        p class="note" { (unbroken(&tables::method_note(study))) }
-        @for setting in 0..analysis.settings.len() {
-            @for metric in [Metric::Fct, Metric::Slowdown] {
-                @let table = tables::figures(study, setting, metric);
-                details open[analysis.headline() == Some(setting)] {
+        p class="note" { (unbroken(&tables::method_note(study, &all))) }
+        @for (setting, tables) in &settings {
+            @for table in tables {
+                details open[analysis.headline() == Some(*setting)] {
                     summary { (table.title) }
-                    (table_rows(&table))
+                    (table_rows(table))
                 }
             }
         }

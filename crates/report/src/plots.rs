@@ -355,16 +355,12 @@ impl Designs<'_> {
     }
 }
 
-/// Logarithmic where the largest value is `times` the least or more and no interval reaches zero.
+/// Logarithmic where the largest value is `times` the least or more.
 fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
-    let points = || series.iter().flat_map(|series| &series.points);
-    let low = points().map(value).fold(f64::INFINITY, f64::min);
-    let high = points().map(value).fold(0.0, f64::max);
-    let positive = points().all(|point| match point.whisker {
-        Some(Whisker::X(low, _) | Whisker::Y(low, _)) => low > 0.0,
-        None => value(point) > 0.0,
-    });
-    match positive && high >= times * low {
+    let values = || series.iter().flat_map(|series| &series.points).map(value);
+    let low = values().fold(f64::INFINITY, f64::min);
+    let high = values().fold(0.0, f64::max);
+    match low > 0.0 && high >= times * low {
         true => Scale::Log,
         false => Scale::Linear,
     }

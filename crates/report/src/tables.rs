@@ -14,11 +14,12 @@ use serde_json::{Value, json};
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
 pub fn text_table(study: &Study) -> String {
     let mut text = String::new();
-    for table in headline(study).into_iter().chain(sweep(study)) {
+    let tables: Vec<Table> = headline(study).into_iter().chain(sweep(study)).collect();
+    for table in &tables {
         text.push_str(&table.to_text());
         text.push('\n');
     }
-    text.push_str(&method_note(study));
+    text.push_str(&method_note(study, &tables));
     text.push('\n');
     text
 }
@@ -43,8 +44,8 @@ pub fn json(study: &Study) -> Value {
     })
 }
 
-/// How figures and intervals were made, in a few sentences.
-pub(crate) fn method_note(study: &Study) -> String {
+/// How figures and intervals of `tables` were made, in a few sentences.
+pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
     let rows = &study.analysis().rows;
     let seeds = rows.iter().map(|row| row.seeds).max().unwrap_or(0);
     let basis = rows
@@ -68,12 +69,8 @@ pub(crate) fn method_note(study: &Study) -> String {
             }
         ),
     };
-    let thin = rows.iter().any(|row| {
-        let mut figures = Statistic::ALL
-            .into_iter()
-            .filter_map(|s| row.estimate(Metric::Fct, s));
-        figures.any(|estimate| estimate.thin)
-    });
+    let mut cells = tables.iter().flat_map(|table| table.rows.iter().flatten());
+    let thin = cells.any(|cell| cell.text.ends_with('†'));
     let dagger = match thin {
         true => {
             " † Too few flows to bound this percentile from above: a larger sample may well raise it."

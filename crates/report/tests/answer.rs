@@ -131,6 +131,10 @@ fn replication_is_also_judged_against_its_own_transport() {
         "{answer}"
     );
     assert!(
+        answer.contains("Also better than tcp: dctcp by "),
+        "{answer}"
+    );
+    assert!(
         answer.contains("Each against its own transport: repflow+dctcp cuts it by "),
         "{answer}"
     );

@@ -44,7 +44,7 @@ pub struct Axis {
 pub enum Scale {
     /// Evenly, from zero or the lowest value.
     Linear,
-    /// By their logarithm; all values are above zero.
+    /// By their logarithm; values are above zero, intervals may reach it.
     Log,
     /// One place a name; a value is an index, with fractions around it.
     Names(Vec<String>),

@@ -40,6 +40,7 @@ impl<'a> Placed<'a> {
     /// Where `value` is, from 0 to 1; held within.
     pub fn place(&self, value: f64) -> f64 {
         let place = match self.axis.scale {
+            Scale::Log if value <= 0.0 => 0.0,
             Scale::Log => (value.log10() - self.low) / (self.high - self.low),
             _ => (value - self.low) / (self.high - self.low),
         };
@@ -101,6 +102,10 @@ fn extent(plot: &Plot, side: Side) -> (f64, f64) {
             _ => [value; 3],
         }
     };
+    let is_log = match side {
+        Side::X => plot.x.scale == Scale::Log,
+        Side::Y => plot.y.scale == Scale::Log,
+    };
     let reference = match (side, plot.reference) {
         (Side::X, Some(Reference::X(value))) | (Side::Y, Some(Reference::Y(value))) => Some(value),
         _ => None,
@@ -110,7 +115,8 @@ fn extent(plot: &Plot, side: Side) -> (f64, f64) {
         .flat_map(|series| &series.points)
         .flat_map(of_point)
         .chain(reference)
-        .filter(|value| value.is_finite())
+        // A logarithmic axis has no place for zero: an interval that reaches it ends at the axis.
+        .filter(|value| value.is_finite() && (!is_log || *value > 0.0))
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
         })
