@@ -28,30 +28,49 @@ interface ConnectCall {
   callback: Callback | undefined;
 }
 
-/** `connect(port[, host][, callback])`, `connect(options[, callback])`, and the array into which Node puts both. */
+/** `connect(port[, host][, callback])`, `connect(path[, callback])`, `connect(options[, callback])`, and the array that Node makes of them. */
 function readConnectArguments(args: readonly unknown[]): ConnectCall | undefined {
   const [first, second] = args;
-  if (Array.isArray(first)) return readConnectArguments(first);
+  // Node marks its own array with a symbol; any other one is an object with odd options.
+  if (Array.isArray(first)) return Object.getOwnPropertySymbols(first).length > 0 ? readConnectArguments(first) : undefined;
   const last = args.at(-1);
   const callback = typeof last === 'function' ? (last as Callback) : undefined;
   if (typeof first === 'object' && first !== null) return { options: first as ConnectOptions, callback };
-  if (typeof first !== 'number' && (typeof first !== 'string' || !/^\s*\d+\s*$/.test(first))) return undefined;
-  const options: ConnectOptions = { port: Number(first) };
+  if (typeof first === 'string' && !(Number(first) >= 0)) return { options: { path: first } as unknown as ConnectOptions, callback };
+  if (typeof first !== 'number' && typeof first !== 'string') return undefined;
+  const options: ConnectOptions = { port: first as number };
   if (typeof second === 'string') options.host = second;
   return { options, callback };
 }
 
-/** The target as repnet sees it; `undefined` when this is nothing to replicate, or Node has to say what is wrong with it. */
+const STREAM_MODES = ['objectMode', 'readableObjectMode', 'writableObjectMode'];
+
+/** Whether Node has nothing to say against these options; what it would refuse is left to it, for its error. */
+function isOrdinary(options: ConnectOptions): boolean {
+  const { port, host, lookup, autoSelectFamily, autoSelectFamilyAttemptTimeout: attempt, localAddress } = options;
+  const given = options as unknown as Record<string, unknown>;
+  return (
+    (typeof port === 'number' || (typeof port === 'string' && (port as string).trim() !== '')) &&
+    (host === undefined || typeof host === 'string') &&
+    (lookup == null || typeof lookup === 'function') &&
+    (autoSelectFamily == null || typeof autoSelectFamily === 'boolean') &&
+    (attempt == null || (Number.isInteger(attempt) && attempt > 0 && attempt < 2 ** 31)) &&
+    (localAddress == null || net.isIP(localAddress) !== 0) &&
+    !STREAM_MODES.some((mode) => given[mode])
+  );
+}
+
+/** The target as repnet sees it; `undefined` when Node has to say what is wrong with it. */
 function targetOf({ options }: ConnectCall): Target | undefined {
-  const port = Number(options.port);
-  if (!Number.isInteger(port) || port < 1 || port > 65535) return undefined;
-  const { host = 'localhost' } = options;
-  if (typeof host !== 'string') return undefined;
-  const named = options.localPort != null || options.onread != null || options.fd != null;
+  const { path } = options as { path?: unknown };
   // http's agent gives every connection `path: null`.
-  const other = Boolean((options as { path?: unknown }).path) || options.handle != null;
-  const settings = named || other ? undefined : runtime.settingsFor(host, port, options.repnet);
-  const usable = settings && (settings.replicaPort ?? port + 1) <= 65535;
+  if (path) return typeof path === 'string' ? { host: '', port: 0, options: { ...options }, settings: undefined } : undefined;
+  const port = Number(options.port);
+  if (!isOrdinary(options) || !Number.isInteger(port) || port < 0 || port > 65535) return undefined;
+  const { host = 'localhost' } = options;
+  const special = options.localPort != null || options.onread != null || options.fd != null || options.handle != null;
+  const settings = special ? undefined : runtime.settingsFor(host, port, options.repnet);
+  const usable = settings && port > 0 && (settings.replicaPort ?? port + 1) <= 65535;
   return { host, port, options: { ...options, port }, settings: usable ? settings : undefined };
 }
 
@@ -88,9 +107,9 @@ ReplicatedSocket.connector = (socket, args) => {
   const call = readConnectArguments(args);
   const target = call && targetOf(call);
   if (!call || !target) {
-    // A path, or something that is wrong: Node says what. What is right cannot become of a replicated socket any more.
+    // Something is wrong with the arguments: Node says what.
     new stock.Socket().connect(...(args as [net.SocketConnectOpts])).destroy();
-    throw new TypeError('a replicated socket connects to TCP ports only: use net.connect() for a path');
+    throw new TypeError('connect() got arguments that repnet does not know');
   }
   return connectReplicated(socket, call, target);
 };

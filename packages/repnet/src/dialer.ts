@@ -19,6 +19,7 @@ import { connectStock } from './stock';
 /** The application's socket, as far as dialing needs it. */
 export interface DialingSocket {
   readonly destroyed: boolean;
+  autoSelectFamilyAttemptedAddresses: string[] | undefined;
   emit(event: string, ...args: unknown[]): boolean;
   destroy(error?: Error): unknown;
   /** The flow takes over what was written so far. */
@@ -51,6 +52,7 @@ export class Dialer {
   #failure: Error | undefined;
   #instanceId: string | undefined;
   #plain = false;
+  #announced = false;
 
   constructor(socket: DialingSocket, target: Target) {
     this.#socket = socket;
@@ -83,12 +85,13 @@ export class Dialer {
     lookup(host, query, (error, found, family) => {
       if (this.#socket.destroyed) return;
       if (error) {
-        this.#connectPlain('lookup');
+        this.#socket.emit('lookup', error, undefined, undefined, host);
+        process.nextTick(() => this.#socket.destroy(error));
         return;
       }
       const list = Array.isArray(found) ? found : [{ address: found, family: family ?? net.isIP(found) }];
-      this.#addresses = list.filter(({ address }) => net.isIP(address) !== 0);
-      this.#choose(settings, this.#addresses);
+      this.#addresses = list;
+      this.#choose(settings, list.every(({ address }) => net.isIP(address) !== 0) ? list : []);
     });
   }
 
@@ -99,9 +102,19 @@ export class Dialer {
       return;
     }
     const mode = runtime.budget.ask(settings.mode as Mode, runtime.config);
-    if (mode === 'off') this.#connectPlain('budget');
-    else if (settings.pairing === 'port') this.#connectByPort(settings, mode, address);
+    if (mode === 'off') {
+      this.#connectPlain('budget');
+      return;
+    }
+    this.#announceLookup();
+    if (settings.pairing === 'port') this.#connectByPort(settings, mode, address);
     else this.#connectByHello(settings, mode, address);
+  }
+
+  /** The stock connection that a plain flow gets tells of its lookup itself. */
+  #announceLookup(): void {
+    this.#announced = true;
+    for (const { address, family } of this.#addresses ?? []) this.#socket.emit('lookup', null, address, family, this.#target.host);
   }
 
   #capableAddress(settings: FlowSettings, addresses: readonly Address[]): Address | PlainReason {
@@ -133,7 +146,14 @@ export class Dialer {
     if (this.#addresses) options.lookup = answerWith(this.#addresses);
     const connection = connectStock(options);
     const leg = new Leg(connection, 0, flow);
-    for (const event of FORWARDED) connection.on(event, (...args: unknown[]) => this.#socket.emit(event, ...args));
+    // What was looked up and told before (a flow that falls back) is not told again.
+    const forwarded = this.#announced ? FORWARDED.slice(1) : FORWARDED;
+    for (const event of forwarded) connection.on(event, (...args: unknown[]) => this.#socket.emit(event, ...args));
+    for (const event of ['connectionAttempt', 'connect', 'error'] as const) {
+      connection.prependListener(event, () => {
+        this.#socket.autoSelectFamilyAttemptedAddresses = connection.autoSelectFamilyAttemptedAddresses;
+      });
+    }
     connection.on('connect', () => {
       flow.legEstablished(leg);
       if (reason === 'unknown') this.#probe(connection.remoteAddress);

@@ -66,10 +66,17 @@ function wanted(port: number, call: ServerCall): boolean {
   return listen === 'all' || (Array.isArray(listen) && listen.includes(port));
 }
 
+/**
+ * Replica ports that nobody asked for by name (`listen: 'all'`, the default), by number. A server of this process that wants to listen
+ * on such a port itself gets it: applications that listen on neighbouring ports work as with `net`.
+ */
+const yielding = new Map<number, ReplicaListener>();
+
 /** `server.listen(...args)`, with the replica port where that is possible and wanted. */
 export function listen<S extends net.Server>(server: S, args: unknown[], made: ServerCall): S {
   const target = readListenArguments(args);
   const call = target?.call ?? made;
+  if (target && target.port > 0) yielding.get(target.port)?.close();
   const passThrough = !target || cluster.isWorker || server.listening || !wanted(target.port, call);
   if (passThrough || replicaPort(target.port, call || undefined) > 65535) return stockListen.apply(server, args) as S;
   new PairedListen(server, target, args, call || undefined).start();
@@ -82,6 +89,9 @@ function replicaPort(port: number, call: Partial<FlowSettings> | undefined): num
 
 const METHODS = ['emit', 'close', 'ref', 'unref'] as const;
 type Method = (typeof METHODS)[number];
+
+/** The listeners that stand behind a server now. */
+const current = new WeakMap<net.Server, PairedListen>();
 
 class PairedListen {
   readonly #server: net.Server;
@@ -105,9 +115,17 @@ class PairedListen {
     this.#target = target;
     this.#args = args;
     this.#call = call === undefined ? undefined : readFlowSettings('option "repnet"', call);
+    // Closed and made to listen again before it could say 'close': Node then does not say it at all.
+    current.get(server)?.leave();
+    current.set(server, this);
     const { emit, close, ref, unref } = server;
     this.#methods = { emit, close, ref, unref };
     this.#own = METHODS.filter((name) => Object.hasOwn(server, name));
+  }
+
+  /** Gives the server its own methods back. */
+  leave(): void {
+    this.#restore();
   }
 
   start(): void {
@@ -168,6 +186,10 @@ class PairedListen {
       return;
     }
     replica.server.on('error', (error: NodeJS.ErrnoException) => this.#replicaFailed(replica, error));
+    if (this.#call === undefined && runtime.config.listen === 'all' && replica.pairing === 'hello') {
+      yielding.set(port, replica);
+      replica.server.on('close', () => yielding.get(port) === replica && yielding.delete(port));
+    }
     replica.server.on('close', () => this.#replicaClosed());
     replica.server.listen({ port, backlog, ipv6Only, exclusive: true, host: host === undefined ? undefined : address.address });
     if (replica.server.listening) this.#replicaBound();

@@ -24,7 +24,7 @@ export interface Accepted {
 
 interface InFlight {
   chunks: readonly Buffer[];
-  done(): void;
+  done(error?: Error): void;
 }
 
 export class ReplicatedSocket extends stream.Duplex implements FlowHost {
@@ -32,7 +32,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   timeout: number | undefined;
   /** The server that accepted the flow, as on a `net.Socket`. */
   server: net.Server | undefined;
-  autoSelectFamilyAttemptedAddresses: string[] = [];
+  /** Of the plain connection, as on a `net.Socket`: `undefined` unless several addresses were tried. */
+  autoSelectFamilyAttemptedAddresses: string[] | undefined;
   #flow: Flow | undefined;
   #dialer: Dialer | undefined;
   #accepted: Accepted | undefined;
@@ -90,6 +91,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.#flow = undefined;
     this.#inFlight = undefined;
     this.#final = undefined;
+    this.#received = 0;
+    this.#completed = 0;
     this.#opened = false;
     this.#closed = false;
     this.#closing = undefined;
@@ -172,11 +175,11 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.#timer.touch();
     this.#inFlight = {
       chunks,
-      done: () => {
+      done: (error) => {
         this.#inFlight = undefined;
-        this.#completed += bytes;
+        if (!error) this.#completed += bytes;
         this.#timer.touch();
-        done();
+        done(error);
       },
     };
     this.#send(this.#inFlight);
@@ -213,6 +216,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     const closing = this.#closing;
     if (!closing || !this.#closed) return;
     this.#closing = undefined;
+    if (!this.#opened) this.#inFlight?.done(systemError('Socket closed before the connection was established', 'ERR_SOCKET_CLOSED_BEFORE_CONNECTION'));
     this.emit('close', closing.failed);
   }
 
@@ -224,6 +228,15 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   /** Reads the arguments of `connect()`; set by the module that knows the configuration. */
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
+
+  /** There is none; code that looks for one finds what a closed `net.Socket` has. */
+  get _handle(): null {
+    return null;
+  }
+
+  get _connecting(): boolean {
+    return this.connecting;
+  }
 
   get bytesRead(): number {
     return this.#received;
@@ -297,6 +310,9 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   setTimeout(timeout: number, callback?: () => void): this {
     if (this.destroyed) return this;
+    if (callback !== undefined && typeof callback !== 'function') {
+      throw Object.assign(new TypeError('The "callback" argument must be of type function.'), { code: 'ERR_INVALID_ARG_TYPE' });
+    }
     this.#timer.set(timeout);
     this.timeout = timeout;
     if (callback) {
@@ -353,7 +369,9 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 }
 
 /** A write after the peer ended, on a socket that is not allowed to be half open. */
-function refuseWrite(this: ReplicatedSocket, _chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+function refuseWrite(this: ReplicatedSocket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+  // As in Node: only what comes after our own end as well is too late.
+  if (!this.writableEnded) return stream.Duplex.prototype.write.call(this, chunk, encoding as BufferEncoding, callback as () => void);
   const done = typeof encoding === 'function' ? encoding : callback;
   const error = systemError('This socket has been ended by the other party', 'EPIPE');
   if (typeof done === 'function') process.nextTick(done as (error: Error) => void, error);
