@@ -1,0 +1,175 @@
+//! The rules of the project's layout: dependencies point down only, and what is sans-I/O is `no_std`.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What each crate may depend on within the project, beside what it may use in tests.
+const ALLOWED: [(&str, &[&str]); 9] = [
+    ("tailcut-units", &[]),
+    ("tailcut-wire", &["tailcut-units"]),
+    ("tailcut-transport", &["tailcut-wire", "tailcut-units"]),
+    ("tailcut-fabric", &["tailcut-units"]),
+    ("tailcut-workload", &["tailcut-units"]),
+    ("tailcut-record", &["tailcut-units"]),
+    (
+        "tailcut-sim",
+        &["tailcut-transport", "tailcut-fabric", "tailcut-workload", "tailcut-record", "tailcut-units"],
+    ),
+    ("tailcut-report", &["tailcut-record", "tailcut-units"]),
+    ("tailcut", &["tailcut-sim", "tailcut-report", "tailcut-record", "tailcut-units"]),
+];
+
+/// Closed forms and checkers: below everything that they are held against, and for tests only.
+const ORACLE: &str = "tailcut-oracle";
+
+/// Crates without clocks, sockets, threads and randomly seeded maps.
+const SANS_IO: [&str; 5] = ["units", "wire", "transport", "fabric", "workload"];
+
+/// What would let a sans-I/O crate reach the standard library.
+const WAYS_TO_STD: [&str; 2] = ["extern crate std", "use std::"];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn packages() -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo's metadata");
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+/// The project's crates that a package depends on: those that it is built with, and those of its tests.
+fn dependencies(package: &Value) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut built_with, mut tested_with) = (BTreeSet::new(), BTreeSet::new());
+    for dependency in package["dependencies"].as_array().expect("dependencies") {
+        let name = dependency["name"].as_str().expect("a name").to_owned();
+        if !name.starts_with("tailcut") {
+            continue;
+        }
+        match dependency["kind"].as_str() {
+            Some("dev") => tested_with.insert(name),
+            _ => built_with.insert(name),
+        };
+    }
+    (built_with, tested_with)
+}
+
+#[test]
+fn dependencies_point_down_only() {
+    for package in packages() {
+        let name = package["name"].as_str().expect("a name");
+        let (built_with, _) = dependencies(&package);
+        if name == ORACLE {
+            let allowed = BTreeSet::from(["tailcut-units".to_owned()]);
+            assert!(built_with.is_subset(&allowed), "{name}: {built_with:?}");
+            continue;
+        }
+        let rule = ALLOWED.iter().find(|(known, _)| *known == name);
+        let (_, allowed) = rule.unwrap_or_else(|| panic!("{name} has no rule yet"));
+        for dependency in &built_with {
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} depends on {dependency}; allowed: {allowed:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_oracle_is_for_tests_only_and_tests_see_nothing_above() {
+    let height = |name: &str| ALLOWED.iter().position(|(known, _)| *known == name);
+    for package in packages() {
+        let name = package["name"].as_str().expect("a name");
+        let (built_with, tested_with) = dependencies(&package);
+        assert!(!built_with.contains(ORACLE), "{name} is built with the oracle");
+        let below = height(name).map_or(0, |own| own);
+        for dependency in tested_with.iter().filter(|dependency| *dependency != ORACLE) {
+            let other = height(dependency);
+            assert!(other < Some(below), "{name} is tested with {dependency}, which is above it");
+        }
+    }
+}
+
+#[test]
+fn transport_and_fabric_never_see_each_other() {
+    let edges: Vec<(String, BTreeSet<String>)> = packages()
+        .iter()
+        .map(|package| {
+            let (built_with, tested_with) = dependencies(package);
+            let all = built_with.union(&tested_with).cloned().collect();
+            (package["name"].as_str().expect("a name").to_owned(), all)
+        })
+        .collect();
+    for (one, other) in [("tailcut-transport", "tailcut-fabric"), ("tailcut-fabric", "tailcut-transport")] {
+        let (_, dependencies) = edges.iter().find(|(name, _)| name == one).expect("the crate");
+        assert!(!dependencies.contains(other), "{one} sees {other}");
+    }
+}
+
+#[test]
+fn sans_io_crates_are_no_std() {
+    for name in SANS_IO {
+        let source = root().join("crates").join(name).join("src");
+        if !source.exists() {
+            assert_eq!(name, "wire", "{name} is gone");
+            continue;
+        }
+        let lib = fs::read_to_string(source.join("lib.rs")).expect("lib.rs");
+        let attribute = lib.lines().any(|line| line.trim() == "#![no_std]");
+        assert!(attribute, "crates/{name}/src/lib.rs: found no #![no_std]");
+        for file in rust_files(source) {
+            let text = fs::read_to_string(&file).expect("a source file");
+            // What follows belongs to tests, which may use what they like.
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for way in WAYS_TO_STD {
+                assert!(!code.contains(way), "{}: found `{way}`", file.display());
+            }
+        }
+    }
+}
+
+fn rust_files(folder: PathBuf) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn sans_io_crates_build_for_a_machine_without_an_operating_system() {
+    // Needs the target's core and alloc: `rustup target add thumbv7em-none-eabi`; `make test` adds it.
+    const TARGET: &str = "thumbv7em-none-eabi";
+    let target_is_there = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output()
+        .is_ok_and(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()).exists());
+    if !target_is_there {
+        // Without the target the check above, of the sources, is the one that holds.
+        eprintln!("{TARGET} is not installed: sources were checked instead");
+        return sans_io_crates_are_no_std();
+    }
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["check", "--offline", "--target", TARGET]).current_dir(root());
+    for name in SANS_IO.iter().filter(|name| root().join("crates").join(name).exists()) {
+        command.args(["-p", &format!("tailcut-{name}")]);
+    }
+    let output = command.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

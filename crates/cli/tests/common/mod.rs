@@ -1,0 +1,93 @@
+//! The command as a process, in a directory of its own.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory that goes away with the test.
+pub struct Place {
+    dir: tempfile::TempDir,
+}
+
+/// What the command left behind.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("standard output is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("standard error is UTF-8"),
+        }
+    }
+}
+
+impl Ended {
+    /// The last line of standard error: what went wrong.
+    pub fn complaint(&self) -> &str {
+        self.stderr.lines().last().unwrap_or_default()
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr))
+    }
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().expect("a temporary directory"),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Writes a file and gives its path.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, text).expect("a file can be written");
+        path
+    }
+
+    /// The command with arguments, to be run in this directory.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tailcut"));
+        command.args(arguments).current_dir(self.path());
+        command
+    }
+
+    /// Runs the command to its end.
+    pub fn run(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).output().expect("the command runs").into()
+    }
+}
+
+/// A study that takes a moment: flags of `compare` after the designs.
+pub const SMALL: [&str; 8] = [
+    "--topology",
+    "leaf-spine:leaves=2,spines=2,hosts=3",
+    "--workload",
+    "fixed:20KB",
+    "--flows",
+    "60",
+    "--seeds",
+    "2",
+];
+
+/// `compare` of designs on the small study, with more flags.
+pub fn compare<'a>(designs: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec!["compare"];
+    arguments.extend(designs);
+    arguments.extend(SMALL);
+    arguments.extend(more);
+    arguments
+}
