@@ -2,7 +2,7 @@
 
 mod pair;
 
-use pair::{A, Pair, plain_config, tcp};
+use pair::{A, B, Pair, lose_once, plain_config, tcp};
 use tailcut_transport::tcp::{Host, InitialWindow, TcpConfig};
 use tailcut_units::{Duration, Time};
 
@@ -67,4 +67,39 @@ fn the_end_of_the_data_waits_for_nothing() {
     pair.submit(0, 3_000);
     pair.run();
     assert!(pair.completed(0).expect("complete") < Time::ZERO + Duration::from_ms(1));
+}
+
+#[test]
+fn duplicate_acks_in_a_burst_do_not_open_the_window() {
+    let config = TcpConfig {
+        lso_bytes: 65_536,
+        ..plain_config()
+    };
+    // Recovery ends in a timeout; what is then sent again brings duplicate ACKs that mean no loss.
+    let lost: Vec<u64> = (60..86).step_by(2).collect();
+    let mut pair = tcp(&config)
+        .with_one_way(Duration::from_ms(10))
+        .with_fault(lose_once(&lost));
+    pair.submit(0, 5_000_000);
+    let (mut seen, mut sent, mut acknowledged) = (0, 0, 0);
+    let mut largest = 0;
+    while pair.step() {
+        for packet in &pair.sent[seen..] {
+            let header = packet.header();
+            if packet.from == A {
+                sent = sent.max(header.offset + u64::from(packet.segment.payload));
+            } else {
+                acknowledged = acknowledged.max(header.ack);
+            }
+        }
+        seen = pair.sent.len();
+        let endpoint = pair.hosts[A].endpoint();
+        let window = endpoint.ids().next().and_then(|id| endpoint.window(id));
+        if let Some(window) = window {
+            largest = largest.max(sent.saturating_sub(acknowledged + window.cwnd));
+        }
+    }
+    assert!(pair.completed(0).is_some() && pair.hosts[B].endpoint().is_empty());
+    // A window that was just cut leaves in flight what was sent before: here at most 200 segments.
+    assert!(largest <= 200_000, "{largest} B beyond the window");
 }

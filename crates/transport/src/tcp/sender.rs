@@ -483,6 +483,8 @@ impl Sender {
 
     fn on_duplicate_ack(&mut self, now: Time, config: &TcpConfig) {
         self.duplicate_acks = self.duplicate_acks.saturating_add(1);
+        // Limited transmit takes over: what is left of a burst asks the window again.
+        self.burst_left = 0;
         if self.recovering {
             if !config.sack {
                 self.window.cwnd += u64::from(config.mss);
