@@ -43,7 +43,7 @@ export class FlowTable implements FlowRegistry {
     const seen = this.#tombstones.get(id);
     if (seen === undefined || (reusable && seen & bit)) return { kind: 'new' };
     this.#removeTombstone(id);
-    if (!reusable) this.#bury(id, seen | bit);
+    if (!reusable) this.buryId(id, seen | bit);
     return { kind: 'late' };
   }
 
@@ -69,7 +69,7 @@ export class FlowTable implements FlowRegistry {
     this.leaveWaitingList(flow);
     if (this.#live.get(flow.id) !== flow) return;
     this.#live.delete(flow.id);
-    if (flow.seen !== BOTH_LEGS) this.#bury(flow.id, flow.seen);
+    if (flow.seen !== BOTH_LEGS) this.buryId(flow.id, flow.seen);
   }
 
   /** No leg comes any more: nobody waits, and nothing has to be remembered. */
@@ -82,7 +82,8 @@ export class FlowTable implements FlowRegistry {
     this.#tombstones.clear();
   }
 
-  #bury(id: string, seen: number): void {
+  /** Puts up a tombstone. @param seen the legs that have come, as a set of two bits */
+  buryId(id: string, seen: number): void {
     counters.held.tombstones++;
     this.#tombstones.add(id, seen);
   }

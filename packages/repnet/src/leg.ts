@@ -43,8 +43,21 @@ export class Leg {
     this.owner = owner;
     socket.allowHalfOpen = true;
     socket.push = (chunk: Buffer | null) => this.#push(chunk);
-    socket.on('error', (error) => this.owner.legFailed(this, error));
-    socket.on('close', () => this.owner.legClosed(this));
+    socket.on('error', this.#onError);
+    socket.on('close', this.#onClose);
+  }
+
+  readonly #onError = (error: Error) => this.owner.legFailed(this, error);
+  readonly #onClose = () => this.owner.legClosed(this);
+
+  /** Makes a stock socket of the connection again. @param rest bytes that were read already */
+  release(rest: Buffer): net.Socket {
+    const { socket } = this;
+    delete (socket as Partial<net.Socket>).push;
+    socket.off('error', this.#onError);
+    socket.off('close', this.#onClose);
+    if (rest.length > 0) socket.push(rest);
+    return socket;
   }
 
   /** Bytes that wait in user space. */

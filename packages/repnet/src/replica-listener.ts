@@ -29,6 +29,8 @@ export type ServerInside = net.Server & {
   _emitCloseIfDrained?(): void;
 };
 
+type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server };
+
 export type ListenerSettings = GlobalSettings & FlowSettings;
 
 /** Why no new flow is taken, if so. */
@@ -143,10 +145,43 @@ export class ReplicaListener {
         return;
       }
       leg.send([this.#banner(preamble, 'opened')]);
-      const flow = this.#open(preamble.flowId, leg, preamble.mode);
-      if (preamble.mode === 'repsyn') flow.choiceLearned(leg.index);
+      if (preamble.mode === 'repsyn') {
+        this.#handOver(preamble, leg, rest);
+        return;
+      }
+      this.#open(preamble.flowId, leg, preamble.mode);
     }
     if (rest.length > 0) leg.owner.legData(leg, rest);
+  }
+
+  /**
+   * RepSYN: the hello says that the client has chosen this leg, so the flow is in CHOSEN from its start, with no second leg to merge: the
+   * application is given the stock socket itself. Its id is buried at once.
+   */
+  #handOver({ flowId, mode }: Preamble, leg: Leg, rest: Buffer): void {
+    const main = this.#main;
+    const { index } = leg;
+    const names = { flowId, role: 'server' as const };
+    const socket = leg.release(rest) as AcceptedSocket;
+    this.#table.buryId(flowId, 1 << index);
+    counters.flows.accepted++;
+    counters.flows.live++;
+    counters.legs.opened++;
+    counters.legs.established++;
+    socket.allowHalfOpen = Boolean(main.allowHalfOpen);
+    socket.server = main;
+    socket._server = main;
+    main._connections++;
+    Object.assign(socket.address(), { port: this.#port });
+    socket.on('close', () => {
+      counters.flows.live--;
+      publish('repnet:flow:end', () => ({ ...names, error: undefined, delivered: socket.bytesRead, written: socket.bytesWritten }));
+    });
+    publish('repnet:leg:open', () => ({ ...names, leg: index, address: socket.remoteAddress, port: socket.remotePort }));
+    publish('repnet:flow:chosen', () => ({ ...names, leg: index, reason: 'choice_learned' }));
+    if (main.pauseOnConnect) socket.pause();
+    main.emit('connection', socket);
+    publish('repnet:flow:open', () => ({ ...names, leg: index, mode }));
   }
 
   #banner(preamble: Preamble, status: Status): Buffer {

@@ -33,6 +33,7 @@ both('I1, I2: strings in any encoding, buffers, typed arrays and corked writes a
   await served.untilEnd();
   assert.deepEqual(served.bytes(), expected);
   b.up.flow();
+  client.destroy();
 
   async function connected(stage: Arena, socket: net.Socket): Promise<net.Socket> {
     const legs = published('repnet:leg:pair', (message: { role: string }) => message.role === 'server');
@@ -157,6 +158,27 @@ both('I10: counts, names and addresses are those of one connection to port N', a
   assert.equal(await connections(arena.server), 0);
 });
 
+test('I10: a RepSYN flow is a stock socket at the server, with port N as its name, paused where that was asked for', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repsyn' });
+  Object.assign(arena.server, { pauseOnConnect: true });
+  const client = arena.connect();
+  client.end('held until it is resumed');
+  const served = await arena.flow();
+  assert.equal(Object.getPrototypeOf(served), net.Socket.prototype);
+  assert.equal(served.localPort, (arena.server.address() as net.AddressInfo).port);
+  assert.equal(served.remotePort !== undefined && served.isPaused(), true);
+  assert.equal(await connections(arena.server), 1);
+  const sink = new Sink(served);
+  const clientSink = new Sink(client);
+  served.resume();
+  await sink.untilEnd();
+  assert.equal(sink.text(), 'held until it is resumed');
+  served.end();
+  await sink.untilClose();
+  await clientSink.untilClose();
+  assert.equal(await connections(arena.server), 0);
+});
+
 const connections = (server: net.Server) =>
   new Promise<number>((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
 
@@ -211,11 +233,26 @@ test('I11: a server that closes waits for its flow, gives both ports back, then 
   }
 });
 
+/** A listener whose port comes right after one that is free. */
+async function busyAfterFree(): Promise<{ busy: net.Server; port: number }> {
+  for (;;) {
+    const busy = net.createServer().listen(0, '127.0.0.1');
+    await once(busy, 'listening');
+    const { port } = busy.address() as net.AddressInfo;
+    const before = net.createServer().listen(port - 1);
+    const free = await once(before, 'listening').then(
+      () => true,
+      () => false,
+    );
+    before.close();
+    if (free) return { busy, port };
+    busy.close();
+  }
+}
+
 test('I12: listen() takes both ports or neither, and says which one was taken', async (t) => {
-  const busy = net.createServer().listen(0, '127.0.0.1');
-  await once(busy, 'listening');
+  const { busy, port } = await busyAfterFree();
   t.after(() => busy.close());
-  const { port } = busy.address() as net.AddressInfo;
   for (const host of ['127.0.0.1', undefined]) {
     const server = repnet.createServer();
     server.on('listening', () => assert.fail('it must not listen'));
