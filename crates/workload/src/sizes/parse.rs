@@ -131,6 +131,7 @@ fn byte_count(text: &str) -> Option<u64> {
         b'K' => (&text[..text.len() - 1], 1_000),
         b'M' => (&text[..text.len() - 1], 1_000_000),
         b'G' => (&text[..text.len() - 1], 1_000_000_000),
+        b'T' => (&text[..text.len() - 1], 1_000_000_000_000),
         _ => (text, 1),
     };
     let bytes = digits.parse::<u64>().ok()?.checked_mul(unit)?;
