@@ -15,6 +15,10 @@ pub fn apply(
     changes: &Changes,
     common: &Common,
 ) -> Result<(), Box<ScenarioError>> {
+    if changes.topology.is_some() || changes.workload.is_some() {
+        // What the scenario says of itself is no longer true.
+        scenario.unset("", "about");
+    }
     if let Some(text) = &changes.topology {
         study::replace_topology(scenario, text, &Place::flag("--topology"))?;
     }
@@ -41,7 +45,12 @@ pub fn apply(
     for assignment in &changes.set {
         let Some((path, text)) = assignment.split_once('=') else {
             let found = format!("'{}'", shortened(assignment));
-            return Err(ScenarioError::new(&set, "", found, "KEY=VALUE, such as tcp.min_rto=10ms"));
+            return Err(ScenarioError::new(
+                &set,
+                "",
+                found,
+                "KEY=VALUE, such as tcp.min_rto=10ms",
+            ));
         };
         scenario.set(path.trim(), text.trim(), &set)?;
     }

@@ -34,7 +34,9 @@ pub fn conduct(
 ) -> Result<Conducted, Failure> {
     let manifest = Manifest::new(
         env!("CARGO_PKG_VERSION"),
-        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        std::env::args_os()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
         study.seed,
         study.config.clone(),
         study.runs.iter().map(key),
@@ -63,8 +65,15 @@ pub fn conduct(
 ///
 /// # Errors
 /// As [`conduct`]; [`Failure::Interrupted`] after what was finished has been reported.
-pub fn conduct_and_report(study: &Study, common: &Common, stop: &AtomicBool) -> Result<(), Failure> {
-    let dir = common.out.clone().unwrap_or_else(|| Path::new("out").join(&study.name));
+pub fn conduct_and_report(
+    study: &Study,
+    common: &Common,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let dir = common
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("out").join(&study.name));
     let crew = Crew {
         threads: checked_threads(common.threads)?,
         stop,
@@ -79,7 +88,10 @@ pub fn conduct_and_report(study: &Study, common: &Common, stop: &AtomicBool) -> 
     let interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
     let dir = conducted.dir.display();
     if interrupted {
-        note(&format!("interrupted: {} of {planned} runs had finished; they are in {dir}", finished.len()));
+        note(&format!(
+            "interrupted: {} of {planned} runs had finished; they are in {dir}",
+            finished.len()
+        ));
     }
     if !finished.is_empty() {
         let loaded = tailcut_report::load(&conducted.dir)?;
@@ -97,7 +109,11 @@ pub fn conduct_and_report(study: &Study, common: &Common, stop: &AtomicBool) -> 
     } else if common.json {
         print_json(&finished)?;
     }
-    if interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+    if interrupted {
+        Err(Failure::Interrupted)
+    } else {
+        Ok(())
+    }
 }
 
 fn key(config: &RunConfig) -> RunKey {

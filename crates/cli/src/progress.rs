@@ -24,7 +24,10 @@ impl Progress {
             let bar = ProgressBar::new(runs as u64 * PER_RUN);
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
             let style = "{bar:32.cyan/blue} {percent:>3} %  {msg}  {elapsed} gone, {eta} to go";
-            bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_style(
+                ProgressStyle::with_template(style)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
+            );
             bar.set_message(format!("0 of {runs} runs"));
             bar.enable_steady_tick(WallDuration::from_millis(200));
             bar

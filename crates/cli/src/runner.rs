@@ -51,7 +51,9 @@ impl Crew<'_> {
                 };
                 let outcome = self.one(config, &progress, &failed, |record| keep(index, record));
                 match outcome {
-                    Ok(value) => *kept[index].lock().unwrap_or_else(PoisonError::into_inner) = value,
+                    Ok(value) => {
+                        *kept[index].lock().unwrap_or_else(PoisonError::into_inner) = value
+                    }
                     Err(error) => {
                         failed.store(true, Ordering::Relaxed);
                         let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +104,10 @@ impl Crew<'_> {
 
 /// A run in a few words.
 fn label(config: &RunConfig) -> String {
-    let load = config.workload.load.map_or_else(String::new, |load| format!(" at load {load}"));
+    let load = config
+        .workload
+        .load
+        .map_or_else(String::new, |load| format!(" at load {load}"));
     format!("{}{load}, seed {}", config.design, config.seed)
 }
 

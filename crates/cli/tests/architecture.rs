@@ -16,10 +16,24 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("tailcut-record", &["tailcut-units"]),
     (
         "tailcut-sim",
-        &["tailcut-transport", "tailcut-fabric", "tailcut-workload", "tailcut-record", "tailcut-units"],
+        &[
+            "tailcut-transport",
+            "tailcut-fabric",
+            "tailcut-workload",
+            "tailcut-record",
+            "tailcut-units",
+        ],
     ),
     ("tailcut-report", &["tailcut-record", "tailcut-units"]),
-    ("tailcut", &["tailcut-sim", "tailcut-report", "tailcut-record", "tailcut-units"]),
+    (
+        "tailcut",
+        &[
+            "tailcut-sim",
+            "tailcut-report",
+            "tailcut-record",
+            "tailcut-units",
+        ],
+    ),
 ];
 
 /// Closed forms and checkers: below everything that they are held against, and for tests only.
@@ -37,11 +51,21 @@ fn root() -> PathBuf {
 
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
         .current_dir(root())
         .output()
         .expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo's metadata");
     metadata["packages"].as_array().expect("packages").clone()
 }
@@ -89,11 +113,20 @@ fn the_oracle_is_for_tests_only_and_tests_see_nothing_above() {
     for package in packages() {
         let name = package["name"].as_str().expect("a name");
         let (built_with, tested_with) = dependencies(&package);
-        assert!(!built_with.contains(ORACLE), "{name} is built with the oracle");
+        assert!(
+            !built_with.contains(ORACLE),
+            "{name} is built with the oracle"
+        );
         let below = height(name).map_or(0, |own| own);
-        for dependency in tested_with.iter().filter(|dependency| *dependency != ORACLE) {
+        for dependency in tested_with
+            .iter()
+            .filter(|dependency| *dependency != ORACLE)
+        {
             let other = height(dependency);
-            assert!(other < Some(below), "{name} is tested with {dependency}, which is above it");
+            assert!(
+                other < Some(below),
+                "{name} is tested with {dependency}, which is above it"
+            );
         }
     }
 }
@@ -108,8 +141,14 @@ fn transport_and_fabric_never_see_each_other() {
             (package["name"].as_str().expect("a name").to_owned(), all)
         })
         .collect();
-    for (one, other) in [("tailcut-transport", "tailcut-fabric"), ("tailcut-fabric", "tailcut-transport")] {
-        let (_, dependencies) = edges.iter().find(|(name, _)| name == one).expect("the crate");
+    for (one, other) in [
+        ("tailcut-transport", "tailcut-fabric"),
+        ("tailcut-fabric", "tailcut-transport"),
+    ] {
+        let (_, dependencies) = edges
+            .iter()
+            .find(|(name, _)| name == one)
+            .expect("the crate");
         assert!(!dependencies.contains(other), "{one} sees {other}");
     }
 }
@@ -166,10 +205,19 @@ fn sans_io_crates_build_for_a_machine_without_an_operating_system() {
         return sans_io_crates_are_no_std();
     }
     let mut command = Command::new(env!("CARGO"));
-    command.args(["check", "--offline", "--target", TARGET]).current_dir(root());
-    for name in SANS_IO.iter().filter(|name| root().join("crates").join(name).exists()) {
+    command
+        .args(["check", "--offline", "--target", TARGET])
+        .current_dir(root());
+    for name in SANS_IO
+        .iter()
+        .filter(|name| root().join("crates").join(name).exists())
+    {
         command.args(["-p", &format!("tailcut-{name}")]);
     }
     let output = command.output().expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use tailcut_cli::scenario::schema::{Fallback, SECTIONS, Section};
 
 fn document(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(name)
 }
 
 fn read(name: &str) -> String {
@@ -17,7 +19,8 @@ fn read(name: &str) -> String {
 
 /// The table of a section's keys as it stands in the reference.
 fn table(section: &Section) -> String {
-    let mut text = String::from("| key | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");
+    let mut text =
+        String::from("| key | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");
     for key in section.keys {
         let default = match key.default {
             Fallback::Is("") => "empty".to_owned(),
@@ -25,15 +28,31 @@ fn table(section: &Section) -> String {
             Fallback::Follows(words) => words.to_owned(),
         };
         let (name, unit) = (key.name, key.kind.unit());
-        let cells = [format!("`{name}`"), unit.to_owned(), default, key.allowed(), key.about.to_owned()];
-        text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+        let cells = [
+            format!("`{name}`"),
+            unit.to_owned(),
+            default,
+            key.allowed(),
+            key.about.to_owned(),
+        ];
+        text.push_str(&format!(
+            "| {} |\n",
+            cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
+        ));
     }
     text
 }
 
 fn markers(section: &Section) -> (String, String) {
-    let name = if section.name.is_empty() { "study" } else { section.name };
-    (format!("<!-- keys of {name} -->\n"), format!("<!-- end of {name} -->"))
+    let name = if section.name.is_empty() {
+        "study"
+    } else {
+        section.name
+    };
+    (
+        format!("<!-- keys of {name} -->\n"),
+        format!("<!-- end of {name} -->"),
+    )
 }
 
 #[test]
@@ -43,11 +62,22 @@ fn the_scenario_reference_lists_every_key_that_the_parser_takes_and_no_other() {
     for section in SECTIONS {
         let (open, close) = markers(section);
         let start = text.find(&open).unwrap_or_else(|| panic!("no {open}")) + open.len();
-        let end = start + text[start..].find(&close).unwrap_or_else(|| panic!("no {close}"));
+        let end = start
+            + text[start..]
+                .find(&close)
+                .unwrap_or_else(|| panic!("no {close}"));
         if write {
             text.replace_range(start..end, &table(section));
         } else {
-            assert_eq!(&text[start..end], table(section), "the keys of {}", section.header());
+            for (written, expected) in text[start..end].lines().zip(table(section).lines()) {
+                assert_eq!(written, expected, "a key of {}", section.header());
+            }
+            assert_eq!(
+                &text[start..end],
+                table(section),
+                "the keys of {}",
+                section.header()
+            );
         }
     }
     if write {
@@ -63,9 +93,15 @@ fn the_command_reference_names_every_command_and_flag() {
         let heading = format!("tailcut {}", command.get_name());
         let is_top = command.get_name() == "tailcut";
         assert!(is_top || text.contains(&heading), "no {heading}");
-        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        for argument in command
+            .get_arguments()
+            .filter(|argument| !argument.is_hide_set())
+        {
             if let Some(long) = argument.get_long() {
-                assert!(text.contains(&format!("`--{long}")), "no --{long} of {heading}");
+                assert!(
+                    text.contains(&format!("`--{long}")),
+                    "no --{long} of {heading}"
+                );
             }
         }
     }

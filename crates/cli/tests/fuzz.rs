@@ -12,7 +12,10 @@ fn scenarios() -> Vec<String> {
     for sub in ["", "bench", "reproduce"] {
         for entry in fs::read_dir(folder.join(sub)).expect("the folder of scenarios") {
             let path = entry.expect("an entry").path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+            {
                 texts.push(fs::read_to_string(path).expect("a scenario"));
             }
         }
@@ -38,11 +41,49 @@ enum Mutation {
 
 fn pieces() -> impl Strategy<Value = String> {
     let known = [
-        "0", "-1", "1e400", "nan", "inf", "0x1F", "18446744073709551616", "65535", "true", "\"\"", "\"off\"",
-        "\"auto\"", "\"10ms\"", "\"99999999999s\"", "\"0.0000001ns\"", "\"10Gbps\"", "\"1bps\"", "\"0.1..9:0\"",
-        "\"1e9 packets\"", "\"150KB\"", "[]", "[[]]", "[[0, 1], [1, 0]]", "[0.1, \"x\"]", "{}", "{ a = 1 }",
-        "1979-05-27", "'''", "[workload]", "[[workload]]", "[[tcp]]", "[topology.kind]", "kind = \"trace\"",
-        "kind = \"custom\"", "matrix = \"pairs\"", "load = 3", "=", "#", "\n", "\r\n", "\u{feff}", "\0", "\u{1F9EA}",
+        "0",
+        "-1",
+        "1e400",
+        "nan",
+        "inf",
+        "0x1F",
+        "18446744073709551616",
+        "65535",
+        "true",
+        "\"\"",
+        "\"off\"",
+        "\"auto\"",
+        "\"10ms\"",
+        "\"99999999999s\"",
+        "\"0.0000001ns\"",
+        "\"10Gbps\"",
+        "\"1bps\"",
+        "\"0.1..9:0\"",
+        "\"1e9 packets\"",
+        "\"150KB\"",
+        "[]",
+        "[[]]",
+        "[[0, 1], [1, 0]]",
+        "[0.1, \"x\"]",
+        "{}",
+        "{ a = 1 }",
+        "1979-05-27",
+        "'''",
+        "[workload]",
+        "[[workload]]",
+        "[[tcp]]",
+        "[topology.kind]",
+        "kind = \"trace\"",
+        "kind = \"custom\"",
+        "matrix = \"pairs\"",
+        "load = 3",
+        "=",
+        "#",
+        "\n",
+        "\r\n",
+        "\u{feff}",
+        "\0",
+        "\u{1F9EA}",
     ];
     prop_oneof![
         prop::sample::select(known.to_vec()).prop_map(str::to_owned),
@@ -68,7 +109,11 @@ fn mutate(text: &str, mutations: &[Mutation]) -> String {
     for mutation in mutations {
         let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         let count = lines.len();
-        let boundary = |at: usize| (0..=at % (text.len() + 1)).rev().find(|&at| text.is_char_boundary(at));
+        let boundary = |at: usize| {
+            (0..=at % (text.len() + 1))
+                .rev()
+                .find(|&at| text.is_char_boundary(at))
+        };
         text = match mutation {
             Mutation::Insert(at, piece) => {
                 let at = boundary(*at).unwrap_or(0);
@@ -76,7 +121,10 @@ fn mutate(text: &str, mutations: &[Mutation]) -> String {
             }
             Mutation::Delete(at, many) => {
                 let at = boundary(*at).unwrap_or(0);
-                text[..at].chars().chain(text[at..].chars().skip(*many)).collect()
+                text[..at]
+                    .chars()
+                    .chain(text[at..].chars().skip(*many))
+                    .collect()
             }
             Mutation::Value(at, piece) => {
                 let line = &mut lines[at % count];
@@ -101,7 +149,8 @@ fn mutate(text: &str, mutations: &[Mutation]) -> String {
 
 /// Reads a text to the end; an error has to name a line that the text has.
 fn read(text: &str) -> Result<bool, TestCaseError> {
-    let outcome = Scenario::parse("s.toml", "/nonexistent", text).and_then(|s| Study::of(&s).map(drop));
+    let outcome =
+        Scenario::parse("s.toml", "/nonexistent", text).and_then(|s| Study::of(&s).map(drop));
     let Err(error) = outcome else {
         return Ok(true);
     };
@@ -110,8 +159,16 @@ fn read(text: &str) -> Result<bool, TestCaseError> {
         return Err(TestCaseError::fail(format!("no line: {shown}")));
     };
     prop_assert_eq!(&**file, "s.toml");
-    prop_assert!((1..=text.matches('\n').count() + 1).contains(line), "{}", shown);
-    prop_assert!(!shown.contains('\n') && shown.contains("found"), "{}", shown);
+    prop_assert!(
+        (1..=text.matches('\n').count() + 1).contains(line),
+        "{}",
+        shown
+    );
+    prop_assert!(
+        !shown.contains('\n') && shown.contains("found"),
+        "{}",
+        shown
+    );
     Ok(false)
 }
 
@@ -120,8 +177,13 @@ fn every_scenario_of_the_project_is_sound() {
     let texts = scenarios();
     assert!(texts.len() >= 9, "{} scenarios", texts.len());
     for text in texts {
-        let outcome = Scenario::parse("s.toml", "/nonexistent", &text).and_then(|s| Study::of(&s).map(drop));
-        assert!(outcome.is_ok(), "{}\n{text}", outcome.expect_err("not sound"));
+        let outcome =
+            Scenario::parse("s.toml", "/nonexistent", &text).and_then(|s| Study::of(&s).map(drop));
+        assert!(
+            outcome.is_ok(),
+            "{}\n{text}",
+            outcome.expect_err("not sound")
+        );
     }
 }
 

@@ -71,20 +71,30 @@ fn chosen(name: Option<&str>) -> anyhow::Result<Vec<&'static str>> {
     if let Some(known) = names.into_iter().find(|known| *known == name) {
         return Ok(vec![known]);
     }
-    let guess = did_you_mean(name, names).map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-    bail!("WORKLOAD: found '{name}'; allowed: {}{guess}", names.join(", "))
+    let guess = did_you_mean(name, names)
+        .map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+    bail!(
+        "WORKLOAD: found '{name}'; allowed: {}{guess}",
+        names.join(", ")
+    )
 }
 
 /// The measurement with the median speed; of an even number the slower of the two in the middle.
 fn median(mut measured: Vec<Measurement>) -> Option<Measurement> {
-    measured.sort_by(|a, b| a.packet_hops_per_cpu_second.total_cmp(&b.packet_hops_per_cpu_second));
+    measured.sort_by(|a, b| {
+        a.packet_hops_per_cpu_second
+            .total_cmp(&b.packet_hops_per_cpu_second)
+    });
     let middle = measured.len().checked_sub(1)? / 2;
     Some(measured.swap_remove(middle))
 }
 
 /// Measures a workload within this process.
 fn measure(name: &str, seed: Option<u64>) -> Result<Measurement, Failure> {
-    let text = WORKLOADS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
+    let text = WORKLOADS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or("", |(_, text)| text);
     let mut scenario = Scenario::parse(&format!("scenarios/bench/{name}.toml"), "", text)?;
     if let Some(seed) = seed {
         scenario.set("seed", &seed.to_string(), &Place::flag("--seed"))?;
@@ -92,7 +102,10 @@ fn measure(name: &str, seed: Option<u64>) -> Result<Measurement, Failure> {
     let study = Study::of(&scenario)?;
     let config = study.runs.first().context("a bench has a run")?;
     let record = tailcut_sim::run(config, &Unattended).map_err(anyhow::Error::new)?;
-    let cpu_seconds = record.cost.cpu_seconds.context("this system does not tell a thread's CPU time")?;
+    let cpu_seconds = record
+        .cost
+        .cpu_seconds
+        .context("this system does not tell a thread's CPU time")?;
     Ok(Measurement {
         workload: name.to_owned(),
         packet_hops: record.totals.packet_hops,
@@ -111,14 +124,23 @@ fn measure_apart(name: &str, seed: Option<u64>) -> anyhow::Result<Measurement> {
     if let Some(seed) = seed {
         command.args(["--seed", &seed.to_string()]);
     }
-    let output = command.output().with_context(|| format!("cannot start the measurement of {name}"))?;
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start the measurement of {name}"))?;
     if !output.status.success() {
         let told = String::from_utf8_lossy(&output.stderr);
-        bail!("the measurement of {name} failed ({}): {}", output.status, told.trim());
+        bail!(
+            "the measurement of {name} failed ({}): {}",
+            output.status,
+            told.trim()
+        );
     }
     let measured: Vec<Measurement> = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("the measurement of {name} printed something else"))?;
-    measured.into_iter().next().ok_or_else(|| anyhow!("the measurement of {name} printed nothing"))
+    measured
+        .into_iter()
+        .next()
+        .ok_or_else(|| anyhow!("the measurement of {name} printed nothing"))
 }
 
 fn table(measured: &[Measurement]) -> String {
@@ -127,7 +149,10 @@ fn table(measured: &[Measurement]) -> String {
         "workload", "packet-hops", "CPU s", "M hops a CPU s", "events", "peak MB"
     );
     for one in measured {
-        let peak = one.peak_rss_bytes.map_or_else(|| "unknown".to_owned(), |b| format!("{:.1}", b as f64 / 1e6));
+        let peak = one.peak_rss_bytes.map_or_else(
+            || "unknown".to_owned(),
+            |b| format!("{:.1}", b as f64 / 1e6),
+        );
         text.push_str(&format!(
             "{:24} {:>14} {:>10.2} {:>16.2} {:>14} {:>10}\n",
             one.workload,
@@ -166,7 +191,11 @@ mod tests {
         for (name, text) in WORKLOADS {
             let scenario = Scenario::parse(name, "", text).expect(name);
             let study = Study::of(&scenario).expect(name);
-            let designs: Vec<String> = study.runs.iter().map(|run| run.design.to_string()).collect();
+            let designs: Vec<String> = study
+                .runs
+                .iter()
+                .map(|run| run.design.to_string())
+                .collect();
             assert_eq!(designs, ["dctcp"], "{name}");
         }
     }

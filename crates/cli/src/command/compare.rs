@@ -16,7 +16,11 @@ use crate::study::Study;
 pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
     let mut scenario = SCENARIOS[0].parse()?;
     changes::apply(&mut scenario, &arguments.changes, common)?;
-    scenario.set("designs", &arguments.designs.join(","), &Place::flag("DESIGN"))?;
+    scenario.set(
+        "designs",
+        &arguments.designs.join(","),
+        &Place::flag("DESIGN"),
+    )?;
     let study = Study::of(&scenario)?;
     conduct_and_report(&study, common, &*interrupt::listen()?)
 }

@@ -63,7 +63,11 @@ impl Item {
 }
 
 fn table(items: &[Item], hint: &str) -> String {
-    let width = items.iter().map(|item| item.name.chars().count()).max().unwrap_or(0);
+    let width = items
+        .iter()
+        .map(|item| item.name.chars().count())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
     let mut group = "";
     for item in items {
@@ -104,10 +108,19 @@ fn workloads() -> Vec<Item> {
         }
     });
     let forms = [
-        ("fixed:BYTES", "every flow of this size, such as fixed:100KB"),
+        (
+            "fixed:BYTES",
+            "every flow of this size, such as fixed:100KB",
+        ),
         ("uniform:MIN:MAX", "sizes even between two"),
-        ("table:FILE.csv", "a cumulative distribution: a row `bytes,cumulative` a point"),
-        ("trace:FILE.csv", "exactly the flows of a file: start_ns,src,dst,bytes and, if wanted, path"),
+        (
+            "table:FILE.csv",
+            "a cumulative distribution: a row `bytes,cumulative` a point",
+        ),
+        (
+            "trace:FILE.csv",
+            "exactly the flows of a file: start_ns,src,dst,bytes and, if wanted, path",
+        ),
     ];
     named
         .chain(forms.map(|(name, about)| Item {
@@ -141,7 +154,11 @@ fn topologies() -> Vec<Item> {
 fn scenarios() -> Result<Vec<Item>, Failure> {
     let mut items = Vec::with_capacity(SCENARIOS.len());
     for built_in in &SCENARIOS {
-        let about = built_in.parse()?.table("").text("about").unwrap_or_default();
+        let about = built_in
+            .parse()?
+            .table("")
+            .text("about")
+            .unwrap_or_default();
         items.push(Item {
             group: "",
             name: built_in.name.to_owned(),
@@ -153,7 +170,9 @@ fn scenarios() -> Result<Vec<Item>, Failure> {
 }
 
 fn keys() -> Vec<Item> {
-    let all = SECTIONS.iter().flat_map(|section| section.keys.iter().map(move |key| (section, key)));
+    let all = SECTIONS
+        .iter()
+        .flat_map(|section| section.keys.iter().map(move |key| (section, key)));
     all.map(|(section, key)| {
         let default = match key.default {
             Fallback::Is(text) => text.to_owned(),

@@ -15,7 +15,9 @@ pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
     let study = tailcut_report::load(&arguments.dir)?;
     if study.runs().is_empty() {
         let dir = arguments.dir.display();
-        return Err(anyhow::anyhow!("{dir}: found no finished run; allowed: a directory with one").into());
+        return Err(
+            anyhow::anyhow!("{dir}: found no finished run; allowed: a directory with one").into(),
+        );
     }
     let out = common.out.as_deref().unwrap_or(&arguments.dir);
     make_dir(out)?;
@@ -30,8 +32,14 @@ pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
         note(&format!("report: {}", report.display()));
         return print_json(&tailcut_report::json(&study));
     }
-    let (answer, table) = (tailcut_report::answer(&study), tailcut_report::text_table(&study));
-    print(&format!("{answer}\n\n{table}\nReport: {}", report.display()))
+    let (answer, table) = (
+        tailcut_report::answer(&study),
+        tailcut_report::text_table(&study),
+    );
+    print(&format!(
+        "{answer}\n\n{table}\nReport: {}",
+        report.display()
+    ))
 }
 
 fn make_dir(dir: &Path) -> anyhow::Result<()> {
@@ -43,7 +51,11 @@ fn write_plots(study: &tailcut_report::Study, dir: &Path, picture: Picture) -> a
     for plot in tailcut_report::plots(study) {
         let (bytes, extension) = match picture {
             Picture::Svg => (plot.svg().into_bytes(), "svg"),
-            Picture::Png => (plot.png().with_context(|| format!("cannot draw {}", plot.id))?, "png"),
+            Picture::Png => (
+                plot.png()
+                    .with_context(|| format!("cannot draw {}", plot.id))?,
+                "png",
+            ),
         };
         let path = dir.join(format!("{}.{extension}", plot.id));
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;

@@ -46,13 +46,19 @@ fn chosen(name: Option<&str>) -> Result<Vec<&'static dyn Reproduction>, Failure>
     let Some(name) = name else {
         return Ok(ALL.to_vec());
     };
-    let found: Vec<_> = ALL.into_iter().filter(|known| known.name() == name).collect();
+    let found: Vec<_> = ALL
+        .into_iter()
+        .filter(|known| known.name() == name)
+        .collect();
     if found.is_empty() {
         let names: Vec<&str> = ALL.iter().map(|known| known.name()).collect();
         let meant = did_you_mean(name, names.iter().copied());
         let guess = meant.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
         let allowed = names.join(", ");
-        return Err(anyhow!("NAME: found the unknown reproduction '{name}'; allowed: {allowed}{guess}").into());
+        return Err(anyhow!(
+            "NAME: found the unknown reproduction '{name}'; allowed: {allowed}{guess}"
+        )
+        .into());
     }
     Ok(found)
 }
@@ -65,7 +71,10 @@ fn reproduce(
     stop: &AtomicBool,
 ) -> Result<Comparison, Failure> {
     note(reproduction.title());
-    let base = common.out.clone().unwrap_or_else(|| PathBuf::from("out/reproduce"));
+    let base = common
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("out/reproduce"));
     let crew = Crew {
         threads: checked_threads(common.threads)?,
         stop,
@@ -76,14 +85,19 @@ fn reproduce(
     for part in reproduction.parts() {
         let study = part.study(arguments.quick, common.seed, common.seeds)?;
         let dir = base.join(reproduction.name()).join(part.name);
-        let records: Vec<Mutex<Option<RunRecord>>> = study.runs.iter().map(|_| Mutex::default()).collect();
+        let records: Vec<Mutex<Option<RunRecord>>> =
+            study.runs.iter().map(|_| Mutex::default()).collect();
         let conducted = conduct(&study, dir, crew, |index, record| {
-            *records[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
+            *records[index]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
         })?;
         if stop.load(Ordering::Relaxed) {
             let finished = conducted.runs.iter().flatten().count();
             let (planned, dir) = (study.runs.len(), conducted.dir.display());
-            note(&format!("interrupted: {finished} of {planned} runs had finished; they are in {dir}"));
+            note(&format!(
+                "interrupted: {finished} of {planned} runs had finished; they are in {dir}"
+            ));
             return Err(Failure::Interrupted);
         }
         let records = records

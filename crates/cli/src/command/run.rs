@@ -46,11 +46,18 @@ fn read(path: &Path) -> Result<Scenario, Failure> {
                 return Ok(built_in.parse()?);
             }
             let names = SCENARIOS.iter().map(|scenario| scenario.name);
-            let meant = did_you_mean(&shown, names.clone()).filter(|_| error.kind() == io::ErrorKind::NotFound);
+            let meant = did_you_mean(&shown, names.clone())
+                .filter(|_| error.kind() == io::ErrorKind::NotFound);
             let guess = meant.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
             let names: Vec<&str> = names.collect();
-            let allowed = format!("a scenario's file, or one that is built in: {}", names.join(", "));
-            Err(anyhow!("cannot read the scenario {shown}: {error}; allowed: {allowed}{guess}").into())
+            let allowed = format!(
+                "a scenario's file, or one that is built in: {}",
+                names.join(", ")
+            );
+            Err(
+                anyhow!("cannot read the scenario {shown}: {error}; allowed: {allowed}{guess}")
+                    .into(),
+            )
         }
     }
 }

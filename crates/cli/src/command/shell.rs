@@ -26,7 +26,10 @@ pub fn manual() -> Result<(), Failure> {
     let mut text = Vec::new();
     let mut render = |page: clap_mangen::Man| page.render(&mut text).map_err(anyhow::Error::new);
     render(clap_mangen::Man::new(command.clone()))?;
-    for subcommand in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+    for subcommand in command
+        .get_subcommands()
+        .filter(|c| !c.is_hide_set() && c.get_name() != "help")
+    {
         render(clap_mangen::Man::new(subcommand.clone()))?;
     }
     print(&String::from_utf8_lossy(&text))

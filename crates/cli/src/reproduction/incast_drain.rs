@@ -49,8 +49,13 @@ impl Reproduction for IncastDrain {
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let last = results.runs("incast-drain", "tcp").filter_map(|run| {
-            let ends = run.flows.iter().map(|flow| flow.fct.map(|fct| fct.as_us_f64()));
-            ends.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+            let ends = run
+                .flows
+                .iter()
+                .map(|flow| flow.fct.map(|fct| fct.as_us_f64()));
+            ends.collect::<Option<Vec<f64>>>()?
+                .into_iter()
+                .reduce(f64::max)
         });
         let ours: Vec<f64> = last.collect();
         let expected = Self::closed_form_us();

@@ -10,8 +10,9 @@ pub const MICE: u64 = 100_000;
 /// that did not finish.
 pub fn fcts(run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
     let kept = run.flows.iter().filter(|flow| keep(flow));
-    let mut fcts: Vec<f64> =
-        kept.map(|flow| flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64())).collect();
+    let mut fcts: Vec<f64> = kept
+        .map(|flow| flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64()))
+        .collect();
     fcts.sort_unstable_by(f64::total_cmp);
     fcts
 }
@@ -73,7 +74,11 @@ pub struct At<'a> {
 impl<'a> At<'a> {
     /// The runs of `part` at `load`; `None` for a part without a load.
     pub const fn new(results: &'a Results, part: &'a str, load: Option<f64>) -> Self {
-        Self { results, part, load }
+        Self {
+            results,
+            part,
+            load,
+        }
     }
 
     fn runs(&self, design: &'a str) -> impl Iterator<Item = &'a RunRecord> {
@@ -99,7 +104,9 @@ impl<'a> At<'a> {
         figure: impl Fn(&RunRecord) -> f64,
     ) -> Vec<f64> {
         let pairs = self.runs(design).zip(self.runs(base));
-        pairs.map(|(ours, theirs)| (figure(ours) / figure(theirs) - 1.0) * 100.0).collect()
+        pairs
+            .map(|(ours, theirs)| (figure(ours) / figure(theirs) - 1.0) * 100.0)
+            .collect()
     }
 
     /// By how much the figure of `design` is above that of `base`, for each seed.
@@ -110,7 +117,9 @@ impl<'a> At<'a> {
         figure: impl Fn(&RunRecord) -> f64,
     ) -> Vec<f64> {
         let pairs = self.runs(design).zip(self.runs(base));
-        pairs.map(|(ours, theirs)| figure(ours) - figure(theirs)).collect()
+        pairs
+            .map(|(ours, theirs)| figure(ours) - figure(theirs))
+            .collect()
     }
 
     /// How many mice there are in all seeds of a design.

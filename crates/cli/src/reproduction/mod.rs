@@ -91,7 +91,11 @@ pub struct Results {
 
 impl Results {
     /// The runs of a part and a design, in the order of their seeds.
-    pub fn runs<'a>(&'a self, part: &'a str, design: &'a str) -> impl Iterator<Item = &'a RunRecord> {
+    pub fn runs<'a>(
+        &'a self,
+        part: &'a str,
+        design: &'a str,
+    ) -> impl Iterator<Item = &'a RunRecord> {
         let of_part = self.parts.iter().filter(move |(name, _)| *name == part);
         let runs = of_part.flat_map(|(_, runs)| runs);
         runs.filter(move |run| run.key.design == design)

@@ -74,7 +74,10 @@ impl Reproduction for RepFlowFatTree {
 
 /// The loads that were run, ascending.
 fn loads(results: &Results) -> Vec<f64> {
-    let mut loads: Vec<f64> = results.runs(PART, "tcp").filter_map(|run| run.key.load).collect();
+    let mut loads: Vec<f64> = results
+        .runs(PART, "tcp")
+        .filter_map(|run| run.key.load)
+        .collect();
     loads.sort_unstable_by(f64::total_cmp);
     loads.dedup();
     loads

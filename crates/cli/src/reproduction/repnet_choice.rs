@@ -72,7 +72,9 @@ impl Reproduction for RepNetChoice {
         }
         rows.push(row(
             format!("median FCT of 100 KB: {REPFLOW} against {REPSYN}, %"),
-            &at.change(REPFLOW, REPSYN, |run| Statistic::Quantile(0.5).of(&fcts(run, is_probe))),
+            &at.change(REPFLOW, REPSYN, |run| {
+                Statistic::Quantile(0.5).of(&fcts(run, is_probe))
+            }),
             Some(0.0),
             // "Similar in distribution": within the width of a line of the chart.
             (-10.0, 10.0),
@@ -88,14 +90,21 @@ fn is_probe(flow: &FlowRecord) -> bool {
 
 fn share(run: &RunRecord, slow: impl Fn(&FlowRecord) -> bool) -> f64 {
     let probes = run.flows.iter().filter(|flow| is_probe(flow));
-    let (slow, all) = probes.fold((0u32, 0u32), |(s, n), flow| (s + u32::from(slow(flow)), n + 1));
+    let (slow, all) = probes.fold((0u32, 0u32), |(s, n), flow| {
+        (s + u32::from(slow(flow)), n + 1)
+    });
     f64::from(slow) / f64::from(all)
 }
 
 fn slow_handshakes(run: &RunRecord) -> f64 {
-    share(run, |flow| flow.handshake.is_none_or(|rtt| rtt.as_us_f64() > SLOW_HANDSHAKE_US))
+    share(run, |flow| {
+        flow.handshake
+            .is_none_or(|rtt| rtt.as_us_f64() > SLOW_HANDSHAKE_US)
+    })
 }
 
 fn slow_flows(run: &RunRecord) -> f64 {
-    share(run, |flow| flow.fct.is_none_or(|fct| fct.as_us_f64() > SLOW_FLOW_US))
+    share(run, |flow| {
+        flow.fct.is_none_or(|fct| fct.as_us_f64() > SLOW_FLOW_US)
+    })
 }

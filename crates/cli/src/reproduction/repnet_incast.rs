@@ -37,13 +37,21 @@ impl Reproduction for RepNetIncast {
         let at = At::new(results, "repnet-incast", Some(LOAD));
         let mice = at.mice(TCP);
         let change = |design: &'static str, statistic: Statistic, theirs, band, why: &str| {
-            let metric =
-                format!("{design}, {} of {mice} mice against {TCP}, %", statistic.name());
+            let metric = format!(
+                "{design}, {} of {mice} mice against {TCP}, %",
+                statistic.name()
+            );
             let ours = at.change(design, TCP, |run| statistic.of_mice(run));
             row(metric, &ours, theirs, band, why)
         };
         let gain = |design, statistic, theirs| {
-            change(design, statistic, Some(theirs), band::of_gain(theirs), LOAD_UNKNOWN)
+            change(
+                design,
+                statistic,
+                Some(theirs),
+                band::of_gain(theirs),
+                LOAD_UNKNOWN,
+            )
         };
         vec![
             change(

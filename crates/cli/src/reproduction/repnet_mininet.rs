@@ -33,7 +33,12 @@ impl Reproduction for RepNetMininet {
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let row = |load, design: &'static str, base: &'static str, statistic: Statistic, band: Band, why: &str| {
+        let row = |load,
+                   design: &'static str,
+                   base: &'static str,
+                   statistic: Statistic,
+                   band: Band,
+                   why: &str| {
             let at = At::new(results, PART, Some(load));
             let (name, mice) = (statistic.name(), at.mice(design));
             let metric = format!("load {load}: {design}, {name} of {mice} mice against {base}, %");

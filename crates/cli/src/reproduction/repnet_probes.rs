@@ -85,16 +85,24 @@ struct Paths(Vec<[bool; 3]>);
 impl Paths {
     fn of(run: &RunRecord) -> Self {
         let rtts = PROBERS.map(|host| {
-            let probes = run.flows.iter().filter(|flow| {
-                flow.src.0 == host && flow.class == Class::Probe as u8
-            });
-            let rtts = probes.map(|flow| flow.handshake.map_or(f64::INFINITY, |rtt| rtt.as_us_f64()));
+            let probes = run
+                .flows
+                .iter()
+                .filter(|flow| flow.src.0 == host && flow.class == Class::Probe as u8);
+            let rtts =
+                probes.map(|flow| flow.handshake.map_or(f64::INFINITY, |rtt| rtt.as_us_f64()));
             rtts.collect::<Vec<f64>>()
         });
-        let idle = rtts.each_ref().map(|path| path.iter().copied().fold(f64::INFINITY, f64::min));
+        let idle = rtts
+            .each_ref()
+            .map(|path| path.iter().copied().fold(f64::INFINITY, f64::min));
         let instants = rtts.iter().map(Vec::len).min().unwrap_or(0);
         let congested = |path: usize, i: usize| rtts[path][i] > idle[path] + CONGESTED_US;
-        Self((0..instants).map(|i| [congested(0, i), congested(1, i), congested(2, i)]).collect())
+        Self(
+            (0..instants)
+                .map(|i| [congested(0, i), congested(1, i), congested(2, i)])
+                .collect(),
+        )
     }
 
     fn share(&self, of: impl Fn(&[bool; 3]) -> bool) -> f64 {
@@ -113,7 +121,11 @@ impl Paths {
     fn over_pairs(&self, figure: impl Fn(f64, f64, f64) -> f64) -> f64 {
         mean(&[(0, 1), (0, 2), (1, 2)].map(|(a, b)| {
             let both = self.share(|paths| paths[a] && paths[b]);
-            figure(self.share(|paths| paths[a]), self.share(|paths| paths[b]), both)
+            figure(
+                self.share(|paths| paths[a]),
+                self.share(|paths| paths[b]),
+                both,
+            )
         }))
     }
 

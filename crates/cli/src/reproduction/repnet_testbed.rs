@@ -19,11 +19,19 @@ const NO_KERNEL: &str = "theirs holds kernel and node.js, ours the network only"
 const PUBLISHED: [(&str, [(Statistic, f64); 3]); 2] = [
     (
         REPFLOW,
-        [(Statistic::Mean, -15.3), (Statistic::P99, -33.0), (Statistic::P999, -69.9)],
+        [
+            (Statistic::Mean, -15.3),
+            (Statistic::P99, -33.0),
+            (Statistic::P999, -69.9),
+        ],
     ),
     (
         REPSYN,
-        [(Statistic::Mean, -10.0), (Statistic::P99, -15.8), (Statistic::P999, -57.8)],
+        [
+            (Statistic::Mean, -10.0),
+            (Statistic::P99, -15.8),
+            (Statistic::P999, -57.8),
+        ],
     ),
 ];
 
@@ -89,11 +97,19 @@ fn change(
 fn published(results: &Results) -> Vec<ComparisonRow> {
     let at = At::new(results, "repnet-testbed-1to1", Some(0.5));
     let rows = PUBLISHED.iter().flat_map(|(design, figures)| {
-        figures.iter().map(|&(statistic, theirs)| (*design, statistic, theirs))
+        figures
+            .iter()
+            .map(|&(statistic, theirs)| (*design, statistic, theirs))
     });
     rows.map(|(design, statistic, theirs)| {
         let published = (Some(theirs), band::of_gain(theirs));
-        change(&at, "1:1, load 0.5", (design, statistic), published, NO_KERNEL)
+        change(
+            &at,
+            "1:1, load 0.5",
+            (design, statistic),
+            published,
+            NO_KERNEL,
+        )
     })
     .collect()
 }
@@ -101,10 +117,12 @@ fn published(results: &Results) -> Vec<ComparisonRow> {
 fn low_load(results: &Results) -> Vec<ComparisonRow> {
     let at = At::new(results, "repnet-testbed-1to1", Some(0.1));
     let why = "little to gain, and theirs is a chart in which hosts dominate";
-    let cases = [REPFLOW, REPSYN].into_iter().flat_map(|design| {
-        [Statistic::Mean, Statistic::P99].map(|statistic| (design, statistic))
-    });
-    cases.map(|case| change(&at, "1:1, load 0.1", case, (None, band::NO_HARM), why)).collect()
+    let cases = [REPFLOW, REPSYN]
+        .into_iter()
+        .flat_map(|design| [Statistic::Mean, Statistic::P99].map(|statistic| (design, statistic)));
+    cases
+        .map(|case| change(&at, "1:1, load 0.1", case, (None, band::NO_HARM), why))
+        .collect()
 }
 
 fn oversubscribed(results: &Results) -> Vec<ComparisonRow> {
@@ -113,14 +131,18 @@ fn oversubscribed(results: &Results) -> Vec<ComparisonRow> {
         [Statistic::Mean, Statistic::P99, Statistic::P999].map(|statistic| (design, statistic))
     });
     let why = "published as a chart: similar to 1:1, with more benefit";
-    cases.map(|case| change(&at, "2:1, load 0.5", case, (None, band::SOME_GAIN), why)).collect()
+    cases
+        .map(|case| change(&at, "2:1, load 0.5", case, (None, band::SOME_GAIN), why))
+        .collect()
 }
 
 /// Mice by the least number of round trips that carry their data.
 fn by_size(results: &Results) -> Vec<ComparisonRow> {
     let at = At::new(results, "repnet-testbed-1to1", Some(0.4));
     let p99 = |run: &RunRecord, rounds: usize| {
-        let fcts = fcts(run, |flow| flow.bytes.0 < MICE && rounds_of(flow.bytes.0) == rounds);
+        let fcts = fcts(run, |flow| {
+            flow.bytes.0 < MICE && rounds_of(flow.bytes.0) == rounds
+        });
         Statistic::P99.of(&fcts)
     };
     // The smallest flow of the table takes two round trips.
@@ -130,8 +152,15 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
     let mut rows: Vec<ComparisonRow> = (2..)
         .zip(&groups)
         .map(|(rounds, changes)| {
-            let metric = format!("1:1, load 0.4: {REPFLOW}, p99 of mice of {rounds} round trips, %");
-            row(metric, changes, None, band::SOME_GAIN, "published as a chart: equally beneficial")
+            let metric =
+                format!("1:1, load 0.4: {REPFLOW}, p99 of mice of {rounds} round trips, %");
+            row(
+                metric,
+                changes,
+                None,
+                band::SOME_GAIN,
+                "published as a chart: equally beneficial",
+            )
         })
         .collect();
     let means: Vec<f64> = groups.iter().map(|changes| mean(changes)).collect();
@@ -154,7 +183,9 @@ fn rounds_of(bytes: u64) -> usize {
 }
 
 fn elephants(results: &Results) -> Vec<ComparisonRow> {
-    let cases = [0.1, 0.5].into_iter().flat_map(|load| [(load, REPFLOW), (load, REPSYN)]);
+    let cases = [0.1, 0.5]
+        .into_iter()
+        .flat_map(|load| [(load, REPFLOW), (load, REPSYN)]);
     cases
         .map(|(load, design)| {
             let at = At::new(results, "repnet-testbed-1to1", Some(load));
@@ -172,7 +203,10 @@ fn elephants(results: &Results) -> Vec<ComparisonRow> {
 /// The mean over the flows from 100 KB on of size over completion time, in bytes a microsecond.
 fn throughput(run: &RunRecord) -> f64 {
     let large = run.flows.iter().filter(|flow| flow.bytes.0 >= MICE);
-    let rates = large.map(|flow| flow.fct.map_or(0.0, |fct| flow.bytes.0 as f64 / fct.as_us_f64()));
+    let rates = large.map(|flow| {
+        flow.fct
+            .map_or(0.0, |fct| flow.bytes.0 as f64 / fct.as_us_f64())
+    });
     mean(&rates.collect::<Vec<f64>>())
 }
 
@@ -182,7 +216,17 @@ mod tests {
 
     #[test]
     fn a_flow_takes_one_more_round_trip_from_the_segment_after_a_full_window() {
-        let ends = [(1, 1), (3, 1), (4, 2), (9, 2), (10, 3), (21, 3), (22, 4), (46, 5), (69, 5)];
+        let ends = [
+            (1, 1),
+            (3, 1),
+            (4, 2),
+            (9, 2),
+            (10, 3),
+            (21, 3),
+            (22, 4),
+            (46, 5),
+            (69, 5),
+        ];
         for (segments, rounds) in ends {
             assert_eq!(rounds_of(segments * 1_460), rounds, "{segments} segments");
         }

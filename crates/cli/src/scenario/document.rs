@@ -48,7 +48,12 @@ impl Scenario {
         let document = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let found = format!("text that is not TOML ({})", shortened(error.message()));
-            ScenarioError::new(&lines.place(at), "", found, "a scenario in TOML, see docs/scenario.md")
+            ScenarioError::new(
+                &lines.place(at),
+                "",
+                found,
+                "a scenario in TOML, see docs/scenario.md",
+            )
         })?;
         let mut scenario = Self {
             start: lines.place(0),
@@ -68,7 +73,9 @@ impl Scenario {
                 return Err(unknown_key(&SECTIONS[0], name, &place));
             };
             for (table, at) in tables_of(section, value, &place, &lines)? {
-                scenario.tables.push(read_table(section, table, at, &lines)?);
+                scenario
+                    .tables
+                    .push(read_table(section, table, at, &lines)?);
             }
         }
         scenario.tables.push(top);
@@ -78,13 +85,19 @@ impl Scenario {
 
 fn file_stem(file: &str) -> String {
     let stem = std::path::Path::new(file).file_stem();
-    stem.map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    stem.map_or_else(
+        || "scenario".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
 }
 
 /// Keys and values in the order of the text, so that the first error reported is the first there is.
 fn in_order<'t, 'i>(
     table: &'t DeTable<'i>,
-) -> Vec<(&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>)> {
+) -> Vec<(
+    &'t Spanned<std::borrow::Cow<'i, str>>,
+    &'t Spanned<DeValue<'i>>,
+)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(name, value)| (value.span().start, name.span().start));
     entries
@@ -115,7 +128,10 @@ fn tables_of<'t, 'i>(
                 }
             })
             .collect(),
-        other => Err(wrong(raw(other).to_string(), &lines.place(value.span().start))),
+        other => Err(wrong(
+            raw(other).to_string(),
+            &lines.place(value.span().start),
+        )),
     }
 }
 
@@ -158,11 +174,15 @@ impl Table {
         let Some(value) = key.read(raw) else {
             let path = self.section.path(name);
             let meant = match raw {
-                Raw::Text(text) | Raw::Argument(text) => did_you_mean(text, key.words.iter().copied()),
+                Raw::Text(text) | Raw::Argument(text) => {
+                    did_you_mean(text, key.words.iter().copied())
+                }
                 _ => None,
             };
-            return Err(ScenarioError::new(&place, path, raw.to_string(), key.allowed())
-                .meaning(meant.map(str::to_owned)));
+            return Err(
+                ScenarioError::new(&place, path, raw.to_string(), key.allowed())
+                    .meaning(meant.map(str::to_owned)),
+            );
         };
         self.entries.insert(key.name, Entry { value, place });
         Ok(())
@@ -174,14 +194,21 @@ impl Table {
 pub(super) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<ScenarioError> {
     let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
     if section.name.is_empty() {
-        allowed.extend(SECTIONS.iter().map(|s| s.name).filter(|name| !name.is_empty()));
+        allowed.extend(
+            SECTIONS
+                .iter()
+                .map(|s| s.name)
+                .filter(|name| !name.is_empty()),
+        );
     }
     let near = did_you_mean(name, allowed.iter().copied()).map(str::to_owned);
     let under = |name: &str| {
         let other = SECTIONS.iter().find(|other| other.key(name).is_some())?;
         Some(format!("{name} under {}", other.header()))
     };
-    let everywhere = SECTIONS.iter().flat_map(|section| section.keys.iter().map(|key| key.name));
+    let everywhere = SECTIONS
+        .iter()
+        .flat_map(|section| section.keys.iter().map(|key| key.name));
     let meant = under(name)
         .or(near)
         .or_else(|| did_you_mean(name, everywhere).and_then(under));

@@ -101,7 +101,11 @@ impl std::error::Error for ScenarioError {}
 
 /// The nearest of `names` to what was found, where one is near: within a third of its length in edits.
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let found: String = found.chars().take(64).flat_map(char::to_lowercase).collect();
+    let found: String = found
+        .chars()
+        .take(64)
+        .flat_map(char::to_lowercase)
+        .collect();
     let near = names.into_iter().filter_map(|name| {
         let distance = strsim::damerau_levenshtein(&found, name);
         let begins = found.len() >= 3 && name.starts_with(&found);

@@ -72,7 +72,10 @@ impl Scenario {
 
     /// Removes a key of the first table of a section.
     pub fn unset(&mut self, section: &str, key: &str) {
-        let first = self.tables.iter_mut().find(|table| table.section.name == section);
+        let first = self
+            .tables
+            .iter_mut()
+            .find(|table| table.section.name == section);
         if let Some(table) = first {
             table.entries.remove(key);
         }
@@ -95,7 +98,10 @@ impl Scenario {
             let allowed = "the keys that `tailcut list keys` shows";
             return Err(ScenarioError::new(place, "", found, allowed).meaning(meant));
         };
-        let index = self.tables.iter().position(|table| table.section.name == section.name);
+        let index = self
+            .tables
+            .iter()
+            .position(|table| table.section.name == section.name);
         let index = index.unwrap_or_else(|| {
             self.tables.push(Table::new(section, place.clone()));
             self.tables.len() - 1
@@ -108,11 +114,20 @@ impl Scenario {
     pub fn to_json(&self) -> serde_json::Value {
         let mut sections = Map::new();
         for section in SECTIONS {
-            let mut tables: Vec<serde_json::Value> =
-                self.tables(section.name).iter().map(|table| table.to_json()).collect();
+            let mut tables: Vec<serde_json::Value> = self
+                .tables(section.name)
+                .iter()
+                .map(|table| table.to_json())
+                .collect();
             if !section.repeated {
-                let table = tables.pop().unwrap_or_else(|| self.table(section.name).to_json());
-                let name = if section.name.is_empty() { "study" } else { section.name };
+                let table = tables
+                    .pop()
+                    .unwrap_or_else(|| self.table(section.name).to_json());
+                let name = if section.name.is_empty() {
+                    "study"
+                } else {
+                    section.name
+                };
                 sections.insert(name.to_owned(), table);
             } else {
                 sections.insert(section.name.to_owned(), json!(tables));
@@ -159,7 +174,9 @@ impl Table {
     /// When the schema has no such key.
     pub fn value(&self, key: &str) -> Option<Value> {
         let known = self.section.key(key).expect("a key of the schema");
-        self.given(key).map(|entry| entry.value.clone()).or_else(|| known.default_value())
+        self.given(key)
+            .map(|entry| entry.value.clone())
+            .or_else(|| known.default_value())
     }
 
     /// The word under a key, if its value is one.
@@ -188,7 +205,8 @@ impl Table {
 
     /// The whole number under a key whose schema keeps it within 32 bits.
     pub fn small(&self, key: &str) -> Option<u32> {
-        self.count(key).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+        self.count(key)
+            .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// The number under a key.

@@ -125,7 +125,17 @@ mod tests {
     #[test]
     fn what_is_no_quantity_is_refused() {
         for text in [
-            "", "ms", "10", "1e3ms", "-1s", "1.2.3s", "10 parsec", "0.5ps", ".", "9999999999s", "1 . 5s",
+            "",
+            "ms",
+            "10",
+            "1e3ms",
+            "-1s",
+            "1.2.3s",
+            "10 parsec",
+            "0.5ps",
+            ".",
+            "9999999999s",
+            "1 . 5s",
         ] {
             assert_eq!(duration(text), None, "{text}");
         }

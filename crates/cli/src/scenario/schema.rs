@@ -788,7 +788,11 @@ mod tests {
         for section in SECTIONS {
             for key in section.keys {
                 if let Is(text) = key.default {
-                    assert!(key.default_value().is_some(), "{}: {text}", section.path(key.name));
+                    assert!(
+                        key.default_value().is_some(),
+                        "{}: {text}",
+                        section.path(key.name)
+                    );
                 }
             }
         }
@@ -800,7 +804,12 @@ mod tests {
             assert!(SECTIONS[..i].iter().all(|s| s.name != section.name));
             for (j, key) in section.keys.iter().enumerate() {
                 assert!(section.keys[..j].iter().all(|k| k.name != key.name));
-                assert_eq!(key.kind == Kind::Choice && key.words.is_empty(), false, "{}", key.name);
+                assert_eq!(
+                    key.kind == Kind::Choice && key.words.is_empty(),
+                    false,
+                    "{}",
+                    key.name
+                );
             }
         }
     }

@@ -166,7 +166,9 @@ impl Kind {
             Self::Number { above, most } if most == f64::MAX => format!("a number above {above}"),
             Self::Number { above, most } => format!("a number above {above}, at most {most}"),
             Self::Duration { least } => {
-                format!("a time with a unit (ps, ns, us, ms, s) from {least} to 100000s, such as \"10ms\"")
+                format!(
+                    "a time with a unit (ps, ns, us, ms, s) from {least} to 100000s, such as \"10ms\""
+                )
             }
             Self::Rate => {
                 "a rate with a unit (bps, Kbps, Mbps, Gbps, Tbps), such as \"10Gbps\"".to_owned()
@@ -175,7 +177,9 @@ impl Kind {
                 format!("bytes from {least} to 1e15, a number or with a unit, such as \"100KB\"")
             }
             Self::Sized { of, least, most } => {
-                format!("{of} from {least} to {most}, such as \"100 {of}\", or bytes, such as \"150KB\"")
+                format!(
+                    "{of} from {least} to {most}, such as \"100 {of}\", or bytes, such as \"150KB\""
+                )
             }
             Self::Choice => String::new(),
             Self::Loads => format!(
@@ -231,7 +235,9 @@ impl Kind {
             Self::Sized { of, least, most } => {
                 let named = text_of(raw).and_then(|text| quantity::counted(text, of));
                 match named {
-                    Some(count) => (least..=most).contains(&count).then_some(Value::Count(count)),
+                    Some(count) => (least..=most)
+                        .contains(&count)
+                        .then_some(Value::Count(count)),
                     None => text_of(raw)
                         .filter(|text| text.ends_with(|last: char| !last.is_ascii_digit()))
                         .and_then(quantity::bytes)
@@ -305,7 +311,10 @@ fn loads(raw: &Raw) -> Option<Vec<f64>> {
         Raw::Flag(_) | Raw::Other(_) => return None,
     };
     let sound = |load: &f64| *load > 0.0 && *load <= HIGHEST_LOAD;
-    let distinct = loads.iter().enumerate().all(|(i, load)| !loads[..i].contains(load));
+    let distinct = loads
+        .iter()
+        .enumerate()
+        .all(|(i, load)| !loads[..i].contains(load));
     let few = (1..=MOST_LOADS).contains(&loads.len());
     (few && distinct && loads.iter().all(sound)).then_some(loads)
 }
@@ -324,7 +333,11 @@ fn range(from: &str, to: &str) -> Option<Vec<f64>> {
     }
     // Rounded so that 0.1 + 2 * 0.1 is the load that prints as 0.3.
     let rounded = |load: f64| (load * 1e9).round() / 1e9;
-    Some((0..=steps as u32).map(|i| rounded(from + f64::from(i) * step)).collect())
+    Some(
+        (0..=steps as u32)
+            .map(|i| rounded(from + f64::from(i) * step))
+            .collect(),
+    )
 }
 
 fn pairs(raw: &Raw) -> Option<Vec<(u32, u32)>> {
@@ -362,8 +375,22 @@ mod tests {
         assert_eq!(read("0.5"), Some(Value::Numbers(vec![0.5])));
         assert_eq!(read("0.1,0.3"), Some(Value::Numbers(vec![0.1, 0.3])));
         assert_eq!(read("0.1..0.3"), Some(Value::Numbers(vec![0.1, 0.2, 0.3])));
-        assert_eq!(read("0.2..0.6:0.2"), Some(Value::Numbers(vec![0.2, 0.4, 0.6])));
-        for wrong in ["", "0", "-1", "0.5..0.1", "0.1..1:0", "0.1..9:1e-9", "nan", "0.1,0.1", "0.1..", "11"] {
+        assert_eq!(
+            read("0.2..0.6:0.2"),
+            Some(Value::Numbers(vec![0.2, 0.4, 0.6]))
+        );
+        for wrong in [
+            "",
+            "0",
+            "-1",
+            "0.5..0.1",
+            "0.1..1:0",
+            "0.1..9:1e-9",
+            "nan",
+            "0.1,0.1",
+            "0.1..",
+            "11",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }
@@ -380,9 +407,16 @@ mod tests {
 
     #[test]
     fn a_size_is_counted_in_packets_or_in_bytes_and_says_which() {
-        let size = Kind::Sized { of: "packets", least: 1, most: 1_000 };
+        let size = Kind::Sized {
+            of: "packets",
+            least: 1,
+            most: 1_000,
+        };
         assert_eq!(size.read(&argument("100 packets")), Some(Value::Count(100)));
-        assert_eq!(size.read(&argument("150KB")), Some(Value::Bytes(Bytes(150_000))));
+        assert_eq!(
+            size.read(&argument("150KB")),
+            Some(Value::Bytes(Bytes(150_000)))
+        );
         assert_eq!(size.read(&argument("100")), None);
         assert_eq!(size.read(&argument("1001 packets")), None);
     }

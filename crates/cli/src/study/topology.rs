@@ -19,16 +19,32 @@ use tailcut_units::{HostId, Rate};
 /// The kinds of `tailcut list topologies` with what they are.
 pub const KINDS: [(&str, &str); 4] = [
     ("single-switch", "hosts on one switch: one path a pair"),
-    ("leaf-spine", "racks whose leaf is linked to every spine: as many paths as spines"),
-    ("fat-tree", "k-ary fat-tree of two or three tiers: k/2 or k*k/4 paths"),
-    ("custom", "nodes and links from a scenario file, [[nodes]] and [[links]]"),
+    (
+        "leaf-spine",
+        "racks whose leaf is linked to every spine: as many paths as spines",
+    ),
+    (
+        "fat-tree",
+        "k-ary fat-tree of two or three tiers: k/2 or k*k/4 paths",
+    ),
+    (
+        "custom",
+        "nodes and links from a scenario file, [[nodes]] and [[links]]",
+    ),
 ];
 
 /// The keys that a kind takes beside `kind`, `name`, `rate` and `delay`.
 pub fn keys_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "single-switch" => &["hosts"],
-        "leaf-spine" => &["leaves", "spines", "hosts", "oversubscription", "fabric_rate", "fabric_delay"],
+        "leaf-spine" => &[
+            "leaves",
+            "spines",
+            "hosts",
+            "oversubscription",
+            "fabric_rate",
+            "fabric_delay",
+        ],
         "fat-tree" => &[
             "k",
             "tiers",
@@ -59,7 +75,10 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
         scenario.clear(section);
     }
     scenario.set("topology.kind", kind, place)?;
-    for parameter in parameters.split(',').filter(|parameter| !parameter.trim().is_empty()) {
+    for parameter in parameters
+        .split(',')
+        .filter(|parameter| !parameter.trim().is_empty())
+    {
         let Some((key, value)) = parameter.split_once('=') else {
             let found = format!("'{}'", shortened(parameter));
             let allowed = "KIND or KIND:KEY=VALUE,KEY=VALUE, such as leaf-spine:leaves=4,spines=4";
@@ -74,7 +93,11 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
 pub fn network(scenario: &Scenario) -> Outcome<Network> {
     let table = scenario.table("topology");
     let nodes = scenario.tables("nodes");
-    let kind = table.word("kind").unwrap_or(if nodes.is_empty() { "leaf-spine" } else { "custom" });
+    let kind = table.word("kind").unwrap_or(if nodes.is_empty() {
+        "leaf-spine"
+    } else {
+        "custom"
+    });
     for (key, _) in table.entries() {
         if !KEYS_OF_ALL.contains(&key) && !keys_of(kind).contains(&key) {
             let users = KINDS.iter().map(|(kind, _)| *kind);
@@ -87,7 +110,12 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
         && let Some(stray) = nodes.first().or(scenario.tables("links").first())
     {
         let found = format!("with topology kind {kind}");
-        return Err(ScenarioError::new(&stray.place, "nodes", found, "only with kind custom"));
+        return Err(ScenarioError::new(
+            &stray.place,
+            "nodes",
+            found,
+            "only with kind custom",
+        ));
     }
     let host_wire = Wire {
         rate: table.rate("rate").unwrap_or(Rate::from_gbps(10)),
@@ -124,9 +152,15 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
         }),
         _ => Shape::Custom(Arc::new(custom(scenario, host_wire, shared_buffer)?)),
     };
-    let built = shape.build().map_err(|error| located(scenario, &table, &error))?;
+    let built = shape
+        .build()
+        .map_err(|error| located(scenario, &table, &error))?;
     if built.hosts() < 2 {
-        return Err(table.error("hosts", format!("{} in all", built.hosts()), "at least 2 hosts"));
+        return Err(table.error(
+            "hosts",
+            format!("{} in all", built.hosts()),
+            "at least 2 hosts",
+        ));
     }
     let name = match table.text("name") {
         Some(name) => name,
@@ -164,7 +198,10 @@ fn located(scenario: &Scenario, table: &Table, error: &TopologyError) -> Box<Sce
     };
     let known = section("topology").is_some_and(|section| section.key(key).is_some());
     let (found, allowed) = match error.problem.split_once("; allowed ") {
-        Some((found, allowed)) => (found, allowed.trim_start_matches("are ").trim_start_matches("is ")),
+        Some((found, allowed)) => (
+            found,
+            allowed.trim_start_matches("are ").trim_start_matches("is "),
+        ),
         None => (error.problem.as_str(), ""),
     };
     let found = found.trim_start_matches("found ");
@@ -199,9 +236,15 @@ fn leaf_spine(
             return Err(table.error("oversubscription", "both", allowed));
         }
         let rate = host_wire.rate.as_bps().checked_mul(u64::from(hosts));
-        let rate = rate.map(|sum| sum / (u64::from(spines) * ratio)).and_then(Rate::from_bps);
+        let rate = rate
+            .map(|sum| sum / (u64::from(spines) * ratio))
+            .and_then(Rate::from_bps);
         spine_wire.rate = rate.ok_or_else(|| {
-            table.error("oversubscription", ratio.to_string(), "a ratio that leaves the uplinks a rate")
+            table.error(
+                "oversubscription",
+                ratio.to_string(),
+                "a ratio that leaves the uplinks a rate",
+            )
         })?;
     }
     Ok(LeafSpine {
@@ -225,7 +268,11 @@ fn core_oversubscription(table: &Table) -> Outcome<CoreOversubscription> {
             return Err(table.error("cores_per_aggregation", "both", allowed));
         }
         if !three_tiers {
-            return Err(table.error("cores_per_aggregation", "with two tiers", "only with three tiers"));
+            return Err(table.error(
+                "cores_per_aggregation",
+                "with two tiers",
+                "only with three tiers",
+            ));
         }
         return Ok(CoreOversubscription::CoresPerAggregation(cores));
     }
@@ -280,7 +327,9 @@ fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
 /// 100 packets up to 10 Gb/s, above in proportion.
 fn automatic_limit(rate: Rate) -> u32 {
     let in_proportion = u128::from(rate.as_bps()) * 100 / 10_000_000_000;
-    u32::try_from(in_proportion).unwrap_or(u32::MAX - 1).max(100)
+    u32::try_from(in_proportion)
+        .unwrap_or(u32::MAX - 1)
+        .max(100)
 }
 
 /// DCTCP's K: 20 packets up to 1 Gb/s and 65 at 10 Gb/s (DCTCP paper, section 4), linear between and
@@ -382,7 +431,11 @@ fn groups(scenario: &Scenario) -> Outcome<(BTreeMap<String, Group>, u32, u32)> {
             _ => return Err(table.error("kind", "nothing", "\"host\" or \"switch\"")),
         };
         if total > MOST {
-            return Err(table.error("count", format!("{total} in all"), format!("at most {MOST}")));
+            return Err(table.error(
+                "count",
+                format!("{total} in all"),
+                format!("at most {MOST}"),
+            ));
         }
         if groups.insert(name.clone(), group).is_some() {
             let found = format!("\"{}\" again", shortened(&name));
@@ -427,9 +480,14 @@ mod tests {
 
     #[test]
     fn oversubscription_of_a_leaf_spine_sets_its_uplinks() {
-        let built = network(&parsed("[topology]\nspines = 3\nhosts = 6\noversubscription = 2\n"));
+        let built = network(&parsed(
+            "[topology]\nspines = 3\nhosts = 6\noversubscription = 2\n",
+        ));
         let built = built.expect("a network").built;
-        assert_eq!(built.host_capacity_bps(), 2 * built.rack_uplink_capacity_bps());
+        assert_eq!(
+            built.host_capacity_bps(),
+            2 * built.rack_uplink_capacity_bps()
+        );
     }
 
     #[test]
@@ -455,8 +513,14 @@ mod tests {
         assert_eq!((network.built.hosts(), network.built.paths), (4, 2));
         assert_eq!(network.spec.name, "s");
         let broken = text.replace("b = \"far\"", "b = \"fat\"");
-        let error = super::network(&parsed(&broken)).err().expect("no such node").to_string();
-        assert!(error.starts_with("s.toml:24: links.b: found \"fat\""), "{error}");
+        let error = super::network(&parsed(&broken))
+            .err()
+            .expect("no such node")
+            .to_string();
+        assert!(
+            error.starts_with("s.toml:24: links.b: found \"fat\""),
+            "{error}"
+        );
         assert!(error.ends_with("did you mean 'far'?"), "{error}");
     }
 }

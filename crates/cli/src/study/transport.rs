@@ -41,9 +41,13 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
         }),
         limited_transmit: table.is_set("limited_transmit"),
         sack: table.is_set("sack"),
-        lso_bytes: table.bytes("lso").map_or(0, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX)),
+        lso_bytes: table
+            .bytes("lso")
+            .map_or(0, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX)),
         max_cwnd: table.bytes("max_cwnd").map_or(u64::MAX, |bytes| bytes.0),
-        initial_ssthresh: table.bytes("initial_ssthresh").map_or(u64::MAX, |bytes| bytes.0),
+        initial_ssthresh: table
+            .bytes("initial_ssthresh")
+            .map_or(u64::MAX, |bytes| bytes.0),
         duplicate_ack_threshold: byte("duplicate_ack_threshold"),
         max_syn_retries: byte("max_syn_retries"),
         max_data_retries: byte("max_data_retries"),
@@ -64,7 +68,10 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
 
 /// DCTCP's estimation gain.
 pub fn dctcp_gain(scenario: &Scenario) -> f64 {
-    scenario.table("tcp").number("dctcp_gain").unwrap_or(1.0 / 16.0)
+    scenario
+        .table("tcp")
+        .number("dctcp_gain")
+        .unwrap_or(1.0 / 16.0)
 }
 
 /// RepNet's parameters.
@@ -84,7 +91,9 @@ pub fn framing(scenario: &Scenario) -> Framing {
     Framing {
         payload: scenario.table("tcp").small("mss").unwrap_or(usual.payload),
         header: table.small("header").unwrap_or(usual.header),
-        preamble_and_gap: table.small("preamble_and_gap").unwrap_or(usual.preamble_and_gap),
+        preamble_and_gap: table
+            .small("preamble_and_gap")
+            .unwrap_or(usual.preamble_and_gap),
     }
 }
 
@@ -97,19 +106,31 @@ mod tests {
     fn defaults_are_those_of_the_transport_and_of_ethernet() {
         let empty = Scenario::parse("empty.toml", "", "").expect("an empty scenario");
         let defaults = format!("{:?}", TcpConfig::default());
-        assert_eq!(format!("{:?}", tcp(&empty).expect("defaults are sound")), defaults);
+        assert_eq!(
+            format!("{:?}", tcp(&empty).expect("defaults are sound")),
+            defaults
+        );
         assert_eq!(framing(&empty), Framing::ETHERNET_TCP);
         assert_eq!(dctcp_gain(&empty), 1.0 / 16.0);
     }
 
     #[test]
     fn an_ack_is_never_held_back_for_as_long_as_the_peer_waits() {
-        let mut scenario = Scenario::parse("s.toml", "", "[tcp]\nmin_rto = \"10ms\"\n").expect("sound");
+        let mut scenario =
+            Scenario::parse("s.toml", "", "[tcp]\nmin_rto = \"10ms\"\n").expect("sound");
         let config = tcp(&scenario).expect("the timeout follows");
-        assert_eq!(config.delayed_ack.map(|ack| ack.timeout), Some(Duration::from_ms(5)));
+        assert_eq!(
+            config.delayed_ack.map(|ack| ack.timeout),
+            Some(Duration::from_ms(5))
+        );
         let flag = Place::flag("--set");
-        scenario.set("tcp.delayed_ack_timeout", "20ms", &flag).expect("a span");
+        scenario
+            .set("tcp.delayed_ack_timeout", "20ms", &flag)
+            .expect("a span");
         let error = tcp(&scenario).expect_err("longer than min_rto").to_string();
-        assert!(error.starts_with("--set: tcp.delayed_ack_timeout: found 20 ms"), "{error}");
+        assert!(
+            error.starts_with("--set: tcp.delayed_ack_timeout: found 20 ms"),
+            "{error}"
+        );
     }
 }

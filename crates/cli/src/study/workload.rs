@@ -140,14 +140,19 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
     let kind = table.word("kind").unwrap_or("open");
     for (key, _) in table.entries() {
         if !["kind", "class"].contains(&key) && !keys_of(kind).contains(&key) {
-            let users: Vec<&str> =
-                KINDS.into_iter().filter(|kind| keys_of(kind).contains(&key)).collect();
+            let users: Vec<&str> = KINDS
+                .into_iter()
+                .filter(|kind| keys_of(kind).contains(&key))
+                .collect();
             let allowed = format!("only with kind {}", users.join(" or "));
             return Err(table.error(key, format!("with kind {kind}"), allowed));
         }
     }
     let class = table.word("class").unwrap_or("foreground");
-    let class = Class::ALL.into_iter().find(|known| known.name() == class).unwrap_or_default();
+    let class = Class::ALL
+        .into_iter()
+        .find(|known| known.name() == class)
+        .unwrap_or_default();
     if kind == "trace" {
         let (name, trace) = trace(scenario, table, network)?;
         return Ok(Draft {
@@ -181,7 +186,10 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             }
             FlowsSpec::Open(OpenSpec {
                 sizes,
-                arrivals: table.word("arrivals").and_then(Arrivals::named).unwrap_or_default(),
+                arrivals: table
+                    .word("arrivals")
+                    .and_then(Arrivals::named)
+                    .unwrap_or_default(),
                 matrix,
                 rate,
                 from: table.duration("from").unwrap_or_default(),
@@ -235,10 +243,16 @@ fn path(table: &Table, network: &Network) -> Outcome<Option<u16>> {
 
 fn until(scenario: &Scenario, table: &Table) -> Outcome<Duration> {
     let from = table.duration("from").unwrap_or_default();
-    let until = table.duration("until").or_else(|| scenario.table("").duration("duration"));
+    let until = table
+        .duration("until")
+        .or_else(|| scenario.table("").duration("duration"));
     let until = until.unwrap_or_default();
     if from >= until {
-        let key = if table.given("until").is_some() { "until" } else { "from" };
+        let key = if table.given("until").is_some() {
+            "until"
+        } else {
+            "from"
+        };
         let found = format!("flows from {from} until {until}");
         return Err(table.error(key, found, "a span that ends after it begins"));
     }
@@ -255,7 +269,11 @@ fn max_flows(scenario: &Scenario, table: &Table) -> Option<u64> {
 fn offered_rate(table: &Table) -> Outcome<OfferedRate> {
     if let Some(flows) = table.number("flows_per_second") {
         return match table.given("load") {
-            Some(_) => Err(table.error("flows_per_second", "both", "load or flows_per_second, not both")),
+            Some(_) => Err(table.error(
+                "flows_per_second",
+                "both",
+                "load or flows_per_second, not both",
+            )),
             None => Ok(OfferedRate::FlowsPerSecond(flows)),
         };
     }
@@ -342,7 +360,9 @@ fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
 }
 
 fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDistribution>)> {
-    let name = table.text("sizes").unwrap_or_else(|| "websearch".to_owned());
+    let name = table
+        .text("sizes")
+        .unwrap_or_else(|| "websearch".to_owned());
     let Some(file) = name.strip_prefix("table:") else {
         let sizes = SizeDistribution::named(&name).map_err(|error| sizes_error(table, &error))?;
         return Ok((name, Arc::new(sizes)));
@@ -350,8 +370,17 @@ fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDistrib
     let (shown, bytes) = read(scenario, table, "sizes", file)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        ScenarioError::new(&Place::line(&shown, line), "", "a byte that is not UTF-8", "text in UTF-8")
+        let line = error.as_bytes()[..at]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count()
+            + 1;
+        ScenarioError::new(
+            &Place::line(&shown, line),
+            "",
+            "a byte that is not UTF-8",
+            "text in UTF-8",
+        )
     })?;
     let sizes = SizeDistribution::from_table(&text).map_err(|error| match error {
         Error::Text(error) => text_error(&shown, &error),
@@ -363,10 +392,16 @@ fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDistrib
 fn sizes_error(table: &Table, error: &Error) -> Box<ScenarioError> {
     match error {
         Error::UnknownSizes { found, alike } => {
-            let names = tailcut_sim::workload::sizes::NAMES.iter().map(|named| named.name);
-            let names: Vec<&str> = names.chain(["fixed:BYTES", "uniform:MIN:MAX", "table:FILE"]).collect();
+            let names = tailcut_sim::workload::sizes::NAMES
+                .iter()
+                .map(|named| named.name);
+            let names: Vec<&str> = names
+                .chain(["fixed:BYTES", "uniform:MIN:MAX", "table:FILE"])
+                .collect();
             let meant = alike.first().map(|&name| name.to_owned());
-            table.error("sizes", found.clone(), names.join(", ")).meaning(meant)
+            table
+                .error("sizes", found.clone(), names.join(", "))
+                .meaning(meant)
         }
         Error::SizesParameter { found, allowed } => table.error("sizes", found.clone(), *allowed),
         other => table.error("sizes", other.to_string(), ""),
@@ -397,7 +432,10 @@ fn text_error(file: &str, error: &TextError) -> Box<ScenarioError> {
 
 fn stem(file: &str) -> String {
     let stem = Path::new(file).file_stem();
-    stem.map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
+    stem.map_or_else(
+        || file.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
 }
 
 /// A file that a scenario names, and its name for errors.
@@ -433,14 +471,19 @@ mod tests {
 
     #[test]
     fn a_sweep_is_one_workload_a_load_and_leaves_the_background_alone() {
-        let specs = of("loads = [0.2, 0.6]\n[[workload]]\n[[workload]]\nclass = \"background\"\n\
-                        sizes = \"fixed:1MB\"\nload = 0.1\n")
-            .expect("two workloads");
+        let specs = of(
+            "loads = [0.2, 0.6]\n[[workload]]\n[[workload]]\nclass = \"background\"\n\
+                        sizes = \"fixed:1MB\"\nload = 0.1\n",
+        )
+        .expect("two workloads");
         let loads: Vec<Option<f64>> = specs.iter().map(|spec| spec.load).collect();
         assert_eq!(loads, [Some(0.2), Some(0.6)]);
         assert_eq!(specs[0].name, "websearch+fixed:1MB");
         let fraction = |spec: &WorkloadSpec, part: usize| match &spec.parts[part].flows {
-            FlowsSpec::Open(OpenSpec { rate: OfferedRate::Load { fraction, .. }, .. }) => *fraction,
+            FlowsSpec::Open(OpenSpec {
+                rate: OfferedRate::Load { fraction, .. },
+                ..
+            }) => *fraction,
             other => panic!("{other:?}"),
         };
         assert_eq!([fraction(&specs[1], 0), fraction(&specs[1], 1)], [0.6, 0.1]);
@@ -449,17 +492,31 @@ mod tests {
     #[test]
     fn a_load_that_nothing_takes_is_refused() {
         let error = refusal("loads = 0.3\n[workload]\nkind = \"burst\"\n");
-        assert!(error.starts_with("s.toml:1: loads: found loads that no workload takes"), "{error}");
+        assert!(
+            error.starts_with("s.toml:1: loads: found loads that no workload takes"),
+            "{error}"
+        );
     }
 
     #[test]
     fn hosts_that_the_topology_lacks_are_refused_where_they_are_named() {
         let error = refusal("[workload]\nmatrix = \"pairs\"\npairs = [[0, 1],\n[2, 99]]\n");
-        assert!(error.starts_with("s.toml:3: workload.pairs: found host 99"), "{error}");
+        assert!(
+            error.starts_with("s.toml:3: workload.pairs: found host 99"),
+            "{error}"
+        );
         let error = refusal("[workload]\nmatrix = \"incast\"\nsenders = 32\n");
-        assert!(error.starts_with("s.toml:3: workload.senders: found 32; allowed: 1 to 31"), "{error}");
-        let error = refusal("[topology]\nkind = \"single-switch\"\n[workload]\nmatrix = \"between-racks\"\n");
-        assert!(error.starts_with("s.toml:4: workload.matrix: found a topology with one rack"), "{error}");
+        assert!(
+            error.starts_with("s.toml:3: workload.senders: found 32; allowed: 1 to 31"),
+            "{error}"
+        );
+        let error = refusal(
+            "[topology]\nkind = \"single-switch\"\n[workload]\nmatrix = \"between-racks\"\n",
+        );
+        assert!(
+            error.starts_with("s.toml:4: workload.matrix: found a topology with one rack"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! What is finished is kept when the command is interrupted, and a reader may leave at any time.
 
-mod common;
-
-use common::{Place, SMALL};
+use crate::place::{Place, SMALL};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
@@ -12,7 +10,11 @@ fn a_reader_that_has_left_is_no_failure() {
     for arguments in [&["list", "keys"][..], &["man"], &["completions", "zsh"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let ended = place.command(arguments).stdout(writer).stderr(Stdio::piped()).output();
+        let ended = place
+            .command(arguments)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output();
         let ended = ended.expect("the command runs");
         assert_eq!(ended.status.code(), Some(0), "{arguments:?}");
         assert_eq!(String::from_utf8_lossy(&ended.stderr), "", "{arguments:?}");
@@ -38,7 +40,11 @@ fn an_interrupted_study_keeps_what_had_finished_and_says_so() {
     let mut line = String::new();
     while !line.starts_with("[3/2000]") {
         line.clear();
-        assert_ne!(told.read_line(&mut line).expect("a line"), 0, "it ended before its third run");
+        assert_ne!(
+            told.read_line(&mut line).expect("a line"),
+            0,
+            "it ended before its third run"
+        );
     }
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::INT).expect("a signal");
@@ -62,7 +68,20 @@ fn an_interrupted_study_keeps_what_had_finished_and_says_so() {
 
     let manifest = std::fs::read(place.path().join("study/manifest.json")).expect("the manifest");
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).expect("JSON");
-    let states = manifest["runs"].as_array().expect("runs").iter().map(|run| run["state"].as_str());
-    assert_eq!(states.clone().filter(|state| *state == Some("finished")).count(), finished);
-    assert_eq!(states.filter(|state| *state == Some("interrupted")).count(), 2_000 - finished);
+    let states = manifest["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .map(|run| run["state"].as_str());
+    assert_eq!(
+        states
+            .clone()
+            .filter(|state| *state == Some("finished"))
+            .count(),
+        finished
+    );
+    assert_eq!(
+        states.filter(|state| *state == Some("interrupted")).count(),
+        2_000 - finished
+    );
 }

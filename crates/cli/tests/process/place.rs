@@ -67,7 +67,10 @@ impl Place {
 
     /// Runs the command to its end.
     pub fn run(&self, arguments: &[&str]) -> Ended {
-        self.command(arguments).output().expect("the command runs").into()
+        self.command(arguments)
+            .output()
+            .expect("the command runs")
+            .into()
     }
 }
 
@@ -78,7 +81,7 @@ pub const SMALL: [&str; 8] = [
     "--workload",
     "fixed:20KB",
     "--flows",
-    "60",
+    "300",
     "--seeds",
     "2",
 ];

@@ -1,19 +1,23 @@
 //! Every command does what its help says.
 
-mod common;
-
-use common::{Place, compare};
+use crate::place::{Place, compare};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 
 fn keys(value: &Value) -> BTreeSet<&str> {
-    value.as_object().expect("an object").keys().map(String::as_str).collect()
+    value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 fn hashes(runs: &Value) -> Vec<&str> {
     let runs = runs.as_array().expect("a list of runs").iter();
-    runs.map(|run| run["record_hash"].as_str().expect("a hash")).collect()
+    runs.map(|run| run["record_hash"].as_str().expect("a hash"))
+        .collect()
 }
 
 #[test]
@@ -22,22 +26,39 @@ fn compare_answers_in_a_sentence_with_a_table_and_a_page() {
     let ended = place.run(&compare(&["tcp", "repflow"], &[]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let answer = ended.stdout.lines().next().expect("an answer");
-    assert!(answer.contains("repflow") && answer.contains("p99"), "{answer}");
-    assert!(ended.stdout.contains(" tcp ") && ended.stdout.contains("Report: out/compare/report.html"));
-    let page = fs::read_to_string(place.path().join("out/compare/report.html")).expect("the report");
+    assert!(
+        answer.contains("repflow") && answer.contains("p99"),
+        "{answer}"
+    );
+    assert!(
+        ended.stdout.contains(" tcp ") && ended.stdout.contains("Report: out/compare/report.html")
+    );
+    let page =
+        fs::read_to_string(place.path().join("out/compare/report.html")).expect("the report");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("repflow"));
-    assert!(ended.stderr.contains("[4/4]"), "a line a run: {}", ended.stderr);
+    assert!(
+        ended.stderr.contains("[4/4]"),
+        "a line a run: {}",
+        ended.stderr
+    );
 }
 
 #[test]
 fn json_of_compare_has_an_object_a_run_with_the_promised_keys() {
     let place = Place::new();
-    let ended = place.run(&compare(&["tcp", "dctcp"], &["--json", "--load", "0.2,0.4", "--seed", "7"]));
+    let ended = place.run(&compare(
+        &["tcp", "dctcp"],
+        &["--json", "--load", "0.2,0.4", "--seed", "7"],
+    ));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let runs = ended.json();
     let of = |run: &Value| {
         let (design, load, seed) = (&run["design"], &run["load"], &run["seed"]);
-        (design.as_str().unwrap().to_owned(), load.as_f64().unwrap(), seed.as_u64().unwrap())
+        (
+            design.as_str().unwrap().to_owned(),
+            load.as_f64().unwrap(),
+            seed.as_u64().unwrap(),
+        )
     };
     let order: Vec<_> = runs.as_array().expect("a list").iter().map(of).collect();
     let mut expected = Vec::new();
@@ -50,15 +71,32 @@ fn json_of_compare_has_an_object_a_run_with_the_promised_keys() {
     }
     assert_eq!(order, expected);
     let promised = [
-        "design", "topology", "workload", "load", "seed", "flows", "unfinished", "packet_hops", "events",
-        "cpu_seconds", "record_hash", "fct",
+        "design",
+        "topology",
+        "workload",
+        "load",
+        "seed",
+        "flows",
+        "unfinished",
+        "packet_hops",
+        "events",
+        "cpu_seconds",
+        "record_hash",
+        "fct",
     ];
     let run = &runs[0];
     assert!(keys(run).is_superset(&BTreeSet::from(promised)), "{run}");
     assert!(keys(&run["fct"]).is_superset(&BTreeSet::from(["mice", "elephants", "all"])));
     let figures = BTreeSet::from(["n", "mean_us", "p50_us", "p99_us", "p999_us"]);
-    assert!(keys(&run["fct"]["mice"]).is_superset(&figures), "{}", run["fct"]);
-    assert_eq!((&run["flows"], &run["fct"]["mice"]["n"]), (&60.into(), &60.into()));
+    assert!(
+        keys(&run["fct"]["mice"]).is_superset(&figures),
+        "{}",
+        run["fct"]
+    );
+    assert_eq!(
+        (&run["flows"], &run["fct"]["mice"]["n"]),
+        (&300.into(), &300.into())
+    );
     assert_eq!(run["topology"], "leaf-spine:hosts=3,leaves=2,spines=2");
     assert_eq!(run["workload"], "fixed:20KB");
 }
@@ -71,10 +109,17 @@ fn results_depend_on_the_seed_and_not_on_threads_engine_or_kind_of_port() {
         let more = [&["--json", "--out", "here"], more].concat();
         let ended = place.run(&compare(&designs, &more));
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        hashes(&ended.json()).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        hashes(&ended.json())
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     let once = hashes_with(&["--threads", "1"]);
-    assert_eq!(once.iter().collect::<BTreeSet<_>>().len(), 4, "four different runs: {once:?}");
+    assert_eq!(
+        once.iter().collect::<BTreeSet<_>>().len(),
+        4,
+        "four different runs: {once:?}"
+    );
     for same in [
         &["--threads", "3"][..],
         &["--set", "engine=heap"],
@@ -90,7 +135,10 @@ fn results_depend_on_the_seed_and_not_on_threads_engine_or_kind_of_port() {
 fn run_takes_a_file_whose_trace_lies_beside_it() {
     let place = Place::new();
     fs::create_dir(place.path().join("deep")).expect("a directory");
-    place.file("deep/flows.csv", "start_ns,src,dst,bytes,path\n0,0,3,1460,1\n2000.5,4,1,30000,\n");
+    place.file(
+        "deep/flows.csv",
+        "start_ns,src,dst,bytes,path\n0,0,3,1460,1\n2000.5,4,1,30000,\n",
+    );
     place.file(
         "deep/two flows.toml",
         "name = \"two\"\ndesigns = [\"tcp\"]\n[topology]\nleaves = 2\nspines = 2\nhosts = 3\n\
@@ -99,12 +147,22 @@ fn run_takes_a_file_whose_trace_lies_beside_it() {
     let ended = place.run(&["run", "deep/two flows.toml", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let runs = ended.json();
-    assert_eq!((&runs[0]["flows"], &runs[0]["load"]), (&2.into(), &Value::Null));
+    assert_eq!(
+        (&runs[0]["flows"], &runs[0]["load"]),
+        (&2.into(), &Value::Null)
+    );
     assert_eq!(runs[0]["workload"], "trace:flows");
     assert!(place.path().join("out/two/manifest.json").exists());
     let by_flag = place.run(&[
-        "compare", "tcp", "--workload", "trace:deep/flows.csv", "--topology",
-        "leaf-spine:leaves=2,spines=2,hosts=3", "--seeds", "1", "--json",
+        "compare",
+        "tcp",
+        "--workload",
+        "trace:deep/flows.csv",
+        "--topology",
+        "leaf-spine:leaves=2,spines=2,hosts=3",
+        "--seeds",
+        "1",
+        "--json",
     ]);
     assert_eq!(by_flag.code, Some(0), "{}", by_flag.stderr);
     assert_eq!(by_flag.json()[0]["flows"], 2);
@@ -113,11 +171,16 @@ fn run_takes_a_file_whose_trace_lies_beside_it() {
 #[test]
 fn run_takes_the_name_of_a_built_in_scenario_and_flags_change_it() {
     let place = Place::new();
-    let ended = place.run(&["run", "dumbbell", "--flows", "5", "--load", "0.2", "--json", "--set", "seeds=2"]);
+    let ended = place.run(&[
+        "run", "dumbbell", "--flows", "5", "--load", "0.2", "--json", "--set", "seeds=2",
+    ]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let runs = ended.json();
     assert_eq!(runs.as_array().map(Vec::len), Some(6));
-    assert_eq!((&runs[0]["topology"], &runs[0]["load"]), (&"dumbbell".into(), &0.2.into()));
+    assert_eq!(
+        (&runs[0]["topology"], &runs[0]["load"]),
+        (&"dumbbell".into(), &0.2.into())
+    );
 }
 
 #[test]
@@ -133,14 +196,28 @@ fn report_says_again_what_compare_said_and_draws_each_plot() {
     let plots: Vec<_> = plots.map(|entry| entry.expect("an entry").path()).collect();
     assert!(plots.len() >= 2, "{plots:?}");
     for plot in plots {
-        assert!(fs::read_to_string(&plot).expect("a plot").contains("<svg"), "{}", plot.display());
+        assert!(
+            fs::read_to_string(&plot).expect("a plot").contains("<svg"),
+            "{}",
+            plot.display()
+        );
     }
-    let elsewhere = place.run(&["report", "study", "--plots", "png", "--out", "pictures", "--json"]);
+    let elsewhere = place.run(&[
+        "report", "study", "--plots", "png", "--out", "pictures", "--json",
+    ]);
     assert_eq!(elsewhere.code, Some(0), "{}", elsewhere.stderr);
     assert_eq!(elsewhere.json()["baseline"], "tcp");
     let mut pictures = fs::read_dir(place.path().join("pictures/plots")).expect("pictures");
-    let picture = pictures.next().expect("a picture").expect("an entry").path();
-    assert!(fs::read(picture).expect("a picture").starts_with(b"\x89PNG"));
+    let picture = pictures
+        .next()
+        .expect("a picture")
+        .expect("an entry")
+        .path();
+    assert!(
+        fs::read(picture)
+            .expect("a picture")
+            .starts_with(b"\x89PNG")
+    );
 }
 
 #[test]
@@ -155,7 +232,11 @@ fn list_shows_the_parts_of_a_designs_name() {
         "routing:",
         "  spray    one path a packet, drawn at random",
     ] {
-        assert!(ended.stdout.lines().any(|shown| shown == line), "no `{line}` in\n{}", ended.stdout);
+        assert!(
+            ended.stdout.lines().any(|shown| shown == line),
+            "no `{line}` in\n{}",
+            ended.stdout
+        );
     }
 }
 
@@ -167,7 +248,9 @@ fn every_name_that_is_listed_is_taken() {
         assert_eq!(ended.code, Some(0), "{what}: {}", ended.stderr);
         let items = ended.json();
         let items = items.as_array().expect("a list").iter();
-        items.map(|item| item["name"].as_str().expect("a name").to_owned()).collect()
+        items
+            .map(|item| item["name"].as_str().expect("a name").to_owned())
+            .collect()
     };
     let taken = |arguments: &[&str]| {
         let ended = place.run(&[arguments, &["--flows", "2", "--seeds", "1", "--json"]].concat());
@@ -177,12 +260,27 @@ fn every_name_that_is_listed_is_taken() {
         taken(&["compare", "tcp", "--workload", workload]);
     }
     for topology in names("topologies").iter().filter(|name| *name != "custom") {
-        taken(&["compare", "tcp", "--workload", "fixed:1KB", "--topology", topology]);
+        taken(&[
+            "compare",
+            "tcp",
+            "--workload",
+            "fixed:1KB",
+            "--topology",
+            topology,
+        ]);
     }
     let designs = names("designs");
-    for design in designs.iter().filter(|name| !["ecmp", "spray"].contains(&name.as_str())) {
+    for design in designs
+        .iter()
+        .filter(|name| !["ecmp", "spray"].contains(&name.as_str()))
+    {
         taken(&["compare", design, "--workload", "fixed:1KB"]);
-        taken(&["compare", &format!("{design}@spray"), "--workload", "fixed:1KB"]);
+        taken(&[
+            "compare",
+            &format!("{design}@spray"),
+            "--workload",
+            "fixed:1KB",
+        ]);
     }
     assert!(names("scenarios").contains(&"incast".to_owned()));
     assert!(names("keys").contains(&"tcp.min_rto".to_owned()));
@@ -196,10 +294,21 @@ fn reproduce_prints_ours_beside_theirs_and_check_holds_it_to_its_band() {
     let comparisons = ended.json();
     let row = &comparisons[0]["rows"][0];
     assert_eq!(row["verdict"], "within", "{row}");
-    assert!(keys(row).is_superset(&BTreeSet::from(["metric", "ours", "ours_ci", "theirs", "band", "why"])));
-    assert!(place.path().join("out/reproduce/incast-drain/incast-drain/report.html").exists());
+    assert!(keys(row).is_superset(&BTreeSet::from([
+        "metric", "ours", "ours_ci", "theirs", "band", "why"
+    ])));
+    assert!(
+        place
+            .path()
+            .join("out/reproduce/incast-drain/incast-drain/report.html")
+            .exists()
+    );
     let text = place.run(&["reproduce", "incast-drain", "--quick"]);
-    assert!(text.stdout.contains("theirs") && text.stdout.contains("within"), "{}", text.stdout);
+    assert!(
+        text.stdout.contains("theirs") && text.stdout.contains("within"),
+        "{}",
+        text.stdout
+    );
 }
 
 #[test]
@@ -209,7 +318,12 @@ fn bench_measures_a_workload_in_a_process_of_its_own() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let measured = ended.json();
     let expected = [
-        "workload", "packet_hops", "cpu_seconds", "packet_hops_per_cpu_second", "events", "peak_rss_bytes",
+        "workload",
+        "packet_hops",
+        "cpu_seconds",
+        "packet_hops_per_cpu_second",
+        "events",
+        "peak_rss_bytes",
     ];
     assert_eq!(keys(&measured[0]), BTreeSet::from(expected));
     let number = |key: &str| measured[0][key].as_f64().expect("a number");
@@ -221,7 +335,8 @@ fn bench_measures_a_workload_in_a_process_of_its_own() {
 #[test]
 fn completions_and_manual_know_every_command() {
     let place = Place::new();
-    let shells = ["bash", "zsh", "fish", "elvish", "powershell"].map(|shell| place.run(&["completions", shell]));
+    let shells = ["bash", "zsh", "fish", "elvish", "powershell"]
+        .map(|shell| place.run(&["completions", shell]));
     let manual = place.run(&["man"]);
     for command in ["compare", "run", "reproduce", "report", "list", "bench"] {
         assert!(manual.stdout.contains(command), "{command}");

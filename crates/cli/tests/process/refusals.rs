@@ -1,8 +1,6 @@
 //! What is wrong is told in a line, with exit code 2, and nothing panics.
 
-mod common;
-
-use common::{Place, compare};
+use crate::place::{Place, compare};
 use std::fs;
 
 /// Runs the command, which has to refuse, and gives what it says.
@@ -23,7 +21,10 @@ fn an_unknown_design_comes_with_what_is_allowed_and_what_was_meant() {
          cubic, dctcp; did you mean 'repflow'?"
     );
     let told = refused(&place, &["compare", "repflow+dctp@spry"]);
-    assert!(told.contains("'spry'") && told.ends_with("did you mean 'repflow+dctp@spray'?"), "{told}");
+    assert!(
+        told.contains("'spry'") && told.ends_with("did you mean 'repflow+dctp@spray'?"),
+        "{told}"
+    );
     let told = refused(&place, &["compare", "tcp", "tcp@ecmp"]);
     assert!(told.contains("found 'tcp' twice"), "{told}");
 }
@@ -32,48 +33,121 @@ fn an_unknown_design_comes_with_what_is_allowed_and_what_was_meant() {
 fn a_wrong_flag_is_named_with_what_was_found() {
     let place = Place::new();
     for (arguments, told) in [
-        (&["--load", "0.5..0.1"][..], "--load: loads: found '0.5..0.1'"),
+        (
+            &["--load", "0.5..0.1"][..],
+            "--load: loads: found '0.5..0.1'",
+        ),
         (&["--topology", "fattree"], "did you mean 'fat-tree'?"),
-        (&["--topology", "fat-tree:k=5"], "topology.k: found 5; allowed: even numbers to 64"),
-        (&["--topology", "fat-tree:spines=5"], "topology.spines: found with kind fat-tree"),
-        (&["--topology", "leaf-spine:leaves"], "--topology: topology: found 'leaves'"),
-        (&["--topology", "leaf-spine:leaves=4096,hosts=4096"], "topology.hosts: found 4096 a leaf"),
+        (
+            &["--topology", "fat-tree:k=5"],
+            "topology.k: found 5; allowed: even numbers to 64",
+        ),
+        (
+            &["--topology", "fat-tree:spines=5"],
+            "topology.spines: found with kind fat-tree",
+        ),
+        (
+            &["--topology", "leaf-spine:leaves"],
+            "--topology: topology: found 'leaves'",
+        ),
+        (
+            &["--topology", "leaf-spine:leaves=4096,hosts=4096"],
+            "topology.hosts: found 4096 a leaf",
+        ),
         (&["--workload", "websarch"], "did you mean 'websearch'?"),
-        (&["--workload", "trace:gone.csv"], "workload.file: found 'gone.csv', which cannot be read"),
-        (&["--workload", "table:gone.csv"], "workload.sizes: found 'gone.csv', which cannot be read"),
-        (&["--workload", "fixed:0"], "workload.sizes: found `fixed:0`"),
+        (
+            &["--workload", "trace:gone.csv"],
+            "workload.file: found 'gone.csv', which cannot be read",
+        ),
+        (
+            &["--workload", "table:gone.csv"],
+            "workload.sizes: found 'gone.csv', which cannot be read",
+        ),
+        (
+            &["--workload", "fixed:0"],
+            "workload.sizes: found `fixed:0`",
+        ),
         (&["--set", "tcp.minrto=3ms"], "did you mean 'min_rto'?"),
-        (&["--set", "minrto=3ms"], "did you mean 'min_rto under [tcp]'?"),
+        (
+            &["--set", "minrto=3ms"],
+            "did you mean 'min_rto under [tcp]'?",
+        ),
         (&["--set", "tpc.min_rto=3ms"], "did you mean 'tcp.min_rto'?"),
-        (&["--set", "tcp.min_rto=3"], "tcp.min_rto: found '3'; allowed: a time with a unit"),
-        (&["--set", "tcp.min_rto"], "found 'tcp.min_rto'; allowed: KEY=VALUE"),
-        (&["--set", "tcp.delayed_ack_timeout=1s"], "tcp.delayed_ack_timeout: found 1 s"),
+        (
+            &["--set", "tcp.min_rto=3"],
+            "tcp.min_rto: found '3'; allowed: a time with a unit",
+        ),
+        (
+            &["--set", "tcp.min_rto"],
+            "found 'tcp.min_rto'; allowed: KEY=VALUE",
+        ),
+        (
+            &["--set", "tcp.delayed_ack_timeout=1s"],
+            "tcp.delayed_ack_timeout: found 1 s",
+        ),
         (&["--set", "name=../up"], "name: found \"../up\""),
         (&["--matrix", "pairs"], "workload.pairs: found none"),
         (&["--threads", "100000"], "--threads: found 100000"),
-        (&["--seeds", "0"], "--seeds: seeds: found '0'; allowed: a whole number from 1"),
-        (&["--seeds", "10000", "--load", "0.01..1:0.01"], "found 1000000 runs"),
-        (&["--seed", "18446744073709551615"], "seed: found 18446744073709551615"),
+        (
+            &["--seeds", "0"],
+            "--seeds: seeds: found '0'; allowed: a whole number from 1",
+        ),
+        (
+            &["--seeds", "10000", "--load", "0.01..1:0.01"],
+            "found 1000000 runs",
+        ),
+        (
+            &["--seed", "18446744073709551615"],
+            "seed: found 18446744073709551615",
+        ),
     ] {
         let complaint = refused(&place, &[&["compare", "tcp"], arguments].concat());
         assert!(complaint.contains(told), "{arguments:?}: {complaint}");
     }
-    assert_eq!(fs::read_dir(place.path()).expect("a directory").count(), 0, "nothing was written");
+    assert_eq!(
+        fs::read_dir(place.path()).expect("a directory").count(),
+        0,
+        "nothing was written"
+    );
 }
 
 #[test]
 fn a_wrong_scenario_is_told_with_file_line_and_key() {
     let place = Place::new();
     for (text, told) in [
-        ("designs = [\"tcp\"\n", "s.toml:2: found text that is not TOML"),
-        ("seed = 1\nseed = 2\n", "s.toml:2: found text that is not TOML (duplicate key"),
+        (
+            "designs = [\"tcp\"\n",
+            "s.toml:1: found text that is not TOML",
+        ),
+        (
+            "seed = 1\nseed = 2\n",
+            "s.toml:2: found text that is not TOML (duplicate key",
+        ),
         ("seeds = 2\n", "s.toml:1: designs: found none"),
-        ("min_rto = \"3ms\"\n", "s.toml:1: found the key 'min_rto' at the top"),
-        ("seed = 1\n[tcp]\n\nmin_rto = 3\n", "s.toml:4: tcp.min_rto: found 3; allowed: a time with a unit"),
-        ("[topology]\nkind = \"fat-tre\"\n", "s.toml:2: topology.kind: found \"fat-tre\""),
-        ("[[topology]]\n[[topology]]\n", "s.toml:1: topology: found an array of 2; allowed: a table [topology]"),
-        ("tcp = 3\n", "s.toml:1: tcp: found 3; allowed: a table [tcp]"),
-        ("seed = 1\n[tpc]\n", "s.toml:2: found the key 'tpc' at the top"),
+        (
+            "min_rto = \"3ms\"\n",
+            "s.toml:1: found the key 'min_rto' at the top",
+        ),
+        (
+            "seed = 1\n[tcp]\n\nmin_rto = 3\n",
+            "s.toml:4: tcp.min_rto: found 3; allowed: a time with a unit",
+        ),
+        (
+            "[topology]\nkind = \"fat-tre\"\n",
+            "s.toml:2: topology.kind: found \"fat-tre\"",
+        ),
+        (
+            "[[topology]]\n[[topology]]\n",
+            "s.toml:1: topology: found an array of 2; allowed: a table [topology]",
+        ),
+        (
+            "tcp = 3\n",
+            "s.toml:1: tcp: found 3; allowed: a table [tcp]",
+        ),
+        (
+            "seed = 1\n[tpc]\n",
+            "s.toml:2: found the key 'tpc' at the top",
+        ),
         (
             "designs = [\"tcp\"]\n[workload]\nsizes = \"fixed:1KB\"\nthink = \"1ms\"\n",
             "s.toml:4: workload.think: found with kind open; allowed: only with kind closed",
@@ -85,25 +159,47 @@ fn a_wrong_scenario_is_told_with_file_line_and_key() {
     ] {
         place.file("s.toml", text);
         let complaint = refused(&place, &["run", "s.toml"]);
-        assert!(complaint.contains(told), "expected {told}\nfound {complaint}\n{text}");
+        assert!(
+            complaint.contains(told),
+            "expected {told}\nfound {complaint}\n{text}"
+        );
     }
 }
 
 #[test]
 fn a_wrong_trace_or_table_is_told_with_its_own_file_and_line() {
     let place = Place::new();
-    place.file("flows.csv", "start_ns,src,dst,bytes\n0,0,1,100\n5,0,99,100\n");
+    place.file(
+        "flows.csv",
+        "start_ns,src,dst,bytes\n0,0,1,100\n5,0,99,100\n",
+    );
     let told = refused(&place, &["compare", "tcp", "--workload", "trace:flows.csv"]);
-    assert!(told.contains("flows.csv:3: column dst: found `99`; allowed: a host from 0 to 31"), "{told}");
+    assert!(
+        told.contains("flows.csv:3: column dst: found `99`; allowed: a host from 0 to 31"),
+        "{told}"
+    );
     place.file("sizes.csv", "bytes,cumulative\n100,0.5\n90,1\n");
     let told = refused(&place, &["compare", "tcp", "--workload", "table:sizes.csv"]);
-    assert!(told.contains("sizes.csv:3: column bytes: found `90`"), "{told}");
-    fs::write(place.path().join("sizes.csv"), b"bytes,cumulative\n1\xff,1\n").expect("a file");
+    assert!(
+        told.contains("sizes.csv:3: column bytes: found `90`"),
+        "{told}"
+    );
+    fs::write(
+        place.path().join("sizes.csv"),
+        b"bytes,cumulative\n1\xff,1\n",
+    )
+    .expect("a file");
     let told = refused(&place, &["compare", "tcp", "--workload", "table:sizes.csv"]);
-    assert!(told.contains("sizes.csv:2: found a byte that is not UTF-8"), "{told}");
+    assert!(
+        told.contains("sizes.csv:2: found a byte that is not UTF-8"),
+        "{told}"
+    );
     fs::write(place.path().join("s.toml"), b"seed = 1\nname = \"\xff\"\n").expect("a file");
     let told = refused(&place, &["run", "s.toml"]);
-    assert!(told.contains("s.toml:2: found a byte that is not UTF-8"), "{told}");
+    assert!(
+        told.contains("s.toml:2: found a byte that is not UTF-8"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -125,8 +221,14 @@ fn a_directory_that_cannot_be_written_or_is_somebody_elses_is_refused() {
     fs::create_dir(place.path().join("photos")).expect("a directory");
     place.file("photos/cat.jpg", "a cat");
     let told = refused(&place, &compare(&["tcp"], &["--out", "photos"]));
-    assert!(told.contains("photos is not empty and has no manifest.json"), "{told}");
-    assert_eq!(fs::read_to_string(place.path().join("photos/cat.jpg")).expect("a cat"), "a cat");
+    assert!(
+        told.contains("photos is not empty and has no manifest.json"),
+        "{told}"
+    );
+    assert_eq!(
+        fs::read_to_string(place.path().join("photos/cat.jpg")).expect("a cat"),
+        "a cat"
+    );
 }
 
 #[test]
@@ -159,12 +261,22 @@ mod full_disks {
     #[test]
     fn a_full_disk_under_standard_output_is_told() {
         let place = Place::new();
-        let full = File::options().write(true).open("/dev/full").expect("/dev/full");
-        let ended = place.command(&["list", "designs"]).stdout(full).stderr(Stdio::piped()).output();
+        let full = File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("/dev/full");
+        let ended = place
+            .command(&["list", "designs"])
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output();
         let ended = ended.expect("the command runs");
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(2), "{told}");
-        assert!(told.contains("cannot write standard output: No space left on device"), "{told}");
+        assert!(
+            told.contains("cannot write standard output: No space left on device"),
+            "{told}"
+        );
     }
 
     #[test]
@@ -173,9 +285,15 @@ mod full_disks {
         let first = place.run(&compare(&["tcp"], &["--out", "study"]));
         assert_eq!(first.code, Some(0), "{}", first.stderr);
         // Whatever is written on its way into the manifest's place meets a full disk.
-        std::os::unix::fs::symlink("/dev/full", place.path().join("study/manifest.json.partial"))
-            .expect("a link");
+        std::os::unix::fs::symlink(
+            "/dev/full",
+            place.path().join("study/manifest.json.partial"),
+        )
+        .expect("a link");
         let told = refused(&place, &compare(&["tcp"], &["--out", "study"]));
-        assert!(told.contains("study/manifest.json") && told.contains("No space left on device"), "{told}");
+        assert!(
+            told.contains("study/manifest.json") && told.contains("No space left on device"),
+            "{told}"
+        );
     }
 }

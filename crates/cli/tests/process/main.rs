@@ -1,0 +1,6 @@
+//! The command as its users meet it: a process with arguments, two outputs and an exit code.
+
+mod commands;
+mod interruption;
+mod place;
+mod refusals;
