@@ -38,7 +38,7 @@ struct Talker {
 }
 
 impl Talker {
-    fn new(host: u32, reply: u64, answers: Answers) -> Self {
+    fn new(host: u32, reply: u64, answers: Answers, waiting_list_timeout: Duration) -> Self {
         let tcp = TcpConfig {
             min_rto: Duration::from_ms(10),
             initial_rto: Duration::from_ms(50),
@@ -49,6 +49,7 @@ impl Talker {
         };
         let config = RepNetConfig {
             archive_limit: 30_000,
+            waiting_list_timeout,
             ..RepNetConfig::default()
         };
         let mut endpoint = Endpoint::new(HostId(host), PORT, tcp, config).expect("valid");
@@ -160,8 +161,9 @@ fn conversation(
     answers: Answers,
     fault: impl FnMut(&Passage) -> Fate + 'static,
 ) -> Pair<Talker> {
-    let client = Talker::new(0, 0, answers);
-    Pair::new(client, Talker::new(1, reply, answers)).with_fault(fault)
+    let timeout = Duration::from_ms(1_000);
+    let client = Talker::new(0, 0, answers, timeout);
+    Pair::new(client, Talker::new(1, reply, answers, timeout)).with_fault(fault)
 }
 
 /// Each side got the other's stream whole, once and in order, and nothing is left of the flow.
@@ -292,27 +294,26 @@ fn a_server_whose_first_connection_died_goes_on_over_the_second() {
 
 #[test]
 fn a_tombstone_meets_a_second_connection_that_opens_after_the_flow() {
-    // The server finishes first and then hears the end of the request: the flow has ended there,
-    // while the client misses the acknowledgment for a while and opens the second connection.
-    let request = 90_000;
-    let mut pair = conversation(0, Answers::AtOnce, move |passage: &Passage| {
-        let last_ack = passage.from == B && port(passage) == PORT && passage.header.ack > request;
-        if last_ack && passage.now < Time::ZERO + Duration::from_ms(8) {
-            Fate::Drop
-        } else if port(passage) == SECOND && passage.has(TcpFlags::SYN) && passage.from == A {
-            Fate::Late(Duration::from_ms(5))
-        } else {
-            Fate::Deliver
-        }
-    });
-    pair.submit(0, request);
-    pair.run_until(Time::ZERO + Duration::from_ms(5));
-    assert_eq!(pair.hosts[B].endpoint.tombstones(), 1);
-    pair.run();
-    assert_exchanged(&pair, request, 0);
-    let server = &pair.hosts[B];
-    assert_eq!((server.endpoint.late(), server.sockets.len()), (1, 1));
-    assert_eq!(server.endpoint.tombstones(), 0, "it has done its work");
+    for (waits, turned_away) in [(1_000, 0), (2, 1)] {
+        let server = Talker::new(1, 7_000, Answers::AfterTheRequest, Duration::from_ms(waits));
+        let client = Talker::new(0, 0, Answers::AfterTheRequest, Duration::from_ms(1_000));
+        let mut pair = Pair::new(client, server).with_fault(|passage: &Passage| {
+            if port(passage) == SECOND && passage.has(TcpFlags::SYN) && passage.from == A {
+                Fate::Late(Duration::from_ms(5))
+            } else {
+                Fate::Deliver
+            }
+        });
+        pair.submit(0, 20_000);
+        pair.run_until(Time::ZERO + Duration::from_ms(4));
+        assert_eq!(pair.hosts[B].endpoint.tombstones(), 1);
+        pair.run();
+        assert_exchanged(&pair, 20_000, 7_000);
+        let server = &pair.hosts[B];
+        assert_eq!(server.endpoint.late(), turned_away);
+        assert_eq!(server.endpoint.tombstones(), 0, "it has done its work");
+        assert_eq!(server.sockets.len(), 1, "one flow came");
+    }
 }
 
 #[test]

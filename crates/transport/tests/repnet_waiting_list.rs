@@ -23,13 +23,13 @@ fn list() -> WaitingList<u32> {
 #[test]
 fn the_second_connection_finds_the_first_by_the_clients_port() {
     let mut list = list();
-    assert_eq!(list.arrival(client(7), Leg::Second), Arrival::First);
+    assert_eq!(list.arrival(at(0), client(7), Leg::Second), Arrival::First);
     list.enter(at(0), client(7), Leg::Second, 70);
-    assert_eq!(list.arrival(client(8), Leg::First), Arrival::First);
+    assert_eq!(list.arrival(at(1), client(8), Leg::First), Arrival::First);
     list.enter(at(1), client(8), Leg::First, 80);
-    let second = list.arrival(client(7), Leg::First);
+    let second = list.arrival(at(2), client(7), Leg::First);
     assert_eq!(second, Arrival::Second(70));
-    let second = list.arrival(client(8), Leg::Second);
+    let second = list.arrival(at(2), client(8), Leg::Second);
     assert_eq!(second, Arrival::Second(80));
 }
 
@@ -37,7 +37,7 @@ fn the_second_connection_finds_the_first_by_the_clients_port() {
 fn the_same_connection_twice_is_no_pair() {
     let mut list = list();
     list.enter(at(0), client(7), Leg::First, 70);
-    let again = list.arrival(client(7), Leg::First);
+    let again = list.arrival(at(1), client(7), Leg::First);
     assert_eq!(again, Arrival::Late(70));
 }
 
@@ -61,7 +61,7 @@ fn a_flow_off_the_list_is_known_as_long_as_it_lives() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     list.leave(entry);
-    let late = list.arrival(client(7), Leg::Second);
+    let late = list.arrival(at(1_000_000), client(7), Leg::Second);
     assert_eq!(late, Arrival::Late(70));
 }
 
@@ -71,11 +71,21 @@ fn a_flow_that_ended_half_seen_turns_its_other_half_away_once() {
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     list.bury(at(50), entry);
     assert_eq!((list.live(), list.tombstones()), (0, 1));
-    let late = list.arrival(client(7), Leg::Second);
+    let late = list.arrival(at(249), client(7), Leg::Second);
     assert_eq!(late, Arrival::TooLate);
     assert_eq!(list.tombstones(), 0);
-    let fresh = list.arrival(client(7), Leg::Second);
+    let fresh = list.arrival(at(249), client(7), Leg::Second);
     assert_eq!(fresh, Arrival::First);
+}
+
+#[test]
+fn a_flow_that_ended_while_it_would_still_have_waited_lets_its_other_half_run() {
+    let mut list = list();
+    let entry = list.enter(at(0), client(7), Leg::First, 70);
+    list.bury(at(50), entry);
+    let other = list.arrival(at(99), client(7), Leg::Second);
+    assert_eq!(other, Arrival::AfterTheEnd);
+    assert_eq!(list.tombstones(), 0);
 }
 
 #[test]
@@ -83,9 +93,9 @@ fn a_port_in_use_again_is_a_new_flow_in_spite_of_the_tombstone() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     list.bury(at(50), entry);
-    assert_eq!(list.arrival(client(7), Leg::First), Arrival::First);
+    assert_eq!(list.arrival(at(60), client(7), Leg::First), Arrival::First);
     list.enter(at(60), client(7), Leg::First, 71);
-    let second = list.arrival(client(7), Leg::Second);
+    let second = list.arrival(at(61), client(7), Leg::Second);
     assert_eq!(second, Arrival::Second(71));
 }
 
@@ -93,7 +103,7 @@ fn a_port_in_use_again_is_a_new_flow_in_spite_of_the_tombstone() {
 fn a_flow_that_both_connections_were_seen_of_leaves_no_tombstone() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);
-    list.arrival(client(7), Leg::Second);
+    list.arrival(at(1), client(7), Leg::Second);
     list.leave(entry);
     list.bury(at(2), entry);
     assert_eq!((list.live(), list.tombstones()), (0, 0));
@@ -108,11 +118,14 @@ fn tombstones_outlive_their_flows_by_two_timeouts_and_name_what_was_not_seen() {
         client: client(7),
         leg: Leg::Second,
     };
-    assert_eq!(list.bury(at(50), entry), Some(unseen));
+    assert_eq!(list.bury(at(50), entry), None);
     assert_eq!(list.pop_forgotten(at(249)), None);
     assert_eq!(list.pop_forgotten(at(250)), Some(unseen));
     assert_eq!(list.tombstones(), 0);
-    assert_eq!(list.arrival(client(7), Leg::Second), Arrival::First);
+    assert_eq!(
+        list.arrival(at(250), client(7), Leg::Second),
+        Arrival::First
+    );
 }
 
 #[test]
@@ -121,7 +134,10 @@ fn a_flow_that_lived_longer_than_a_tombstone_needs_none() {
     let entry = list.enter(at(0), client(7), Leg::First, 70);
     assert_eq!(list.pop_timed_out(at(100)), Some(70));
     list.leave(entry);
-    assert!(list.bury(at(200), entry).is_some(), "its SYN may have come");
+    assert!(
+        list.bury(at(200), entry).is_some(),
+        "its SYN has come or never will"
+    );
     assert_eq!(list.tombstones(), 0);
 }
 
@@ -143,8 +159,8 @@ fn a_flood_of_flows_costs_bounded_memory_and_the_youngest_are_remembered() {
         host: HostId(flow),
         port: 1,
     };
-    let youngest = list.arrival(from(flows - 1), Leg::Second);
+    let youngest = list.arrival(at(150), from(flows - 1), Leg::Second);
     assert_eq!(youngest, Arrival::TooLate);
-    let oldest = list.arrival(from(0), Leg::Second);
+    let oldest = list.arrival(at(150), from(0), Leg::Second);
     assert_eq!(oldest, Arrival::First);
 }

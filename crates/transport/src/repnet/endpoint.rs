@@ -303,17 +303,22 @@ impl Endpoint {
 
     // From connections to flows.
 
-    /// Turns what happened to connections into what happened to flows.
+    /// Turns what happened to connections into what happened to flows. Mostly nothing did.
     #[inline]
     fn relay(&mut self, now: Time) {
-        let mut any = false;
-        while let Some(event) = self.tcp.poll_event() {
+        if let Some(event) = self.tcp.poll_event() {
+            self.relay_from(now, event);
+        }
+    }
+
+    #[cold]
+    fn relay_from(&mut self, now: Time, first: ConnectionEvent) {
+        let mut next = Some(first);
+        while let Some(event) = next {
             self.on_connection_event(now, event);
-            any = true;
+            next = self.tcp.poll_event();
         }
-        if any {
-            self.refresh_timeout();
-        }
+        self.refresh_timeout();
     }
 
     fn on_connection_event(&mut self, now: Time, event: ConnectionEvent) {
@@ -333,18 +338,18 @@ impl Endpoint {
                 }
             }
             ConnectionEvent::PeerFinished { id, total } => {
-                if let Some((socket, leg)) = self.sockets.owner(id) {
-                    self.on_peer_finished(now, socket, leg, total);
+                match self.sockets.owner(id) {
+                    Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
+                    // The loser of a flow that had ended before it came has brought its copy. It is
+                    // reset and not closed: what the flow answered was not sent on it.
+                    None => {
+                        self.tcp.reset(now, id);
+                    }
                 }
             }
             ConnectionEvent::Closed { id, summary } => {
                 if let Some((socket, leg)) = self.release(id, &summary) {
-                    let other = self.sockets.get(socket).map(|s| s.machine.leg(leg.other()));
-                    let event = match other {
-                        Some(LegState::Gone) => state::Event::BothClosed,
-                        _ => state::Event::LegFinished,
-                    };
-                    self.apply(now, socket, event, leg);
+                    self.on_closed(now, socket, leg);
                 }
             }
             ConnectionEvent::Reset { id, summary } | ConnectionEvent::Failed { id, summary } => {
@@ -366,7 +371,7 @@ impl Endpoint {
             host: tuple.src,
             port: tuple.src_port,
         };
-        match self.waiting.arrival(client, leg) {
+        match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
                 // Nothing in a SYN tells RepSYN from RepFlow: a server serves both alike (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
@@ -392,6 +397,8 @@ impl Endpoint {
                     }
                 }
             }
+            // It belongs to no socket from here on: see `on_connection_event`.
+            Arrival::AfterTheEnd => {}
             Arrival::TooLate => self.turn_away(now, id),
         }
         while let Some(unseen) = self.waiting.pop_forgotten(now) {
@@ -443,6 +450,20 @@ impl Endpoint {
         }
     }
 
+    /// A leg has ended cleanly. A client whose other leg is still pending does not tell the machine
+    /// yet: it would drop that one, and the copy's load is the cost of replication.
+    fn on_closed(&mut self, now: Time, id: SocketId, leg: Leg) {
+        let Some(socket) = self.sockets.get_mut(id) else {
+            return;
+        };
+        let machine = &socket.machine;
+        match (machine.leg(leg.other()), machine.role()) {
+            (LegState::Pending, state::Role::Client) => socket.closed = Some(leg),
+            (LegState::Gone, _) => self.apply(now, id, state::Event::BothClosed, leg),
+            _ => self.apply(now, id, state::Event::LegFinished, leg),
+        }
+    }
+
     /// A connection has ended: whose leg it was, with its cost added to the flow's.
     fn release(&mut self, id: ConnectionId, summary: &Summary) -> Option<(SocketId, Leg)> {
         let (socket, leg) = self.sockets.owner(id)?;
@@ -486,6 +507,10 @@ impl Endpoint {
         if let Some(socket) = self.sockets.get_mut(id) {
             let actions = socket.machine.handle(event, leg);
             self.perform_all(now, id, leg, actions);
+        }
+        let closed = self.sockets.get_mut(id).and_then(|s| s.closed.take());
+        if let Some(leg) = closed {
+            self.on_closed(now, id, leg);
         }
     }
 

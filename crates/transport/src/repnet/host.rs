@@ -45,11 +45,20 @@ impl Host {
         }
     }
 
-    /// Turns what happened to sockets into what happened to flows.
+    /// Turns what happened to sockets into what happened to flows. Mostly nothing did.
     #[inline]
     fn relay(&mut self, now: Time) {
-        while let Some(event) = self.endpoint.poll_event() {
+        if let Some(event) = self.endpoint.poll_event() {
+            self.relay_from(now, event);
+        }
+    }
+
+    #[cold]
+    fn relay_from(&mut self, now: Time, first: SocketEvent) {
+        let mut next = Some(first);
+        while let Some(event) = next {
             self.on_socket_event(now, event);
+            next = self.endpoint.poll_event();
         }
     }
 

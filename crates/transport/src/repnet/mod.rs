@@ -1,6 +1,5 @@
-//! RepNet: RepFlow and RepSYN as a layer above TCP (Liu, Wang, Xu, Jin, Zhang: "RepNet: Cutting
-//! Latency with Flow Replication in Data Center Networks", sections II-C and III; RepFlow: Xu, Li,
-//! INFOCOM 2014).
+//! RepNet: RepFlow and RepSYN as a layer above TCP ("RepNet: Cutting Tail Latency in Data Center
+//! Networks with Flow Replication", sections II-C and III; RepFlow: INFOCOM 2014).
 //!
 //! A short flow opens two connections that differ in the destination port only, so that ECMP may
 //! send them along different paths. RepFlow sends the flow over both and is done with the first
@@ -12,14 +11,17 @@
 //! Deviations from the paper:
 //! - Tombstones, errors that stay silent while another connection may carry the flow, and the other
 //!   rows without a paper number in `packages/repnet/spec/state-machine.json`. Of that table's events
-//!   this layer raises all but five: over virtual bytes and one's own TCP nothing lags
-//!   (`lag_over_cap`), a size is known before (`bytes_over_limit`), the loser
-//!   runs to its end however long it takes (`confirm_timeout`), and a server is not told the mode (`choice_learned`). The archive's
-//!   limit (`archive_over_threshold`) is a server's: a client chooses by size before it opens.
+//!   this layer raises all but four: over virtual bytes and one's own TCP nothing lags
+//!   (`lag_over_cap`), a size is known before (`bytes_over_limit`), the loser runs to its end however
+//!   long it takes (`confirm_timeout`), and a server is not told the mode (`choice_learned`). The
+//!   archive's limit (`archive_over_threshold`) is a server's: a client chooses by size before it
+//!   opens.
 //! - The client gives the second connection up one waiting-list timeout after the first was
-//!   established (paper: never): after that the server would turn it away.
-//! - A slower handshake whose flow has ended already is reset (paper: it runs as a new flow). Then
-//!   the copy's load is less than a whole flow.
+//!   established (paper: never): after that the server turns it away.
+//! - A connection that opens after the flow has ended over the other one is not reset at once, as the
+//!   table has it: while the flow would still have waited for it, it carries its copy to the end, for
+//!   nothing, since that load is what the paper's flows cost. (The paper's server even takes it for a
+//!   new flow.) What the server answered is not sent on it.
 //! - Which connections meet is decided at the end of their handshakes, as `accept` reports them, not
 //!   at their SYNs.
 

@@ -27,6 +27,9 @@ pub(super) struct Socket {
     pub flow: FlowId,
     /// Of the connections that have ended.
     pub stats: FlowStats,
+    /// A leg whose connection has closed while the other leg was pending, see
+    /// [`Endpoint`](super::Endpoint).
+    pub closed: Option<Leg>,
     /// A server's place in the waiting list.
     pub entry: Option<EntryId>,
     pub opened: bool,
@@ -43,6 +46,7 @@ impl Socket {
             delivery: Delivery::default(),
             flow,
             stats: FlowStats::default(),
+            closed: None,
             entry: None,
             opened: false,
             failed: false,

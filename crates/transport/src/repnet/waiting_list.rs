@@ -7,7 +7,7 @@
 //! tombstone outlives its flow by two timeouts, in which the client has sent its last SYN of it (it
 //! gives up one timeout after the first connection was established, see
 //! [`Endpoint`](super::Endpoint)). A connection whose SYN came earlier, but whose handshake is not
-//! finished when the flow or its tombstone ends, is to be reset then: the list names it. Memory is
+//! finished when the last memory of the flow goes, is to be reset then: the list names it. Memory is
 //! bounded by the live flows and a number of tombstones, of which the oldest go first.
 
 use super::state::Leg;
@@ -51,7 +51,10 @@ pub enum Arrival<T> {
     Second(T),
     /// One of a flow that takes none (any more).
     Late(T),
-    /// One of a flow that has ended.
+    /// The second of a flow that has ended, while it would still have waited: to be let run to its
+    /// end for nothing.
+    AfterTheEnd,
+    /// The same, later: to be turned away.
     TooLate,
 }
 
@@ -131,7 +134,7 @@ impl<T: Copy> WaitingList<T> {
     }
 
     /// Sorts a connection that arrived from `client` as `leg`, and notes that it was seen.
-    pub fn arrival(&mut self, client: ClientAddress, leg: Leg) -> Arrival<T> {
+    pub fn arrival(&mut self, now: Time, client: ClientAddress, leg: Leg) -> Arrival<T> {
         let Some(slot) = self.index.get(client.key()) else {
             return Arrival::First;
         };
@@ -142,13 +145,14 @@ impl<T: Copy> WaitingList<T> {
         match entry.standing {
             Standing::Waiting if !again => Arrival::Second(entry.flow),
             Standing::Buried => {
-                // Both connections have been seen: nothing is left to turn away. A connection that
-                // has been seen before belongs to a new flow from the same port.
+                // Both connections have been seen: no other can come. A connection that has been
+                // seen before belongs to a new flow from the same port.
+                let in_time = now < entry.entered.saturating_add(self.timeout);
                 self.remove(slot);
-                if again {
-                    Arrival::First
-                } else {
-                    Arrival::TooLate
+                match (again, in_time) {
+                    (true, _) => Arrival::First,
+                    (false, true) => Arrival::AfterTheEnd,
+                    (false, false) => Arrival::TooLate,
                 }
             }
             _ => Arrival::Late(entry.flow),
@@ -205,23 +209,24 @@ impl<T: Copy> WaitingList<T> {
     }
 
     /// The flow has ended: a tombstone takes its place if a connection of it may still come. The
-    /// entry's id names nothing any more. Gives the connection that was not seen.
+    /// entry's id names nothing any more. Without a tombstone, gives the connection that was never
+    /// seen.
     pub fn bury(&mut self, now: Time, EntryId(slot): EntryId) -> Option<Unseen> {
         let lifetime = self.timeout.saturating_mul(2);
         let entry = &mut self.entries[slot as usize];
         let unseen = entry.unseen();
         if unseen.is_none() || entry.entered.saturating_add(lifetime) <= now {
             self.remove(slot);
-        } else {
-            entry.standing = Standing::Buried;
-            self.tombstones.push_back(Due {
-                at: now.saturating_add(lifetime),
-                slot,
-                generation: entry.generation,
-            });
-            self.skip_stale_timeouts();
+            return unseen;
         }
-        unseen
+        entry.standing = Standing::Buried;
+        self.tombstones.push_back(Due {
+            at: now.saturating_add(lifetime),
+            slot,
+            generation: entry.generation,
+        });
+        self.skip_stale_timeouts();
+        None
     }
 
     /// Forgets a flow whose tombstone is too old at `now`, or one too many, and gives the connection
