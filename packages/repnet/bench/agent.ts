@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import net from 'node:net';
+
 import repnet = require('repnet');
 
 export const CASES = ['net', 'unlisted', 'repsyn', 'repflow'] as const;

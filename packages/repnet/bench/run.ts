@@ -8,14 +8,14 @@
  * machine hits all cases alike. Reported: the median of these ratios over all rounds, with a 95 %
  * confidence interval of the median (order statistics of the sign test).
  */
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { CASES, type Case, type Command } from './agent';
-import { medianWithInterval, type Interval } from './statistics';
+import { type Interval, medianWithInterval } from './statistics';
 
 class Agent {
   readonly #child: ChildProcess;
@@ -137,7 +137,11 @@ function rows(measured: Rounds): Row[] {
   }
   for (const kind of CASES) {
     const paper = PAPER_ADDED_MS[kind];
-    const against = paired(kind, (m) => m.fctMs, (value, plain) => value - plain);
+    const against = paired(
+      kind,
+      (m) => m.fctMs,
+      (value, plain) => value - plain,
+    );
     table.push({
       what: 'FCT of a 1 KB echo, alone (ms added)',
       case: kind,
@@ -177,7 +181,13 @@ function print(table: Row[]): void {
     ]),
   ];
   const widths = (cells[0] as string[]).map((_, column) => Math.max(...cells.map((line) => (line[column] as string).length)));
-  for (const line of cells) console.log(line.map((cell, column) => cell.padEnd(widths[column] as number)).join('  ').trimEnd());
+  for (const line of cells)
+    console.log(
+      line
+        .map((cell, column) => cell.padEnd(widths[column] as number))
+        .join('  ')
+        .trimEnd(),
+    );
 }
 
 async function main(): Promise<void> {
@@ -201,7 +211,12 @@ async function main(): Promise<void> {
   const table = rows(measured);
   print(table);
   if (values.json !== undefined) {
-    const machine = { node: process.version, platform: `${os.type()} ${os.release()} ${os.arch()}`, cpus: os.cpus().length, cpu: os.cpus()[0]?.model };
+    const machine = {
+      node: process.version,
+      platform: `${os.type()} ${os.release()} ${os.arch()}`,
+      cpus: os.cpus().length,
+      cpu: os.cpus()[0]?.model,
+    };
     writeFileSync(values.json, `${JSON.stringify({ machine, settings, table, measured }, null, 2)}\n`);
   }
   if (values.check && table.some((row) => row.met === false)) process.exitCode = 1;

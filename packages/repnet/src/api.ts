@@ -1,12 +1,13 @@
 /** What stands in front of Node's own `net`: the stock thing wherever nobody named the target, the replicated one where somebody did. */
 import dns = require('node:dns');
 import net = require('node:net');
+
+import type { Target } from './dialer';
 import { listen } from './listen';
 import { type CallSettings, readCall, runtime } from './runtime';
 import type { FlowSettings } from './settings';
 import { ReplicatedSocket, type ReplicatedSocketOptions } from './socket';
 import { stock } from './stock';
-import type { Target } from './dialer';
 
 /** What repnet's `connect()` takes beyond what `net.connect()` does. */
 export interface ReplicationOption {

@@ -4,6 +4,7 @@
  */
 import fs = require('node:fs');
 import path = require('node:path');
+
 import { RepnetError } from './errors';
 import { allowed, DEFAULTS, type FlowSettings, type GlobalSettings, KEYS, parseText, readValue } from './settings';
 import { parseTarget, type TargetRule } from './targets';
@@ -97,7 +98,10 @@ function readEnvironment(env: NodeJS.ProcessEnv): Partial<Config> {
   const targets = env.REPNET_TARGETS;
   if (targets) {
     const list = targets.split(',').map((target) => target.trim());
-    config.rules = readTargets('environment, REPNET_TARGETS', list.filter((target) => target !== ''));
+    config.rules = readTargets(
+      'environment, REPNET_TARGETS',
+      list.filter((target) => target !== ''),
+    );
   }
   return config as Partial<Config>;
 }

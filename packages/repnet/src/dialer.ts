@@ -4,6 +4,7 @@
  */
 import dns = require('node:dns');
 import net = require('node:net');
+
 import { ClientHello, type HelloOutcome } from './client-hello';
 import { RepnetError } from './errors';
 import { type PlainReason, publish } from './events';
@@ -48,6 +49,7 @@ export class Dialer {
   readonly #socket: DialingSocket;
   readonly #target: Target;
   readonly #replicaPort: number;
+  readonly #autoSelectFamily: boolean;
   #addresses: Address[] | undefined;
   #failure: Error | undefined;
   #instanceId: string | undefined;
@@ -58,6 +60,8 @@ export class Dialer {
     this.#socket = socket;
     this.#target = target;
     this.#replicaPort = target.settings?.replicaPort ?? target.port + 1;
+    // Node reads its default at the time of the call, and a flow that falls back comes later.
+    this.#autoSelectFamily = target.options.autoSelectFamily ?? net.getDefaultAutoSelectFamily();
   }
 
   start(): void {
@@ -107,6 +111,9 @@ export class Dialer {
       return;
     }
     this.#announceLookup();
+    if (this.#autoSelectFamily && addresses.length > 1) {
+      this.#socket.autoSelectFamilyAttemptedAddresses = [`${address.address}:${this.#target.port}`];
+    }
     if (settings.pairing === 'port') this.#connectByPort(settings, mode, address);
     else this.#connectByHello(settings, mode, address);
   }

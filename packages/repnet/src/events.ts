@@ -3,6 +3,7 @@
  * digits, or of address and port with `pairing: 'port'`) and `role`.
  */
 import diagnostics = require('node:diagnostics_channel');
+
 import type { FlowEvent, Mode, Role } from './state-machine';
 
 interface OfFlow {

@@ -18,10 +18,7 @@ export class FlowTable implements FlowRegistry {
   readonly #waiting: ExpiryQueue<Flow, Flow>;
   readonly #tombstones: ExpiryQueue<string, number>;
 
-  constructor(
-    pairing: Pairing,
-    settings: Pick<GlobalSettings, 'waitingListTimeout' | 'tombstoneTime' | 'tombstoneLimit'>,
-  ) {
+  constructor(pairing: Pairing, settings: Pick<GlobalSettings, 'waitingListTimeout' | 'tombstoneTime' | 'tombstoneLimit'>) {
     const { waitingListTimeout, tombstoneTime, tombstoneLimit } = settings;
     this.#pairing = pairing;
     this.#waiting = new ExpiryQueue(waitingListTimeout, tombstoneLimit, (flow) => {

@@ -3,6 +3,7 @@
  * object. It is kept as a front instead: everything it does from here on is done by a replicated socket behind it.
  */
 import type net = require('node:net');
+
 import type { ReplicatedSocket } from './socket';
 
 type Done = (error?: Error | null) => void;

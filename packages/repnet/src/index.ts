@@ -1,8 +1,9 @@
 /** `repnet`: everything that `net` exports, with replication for the targets that somebody named. */
 import net = require('node:net');
+
 import * as front from './api';
 import type * as config from './config';
-import { RepnetError, type RepnetErrorCode as ErrorCode } from './errors';
+import { type RepnetErrorCode as ErrorCode, RepnetError } from './errors';
 import type * as events from './events';
 import type { Connect, CreateServer, Repnet, SocketConstructor } from './public-types';
 import { runtime } from './runtime';

@@ -3,8 +3,10 @@
  * is held back only as long as the second port decides whether it may.
  */
 import cluster from 'node:cluster';
+
 import crypto = require('node:crypto');
 import type net = require('node:net');
+
 import { readFlowSettings } from './config';
 import { ReplicaListener } from './replica-listener';
 import { runtime } from './runtime';
@@ -36,9 +38,16 @@ export interface ListenTarget {
 /** Reads the arguments of `listen()`. @returns `undefined` for what is no plain TCP port: path, descriptor, handle, exclusive... */
 export function readListenArguments(args: readonly unknown[]): ListenTarget | undefined {
   const [first, second, third] = args;
-  if (args.length === 0 || typeof first === 'function') return { port: 0, host: undefined, backlog: undefined, ipv6Only: undefined, call: undefined };
+  if (args.length === 0 || typeof first === 'function')
+    return { port: 0, host: undefined, backlog: undefined, ipv6Only: undefined, call: undefined };
   if (typeof first === 'object' && first !== null) {
-    const options = first as net.ListenOptions & { fd?: number; _handle?: unknown; handle?: unknown; reusePort?: boolean; repnet?: ServerCall };
+    const options = first as net.ListenOptions & {
+      fd?: number;
+      _handle?: unknown;
+      handle?: unknown;
+      reusePort?: boolean;
+      repnet?: ServerCall;
+    };
     const special = options.path ?? options.fd ?? options.handle ?? options._handle;
     if (special !== undefined || options.exclusive || options.reusePort || options.port === undefined) return undefined;
     const port = portOf(options.port);
@@ -163,13 +172,11 @@ class PairedListen {
     if (this.#server.listening) this.#listenReplica();
   }
 
-  /** The arguments of the next try: without the callback, which waits for 'listening' since the first one. */
+  /** The arguments of the next try: without the callback and the signal, which wait for the server since the first one. */
   #nextArguments(): unknown[] {
-    const args = typeof this.#args.at(-1) === 'function' ? this.#args.slice(0, -1) : [...this.#args];
-    if (this.#tries <= KERNEL_TRIES) return args;
-    const port = crypto.randomInt(OWN_PORTS.from, OWN_PORTS.to);
-    const [first, ...rest] = args;
-    return typeof first === 'object' ? [{ ...first, port }, ...rest] : [port, ...rest];
+    const port = this.#tries <= KERNEL_TRIES ? 0 : crypto.randomInt(OWN_PORTS.from, OWN_PORTS.to);
+    const [first, ...rest] = typeof this.#args.at(-1) === 'function' ? this.#args.slice(0, -1) : this.#args;
+    return typeof first === 'object' ? [{ ...first, port, signal: undefined }, ...rest] : [port, ...rest];
   }
 
   /** Port N is bound: now the replica port. Without a host all of this happens at once, as `listen()` does it. */
@@ -204,6 +211,9 @@ class PairedListen {
   }
 
   #replicaBound(): void {
+    const server = this.#server as net.Server & { _connectionKey?: string };
+    // Names the port that was asked for.
+    if (this.#target.port === 0) server._connectionKey = server._connectionKey?.replace(/\d+$/, '0');
     this.#ready = true;
     this.#replicaOpen = true;
   }

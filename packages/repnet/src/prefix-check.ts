@@ -17,7 +17,7 @@ export class PrefixCheck {
     let rest = chunk;
     while (rest.length > 0) {
       const next = this.#checkpoints[0];
-      const behind = next !== undefined && this.#offset[leg] < this.#offset[1 - leg as 0 | 1];
+      const behind = next !== undefined && this.#offset[leg] < this.#offset[(1 - leg) as 0 | 1];
       const take = behind ? Math.min(rest.length, next.offset - this.#offset[leg]) : rest.length;
       const part = take === rest.length ? rest : rest.subarray(0, take);
       this.#crc[leg] = zlib.crc32(part, this.#crc[leg]);
@@ -28,7 +28,7 @@ export class PrefixCheck {
         this.#checkpoints.shift();
       }
     }
-    if (this.#offset[leg] > this.#offset[1 - leg as 0 | 1]) this.#leaveCheckpoint(leg);
+    if (this.#offset[leg] > this.#offset[(1 - leg) as 0 | 1]) this.#leaveCheckpoint(leg);
     return -1;
   }
 

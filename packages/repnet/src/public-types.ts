@@ -1,5 +1,6 @@
 /** The types of what `repnet` adds to `net`, or puts in front of it. */
 import type net = require('node:net');
+
 import type * as front from './api';
 import type { Options } from './config';
 import type { RepnetError } from './errors';

@@ -6,9 +6,12 @@
  * gets a replica port only if the configuration's `listen` names its port: `"all"` is for servers that repnet itself has made.
  */
 import http = require('node:http');
+
 import { syncBuiltinESMExports } from 'node:module';
+
 import net = require('node:net');
 import tls = require('node:tls');
+
 import { connect as connectReplicated, replicatedTarget } from './api';
 import { graft, mirror, takeOver } from './graft';
 import { listen } from './listen';

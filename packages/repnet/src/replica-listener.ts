@@ -3,6 +3,7 @@
  * the connections to port N pass through here too.
  */
 import type net = require('node:net');
+
 import { publish } from './events';
 import { ExpiryQueue } from './expiry-queue';
 import { Flow } from './flow';
@@ -101,7 +102,14 @@ export class ReplicaListener {
 
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
-    const leg = new Leg(socket, 0, new ServerHello((...args) => this.#answer(...args), (gone) => this.#helloGone(gone)));
+    const leg = new Leg(
+      socket,
+      0,
+      new ServerHello(
+        (...args) => this.#answer(...args),
+        (gone) => this.#helloGone(gone),
+      ),
+    );
     this.#hellos.add(leg, leg);
     counters.held.pendingHellos++;
   }

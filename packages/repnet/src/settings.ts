@@ -112,9 +112,7 @@ export const KEYS: Readonly<Record<keyof GlobalSettings, Key>> = {
   incastLimit: number('flows', 256, 0, Number.MAX_SAFE_INTEGER, { infinity: true }),
 };
 
-export const DEFAULTS = Object.fromEntries(
-  Object.entries(KEYS).map(([name, key]) => [name, key.default]),
-) as unknown as GlobalSettings;
+export const DEFAULTS = Object.fromEntries(Object.entries(KEYS).map(([name, key]) => [name, key.default])) as unknown as GlobalSettings;
 
 /** What a key allows, for messages. */
 export function allowed(key: Key): string {

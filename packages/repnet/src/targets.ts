@@ -1,5 +1,6 @@
 /** Which connections are to be replicated: matching of a target against the rules that the user listed. */
 import net = require('node:net');
+
 import type { FlowSettings } from './settings';
 
 /** What a rule says about the targets it matches. */
@@ -65,14 +66,11 @@ function cidrTest(text: string): HostTest | string {
   };
 }
 
+const WILDCARDS: Readonly<Record<string, string>> = { '**': '.*', '*': '[^.]*', '?': '[^.]' };
+
 /** `*` stands for any run of characters within one label, `**` for any run, `?` for one character. */
 function globTest(glob: string): HostTest {
-  const pattern = glob
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*\*/g, '\u0000')
-    .replace(/\*/g, '[^.]*')
-    .replace(/\?/g, '[^.]')
-    .replace(/\u0000/g, '.*');
+  const pattern = glob.replace(/\*\*|[*?.+^${}()|[\]\\]/g, (found) => WILDCARDS[found] ?? `\\${found}`);
   const expression = new RegExp(`^${pattern}$`);
   return (name) => expression.test(name);
 }

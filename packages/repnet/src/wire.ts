@@ -35,16 +35,7 @@ export interface Banner {
 }
 
 /** Why bytes are no hello, or not one yet: the first field that is wrong. */
-export type Rejection =
-  | 'incomplete'
-  | 'magic'
-  | 'version'
-  | 'flags'
-  | 'status'
-  | 'leg'
-  | 'reserved'
-  | 'flow_id'
-  | 'instance_id';
+export type Rejection = 'incomplete' | 'magic' | 'version' | 'flags' | 'status' | 'leg' | 'reserved' | 'flow_id' | 'instance_id';
 
 export function encodePreamble(preamble: Preamble): Buffer {
   const bytes = Buffer.alloc(HELLO_BYTES);

@@ -84,9 +84,7 @@ async function sort(numbers, slaves) {
     }
   };
   await Promise.all(Array.from({ length: WINDOW }, lane));
-  await Promise.all(
-    slaves.map((target, slave) => tell(target, { job, finish: { host: '127.0.0.1', port: results.port, slave } })),
-  );
+  await Promise.all(slaves.map((target, slave) => tell(target, { job, finish: { host: '127.0.0.1', port: results.port, slave } })));
   const sorted = (await results.all).flat();
   return { sorted, flows, milliseconds: performance.now() - start };
 }

@@ -15,9 +15,7 @@ const requests = Number(process.env.REQUESTS ?? 1000);
 
 async function main() {
   // On the Redis host, in front of Redis.
-  const front = new Proxy(
-    parseConfig({ admin: false, routes: [{ name: 'front', listen: '127.0.0.1:0', to: redisAt, replicate: 'in' }] }),
-  );
+  const front = new Proxy(parseConfig({ admin: false, routes: [{ name: 'front', listen: '127.0.0.1:0', to: redisAt, replicate: 'in' }] }));
   await front.start();
   const { port: middle } = front.address('front');
 

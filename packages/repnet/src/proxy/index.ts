@@ -5,14 +5,16 @@
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
+
 import repnet = require('../index');
+
 import { createAdmin } from './admin';
 import type { Endpoint, ProxyConfig, RouteConfig } from './config';
 import { RouteMetrics, render } from './metrics';
-import { relay, type Relayed } from './relay';
+import { type Relayed, relay } from './relay';
 
-export { parseCommandLine, parseConfig } from './config';
 export type { Endpoint, ProxyConfig, RouteConfig } from './config';
+export { parseCommandLine, parseConfig } from './config';
 
 interface Flow {
   accepted: Relayed;
@@ -92,7 +94,11 @@ export class Proxy {
     if (config.admin !== false) {
       this.#admin = createAdmin({
         healthy: () => this.#accepting,
-        metrics: () => render(this.#routes.map((route) => route.metrics), repnet.stats()),
+        metrics: () =>
+          render(
+            this.#routes.map((route) => route.metrics),
+            repnet.stats(),
+          ),
       });
     }
   }

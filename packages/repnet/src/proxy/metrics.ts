@@ -31,10 +31,30 @@ interface Family {
 const FAMILIES: Family[] = [
   { name: 'repnet_proxy_flows_total', type: 'counter', help: 'Flows accepted.', value: (m) => m.flows },
   { name: 'repnet_proxy_flows_active', type: 'gauge', help: 'Flows open now.', value: (m) => m.active },
-  { name: 'repnet_proxy_bytes_in_total', type: 'counter', help: 'Payload bytes from the accepted side, of ended flows.', value: (m) => m.bytesIn },
-  { name: 'repnet_proxy_bytes_out_total', type: 'counter', help: 'Payload bytes from the target, of ended flows.', value: (m) => m.bytesOut },
-  { name: 'repnet_proxy_accepted_errors_total', type: 'counter', help: 'Flows ended by an error of the accepted side.', value: (m) => m.acceptedErrors },
-  { name: 'repnet_proxy_target_errors_total', type: 'counter', help: 'Flows ended by an error of the target.', value: (m) => m.targetErrors },
+  {
+    name: 'repnet_proxy_bytes_in_total',
+    type: 'counter',
+    help: 'Payload bytes from the accepted side, of ended flows.',
+    value: (m) => m.bytesIn,
+  },
+  {
+    name: 'repnet_proxy_bytes_out_total',
+    type: 'counter',
+    help: 'Payload bytes from the target, of ended flows.',
+    value: (m) => m.bytesOut,
+  },
+  {
+    name: 'repnet_proxy_accepted_errors_total',
+    type: 'counter',
+    help: 'Flows ended by an error of the accepted side.',
+    value: (m) => m.acceptedErrors,
+  },
+  {
+    name: 'repnet_proxy_target_errors_total',
+    type: 'counter',
+    help: 'Flows ended by an error of the target.',
+    value: (m) => m.targetErrors,
+  },
   { name: 'repnet_proxy_cut_total', type: 'counter', help: 'Flows reset at shutdown.', value: (m) => m.cut },
 ];
 
@@ -43,7 +63,10 @@ function labelValue(text: string): string {
 }
 
 function snake(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+  return name
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase();
 }
 
 /** The numbers of a nested snapshot as `repnet_<path>` samples; a record one level down becomes a label. */

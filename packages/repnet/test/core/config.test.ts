@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { environmentName, loadConfig, type Options, withOptions } from '../../src/config';
 import { DEFAULTS, KEYS } from '../../src/settings';
 
@@ -30,18 +30,32 @@ test('code goes over environment, environment over file, file over defaults', (t
   assert.equal(final.legDeadline, 20);
   assert.equal(final.lagCap, 300_000);
   assert.equal(final.mode, 'repflow');
-  assert.deepEqual(final.rules.map((rule) => rule.text), ['b:1', 'c:2']);
+  assert.deepEqual(
+    final.rules.map((rule) => rule.text),
+    ['b:1', 'c:2'],
+  );
 });
 
 test('REPNET_CONFIG names another file, which has to exist then', (t) => {
   const directory = folder(t);
   writeFileSync(path.join(directory, 'other.json'), '{"mode": "repsyn"}');
   assert.equal(loadConfig({ REPNET_CONFIG: 'other.json' }, directory).mode, 'repsyn');
-  assert.throws(() => loadConfig({ REPNET_CONFIG: 'none.json' }, directory), refused(/none\.json \(named by REPNET_CONFIG\) cannot be read/));
+  assert.throws(
+    () => loadConfig({ REPNET_CONFIG: 'none.json' }, directory),
+    refused(/none\.json \(named by REPNET_CONFIG\) cannot be read/),
+  );
 });
 
 test('every key can be set from the environment, in its own words', (t) => {
-  const texts: Record<string, string> = { mode: 'repsyn', pairing: 'port', replicaPort: '7001', assumeCapable: 'true', listen: '80,81', budget: '0.5', confirmTimeout: '7' };
+  const texts: Record<string, string> = {
+    mode: 'repsyn',
+    pairing: 'port',
+    replicaPort: '7001',
+    assumeCapable: 'true',
+    listen: '80,81',
+    budget: '0.5',
+    confirmTimeout: '7',
+  };
   const directory = folder(t);
   for (const [name, key] of Object.entries(KEYS)) {
     const text = texts[name] ?? '65537';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import repnet from 'repnet';
 import { Arena, pattern, Sink } from '../harness/arena';
 import { PAIRINGS, published } from '../harness/replication';
@@ -11,39 +11,42 @@ const both = (name: string, story: (t: TestContext, pairing: (typeof PAIRINGS)[n
   for (const pairing of PAIRINGS) test(`${name} (${pairing})`, (t) => story(t, pairing));
 };
 
-both('I1, I2: strings in any encoding, buffers, typed arrays and corked writes arrive once, in order, over legs that take turns', async (t, pairing) => {
-  const arena = await Arena.open(t, { pairing, mode: 'repflow' });
-  const client = arena.connect();
-  const served = new Sink(await connected(arena, client));
-  const [a, b] = [await arena.legA(), await arena.legB()];
-  const expected = Buffer.concat([Buffer.from('é', 'latin1'), Buffer.from('00ff', 'hex'), Buffer.from('ü☃'), pattern(1_000)]);
-  client.cork();
-  client.write('é', 'latin1');
-  client.write('00ff', 'hex');
-  client.uncork();
-  client.write('ü☃');
-  client.end(new Uint8Array(pattern(1_000)));
-  // Each leg is let through alone for a stretch, so that each is ahead at some time.
-  for (let at = 1; at < expected.length; at += 97) {
-    const lane = (at % 2 === 1 ? a : b).up;
-    lane.allow(arena.head + at);
-    await lane.until(arena.head + at);
-  }
-  a.up.flow();
-  await served.untilEnd();
-  assert.deepEqual(served.bytes(), expected);
-  b.up.flow();
-  client.destroy();
+both(
+  'I1, I2: strings in any encoding, buffers, typed arrays and corked writes arrive once, in order, over legs that take turns',
+  async (t, pairing) => {
+    const arena = await Arena.open(t, { pairing, mode: 'repflow' });
+    const client = arena.connect();
+    const served = new Sink(await connected(arena, client));
+    const [a, b] = [await arena.legA(), await arena.legB()];
+    const expected = Buffer.concat([Buffer.from('é', 'latin1'), Buffer.from('00ff', 'hex'), Buffer.from('ü☃'), pattern(1_000)]);
+    client.cork();
+    client.write('é', 'latin1');
+    client.write('00ff', 'hex');
+    client.uncork();
+    client.write('ü☃');
+    client.end(new Uint8Array(pattern(1_000)));
+    // Each leg is let through alone for a stretch, so that each is ahead at some time.
+    for (let at = 1; at < expected.length; at += 97) {
+      const lane = (at % 2 === 1 ? a : b).up;
+      lane.allow(arena.head + at);
+      await lane.until(arena.head + at);
+    }
+    a.up.flow();
+    await served.untilEnd();
+    assert.deepEqual(served.bytes(), expected);
+    b.up.flow();
+    client.destroy();
 
-  async function connected(stage: Arena, socket: net.Socket): Promise<net.Socket> {
-    const legs = published('repnet:leg:pair', (message: { role: string }) => message.role === 'server');
-    await once(socket, 'connect');
-    const flow = await stage.flow();
-    await legs;
-    for (const leg of [await stage.legA(), await stage.legB()]) leg.up.allow(stage.head);
-    return flow;
-  }
-});
+    async function connected(stage: Arena, socket: net.Socket): Promise<net.Socket> {
+      const legs = published('repnet:leg:pair', (message: { role: string }) => message.role === 'server');
+      await once(socket, 'connect');
+      const flow = await stage.flow();
+      await legs;
+      for (const leg of [await stage.legA(), await stage.legB()]) leg.up.allow(stage.head);
+      return flow;
+    }
+  },
+);
 
 both('I3: a leg that joins late is given the archive from byte 0, and the archive is freed', async (t, pairing) => {
   const arena = await Arena.open(t, { pairing, mode: 'repflow', b: 'hold' });
@@ -333,7 +336,11 @@ test('I14: what cannot be replicated is a stock socket: paths, descriptors, a gi
   repnet.configure({ targets: ['127.0.0.1'] });
   t.after(() => repnet.configure({ targets: [] }));
   const onread = { buffer: Buffer.alloc(10), callback: () => true };
-  const options: repnet.TcpNetConnectOpts[] = [{ port, onread }, { port, localPort: 0, localAddress: '127.0.0.1' }, { port, repnet: 'off' }];
+  const options: repnet.TcpNetConnectOpts[] = [
+    { port, onread },
+    { port, localPort: 0, localAddress: '127.0.0.1' },
+    { port, repnet: 'off' },
+  ];
   for (const one of options) {
     const socket = repnet.connect({ host: '127.0.0.1', ...one });
     assert.equal(Object.getPrototypeOf(socket), net.Socket.prototype);
@@ -345,7 +352,11 @@ test('I14: what cannot be replicated is a stock socket: paths, descriptors, a gi
 });
 
 both('I15: a byte that differs between the legs is an error, at either end', async (t, pairing) => {
-  const arena = await Arena.open(t, { pairing, mode: 'repflow', onB: (leg) => leg.up.rewrite((byte, offset) => (offset === arena.head + 7 ? byte ^ 1 : byte)) });
+  const arena = await Arena.open(t, {
+    pairing,
+    mode: 'repflow',
+    onB: (leg) => leg.up.rewrite((byte, offset) => (offset === arena.head + 7 ? byte ^ 1 : byte)),
+  });
   const client = arena.connect();
   client.on('error', () => {});
   const diverged = published<{ role: string }>('repnet:flow:diverged');

@@ -64,7 +64,8 @@ test('the README lists every setting with its default', () => {
   for (const [name, key] of Object.entries(KEYS)) {
     const row = readme.split('\n').find((line) => line.startsWith(`| \`${name}\` |`));
     assert.ok(row, `no row for ${name}`);
-    const shown = key.default === undefined ? 'N+1' : typeof key.default === 'number' ? key.default.toLocaleString('en') : String(key.default);
+    const shown =
+      key.default === undefined ? 'N+1' : typeof key.default === 'number' ? key.default.toLocaleString('en') : String(key.default);
     assert.ok(row.includes(shown), `${name}: ${shown} in ${row}`);
   }
 });

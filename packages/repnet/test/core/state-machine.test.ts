@@ -52,7 +52,11 @@ test('every situation that the table can name ends as the table says, and no oth
               assert.ok(rows.length <= 1, `two rows for ${where}`);
               const step = transition(role, mode, state, event, other, waiting);
               const row = rows[0];
-              assert.deepEqual(step && { next: step.next, actions: [...step.actions] }, row && { next: row.next, actions: row.actions }, where);
+              assert.deepEqual(
+                step && { next: step.next, actions: [...step.actions] },
+                row && { next: row.next, actions: row.actions },
+                where,
+              );
               if (row) used.add(row);
               situations += 1;
             }
@@ -67,7 +71,10 @@ test('every situation that the table can name ends as the table says, and no oth
 
 test('a flow starts as the table says', () => {
   for (const role of ['client', 'server'] as const) {
-    assert.deepEqual({ state: START[role].next, actions: START[role].actions }, { state: table.start[role].state, actions: table.start[role].actions });
+    assert.deepEqual(
+      { state: START[role].next, actions: START[role].actions },
+      { state: table.start[role].state, actions: table.start[role].actions },
+    );
   }
 });
 

@@ -38,11 +38,24 @@ const MATCHES: Array<[rule: string, host: string, port: number, matches: boolean
 ];
 
 test('a rule matches the hosts, addresses and ports that it names, and no others', () => {
-  for (const [text, host, port, matches] of MATCHES) assert.equal(findRule([rule(text)], host, port) !== undefined, matches, `${text} on ${host} port ${port}`);
+  for (const [text, host, port, matches] of MATCHES)
+    assert.equal(findRule([rule(text)], host, port) !== undefined, matches, `${text} on ${host} port ${port}`);
 });
 
 test('what is no target is refused with a sentence that says what is allowed', () => {
-  for (const text of ['', 'host:0', 'host:70000', 'host:9-8', 'host:http', '10.0.0.0/33', '10.0.0/8', 'fd00::/129', 'a b', 'http://host', 'host/24']) {
+  for (const text of [
+    '',
+    'host:0',
+    'host:70000',
+    'host:9-8',
+    'host:http',
+    '10.0.0.0/33',
+    '10.0.0/8',
+    'fd00::/129',
+    'a b',
+    'http://host',
+    'host/24',
+  ]) {
     assert.equal(typeof parseTarget(text), 'string', text);
   }
 });

@@ -6,8 +6,9 @@
  * in each direction, when a leg reaches the server, when it is reset, and waits for what it
  * caused. The relay keeps a leg's source port, so that pairing by port survives it.
  */
-import net from 'node:net';
+
 import { once } from 'node:events';
+import net from 'node:net';
 
 /** What happens with a leg that a client opens. */
 export type Admission =

@@ -33,7 +33,12 @@ async function main(host: string, port: number, pairing: Pairing): Promise<void>
   await sink.untilClose();
   for (const descriptor of hoard) closeSync(descriptor);
   const { established, dropped } = repnet.stats().legs;
-  const answer = { answer: sink.text(), errors: sink.errors, established, dropped: Object.values(dropped).reduce((sum, count) => sum + count, 0) };
+  const answer = {
+    answer: sink.text(),
+    errors: sink.errors,
+    established,
+    dropped: Object.values(dropped).reduce((sum, count) => sum + count, 0),
+  };
   process.stdout.write(JSON.stringify(answer));
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import repnet from 'repnet';
 import { Sink } from '../harness/arena';
 import { MODES, UNHURRIED } from '../harness/replication';
@@ -52,7 +52,11 @@ for (const [name, behave] of Object.entries(FOREIGN)) {
     test(`${name} on port N+1 gets no byte of the application (${mode}, hello)`, async (t) => {
       repnet.configure({ ...UNHURRIED, helloTimeout: 50 });
       const { port, heard } = await neighbours(t, behave);
-      for (const [text, assumeCapable] of [['first flow', true], ['second flow', true], ['third flow', false]] as const) {
+      for (const [text, assumeCapable] of [
+        ['first flow', true],
+        ['second flow', true],
+        ['third flow', false],
+      ] as const) {
         const client = repnet.connect({
           host: '127.0.0.1',
           port,

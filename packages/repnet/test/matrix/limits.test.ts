@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { Arena, Sink, pattern } from '../harness/arena';
+import { Arena, pattern, Sink } from '../harness/arena';
 import { PAIRINGS } from '../harness/replication';
 
 for (const pairing of PAIRINGS) {

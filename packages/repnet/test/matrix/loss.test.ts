@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { Arena, Sink, pattern } from '../harness/arena';
+import { Arena, pattern, Sink } from '../harness/arena';
 import { bytesInUse } from '../harness/memory';
 import { MODES, PAIRINGS, published } from '../harness/replication';
 

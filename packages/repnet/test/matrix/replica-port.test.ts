@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
-import { Arena, Sink, pattern } from '../harness/arena';
+import { Arena, pattern, Sink } from '../harness/arena';
 import { BlackHole } from '../harness/black-hole';
 import { MODES, PAIRINGS } from '../harness/replication';
 
@@ -114,6 +114,6 @@ test('two clients behind one address keep their streams apart (hello)', async (t
     return sink;
   });
   await Promise.all(clients.map((sink) => sink.untilClose()));
-  clients.forEach((sink, index) => assert.equal(sink.text(), `client ${index} `.repeat(100)));
+  for (const [index, sink] of clients.entries()) assert.equal(sink.text(), `client ${index} `.repeat(100));
   assert.equal(arena.accepted.length, 20);
 });

@@ -2,14 +2,19 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import path from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packageFolder } from '../harness/package-folder';
 import { startServer } from './servers';
 
 const examples = path.join(packageFolder, 'examples');
 
-async function run(script: string, argv: string[], env: Record<string, string> = {}, node: string[] = []): Promise<{ stdout: string; stderr: string }> {
+async function run(
+  script: string,
+  argv: string[],
+  env: Record<string, string> = {},
+  node: string[] = [],
+): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)(process.execPath, [...node, path.join(examples, script), ...argv], {
     cwd: path.dirname(path.join(examples, script)),
     env: { ...process.env, ...env },

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import http2 from 'node:http2';
 import type net from 'node:net';
-import { test, type TestContext } from 'node:test';
-import { Client } from 'undici';
+import { type TestContext, test } from 'node:test';
 import repnet from 'repnet';
+import { Client } from 'undici';
 import { MODES, PAIRINGS, replicatedFlows } from '../harness/replication';
 
 async function serve(t: TestContext, pairing: 'hello' | 'port', web: http.Server | http2.Http2Server): Promise<number> {
@@ -25,8 +25,7 @@ const echo = (): http.Server =>
 
 for (const pairing of PAIRINGS) {
   for (const mode of MODES) {
-    const dial = (port: number): net.Socket =>
-      repnet.connect({ host: '127.0.0.1', port, repnet: { mode, pairing, assumeCapable: true } });
+    const dial = (port: number): net.Socket => repnet.connect({ host: '127.0.0.1', port, repnet: { mode, pairing, assumeCapable: true } });
 
     test(`http requests share kept-alive replicated connections (${mode}, ${pairing})`, async (t) => {
       const port = await serve(t, pairing, echo());

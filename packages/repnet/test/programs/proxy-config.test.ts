@@ -41,7 +41,12 @@ const FAULTS: Array<[what: string, config: unknown, key: string]> = [
   ['two routes on one address', { routes: [ROUTE, { ...ROUTE, name: 'b' }] }, 'routes[1].listen'],
   [
     'a route on the second port of another',
-    { routes: [{ ...ROUTE, replicate: 'in' }, { ...ROUTE, name: 'b', listen: '127.0.0.1:6380' }] },
+    {
+      routes: [
+        { ...ROUTE, replicate: 'in' },
+        { ...ROUTE, name: 'b', listen: '127.0.0.1:6380' },
+      ],
+    },
     'routes[1].listen',
   ],
   ['a fraction of a byte', { routes: [{ ...ROUTE, maxBytes: 0.5 }] }, 'routes[0].maxBytes'],
@@ -51,10 +56,10 @@ const FAULTS: Array<[what: string, config: unknown, key: string]> = [
 
 for (const [what, config, key] of FAULTS) {
   test(`${what} is an error that names ${key}`, () => {
-    assert.throws(
-      () => parseConfig(config),
-      { code: 'ERR_REPNET_CONFIG', message: new RegExp(`^repnet-proxy: "${key.replaceAll(/[[\].]/g, '\\$&')}" is `) },
-    );
+    assert.throws(() => parseConfig(config), {
+      code: 'ERR_REPNET_CONFIG',
+      message: new RegExp(`^repnet-proxy: "${key.replaceAll(/[[\].]/g, '\\$&')}" is `),
+    });
   });
 }
 
@@ -78,7 +83,10 @@ test('flags make the same configuration as a file, and win over it', (t) => {
 });
 
 test('a file that is missing, is no JSON, or a flag that is unknown is an error that names it', () => {
-  for (const argv of [['--config', '/nonexistent/proxy.json'], ['--config', __filename]]) {
+  for (const argv of [
+    ['--config', '/nonexistent/proxy.json'],
+    ['--config', __filename],
+  ]) {
     assert.throws(() => parseCommandLine(argv), { code: 'ERR_REPNET_CONFIG', message: /"--config" is / });
   }
   assert.throws(() => parseCommandLine(['--rout', 'x']), { code: 'ERR_REPNET_CONFIG', message: /--rout/ });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { Sink } from '../harness/arena';
 
 const COMMAND = require.resolve('repnet/proxy').replace(/index\.js$/, 'cli.js');

@@ -8,13 +8,13 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import type net from 'node:net';
 import path from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import repnet from 'repnet';
 import { Proxy, parseConfig } from 'repnet/proxy';
-import { MODES, UNHURRIED } from '../harness/replication';
 import { packageFolder } from '../harness/package-folder';
+import { MODES, UNHURRIED } from '../harness/replication';
 import { startServer } from './servers';
 
 const folder = path.join(packageFolder, 'test/programs');
@@ -59,7 +59,11 @@ const listed = (names: string[], speaks: () => (socket: net.Socket) => void, pri
   for (const name of names) APPS[name] = { speaks, prints };
 };
 const over = (web: http.Server | https.Server | http2.Http2SecureServer) => (socket: net.Socket) => void web.emit('connection', socket);
-listed(['net-connect.cjs', 'net-create-connection.mjs', 'new-socket.cjs'], () => over(http.createServer(answer)), /^HTTP\/1\.1 200 OK[^]*answered$/);
+listed(
+  ['net-connect.cjs', 'net-create-connection.mjs', 'new-socket.cjs'],
+  () => over(http.createServer(answer)),
+  /^HTTP\/1\.1 200 OK[^]*answered$/,
+);
 listed(['http.cjs', 'http-agent.mjs', 'fetch.mjs', 'undici.cjs'], () => over(http.createServer(answer)), /^answered$/);
 listed(['https.cjs', 'fetch-https.mjs'], () => over(https.createServer(credentials, answer)), /^answered$/);
 listed(['tls-connect.cjs'], () => over(https.createServer(credentials, answer)), /^HTTP\/1\.1 200 OK[^]*answered$/);
@@ -95,7 +99,11 @@ test('ioredis replicates to a listed Redis behind a proxy', async (t) => {
   const redis = await startServer(t, 'redis-server');
   if (redis === undefined) return;
   const proxy = new Proxy(
-    parseConfig({ admin: false, routes: [{ name: 'in', listen: '127.0.0.1:0', to: `127.0.0.1:${redis}`, replicate: 'in' }], drainTimeout: 0 }),
+    parseConfig({
+      admin: false,
+      routes: [{ name: 'in', listen: '127.0.0.1:0', to: `127.0.0.1:${redis}`, replicate: 'in' }],
+      drainTimeout: 0,
+    }),
   );
   await proxy.start();
   t.after(() => proxy.stop());

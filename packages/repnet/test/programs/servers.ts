@@ -1,7 +1,7 @@
 /** Real servers for the tests: found on this machine, started on a free port of loopback. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import type { TestContext } from 'node:test';

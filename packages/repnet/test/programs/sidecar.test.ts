@@ -1,6 +1,6 @@
 /** Redis and memcached, real ones, through two proxies: plain -> RepNet -> plain. */
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { Redis } from 'ioredis';
 import memjs from 'memjs';
 import { Proxy, parseConfig } from 'repnet/proxy';
@@ -19,7 +19,17 @@ for (const mode of MODES) {
       await inner.start();
       const outer = new Proxy(
         parseConfig({
-          routes: [{ name: 'out', listen: '127.0.0.1:0', to: `127.0.0.1:${inner.address('in')?.port}`, replicate: 'out', mode, pairing, assumeCapable: true }],
+          routes: [
+            {
+              name: 'out',
+              listen: '127.0.0.1:0',
+              to: `127.0.0.1:${inner.address('in')?.port}`,
+              replicate: 'out',
+              mode,
+              pairing,
+              assumeCapable: true,
+            },
+          ],
           admin: false,
           drainTimeout: 0,
         }),

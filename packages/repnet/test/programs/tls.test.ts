@@ -7,7 +7,7 @@ import https from 'node:https';
 import type net from 'node:net';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import tls from 'node:tls';
 import repnet from 'repnet';
 import { packageFolder } from '../harness/package-folder';

@@ -1,6 +1,6 @@
 /** Compiled, never run: what repnet gives is taken where `node:net` types are asked for. Against @types/node 20, 22 and 24. */
 import * as http from 'node:http';
-import net from 'node:net';
+import type net from 'node:net';
 import type { Duplex } from 'node:stream';
 import * as tls from 'node:tls';
 import repnet, { connect, createServer, type Options, Server, Socket } from 'repnet';
