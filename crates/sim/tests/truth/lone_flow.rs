@@ -14,8 +14,11 @@ const QUEUE: u32 = 1_000;
 /// Ten segments, the initial window.
 const WINDOW: u64 = 10 * 1_460;
 
-/// Every kind of topology, with the pairs of hosts that see each of its distances.
-fn topologies() -> Vec<(&'static str, Shape, Vec<(u32, u32)>)> {
+/// A network with the pairs of hosts that see each of its distances.
+type Case = (&'static str, Shape, Vec<(u32, u32)>);
+
+/// Every kind of topology.
+fn topologies() -> Vec<Case> {
     let queue = || queue_of(QUEUE);
     vec![
         ("single switch", single_switch(4, queue()), vec![(0, 3)]),
