@@ -1,0 +1,235 @@
+//! The keys of the network: its links, its queues, and what a packet weighs.
+
+use super::Fallback::{Follows, Is};
+use super::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, Section, count, key};
+use crate::scenario::value::Kind;
+
+/// Hosts, switches and links.
+pub const TOPOLOGY: Section = Section {
+    name: "topology",
+    repeated: false,
+    about: "The network. Every link carries its rate in both directions at once.",
+    keys: &[
+        key(
+            "kind",
+            Kind::Choice,
+            Follows("\"leaf-spine\", or \"custom\" where there are [[nodes]]"),
+            "The kind of network; custom is made of [[nodes]] and [[links]].",
+        )
+        .or(&["single-switch", "leaf-spine", "fat-tree", "custom"]),
+        key(
+            "name",
+            Kind::Text("text"),
+            Follows("the kind with the parameters that were given"),
+            "Its name in results.",
+        ),
+        key(
+            "hosts",
+            count(1, 65_535),
+            Follows("12 on a single switch, 8 a leaf"),
+            "Hosts: of a single switch in all, of a leaf-spine a leaf.",
+        ),
+        key(
+            "leaves",
+            count(1, 4_096),
+            Is("4"),
+            "Leaf switches (racks) of a leaf-spine.",
+        ),
+        key(
+            "spines",
+            count(1, 4_096),
+            Is("4"),
+            "Spine switches of a leaf-spine: as many paths between two racks.",
+        ),
+        key(
+            "k",
+            count(2, 64),
+            Is("8"),
+            "Ports a switch of a fat-tree, even; also its number of pods.",
+        ),
+        key("tiers", count(2, 3), Is("3"), "Tiers of a fat-tree."),
+        key(
+            "oversubscription",
+            count(1, 64),
+            Follows("what hosts and rates give; 1 for a fat-tree"),
+            "What the hosts of a rack can send over what its uplinks carry. For a leaf-spine it \
+             sets the rate of the uplinks; for a fat-tree the number of hosts an edge switch.",
+        ),
+        key(
+            "core_oversubscription",
+            count(1, 32),
+            Is("1"),
+            "For a fat-tree of three tiers: uplinks of an aggregation switch in the full tree \
+             over those that it has. It must divide k/2.",
+        ),
+        key(
+            "cores_per_aggregation",
+            count(1, 32),
+            Follows("k/2 over core_oversubscription"),
+            "For a fat-tree of three tiers: cores that an aggregation switch reaches, up to k/2. In \
+             place of core_oversubscription, for ratios that are not whole.",
+        ),
+        key(
+            "rate",
+            Kind::Rate,
+            Is("10Gbps"),
+            "The rate of a host's link.",
+        ),
+        key(
+            "delay",
+            ANY_SPAN,
+            Is("1us"),
+            "The propagation delay of a host's link.",
+        ),
+        key(
+            "fabric_rate",
+            Kind::Rate,
+            Follows("the rate of a host's link"),
+            "The rate of a link between switches.",
+        ),
+        key(
+            "fabric_delay",
+            ANY_SPAN,
+            Follows("the delay of a host's link"),
+            "The propagation delay of a link between switches.",
+        ),
+    ],
+};
+
+/// Nodes of a network of one's own.
+pub const NODES: Section = Section {
+    name: "nodes",
+    repeated: true,
+    about: "Hosts and switches of a custom topology. Hosts are numbered in the order in which \
+            they are listed.",
+    keys: &[
+        key(
+            "name",
+            Kind::Text("a name that no other node has"),
+            Follows("none; required"),
+            "What links call it.",
+        ),
+        key(
+            "kind",
+            Kind::Choice,
+            Follows("none; required"),
+            "What it is.",
+        )
+        .or(&["host", "switch"]),
+        key(
+            "count",
+            count(1, 65_535),
+            Is("1"),
+            "How many there are; a link to the name goes to each of them.",
+        ),
+    ],
+};
+
+/// Links of a network of one's own.
+pub const LINKS: Section = Section {
+    name: "links",
+    repeated: true,
+    about: "Links of a custom topology: a host is on exactly one switch; switches forward along \
+            all shortest paths. Between a name with a count and another, every pair is linked.",
+    keys: &[
+        key(
+            "a",
+            Kind::Text("the name of a node"),
+            Follows("none; required"),
+            "One end.",
+        ),
+        key(
+            "b",
+            Kind::Text("the name of a node"),
+            Follows("none; required"),
+            "The other end.",
+        ),
+        key(
+            "rate",
+            Kind::Rate,
+            Follows("topology.rate"),
+            "The rate of both directions.",
+        ),
+        key(
+            "delay",
+            ANY_SPAN,
+            Follows("topology.delay"),
+            "The propagation delay of both directions.",
+        ),
+    ],
+};
+
+/// Queues.
+pub const QUEUE: Section = Section {
+    name: "queue",
+    repeated: false,
+    about: "The queue of every switch port: FIFO, drop-tail, with an ECN threshold. The packet \
+            that is being sent does not count.",
+    keys: &[
+        key(
+            "limit",
+            PACKETS_OR_BYTES,
+            Is("auto"),
+            "What may wait. \"auto\": 100 packets up to 10 Gb/s, above in proportion to the \
+             hosts' rate; unlimited where switches have a shared buffer.",
+        )
+        .or(&["auto", "unlimited"]),
+        key(
+            "mark_above",
+            PACKETS_OR_BYTES,
+            Is("auto"),
+            "An ECN-capable packet that finds more than this waiting is marked. \"auto\": 20 \
+             packets up to 1 Gb/s, 65 at 10 Gb/s, linear between and in proportion above, by the \
+             hosts' rate, but at most 65 % of a limit in packets (RFC 8257, DCTCP paper).",
+        )
+        .or(&["auto", "off"]),
+    ],
+};
+
+/// Switches whose ports share memory.
+pub const SHARED_BUFFER: Section = Section {
+    name: "shared_buffer",
+    repeated: false,
+    about: "The memory of every switch where its ports share it, under a dynamic threshold: a \
+            port may hold at most alpha times what is free.",
+    keys: &[
+        key(
+            "capacity",
+            SIZE,
+            Is("off"),
+            "The memory of a switch; off: every port has its own queue only.",
+        )
+        .or(&["off"]),
+        key(
+            "alpha",
+            Kind::Number {
+                above: 0.0,
+                most: 1_024.0,
+            },
+            Is("1"),
+            "The share of the free memory that one port may hold.",
+        ),
+    ],
+};
+
+/// Bytes beside the payload.
+pub const FRAMING: Section = Section {
+    name: "framing",
+    repeated: false,
+    about: "Bytes a packet beside its payload. The payload of a full packet is tcp.mss.",
+    keys: &[
+        key(
+            "header",
+            count(1, 10_000),
+            Is("58"),
+            "Header bytes a packet of all layers, with the frame check sequence (Ethernet 18, \
+             IPv4 20, TCP 20).",
+        ),
+        key(
+            "preamble_and_gap",
+            count(0, 10_000),
+            Is("20"),
+            "Preamble and inter-frame gap, in bytes of line time a packet.",
+        ),
+    ],
+};

@@ -1,0 +1,187 @@
+//! The keys of a workload.
+
+use super::Fallback::{Follows, Is};
+use super::{ANY_SPAN, Key, SIZE, SPAN, Section, count, key};
+use crate::scenario::value::Kind;
+
+/// What the network is loaded with.
+pub const WORKLOAD: Section = Section {
+    name: "workload",
+    repeated: true,
+    about: "What the network is loaded with: one or more parts side by side. Without any, web \
+            search in an open loop.",
+    keys: WORKLOAD_KEYS,
+};
+
+const WORKLOAD_KEYS: &[Key] = &[
+    key(
+        "kind",
+        Kind::Choice,
+        Is("open"),
+        "open: flows arrive whether or not earlier ones have finished. closed: each source keeps a \
+         number of flows outstanding. burst: each source starts one flow. trace: exactly the flows \
+         of a file.",
+    )
+    .or(&["open", "closed", "burst", "trace"]),
+    key(
+        "class",
+        Kind::Choice,
+        Is("foreground"),
+        "What the flows are to the experiment.",
+    )
+    .or(&["foreground", "background", "incast", "probe"]),
+    key(
+        "sizes",
+        Kind::Text("a name of `tailcut list workloads`, fixed:BYTES, uniform:MIN:MAX or table:FILE.csv"),
+        Is("websearch"),
+        "Flow sizes. Not for a trace.",
+    ),
+    key(
+        "file",
+        Kind::Text("the path of a CSV with the columns start_ns,src,dst,bytes and, if wanted, path"),
+        Follows("none; required for a trace"),
+        "The file of a trace, relative to the scenario's.",
+    ),
+    key(
+        "matrix",
+        Kind::Choice,
+        Is("auto"),
+        "Who sends to whom. \"auto\": between racks where there are several, else anywhere. \
+         permutation: a derangement drawn by the seed.",
+    )
+    .or(&[
+        "auto",
+        "anywhere",
+        "between-racks",
+        "permutation",
+        "incast",
+        "pairs",
+    ]),
+    key(
+        "within_racks",
+        Kind::Flag,
+        Is("true"),
+        "For a permutation: whether flows may stay within a rack.",
+    ),
+    key(
+        "senders",
+        count(1, 65_534),
+        Follows("all other hosts"),
+        "For an incast: how many hosts send, those of other racks first.",
+    ),
+    key(
+        "receiver",
+        count(0, 65_534),
+        Is("0"),
+        "For an incast: the host that receives.",
+    ),
+    key(
+        "pairs",
+        Kind::Pairs,
+        Follows("none; required for pairs"),
+        "For pairs: source and destination of each.",
+    ),
+    key(
+        "load",
+        Kind::Number {
+            above: 0.0,
+            most: 10.0,
+        },
+        Is("sweep"),
+        "For an open loop: the load; sweep: each of the study's loads in turn.",
+    )
+    .or(&["sweep"]),
+    key(
+        "load_of",
+        Kind::Rate,
+        Is("hosts"),
+        "What the load is a fraction of: the links of the sending hosts, the uplinks of the racks \
+         (counting the bytes that leave a rack), or a rate.",
+    )
+    .or(&["hosts", "racks"]),
+    key(
+        "count_headers",
+        Kind::Flag,
+        Is("false"),
+        "Whether the load counts headers, preamble and gap, or payload only.",
+    ),
+    key(
+        "flows_per_second",
+        Kind::Number {
+            above: 0.0,
+            most: 1e12,
+        },
+        Is("off"),
+        "For an open loop: flows a second of all sources together, in place of a load.",
+    )
+    .or(&["off"]),
+    key(
+        "arrivals",
+        Kind::Choice,
+        Is("poisson"),
+        "For an open loop: gaps between a source's flows. uniform: 0.5 to 1.5 of the mean, as in \
+         RepNet's scripts.",
+    )
+    .or(&["poisson", "uniform", "fixed"]),
+    key(
+        "from",
+        ANY_SPAN,
+        Is("0s"),
+        "For an open or closed loop: when flows begin to arrive.",
+    ),
+    key(
+        "until",
+        SPAN,
+        Follows("the study's duration"),
+        "For an open or closed loop: when they cease to.",
+    ),
+    key(
+        "flows",
+        count(1, u32::MAX as u64),
+        Follows("the study's flows"),
+        "For an open or closed loop: how many flows there are at most.",
+    )
+    .or(&["unlimited"]),
+    key(
+        "fan_in_senders",
+        count(2, 65_534),
+        Is("off"),
+        "For an open loop: for each flow under fan_in_below so many hosts in all send a flow of its \
+         size to its destination at the same instant (11 in the RepNet paper).",
+    )
+    .or(&["off"]),
+    key(
+        "fan_in_below",
+        SIZE,
+        Is("100KB"),
+        "For an open loop: flows under this size fan in.",
+    ),
+    key(
+        "outstanding",
+        count(1, 65_536),
+        Is("1"),
+        "For a closed loop: flows outstanding a source.",
+    ),
+    key(
+        "think",
+        ANY_SPAN,
+        Is("0s"),
+        "For a closed loop: the pause from a flow's end to the next one's start.",
+    ),
+    key(
+        "path",
+        count(0, 65_535),
+        Is("any"),
+        "The equal-cost path that the flows and their ACKs are pinned to, counted from 0 (leaf-spine: \
+         the spine; fat-tree with m = k/2: aggregation switch p mod m, then its core p div m). A \
+         trace has a column for it.",
+    )
+    .or(&["any"]),
+    key("at", ANY_SPAN, Is("0s"), "For a burst: when it starts."),
+    key(
+        "jitter",
+        ANY_SPAN,
+        Is("0s"),
+        "For a burst: starts are spread evenly over this span.",
+    ),
+];
