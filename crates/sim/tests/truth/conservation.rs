@@ -133,6 +133,25 @@ fn no_flow_beats_its_ideal(record: &RunRecord, case: &str) {
     }
 }
 
+/// What hosts put on their links beside headers is what the flows say they sent, copies and
+/// retransmissions included; in a run that ended by itself, to the byte.
+fn the_flows_account_for_every_payload_byte(
+    config: &RunConfig,
+    run: &Run,
+    record: &RunRecord,
+    case: &str,
+) {
+    let framing = config.framing;
+    let overhead = u64::from(framing.header + framing.preamble_and_gap);
+    let uplinks = &record.ports[..run.topology.uplinks.len()];
+    let carried: u64 = uplinks
+        .iter()
+        .map(|port| port.bytes.0 - overhead * port.packets)
+        .sum();
+    let sent: u64 = record.flows.iter().map(|flow| flow.payload_sent.0).sum();
+    assert_eq!(carried, sent, "{case}: payload on hosts' links and of flows");
+}
+
 /// Runs it and balances its books.
 fn audit(config: RunConfig) -> RunRecord {
     let case = format!(
@@ -146,6 +165,9 @@ fn audit(config: RunConfig) -> RunRecord {
     balance_the_switches(&run, &record, &case);
     no_link_exceeds_its_rate(&run, &record, &case);
     no_flow_beats_its_ideal(&record, &case);
+    if record.totals.remaining.packets == 0 {
+        the_flows_account_for_every_payload_byte(&config, &run, &record, &case);
+    }
     record
 }
 
