@@ -77,6 +77,8 @@ impl Fields {
             delivered,
             drops,
             remaining,
+            trimmed,
+            returned,
             marks,
             simulated,
         } = totals;
@@ -84,6 +86,8 @@ impl Fields {
         self.count(*sent);
         self.count(*delivered);
         self.count(*remaining);
+        self.count(*trimmed);
+        self.count(*returned);
         self.number(*marks);
         self.number(simulated.as_ps());
         self.number(drops.0.len() as u64);

@@ -54,7 +54,8 @@ impl DropCounts {
     }
 }
 
-/// What a run counted. `sent = delivered + drops + remaining` holds in packets and in bytes.
+/// What a run counted. `sent = delivered + drops + remaining` holds in packets, and in bytes with
+/// those of `trimmed` added.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct RunTotals {
     /// Packets times links crossed.
@@ -69,6 +70,11 @@ pub struct RunTotals {
     pub drops: DropCounts,
     /// Packets still queued or on a link when the run ended.
     pub remaining: PacketCount,
+    /// Packets whose payload a switch cut off, and the bytes cut. The packets are also among those
+    /// delivered, dropped or remaining.
+    pub trimmed: PacketCount,
+    /// Headers that a switch sent back to their sender, a packet once, and their bytes.
+    pub returned: PacketCount,
     /// Packets marked with congestion experienced.
     pub marks: u64,
     /// The virtual time at which the run ended.

@@ -9,7 +9,7 @@ use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, Wire};
 use tailcut_sim::{
-    BurstPart, FlowsSpec, MatrixSpec, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended,
+    BurstPart, FlowsSpec, MatrixSpec, DesignParameters, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended,
     WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_transport::tcp::{DelayedAck, TcpConfig};
@@ -72,6 +72,7 @@ fn main() {
             archive_limit: Bytes(1_000_000),
             waiting_list_timeout: Duration::from_ms(1_000),
         },
+        designs: DesignParameters::default(),
         seed: 1,
         sample_every: None,
         drain: Duration::from_ms(10_000),
@@ -91,5 +92,8 @@ fn main() {
         summary.unfinished,
         summary.fct
     );
-    println!("{:?} {:?} {}", summary.drops, summary.marks, summary.record_hash);
+    println!(
+        "{:?} {:?} {}",
+        summary.drops, summary.marks, summary.record_hash
+    );
 }

@@ -1,6 +1,7 @@
 //! What one run is: a design on a topology under a workload, with every parameter.
 
 use crate::design::Design;
+use crate::parameters::DesignParameters;
 use std::sync::Arc;
 use tailcut_fabric::PortEvents;
 use tailcut_fabric::engine::EngineKind;
@@ -28,6 +29,8 @@ pub struct RunConfig {
     pub dctcp_gain: f64,
     /// RepNet's parameters.
     pub repnet: RepNetParameters,
+    /// Parameters of the other designs.
+    pub designs: DesignParameters,
     /// Seed of every random stream.
     pub seed: u64,
     /// How often queues and links are sampled; `None`: never.

@@ -6,8 +6,8 @@ use std::str::FromStr;
 /// A combination of replication, transport and routing, written
 /// `[replication+]transport[@routing]`, such as `tcp`, `repflow+dctcp` or `dctcp@spray`.
 ///
-/// What is left out has a default: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP),
-/// ECMP.
+/// What is left out has a default: no replication, TCP NewReno (so `repsyn` is RepSYN over TCP), the
+/// transport's usual routing. `ndp+` is another name of `ndp-plus`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Design {
     /// How mice are replicated.
@@ -42,6 +42,42 @@ pub enum TransportKind {
     Cubic,
     /// DCTCP.
     Dctcp,
+    /// NDP.
+    Ndp,
+    /// NDP with classes by bytes sent.
+    NdpPlus,
+}
+
+impl TransportKind {
+    /// Whether flows begin with a round trip before any data.
+    pub const fn has_handshake(self) -> bool {
+        match self {
+            Self::Tcp | Self::Cubic | Self::Dctcp => true,
+            Self::Ndp | Self::NdpPlus => false,
+        }
+    }
+
+    /// Whether flows can be replicated: RepNet is a layer over connections.
+    pub const fn is_replicable(self) -> bool {
+        self.has_handshake()
+    }
+
+    /// How switches choose where the name does not say.
+    pub const fn usual_routing(self) -> Routing {
+        match self {
+            Self::Tcp | Self::Cubic | Self::Dctcp => Routing::Ecmp,
+            Self::Ndp | Self::NdpPlus => Routing::Permute,
+        }
+    }
+
+    /// Whether it works over a routing: only some senders choose paths themselves.
+    pub const fn works_over(self, routing: Routing) -> bool {
+        match (self, routing) {
+            (_, Routing::Ecmp | Routing::Spray) => true,
+            (Self::Ndp | Self::NdpPlus, Routing::Permute) => true,
+            (_, Routing::Permute) => false,
+        }
+    }
 }
 
 /// How switches choose among equal-cost paths.
@@ -52,6 +88,8 @@ pub enum Routing {
     Ecmp,
     /// Every packet at random.
     Spray,
+    /// The sender takes its paths one packet each in a random order, and then in another.
+    Permute,
 }
 
 /// A part of a design's name, as `tailcut list designs` shows it.
@@ -89,7 +127,7 @@ pub const REPLICATIONS: [Part<Replication>; 3] = [
 ];
 
 /// Every transport.
-pub const TRANSPORTS: [Part<TransportKind>; 3] = [
+pub const TRANSPORTS: [Part<TransportKind>; 5] = [
     part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
     part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
     part(
@@ -97,10 +135,20 @@ pub const TRANSPORTS: [Part<TransportKind>; 3] = [
         "DCTCP (RFC 8257) over switches that mark at a threshold",
         TransportKind::Dctcp,
     ),
+    part(
+        "ndp",
+        "NDP: pulled by receivers over switches that trim (SIGCOMM 2017)",
+        TransportKind::Ndp,
+    ),
+    part(
+        "ndp-plus",
+        "NDP+, also ndp+: NDP with priorities by bytes sent (SCDP paper)",
+        TransportKind::NdpPlus,
+    ),
 ];
 
 /// Every routing.
-pub const ROUTINGS: [Part<Routing>; 2] = [
+pub const ROUTINGS: [Part<Routing>; 3] = [
     part(
         "ecmp",
         "one path a flow, by a hash of its five-tuple",
@@ -110,6 +158,11 @@ pub const ROUTINGS: [Part<Routing>; 2] = [
         "spray",
         "one path a packet, drawn at random",
         Routing::Spray,
+    ),
+    part(
+        "permute",
+        "one path a packet, each once in an order that the sender draws: ndp, ndp-plus",
+        Routing::Permute,
     ),
 ];
 
@@ -150,6 +203,18 @@ fn names<T>(parts: &[Part<T>]) -> impl Iterator<Item = &'static str> {
     parts.iter().map(|part| part.name)
 }
 
+/// The transports that replication is a layer over.
+fn replicable() -> Vec<&'static str> {
+    let parts = TRANSPORTS.iter().filter(|p| p.value.is_replicable());
+    parts.map(|part| part.name).collect()
+}
+
+/// The routings that a transport works over.
+fn routings_of(transport: TransportKind) -> Vec<&'static str> {
+    let parts = ROUTINGS.iter().filter(|p| transport.works_over(p.value));
+    parts.map(|part| part.name).collect()
+}
+
 impl FromStr for Design {
     type Err = UnknownDesign;
 
@@ -160,19 +225,17 @@ impl FromStr for Design {
             allowed,
         };
         let (stack, routing) = match name.split_once('@') {
-            None => (name, Routing::default()),
-            Some((stack, routing)) => {
-                let known = find(&ROUTINGS, routing);
-                let known = known.ok_or_else(|| unknown(routing, names(&ROUTINGS).collect()))?;
-                (stack, known)
-            }
+            None => (name, None),
+            Some((stack, routing)) => (stack, Some(routing)),
         };
+        let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
         let (replication, transport) = match stack.split_once('+') {
             Some((replication, transport)) => (
                 find(&REPLICATIONS, replication)
                     .ok_or_else(|| unknown(replication, names(&REPLICATIONS).collect()))?,
                 find(&TRANSPORTS, transport)
-                    .ok_or_else(|| unknown(transport, names(&TRANSPORTS).collect()))?,
+                    .filter(|transport| transport.is_replicable())
+                    .ok_or_else(|| unknown(transport, replicable()))?,
             ),
             None => match (find(&REPLICATIONS, stack), find(&TRANSPORTS, stack)) {
                 (Some(replication), _) => (replication, TransportKind::default()),
@@ -182,6 +245,12 @@ impl FromStr for Design {
                     return Err(unknown(stack, allowed));
                 }
             },
+        };
+        let routing = match routing {
+            None => transport.usual_routing(),
+            Some(name) => find(&ROUTINGS, name)
+                .filter(|routing| transport.works_over(*routing))
+                .ok_or_else(|| unknown(name, routings_of(transport)))?,
         };
         Ok(Self {
             replication,
@@ -204,7 +273,7 @@ impl fmt::Display for Design {
             Some(replication) => write!(f, "{replication}+{transport}")?,
         }
         match name_of(&ROUTINGS, &self.routing) {
-            Some(routing) if self.routing != Routing::default() => write!(f, "@{routing}"),
+            Some(routing) if self.routing != self.transport.usual_routing() => write!(f, "@{routing}"),
             _ => Ok(()),
         }
     }
@@ -224,6 +293,11 @@ mod tests {
             ("dctcp@spray", "dctcp@spray"),
             ("repflow@ecmp", "repflow"),
             ("cubic@ecmp", "cubic"),
+            ("ndp", "ndp"),
+            ("ndp@permute", "ndp"),
+            ("ndp@spray", "ndp@spray"),
+            ("ndp+", "ndp-plus"),
+            ("ndp+@ecmp", "ndp-plus@ecmp"),
         ] {
             let design: Design = given.parse().expect(given);
             assert_eq!(design.to_string(), printed);
@@ -240,5 +314,9 @@ mod tests {
         assert!("".parse::<Design>().is_err());
         assert!("tcp@".parse::<Design>().is_err());
         assert!("tcp+repflow".parse::<Design>().is_err());
+        let error = "repflow+ndp".parse::<Design>().expect_err("no connections");
+        assert_eq!(error.allowed, ["tcp", "cubic", "dctcp"]);
+        let error = "tcp@permute".parse::<Design>().expect_err("no choice of paths");
+        assert_eq!(error.allowed, ["ecmp", "spray"]);
     }
 }

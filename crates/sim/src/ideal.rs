@@ -1,6 +1,6 @@
 //! The completion time of a flow alone in the network: the bound that no simulated flow may beat.
 
-use crate::design::Routing;
+use crate::design::{Design, Routing};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tailcut_fabric::Forwarding;
@@ -19,7 +19,7 @@ struct Hop {
 
 /// Ideal completion times on one topology.
 ///
-/// A flow's ideal is one round trip of the handshake and then its packets back to back, stored and
+/// A flow's ideal is one round trip of the handshake, where the transport has one, and then its packets back to back, stored and
 /// forwarded at every hop, with no window, no queue and no loss. Where equal-cost paths differ, each
 /// hop takes the fastest rate and the shortest delay that any of them has there.
 ///
@@ -29,35 +29,39 @@ struct Hop {
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
-    routing: Routing,
+    design: Design,
     /// By source host's rack and destination host's rack: the hops between the racks' switches.
     between: HashMap<(u32, u32), Vec<Hop>>,
 }
 
 impl Ideal {
-    pub fn new(topology: Arc<Topology>, framing: Framing, routing: Routing) -> Self {
+    pub fn new(topology: Arc<Topology>, framing: Framing, design: Design) -> Self {
         Self {
             topology,
             framing,
-            routing,
+            design,
             between: HashMap::new(),
         }
     }
 
-    /// The ideal completion time of `bytes` from `src` to `dst`, handshake included.
+    /// The ideal completion time of `bytes` from `src` to `dst`, a handshake included.
     pub fn fct(&mut self, src: HostId, dst: HostId, bytes: u64) -> Duration {
         let overhead = self.framing.header + self.framing.preamble_and_gap;
         let there = self.hops(src, dst);
         let back = self.hops(dst, src);
         let control = u64::from(overhead);
-        let handshake = one_way(&there, 1, control, control) + one_way(&back, 1, control, control);
+        let handshake = if self.design.transport.has_handshake() {
+            one_way(&there, 1, control, control) + one_way(&back, 1, control, control)
+        } else {
+            Duration::ZERO
+        };
         let mss = u64::from(self.framing.payload);
         let packets = bytes.div_ceil(mss).max(1);
         let last = bytes - (packets - 1) * mss;
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
-        let data = match self.routing {
-            Routing::Spray if choice => over_all_paths,
-            Routing::Ecmp | Routing::Spray => one_way,
+        let data = match self.design.routing {
+            Routing::Spray | Routing::Permute if choice => over_all_paths,
+            Routing::Ecmp | Routing::Spray | Routing::Permute => one_way,
         };
         handshake + data(&there, packets, mss + control, last + control)
     }

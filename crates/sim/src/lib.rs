@@ -4,6 +4,9 @@
 mod config;
 mod design;
 mod ideal;
+mod parameters;
+mod queues;
+mod receiver_driven;
 mod recorder;
 mod run;
 mod simulation;
@@ -17,6 +20,7 @@ pub use design::{
     Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
     UnknownDesign,
 };
+pub use parameters::{DesignParameters, NdpParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

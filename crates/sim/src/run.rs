@@ -3,6 +3,8 @@
 use crate::config::RunConfig;
 use crate::design::{Replication, Routing, TransportKind};
 use crate::ideal::Ideal;
+use crate::queues;
+use crate::receiver_driven;
 use crate::recorder::Recorder;
 use crate::simulation::{Horizon, Simulation};
 use crate::traffic;
@@ -15,6 +17,7 @@ use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
 use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
+use tailcut_transport::ndp;
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
 use tailcut_transport::{self as transport, Segment, Transport};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
@@ -70,7 +73,17 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// [`RunError`] where the configuration cannot be run, or when it was stopped.
 pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
-    let topology = Arc::new(config.topology.shape.build().map_err(RunError::Topology)?);
+    let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
+    queues::install(config, &mut topology);
+    let topology = Arc::new(topology);
+    if let TransportKind::Ndp | TransportKind::NdpPlus = config.design.transport {
+        let host = |host| {
+            let ndp = receiver_driven::ndp(config, &topology, host);
+            ndp.and_then(|ndp| ndp::Host::new(host, ndp))
+                .map_err(RunError::Transport)
+        };
+        return simulate(config, &topology, host, control);
+    }
     let tcp = tcp_config(config);
     let Some(mode) = mode(config.design.replication) else {
         let host = |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport);
@@ -101,11 +114,11 @@ fn tcp_config(config: &RunConfig) -> TcpConfig {
     TcpConfig {
         mss: config.framing.payload,
         congestion: match config.design.transport {
-            TransportKind::Tcp => Congestion::NewReno,
             TransportKind::Cubic => Congestion::Cubic,
             TransportKind::Dctcp => Congestion::Dctcp {
                 gain: config.dctcp_gain,
             },
+            _ => Congestion::NewReno,
         },
         ..config.tcp.clone()
     }
@@ -124,7 +137,8 @@ fn simulate<T: Transport>(
         topology,
         FabricConfig {
             load_balancer: match config.design.routing {
-                Routing::Ecmp => LoadBalancerConfig::Ecmp,
+                // A packet whose path its sender chose asks no switch.
+                Routing::Ecmp | Routing::Permute => LoadBalancerConfig::Ecmp,
                 Routing::Spray => LoadBalancerConfig::Spray,
             },
             engine: config.engine,
@@ -134,7 +148,7 @@ fn simulate<T: Transport>(
         },
     );
     let rates = topology.links.iter().map(|link| link.config.rate);
-    let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design.routing);
+    let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
     let recorder = Recorder::new(ideal, rates);
     let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
     let transports = transports.collect::<Result<Vec<T>, RunError>>()?;
@@ -261,6 +275,8 @@ fn fill(
         ),
         marks: record.ports.iter().map(|port| port.marked).sum(),
         simulated: end.since(Time::ZERO),
+        trimmed: count(fabric.trimmed()),
+        returned: count(fabric.returned()),
         remaining: count(fabric.count_remaining()),
     };
 }

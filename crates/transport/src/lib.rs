@@ -9,9 +9,14 @@
 extern crate alloc;
 
 mod host;
+pub mod ndp;
+pub mod pfabric;
+pub mod pias;
+mod receiver_driven;
 pub mod repnet;
 mod segment;
 pub mod tcp;
 
 pub use host::{Event, FlowStats, Message, Replication, Transport};
-pub use segment::{Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader};
+pub use receiver_driven::{Demotion, MAX_THRESHOLDS};
+pub use segment::{Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind};

@@ -1,5 +1,7 @@
 //! What endpoints exchange: a small `Copy` value with byte ranges instead of bytes.
 
+use crate::ndp::NdpHeader;
+use crate::pfabric::PFabricHeader;
 use tailcut_units::{FiveTuple, FlowId};
 
 /// The ECN field of the IP header (RFC 3168).
@@ -86,6 +88,10 @@ pub enum Condition {
 pub enum Header {
     /// TCP.
     Tcp(TcpHeader),
+    /// NDP.
+    Ndp(NdpHeader),
+    /// pFabric.
+    PFabric(PFabricHeader),
 }
 
 /// A TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the
@@ -100,6 +106,18 @@ pub struct TcpHeader {
     pub ack: u64,
     /// Blocks received above `ack`, most recent first (RFC 2018). Unused ones are empty.
     pub sack: [SackBlock; 3],
+    /// Nothing on the wire.
+    pub kind: TcpKind,
+}
+
+/// A byte with one value. Those that it cannot have tell a [`Header`] of another protocol from one
+/// of TCP, so that no tag makes every segment longer.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum TcpKind {
+    /// A TCP header.
+    #[default]
+    Tcp = 0,
 }
 
 /// A SACK block, relative to the acknowledgment it travels with.

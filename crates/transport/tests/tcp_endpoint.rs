@@ -298,13 +298,17 @@ fn nonsense_from_the_network_is_counted_and_dropped() {
     wire.settle();
     let there = wire.accepted();
     let before = wire.ends[1].ignored();
-    let tailcut_transport::Header::Tcp(header) = &mut syn.header;
+    let tailcut_transport::Header::Tcp(header) = &mut syn.header else {
+        panic!("a TCP segment")
+    };
     header.flags = TcpFlags::ACK;
     header.ack = 1 << 40;
     header.offset = u64::MAX;
     syn.payload = u32::MAX;
     wire.ends[1].on_segment(wire.now, &syn);
-    let tailcut_transport::Header::Tcp(header) = &mut syn.header;
+    let tailcut_transport::Header::Tcp(header) = &mut syn.header else {
+        panic!("a TCP segment")
+    };
     header.offset = 0;
     wire.ends[1].on_segment(wire.now, &syn);
     assert_eq!(wire.ends[1].ignored(), before + 2);

@@ -27,6 +27,7 @@ fn header() -> impl Strategy<Value = TcpHeader> {
             offset,
             ack,
             sack,
+            ..TcpHeader::default()
         },
     )
 }

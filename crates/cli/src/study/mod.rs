@@ -4,7 +4,9 @@ mod topology;
 mod transport;
 mod workload;
 
-pub use topology::{KINDS as TOPOLOGY_KINDS, keys_of as topology_keys, replace as replace_topology};
+pub use topology::{
+    KINDS as TOPOLOGY_KINDS, keys_of as topology_keys, replace as replace_topology,
+};
 pub use workload::replace as replace_workload;
 
 use crate::scenario::value::{Value, shortened};
@@ -12,7 +14,7 @@ use crate::scenario::{Place, Scenario, ScenarioError, did_you_mean};
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
-use tailcut_sim::{Design, RunConfig};
+use tailcut_sim::{Design, DesignParameters, RunConfig};
 
 /// A study: runs that are compared with each other.
 #[derive(Debug)]
@@ -53,7 +55,11 @@ impl Study {
         let first = top.count("seed").unwrap_or(1);
         let seeds = top.count("seeds").unwrap_or(1);
         if first.checked_add(seeds).is_none() {
-            return Err(top.error("seed", first.to_string(), "a seed that leaves room for `seeds` more"));
+            return Err(top.error(
+                "seed",
+                first.to_string(),
+                "a seed that leaves room for `seeds` more",
+            ));
         }
         let planned = seeds.saturating_mul((workloads.len() * designs.len()) as u64);
         if planned > MOST_RUNS {
@@ -72,6 +78,7 @@ impl Study {
                         tcp: tcp.clone(),
                         dctcp_gain: transport::dctcp_gain(scenario),
                         repnet: transport::repnet(scenario),
+                        designs: DesignParameters::default(),
                         seed,
                         sample_every: top.duration("sample_every"),
                         drain: top.duration("drain").unwrap_or_default(),
@@ -117,7 +124,8 @@ fn name(scenario: &Scenario) -> Outcome<String> {
 fn designs(scenario: &Scenario) -> Outcome<Vec<Design>> {
     let top = scenario.table("");
     let Some(Value::Texts(names)) = top.value("designs") else {
-        let allowed = "names of designs, such as [\"tcp\", \"repflow\"]; see `tailcut list designs`";
+        let allowed =
+            "names of designs, such as [\"tcp\", \"repflow\"]; see `tailcut list designs`";
         return Err(top.error("designs", "none", allowed));
     };
     let place = top.place_of("designs").clone();
@@ -126,7 +134,12 @@ fn designs(scenario: &Scenario) -> Outcome<Vec<Design>> {
         let design = design(&name, &place)?;
         if designs.contains(&design) {
             let found = format!("'{design}' twice");
-            return Err(ScenarioError::new(&place, "designs", found, "each design once"));
+            return Err(ScenarioError::new(
+                &place,
+                "designs",
+                found,
+                "each design once",
+            ));
         }
         designs.push(design);
     }

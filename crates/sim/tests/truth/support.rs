@@ -13,8 +13,8 @@ use tailcut_sim::fabric::{PortEvents, SharedBuffer};
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
-    FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RepNetParameters, RunConfig,
-    Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
+    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
+    RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_units::{Bytes, Duration, HostId, Rate};
 
@@ -139,6 +139,7 @@ pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) ->
             archive_limit: Bytes(1_000_000),
             waiting_list_timeout: Duration::from_ms(1_000),
         },
+        designs: DesignParameters::default(),
         seed: 1,
         sample_every: None,
         drain: Duration::from_ms(20_000),

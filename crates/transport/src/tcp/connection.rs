@@ -578,6 +578,7 @@ impl Connection {
                 } else {
                     Default::default()
                 },
+                ..TcpHeader::default()
             }),
         }
     }

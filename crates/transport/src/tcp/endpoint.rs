@@ -268,7 +268,10 @@ impl Endpoint {
 
     /// The network delivered `segment` to this host.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
-        let Header::Tcp(header) = &segment.header;
+        let Header::Tcp(header) = &segment.header else {
+            self.shared.ignored += 1;
+            return;
+        };
         if header.offset >= MAX_OFFSET {
             self.shared.ignored += 1;
             return;

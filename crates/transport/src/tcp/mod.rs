@@ -25,10 +25,10 @@ mod endpoint;
 mod host;
 mod ranges;
 mod receiver;
-mod rtt;
+pub(crate) mod rtt;
 mod scoreboard;
 mod sender;
-mod timers;
+pub(crate) mod timers;
 
 pub use config::{
     ConfigError, Congestion, ControllerFactory, DelayedAck, InitialWindow, TcpConfig,

@@ -24,6 +24,17 @@ impl RttEstimator {
     /// A round trip of a segment that was sent once (2.2, 2.3; Karn's rule is the caller's).
     /// Ends a back-off.
     pub(crate) fn on_sample(&mut self, sample: Duration, config: &TcpConfig) {
+        let bounds = config.min_rto..=config.max_rto;
+        self.on_sample_within(sample, config.clock_granularity, bounds);
+    }
+
+    /// The same with the clock's granularity and the timeout's bounds as arguments.
+    pub(crate) fn on_sample_within(
+        &mut self,
+        sample: Duration,
+        granularity: Duration,
+        bounds: core::ops::RangeInclusive<Duration>,
+    ) {
         if self.smoothed == Duration::ZERO {
             self.smoothed = sample;
             self.variation = sample / 2;
@@ -33,12 +44,9 @@ impl RttEstimator {
             self.variation = Duration::from_ps(v - v / 4 + s.abs_diff(r) / 4);
             self.smoothed = Duration::from_ps(s - s / 8 + r / 8);
         }
-        let margin = self
-            .variation
-            .saturating_mul(4)
-            .max(config.clock_granularity);
+        let margin = self.variation.saturating_mul(4).max(granularity);
         let rto = self.smoothed + margin;
-        self.rto = rto.max(config.min_rto).min(config.max_rto);
+        self.rto = rto.max(*bounds.start()).min(*bounds.end());
     }
 
     /// The timer expired (5.5): twice as long next time, up to `max`.

@@ -200,7 +200,9 @@ impl<T: Subject> World<T> {
     }
 
     fn note_arrival(&mut self, to: usize, segment: &Segment) {
-        let Header::Tcp(header) = segment.header;
+        let Header::Tcp(header) = segment.header else {
+            return;
+        };
         let flow = self
             .flows
             .get_mut(&segment.flow.0)

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use tailcut_transport::tcp::{Host, TcpConfig};
 use tailcut_transport::{
-    Ecn, Event, Header, Message, PathPin, Replication, Segment, TcpFlags, TcpHeader, Transport,
+    Condition, Ecn, Event, Header, Message, PathPin, Replication, Segment, TcpFlags, TcpHeader,
+    Transport,
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
@@ -20,6 +21,10 @@ pub enum Fate {
     Duplicate(Duration),
     /// Delivered later by this much.
     Late(Duration),
+    /// Delivered without its payload.
+    Trim,
+    /// Sent back without its payload.
+    Return,
 }
 
 /// A segment on its way, as a `Fault` sees it.
@@ -45,6 +50,14 @@ pub type Fault = Box<dyn FnMut(&Passage) -> Fate>;
 pub const A: usize = 0;
 pub const B: usize = 1;
 
+/// The TCP header of a segment; an empty one for another protocol's.
+fn tcp_header(segment: &Segment) -> TcpHeader {
+    match segment.header {
+        Header::Tcp(header) => header,
+        _ => TcpHeader::default(),
+    }
+}
+
 /// A segment that a host gave to its NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -55,8 +68,7 @@ pub struct Sent {
 
 impl Sent {
     pub fn header(&self) -> TcpHeader {
-        let Header::Tcp(header) = self.segment.header;
-        header
+        tcp_header(&self.segment)
     }
 }
 
@@ -168,7 +180,7 @@ impl<T: Transport> Pair<T> {
         let Some(mut segment) = self.hosts[from].poll_transmit(self.now) else {
             return;
         };
-        let Header::Tcp(header) = segment.header;
+        let header = tcp_header(&segment);
         self.sent.push(Sent {
             at: self.now,
             from,
@@ -198,6 +210,14 @@ impl<T: Transport> Pair<T> {
                 self.put(to, arrival + later, segment);
             }
             Fate::Late(by) => self.put(to, arrival + by, segment),
+            Fate::Trim => {
+                segment.condition = Condition::Trimmed;
+                self.put(to, arrival, segment);
+            }
+            Fate::Return => {
+                segment.condition = Condition::Returned;
+                self.put(from, arrival + self.one_way, segment);
+            }
         }
     }
 

@@ -1,0 +1,49 @@
+//! The queue that each design asks of switches. Designs over ordinary switches keep the topology's.
+
+use crate::config::RunConfig;
+use crate::design::TransportKind;
+use crate::parameters::NdpParameters;
+use tailcut_fabric::queue::{QueueConfig, Trimming, Victim};
+use tailcut_fabric::topology::{Node, Topology};
+
+/// Gives every switch port the queue that the run's design asks for, if it asks for one. Such a port
+/// has its buffer to itself.
+pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
+    let Some(queue) = queue(config) else { return };
+    let switch_ports = topology
+        .links
+        .iter_mut()
+        .filter(|link| matches!(link.from, Node::Switch(_)));
+    for link in switch_ports {
+        link.config.queue = queue.clone();
+    }
+    for switch in &mut topology.switches {
+        switch.shared_buffer = None;
+    }
+}
+
+/// The design's own queue.
+fn queue(config: &RunConfig) -> Option<QueueConfig> {
+    let designs = &config.designs;
+    match config.design.transport {
+        TransportKind::Tcp | TransportKind::Cubic | TransportKind::Dctcp => None,
+        TransportKind::Ndp => Some(ndp(config, &designs.ndp, 1)),
+        TransportKind::NdpPlus => {
+            let classes = designs.ndp.thresholds.len() + 1;
+            Some(ndp(config, &designs.ndp, classes as u8))
+        }
+    }
+}
+
+fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConfig {
+    let framing = &config.framing;
+    let full = u64::from(framing.payload + framing.header + framing.preamble_and_gap);
+    QueueConfig::Trimming(Trimming {
+        classes,
+        data_limit: parameters.queue,
+        header_limit_bytes: full * u64::from(parameters.header_queue_packets),
+        headers_per_data: parameters.headers_per_data,
+        victim: Victim::Coin,
+        return_to_sender: true,
+    })
+}

@@ -1,0 +1,57 @@
+//! From a run's configuration to that of a receiver-driven host.
+
+use crate::config::RunConfig;
+use crate::design::{Routing, TransportKind};
+use tailcut_fabric::topology::Topology;
+use tailcut_transport::Demotion;
+use tailcut_transport::ndp::NdpConfig;
+use tailcut_transport::tcp::ConfigError;
+use tailcut_units::{Duration, HostId, stream_seed};
+
+/// Random streams of hosts, for [`stream_seed`].
+const HOST_DRAWS: u64 = 0x686f_7374;
+
+/// The NDP of one host.
+pub(crate) fn ndp(
+    config: &RunConfig,
+    topology: &Topology,
+    host: HostId,
+) -> Result<NdpConfig, ConfigError> {
+    let parameters = &config.designs.ndp;
+    Ok(NdpConfig {
+        mss: config.framing.payload,
+        initial_window: parameters.initial_window,
+        pull_interval: pull_interval(config, topology, host),
+        paths: match config.design.routing {
+            Routing::Permute => u16::try_from(topology.paths).unwrap_or(u16::MAX - 1),
+            Routing::Ecmp | Routing::Spray => 1,
+        },
+        demotion: match config.design.transport {
+            TransportKind::NdpPlus => demotion(&parameters.thresholds)?,
+            _ => Demotion::NONE,
+        },
+        min_rto: parameters.min_rto,
+        initial_rto: parameters.initial_rto,
+        seed: stream_seed(config.seed, HOST_DRAWS, u64::from(host.0)),
+        ..NdpConfig::default()
+    })
+}
+
+/// The time of a full packet on a host's link, with all that it takes there.
+fn pull_interval(config: &RunConfig, topology: &Topology, host: HostId) -> Duration {
+    let link = topology.uplinks[host.0 as usize];
+    let framing = &config.framing;
+    let full = framing.payload + framing.header + framing.preamble_and_gap;
+    topology.links[link as usize]
+        .config
+        .rate
+        .serialisation(u64::from(full))
+}
+
+fn demotion(thresholds: &[u64]) -> Result<Demotion, ConfigError> {
+    Demotion::at(thresholds).ok_or_else(|| ConfigError {
+        key: "thresholds",
+        found: format!("{thresholds:?}"),
+        allowed: "at most 7, each greater than the one before",
+    })
+}

@@ -1,0 +1,106 @@
+//! NDP's parameters.
+
+use crate::receiver_driven::Demotion;
+use crate::tcp::ConfigError;
+use alloc::format;
+use core::fmt;
+use tailcut_units::Duration;
+
+/// Parameters of one host's NDP.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NdpConfig {
+    /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
+    pub mss: u32,
+    /// Packets that a sender pushes before the first pull, at least 1. Default 30 (NDP paper, section
+    /// 6; the SCDP paper's model has 12). Below the bandwidth-delay product throughput is lost.
+    pub initial_window: u32,
+    /// The time between two pulls of this host, above 0: what a full packet takes on its link, with
+    /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
+    pub pull_interval: Duration,
+    /// Paths that a sender spreads its packets over; with 0 or 1 it leaves the choice to the switches.
+    /// Default 1.
+    pub paths: u16,
+    /// Classes by bytes sent. Default none (NDP); NDP+ has them.
+    pub demotion: Demotion,
+    /// The retransmission timeout is not less than this, above 0. Default 5 ms.
+    pub min_rto: Duration,
+    /// The retransmission timeout before the first sample. Default 20 ms.
+    pub initial_rto: Duration,
+    /// The retransmission timeout's upper bound, backed off or not. Default 1 s.
+    pub max_rto: Duration,
+    /// How long the receiver of a finished flow remembers it after the last of its packets; the sender
+    /// keeps the addresses for twice as long. It must outlast the stay of packets in the network and
+    /// the retransmissions that follow a lost last ACK. Default 100 ms.
+    pub time_wait: Duration,
+    /// Seed of the host's random stream: the order of paths.
+    pub seed: u64,
+}
+
+impl Default for NdpConfig {
+    fn default() -> Self {
+        Self {
+            mss: 1_460,
+            initial_window: 30,
+            pull_interval: Duration::from_ps(1_230_400),
+            paths: 1,
+            demotion: Demotion::NONE,
+            min_rto: Duration::from_ms(5),
+            initial_rto: Duration::from_ms(20),
+            max_rto: Duration::from_ms(1_000),
+            time_wait: Duration::from_ms(100),
+            seed: 0,
+        }
+    }
+}
+
+impl NdpConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one outside its range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
+            if holds {
+                return Ok(());
+            }
+            Err(ConfigError {
+                key,
+                found: format!("{found:?}"),
+                allowed,
+            })
+        };
+        let positive = "more than 0";
+        let mss_holds = (1..=65_535).contains(&self.mss);
+        check(mss_holds, "mss", &self.mss, "1 to 65535 bytes")?;
+        check(
+            self.initial_window >= 1,
+            "initial_window",
+            &self.initial_window,
+            "at least 1 packet",
+        )?;
+        check(
+            self.pull_interval > Duration::ZERO,
+            "pull_interval",
+            &self.pull_interval,
+            positive,
+        )?;
+        check(
+            self.min_rto > Duration::ZERO,
+            "min_rto",
+            &self.min_rto,
+            positive,
+        )?;
+        check(
+            self.initial_rto >= self.min_rto,
+            "initial_rto",
+            &self.initial_rto,
+            "at least min_rto",
+        )?;
+        check(
+            self.max_rto >= self.initial_rto,
+            "max_rto",
+            &self.max_rto,
+            "at least initial_rto",
+        )
+    }
+}

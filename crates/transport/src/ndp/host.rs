@@ -1,0 +1,331 @@
+//! A host's NDP: its flows, the pull queue of its interface, its timers.
+
+use super::config::NdpConfig;
+use super::header::{NdpHeader, NdpKind};
+use super::paths::Paths;
+use super::receiver::Receiver;
+use super::sender::{Sender, Task};
+use crate::receiver_driven::{Directory, PullQueue, SessionKey, Sessions, Side};
+use crate::tcp::ConfigError;
+use crate::tcp::timers::Timers;
+use crate::{Condition, Event, FlowStats, Header, Message, PathPin, Segment, Transport};
+use alloc::collections::VecDeque;
+use tailcut_units::{HostId, Time, mix64};
+
+/// [`Transport`] by NDP. Flows are not replicated, whatever the message says.
+#[derive(Debug)]
+pub struct Host {
+    host: HostId,
+    config: NdpConfig,
+    directory: Directory,
+    senders: Sessions<Sender>,
+    receivers: Sessions<Receiver>,
+    /// Senders that may send, in turn.
+    ready: VecDeque<SessionKey>,
+    /// ACKs, NACKs and pulls, which leave before data.
+    control: VecDeque<Segment>,
+    pulls: PullQueue,
+    /// Paths of control packets.
+    paths: Paths,
+    timers: Timers,
+    events: VecDeque<Event>,
+    flows: u64,
+    open: usize,
+    ignored: u64,
+}
+
+impl Host {
+    /// The NDP of `host`.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn new(host: HostId, config: NdpConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            host,
+            config,
+            directory: Directory::new(host, config.time_wait),
+            senders: Sessions::new(),
+            receivers: Sessions::new(),
+            ready: VecDeque::new(),
+            control: VecDeque::new(),
+            pulls: PullQueue::new(config.pull_interval),
+            paths: Paths::new(config.paths, 0, config.seed),
+            timers: Timers::default(),
+            events: VecDeque::new(),
+            flows: 0,
+            open: 0,
+            ignored: 0,
+        })
+    }
+
+    /// Flows that this host sends or receives and that have not ended, those in time-wait not counted.
+    pub fn open_flows(&self) -> usize {
+        self.open
+    }
+
+    /// Flows that this host remembers, those in time-wait included.
+    pub fn remembered_flows(&self) -> usize {
+        self.senders.len() + self.receivers.len()
+    }
+
+    /// Segments that were dropped because they belong to no flow or make no sense.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &NdpConfig {
+        &self.config
+    }
+
+    /// A data packet or the header of one, for this host as a receiver.
+    fn on_data(&mut self, now: Time, segment: &Segment, header: &NdpHeader) {
+        let found = self.directory.arriving(&segment.tuple);
+        let slot = match found {
+            Some((Side::Receiver, slot)) => slot,
+            None if header.first_window && segment.tuple.dst == self.host => {
+                self.forget(now);
+                let receiver = Receiver::new(now, segment, header);
+                let tuple = *receiver.tuple();
+                let key = self.receivers.insert(receiver);
+                self.directory.enter(&tuple, Side::Receiver, key);
+                self.open += 1;
+                key.slot
+            }
+            _ => {
+                self.ignored += 1;
+                return;
+            }
+        };
+        let Some((key, receiver)) = self.receivers.at(slot) else {
+            return;
+        };
+        let was_complete = receiver.complete;
+        let trimmed = segment.condition == Condition::Trimmed;
+        let Some(kind) = receiver.on_data(now, header, trimmed) else {
+            self.ignored += 1;
+            return;
+        };
+        if receiver.complete && !was_complete {
+            self.open -= 1;
+            self.events.push_back(Event::Completed(receiver.flow()));
+            self.directory.wait(now, Side::Receiver, key);
+        }
+        if receiver.pending > 0 && !receiver.in_pull_queue {
+            if self.pulls.take_if_idle(now) {
+                receiver.count_pull();
+            }
+            if receiver.pending > 0 {
+                receiver.in_pull_queue = true;
+                self.pulls.enter(key);
+            }
+        }
+        let own_path = own_path(&mut self.paths, receiver.pin());
+        let answer = receiver.answer(kind, Some((header, segment.path)), own_path);
+        self.control.push_back(answer);
+    }
+
+    /// Sends the pulls that may leave now.
+    fn release_pulls(&mut self, now: Time) {
+        while let Some(key) = self.pulls.turn(now) {
+            let Some(receiver) = self.receivers.get_mut(key) else {
+                continue;
+            };
+            receiver.in_pull_queue = false;
+            if receiver.pending == 0 {
+                continue;
+            }
+            receiver.count_pull();
+            if receiver.pending > 0 {
+                receiver.in_pull_queue = true;
+                self.pulls.enter(key);
+            }
+            self.pulls.sent(now);
+            let own_path = own_path(&mut self.paths, receiver.pin());
+            self.control
+                .push_back(receiver.answer(NdpKind::Pull, None, own_path));
+        }
+    }
+
+    /// An answer, or a header that came back, for this host as a sender.
+    fn on_feedback(&mut self, now: Time, segment: &Segment, header: &NdpHeader) {
+        let returned = segment.condition == Condition::Returned;
+        let found = if returned {
+            self.directory.returning(&segment.tuple)
+        } else {
+            self.directory.arriving(&segment.tuple)
+        };
+        let Some((Side::Sender, slot)) = found else {
+            self.ignored += 1;
+            return;
+        };
+        let Some((key, sender)) = self.senders.at(slot) else {
+            return;
+        };
+        if sender.closed {
+            return;
+        }
+        if returned {
+            sender.on_returned(now, header, segment.path);
+        } else {
+            sender.on_answer(now, header, &self.config);
+        }
+        if sender.is_complete() {
+            sender.close();
+            let event = Event::Closed(sender.task().flow, sender.stats);
+            self.events.push_back(event);
+            self.open -= 1;
+            self.directory.wait(now, Side::Sender, key);
+            return;
+        }
+        self.settle_sender(key);
+    }
+
+    /// After any input to a sender: its place among those that may send, and its timer.
+    #[inline]
+    fn settle_sender(&mut self, key: SessionKey) {
+        let Some(sender) = self.senders.get_mut(key) else {
+            return;
+        };
+        if !sender.queued && sender.can_send() {
+            sender.queued = true;
+            self.ready.push_back(key);
+        }
+        arm(&mut self.timers, key, sender, &self.config);
+    }
+
+    /// Removes sessions whose time-wait is over.
+    fn forget(&mut self, now: Time) {
+        while let Some((side, key)) = self.directory.waited(now) {
+            let tuple = match side {
+                Side::Sender => self.senders.remove(key).map(|s| s.task().tuple),
+                Side::Receiver => {
+                    let Some(receiver) = self.receivers.get_mut(key) else {
+                        continue;
+                    };
+                    if now.since(receiver.heard_at) < self.config.time_wait {
+                        self.directory.wait(now, side, key);
+                        continue;
+                    }
+                    self.receivers.remove(key).map(|r| *r.tuple())
+                }
+            };
+            if let Some(tuple) = tuple {
+                self.directory.remove(&tuple);
+            }
+        }
+    }
+}
+
+/// The path of a control packet of a flow: the one it is pinned to, else the host's next one.
+#[inline]
+fn own_path(paths: &mut Paths, pin: PathPin) -> PathPin {
+    match pin.index() {
+        Some(_) => pin,
+        None => paths.choose(),
+    }
+}
+
+/// Enters a sender's deadline, unless an entry stands that is due before it.
+#[inline]
+fn arm(timers: &mut Timers, key: SessionKey, sender: &mut Sender, config: &NdpConfig) {
+    if let Some(deadline) = sender.deadline(config)
+        && deadline < sender.timer_at
+    {
+        sender.timer_at = deadline;
+        timers.insert(deadline, key);
+    }
+}
+
+impl Transport for Host {
+    /// A message for which every port is in use fails at once.
+    fn submit(&mut self, now: Time, message: Message) {
+        self.forget(now);
+        let Some(tuple) = self.directory.unused(message.dst) else {
+            let failed = Event::Failed(message.flow, FlowStats::default());
+            self.events.push_back(failed);
+            return;
+        };
+        let task = Task {
+            flow: message.flow,
+            tuple,
+            bytes: message.bytes,
+            pin: message.path,
+        };
+        self.flows += 1;
+        let seed = mix64(self.config.seed ^ mix64(self.flows));
+        let sender = Sender::new(now, task, &self.config, seed);
+        let key = self.senders.insert(sender);
+        self.directory.enter(&tuple, Side::Sender, key);
+        self.open += 1;
+        self.events.push_back(Event::Established(message.flow));
+        self.settle_sender(key);
+    }
+
+    fn on_segment(&mut self, now: Time, segment: Segment) {
+        let Header::Ndp(header) = &segment.header else {
+            self.ignored += 1;
+            return;
+        };
+        if header.kind == NdpKind::Data && segment.condition != Condition::Returned {
+            self.on_data(now, &segment, header);
+        } else {
+            self.on_feedback(now, &segment, header);
+        }
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.release_pulls(now);
+        while let Some((at, key)) = self.timers.pop_due(now) {
+            let Some(sender) = self.senders.get_mut(key) else {
+                continue;
+            };
+            if at != sender.timer_at {
+                continue;
+            }
+            sender.timer_at = Time::MAX;
+            if sender.deadline(&self.config).is_some_and(|due| due <= now) {
+                sender.on_timeout(now);
+            }
+            self.settle_sender(key);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if let Some(control) = self.control.pop_front() {
+            return Some(control);
+        }
+        while let Some(key) = self.ready.pop_front() {
+            let Some(sender) = self.senders.get_mut(key) else {
+                continue;
+            };
+            sender.queued = false;
+            let segment = sender.transmit(now, &self.config);
+            if segment.is_some() {
+                self.settle_sender(key);
+                return segment;
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn has_transmit(&self) -> bool {
+        !self.control.is_empty() || !self.ready.is_empty()
+    }
+
+    #[inline]
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        match (self.timers.next(), self.pulls.next_timeout()) {
+            (Some(timer), Some(pull)) => Some(timer.min(pull)),
+            (timer, pull) => timer.or(pull),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! One flow at its receiver.
+
+use super::header::{NdpHeader, NdpKind};
+use super::window::Window;
+use crate::{Condition, Ecn, Header, PathPin, Segment};
+use tailcut_units::{FiveTuple, FlowId, Time};
+
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// Addresses as this host sends.
+    tuple: FiveTuple,
+    flow: FlowId,
+    /// The path that the flow is pinned to.
+    pin: PathPin,
+    window: Window,
+    /// Packets of the flow, once a packet or header with the flag of the last one has arrived.
+    packets: Option<u64>,
+    pulls: u64,
+    /// Pulls that wait for their turn.
+    pub(crate) pending: u64,
+    /// Whether the session is in the pull queue.
+    pub(crate) in_pull_queue: bool,
+    pub(crate) complete: bool,
+    /// When a packet last arrived.
+    pub(crate) heard_at: Time,
+}
+
+impl Receiver {
+    /// The session that the data packet or header `segment` opens.
+    pub(crate) fn new(now: Time, segment: &Segment, header: &NdpHeader) -> Self {
+        Self {
+            tuple: segment.tuple.reversed(),
+            flow: segment.flow,
+            pin: if header.pinned {
+                segment.path
+            } else {
+                PathPin::NONE
+            },
+            window: Window::default(),
+            packets: None,
+            pulls: 0,
+            pending: 0,
+            in_pull_queue: false,
+            complete: false,
+            heard_at: now,
+        }
+    }
+
+    pub(crate) fn tuple(&self) -> &FiveTuple {
+        &self.tuple
+    }
+
+    pub(crate) fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    pub(crate) fn pin(&self) -> PathPin {
+        self.pin
+    }
+
+    /// A data packet, or its header if `trimmed`, arrives and adds a pull while packets are missing.
+    /// Gives the kind of the answer; `None` for what cannot be.
+    pub(crate) fn on_data(
+        &mut self,
+        now: Time,
+        header: &NdpHeader,
+        trimmed: bool,
+    ) -> Option<NdpKind> {
+        let index = header.index;
+        let beyond = self.packets.is_some_and(|packets| index >= packets);
+        if beyond || !self.window.in_reach(index) {
+            return None;
+        }
+        self.heard_at = now;
+        if self.complete {
+            return Some(NdpKind::Ack);
+        }
+        if header.last && self.packets.is_none() {
+            self.packets = Some(index + 1);
+        }
+        let arrived = if trimmed {
+            self.window.is_done(index)
+        } else {
+            self.window.set_done(index);
+            true
+        };
+        self.pending += 1;
+        if let Some(packets) = self.packets {
+            self.pending = self.pending.min(packets.saturating_sub(self.window.done()));
+            if self.window.base() >= packets {
+                self.complete = true;
+                self.pending = 0;
+                self.window.release();
+            }
+        }
+        Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
+    }
+
+    /// One of the pulls that wait is sent with the next answer.
+    pub(crate) fn count_pull(&mut self) {
+        self.pending -= 1;
+        self.pulls += 1;
+    }
+
+    /// An ACK or NACK of `header`, which came over `path`, or without them a mere pull; it leaves over
+    /// `own_path`.
+    #[inline]
+    pub(crate) fn answer(
+        &self,
+        kind: NdpKind,
+        to: Option<(&NdpHeader, PathPin)>,
+        own_path: PathPin,
+    ) -> Segment {
+        let (index, path, sent) = to.map_or((0, PathPin::NONE, Time::ZERO), |(header, path)| {
+            (header.index, path, header.sent)
+        });
+        Segment {
+            tuple: self.tuple,
+            flow: self.flow,
+            payload: 0,
+            ecn: Ecn::NotCapable,
+            priority: 0,
+            path: own_path,
+            rank: 0,
+            trimmable: false,
+            condition: Condition::Whole,
+            header: Header::Ndp(NdpHeader {
+                kind,
+                path,
+                index,
+                cumulative: self.window.base(),
+                pull: self.pulls,
+                sent,
+                ..NdpHeader::default()
+            }),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Multi-level feedback queueing at the sender (PIAS, Bai et al., NSDI 2015, section 4.1; SCDP paper,
+//! sections IV-C and V): a flow starts in the highest class and goes down one for each threshold that
+//! the bytes it has *sent* pass, whatever its size.
+
+/// Thresholds at most: eight classes, as switches have.
+pub const MAX_THRESHOLDS: usize = 7;
+
+/// Thresholds of bytes sent, each greater than the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demotion {
+    thresholds: [u64; MAX_THRESHOLDS],
+    count: u8,
+}
+
+impl Demotion {
+    /// All packets in the one class 0.
+    pub const NONE: Self = Self {
+        thresholds: [u64::MAX; MAX_THRESHOLDS],
+        count: 0,
+    };
+
+    /// Demotion at each of `thresholds`, in bytes; `None` when there are more than
+    /// [`MAX_THRESHOLDS`], or one is not greater than the one before it.
+    pub fn at(thresholds: &[u64]) -> Option<Self> {
+        let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
+        if thresholds.len() > MAX_THRESHOLDS || !ascending {
+            return None;
+        }
+        let mut demotion = Self::NONE;
+        demotion.thresholds[..thresholds.len()].copy_from_slice(thresholds);
+        demotion.count = thresholds.len() as u8;
+        Some(demotion)
+    }
+
+    /// The class of a packet before which `sent` bytes of the flow were sent: 0 is the highest.
+    #[inline]
+    pub fn class(&self, sent: u64) -> u8 {
+        let passed = |threshold: &&u64| sent >= **threshold;
+        self.thresholds[..usize::from(self.count)]
+            .iter()
+            .take_while(passed)
+            .count() as u8
+    }
+
+    /// Classes in all: one more than thresholds.
+    pub const fn classes(&self) -> u8 {
+        self.count + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_goes_down_one_class_for_each_threshold_it_passes() {
+        let demotion = Demotion::at(&[10_000, 100_000]).expect("ascending");
+        assert_eq!(demotion.classes(), 3);
+        for (sent, class) in [
+            (0, 0),
+            (9_999, 0),
+            (10_000, 1),
+            (99_999, 1),
+            (100_000, 2),
+            (u64::MAX, 2),
+        ] {
+            assert_eq!(demotion.class(sent), class, "after {sent} bytes");
+        }
+        assert_eq!(Demotion::NONE.class(u64::MAX), 0);
+    }
+
+    #[test]
+    fn thresholds_that_do_not_ascend_are_refused() {
+        assert_eq!(Demotion::at(&[10, 10]), None);
+        assert_eq!(Demotion::at(&[1, 2, 3, 4, 5, 6, 7, 8]), None);
+    }
+}

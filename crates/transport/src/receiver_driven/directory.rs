@@ -1,0 +1,130 @@
+//! Which session a segment belongs to, and which addresses are still in use by segments on their way.
+
+use super::SessionKey;
+use crate::tcp::demux::{Demux, Key};
+use alloc::collections::VecDeque;
+use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
+
+/// Local ports given to outgoing flows (Linux's default range).
+const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
+
+/// The port that hosts are reached at.
+const SERVICE_PORT: u16 = 80;
+
+/// Which of a host's two tables of sessions a slot belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Sender,
+    Receiver,
+}
+
+/// A session that has ended and waits for its last segments to be gone from the network.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    until: Time,
+    side: Side,
+    session: SessionKey,
+}
+
+/// From addresses to sessions.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    host: HostId,
+    demux: Demux,
+    waiting: VecDeque<Waiting>,
+    time_wait: Duration,
+    next_port: u16,
+}
+
+impl Directory {
+    pub(crate) fn new(host: HostId, time_wait: Duration) -> Self {
+        Self {
+            host,
+            demux: Demux::new(),
+            waiting: VecDeque::new(),
+            time_wait,
+            next_port: *EPHEMERAL_PORTS.start(),
+        }
+    }
+
+    /// Addresses for a flow to `dst` that no session has; `None` when every port is in use.
+    pub(crate) fn unused(&mut self, dst: HostId) -> Option<FiveTuple> {
+        let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
+        for _ in EPHEMERAL_PORTS {
+            let tuple = FiveTuple {
+                src: self.host,
+                dst,
+                src_port: self.next_port,
+                dst_port: SERVICE_PORT,
+                protocol: Protocol::Udp,
+            };
+            self.next_port = if self.next_port == last {
+                first
+            } else {
+                self.next_port + 1
+            };
+            if self.demux.get(Key::of_outgoing(&tuple)).is_none() {
+                return Some(tuple);
+            }
+        }
+        None
+    }
+
+    /// Enters a session that sends with `tuple`.
+    pub(crate) fn enter(&mut self, tuple: &FiveTuple, side: Side, session: SessionKey) {
+        let slot = session.slot << 1 | u32::from(side == Side::Receiver);
+        self.demux.insert(Key::of_outgoing(tuple), slot);
+    }
+
+    /// The session that `tuple` arrives at: its side and slot.
+    #[inline]
+    pub(crate) fn arriving(&self, tuple: &FiveTuple) -> Option<(Side, u32)> {
+        self.demux.get(Key::of_arriving(tuple)).map(Self::unpack)
+    }
+
+    /// The session that sent `tuple`, which came back.
+    #[inline]
+    pub(crate) fn returning(&self, tuple: &FiveTuple) -> Option<(Side, u32)> {
+        self.demux.get(Key::of_outgoing(tuple)).map(Self::unpack)
+    }
+
+    const fn unpack(entry: u32) -> (Side, u32) {
+        let side = if entry & 1 == 1 {
+            Side::Receiver
+        } else {
+            Side::Sender
+        };
+        (side, entry >> 1)
+    }
+
+    /// Forgets the addresses of a session that sent with `tuple`.
+    pub(crate) fn remove(&mut self, tuple: &FiveTuple) {
+        self.demux.remove(Key::of_outgoing(tuple));
+    }
+
+    /// A session has ended; its addresses stay in use for the time-wait. A sender waits twice as
+    /// long as a receiver, so that the receiver of a new session with the same addresses has
+    /// forgotten the old one.
+    pub(crate) fn wait(&mut self, now: Time, side: Side, session: SessionKey) {
+        let span = match side {
+            Side::Sender => self.time_wait * 2,
+            Side::Receiver => self.time_wait,
+        };
+        self.waiting.push_back(Waiting {
+            until: now + span,
+            side,
+            session,
+        });
+    }
+
+    /// A session whose wait may be over: the caller removes it, or has it wait again if something
+    /// arrived for it meanwhile. Waits of both sides share a queue, so one may end late, never early.
+    pub(crate) fn waited(&mut self, now: Time) -> Option<(Side, SessionKey)> {
+        let first = self.waiting.front()?;
+        if first.until > now {
+            return None;
+        }
+        let waiting = self.waiting.pop_front()?;
+        Some((waiting.side, waiting.session))
+    }
+}

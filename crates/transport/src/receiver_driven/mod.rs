@@ -1,0 +1,12 @@
+//! What NDP and SCDP share: sessions that are told apart by address and outlived by their tuples, a
+//! queue of pulls for the whole interface, demotion by bytes sent, and a window of packet states.
+
+mod demotion;
+mod directory;
+mod pull_queue;
+mod sessions;
+
+pub use demotion::{Demotion, MAX_THRESHOLDS};
+pub(crate) use directory::{Directory, Side};
+pub(crate) use pull_queue::PullQueue;
+pub(crate) use sessions::{SessionKey, Sessions};

@@ -1,0 +1,95 @@
+//! Sessions in slots that are used again, under keys that are not.
+
+use crate::tcp::timers::TimerKey;
+use alloc::vec::Vec;
+
+/// Names one session: a slot and how often it has been used.
+pub(crate) type SessionKey = TimerKey;
+
+#[derive(Debug)]
+struct Slot<T> {
+    generation: u32,
+    session: Option<T>,
+}
+
+/// A slab of sessions.
+#[derive(Debug)]
+pub(crate) struct Sessions<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Sessions<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub(crate) fn insert(&mut self, session: T) -> SessionKey {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                generation: 0,
+                session: None,
+            });
+            (self.slots.len() - 1) as u32
+        });
+        let place = &mut self.slots[slot as usize];
+        place.session = Some(session);
+        SessionKey {
+            slot,
+            generation: place.generation,
+        }
+    }
+
+    /// The session in a slot that is in use, and its key.
+    #[inline]
+    pub(crate) fn at(&mut self, slot: u32) -> Option<(SessionKey, &mut T)> {
+        let place = self.slots.get_mut(slot as usize)?;
+        let key = SessionKey {
+            slot,
+            generation: place.generation,
+        };
+        Some((key, place.session.as_mut()?))
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, key: SessionKey) -> Option<&mut T> {
+        let place = self.slots.get_mut(key.slot as usize)?;
+        if place.generation != key.generation {
+            return None;
+        }
+        place.session.as_mut()
+    }
+
+    pub(crate) fn remove(&mut self, key: SessionKey) -> Option<T> {
+        self.get_mut(key)?;
+        let place = &mut self.slots[key.slot as usize];
+        place.generation = place.generation.wrapping_add(1);
+        self.free.push(key.slot);
+        place.session.take()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_outlives_its_session_without_naming_the_next_one() {
+        let mut sessions = Sessions::new();
+        let first = sessions.insert('a');
+        assert_eq!(sessions.remove(first), Some('a'));
+        let second = sessions.insert('b');
+        assert_eq!(second.slot, first.slot, "the slot is used again");
+        assert_eq!(sessions.get_mut(first), None);
+        assert_eq!(sessions.remove(first), None);
+        assert_eq!(sessions.get_mut(second), Some(&mut 'b'));
+        assert_eq!(sessions.len(), 1);
+    }
+}
