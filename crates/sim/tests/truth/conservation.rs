@@ -149,7 +149,10 @@ fn the_flows_account_for_every_payload_byte(
         .map(|port| port.bytes.0 - overhead * port.packets)
         .sum();
     let sent: u64 = record.flows.iter().map(|flow| flow.payload_sent.0).sum();
-    assert_eq!(carried, sent, "{case}: payload on hosts' links and of flows");
+    assert_eq!(
+        carried, sent,
+        "{case}: payload on hosts' links and of flows"
+    );
 }
 
 /// Runs it and balances its books.
@@ -302,7 +305,8 @@ fn a_run_that_is_cut_off_counts_what_is_still_on_its_way() {
 
 #[test]
 fn every_option_of_tcp_balances_in_a_closed_loop_and_in_a_permutation() {
-    let options: [(&str, fn(&mut TcpConfig)); 6] = [
+    type TcpOption = (&'static str, fn(&mut TcpConfig));
+    let options: [TcpOption; 6] = [
         ("SACK", |tcp| tcp.sack = true),
         ("an ACK a segment", |tcp| tcp.delayed_ack = None),
         ("no limited transmit", |tcp| tcp.limited_transmit = false),
