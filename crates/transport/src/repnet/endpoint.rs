@@ -8,7 +8,7 @@
 
 use super::config::RepNetConfig;
 use super::delivery::Diverged;
-use super::socket::{Socket, SocketId, Sockets};
+use super::socket::{Socket, SocketEvent, SocketId, Sockets};
 use super::state::{self, Action, Leg, LegState, Machine, Mode, State};
 use super::waiting_list::{Arrival, ClientAddress, Unseen, WaitingList};
 use crate::tcp::{self, ConfigError, ConnectionEvent, ConnectionId, Summary, TcpConfig};
@@ -16,54 +16,6 @@ use crate::{PathPin, Segment};
 use alloc::collections::VecDeque;
 use alloc::format;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
-
-/// What happened to a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SocketEvent {
-    /// A peer's flow has come, with its first connection.
-    Accepted {
-        /// The new socket.
-        id: SocketId,
-        /// The flow that the peer named.
-        flow: FlowId,
-    },
-    /// The first connection of a flow that this host opened is established.
-    Established {
-        /// The socket.
-        id: SocketId,
-    },
-    /// More bytes have arrived in order over one connection or the other. Only with
-    /// [`Endpoint::report_delivered`].
-    Delivered {
-        /// The socket.
-        id: SocketId,
-        /// Bytes delivered so far.
-        total: u64,
-    },
-    /// The end of the peer's stream and every byte before it have arrived, on the first connection
-    /// to bring them.
-    PeerFinished {
-        /// The socket.
-        id: SocketId,
-        /// Bytes delivered in all.
-        total: u64,
-    },
-    /// Every connection of the flow has ended. The id names nothing any more.
-    Closed {
-        /// The socket.
-        id: SocketId,
-        /// What it was and what it cost, over all its connections.
-        summary: Summary,
-    },
-    /// The last connection failed, or the connections carried different streams. The id names
-    /// nothing any more.
-    Failed {
-        /// The socket.
-        id: SocketId,
-        /// What it was and what it cost, over all its connections.
-        summary: Summary,
-    },
-}
 
 /// A connection that must be established by some time, or is given up.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,8 @@
 //! submitted. So a flow's completion time includes the handshake, which is what RepSYN improves.
 
 use super::config::RepNetConfig;
-use super::endpoint::{Endpoint, SocketEvent};
+use super::endpoint::Endpoint;
+use super::socket::SocketEvent;
 use super::state::{Mode, Role};
 use crate::tcp::{self, ConfigError, SERVICE_PORT, Summary, TcpConfig};
 use crate::{Event, FlowStats, Message, Replication, Segment, Transport};

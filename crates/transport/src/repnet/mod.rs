@@ -37,9 +37,9 @@ mod waiting_list;
 pub use archive::Archive;
 pub use config::RepNetConfig;
 pub use delivery::{Delivery, Diverged};
-pub use endpoint::{Endpoint, SocketEvent};
+pub use endpoint::Endpoint;
 pub use host::Host;
-pub use socket::SocketId;
+pub use socket::{SocketEvent, SocketId};
 pub use state::{
     Action, CLIENT_START, Event, Leg, LegState, Machine, Mode, Role, SERVER_START, State, Step,
     transition,

@@ -17,6 +17,54 @@ pub struct SocketId {
     generation: u32,
 }
 
+/// What happened to a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SocketEvent {
+    /// A peer's flow has come, with its first connection.
+    Accepted {
+        /// The new socket.
+        id: SocketId,
+        /// The flow that the peer named.
+        flow: FlowId,
+    },
+    /// The first connection of a flow that this host opened is established.
+    Established {
+        /// The socket.
+        id: SocketId,
+    },
+    /// More bytes have arrived in order over one connection or the other. Only with
+    /// [`Endpoint::report_delivered`](super::Endpoint::report_delivered).
+    Delivered {
+        /// The socket.
+        id: SocketId,
+        /// Bytes delivered so far.
+        total: u64,
+    },
+    /// The end of the peer's stream and every byte before it have arrived, on the first connection
+    /// to bring them.
+    PeerFinished {
+        /// The socket.
+        id: SocketId,
+        /// Bytes delivered in all.
+        total: u64,
+    },
+    /// Every connection of the flow has ended. The id names nothing any more.
+    Closed {
+        /// The socket.
+        id: SocketId,
+        /// What it was and what it cost, over all its connections.
+        summary: Summary,
+    },
+    /// The last connection failed, or the connections carried different streams. The id names
+    /// nothing any more.
+    Failed {
+        /// The socket.
+        id: SocketId,
+        /// What it was and what it cost, over all its connections.
+        summary: Summary,
+    },
+}
+
 #[derive(Debug)]
 pub(super) struct Socket {
     pub machine: Machine,
