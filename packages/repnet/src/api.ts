@@ -7,6 +7,7 @@ import { listen } from './listen';
 import { type CallSettings, readCall, runtime } from './runtime';
 import type { FlowSettings } from './settings';
 import { ReplicatedSocket, type ReplicatedSocketOptions } from './socket';
+import { FlowHandle } from './socket-parts';
 import { stock } from './stock';
 
 /** What repnet's `connect()` takes beyond what `net.connect()` does. */
@@ -119,6 +120,7 @@ ReplicatedSocket.connector = (socket, args) => {
 function needsStock(options: unknown): boolean {
   if (typeof options !== 'object' || options === null) return typeof options === 'number';
   const { fd, handle, onread } = options as { fd?: unknown; handle?: unknown; onread?: unknown };
+  if (handle instanceof FlowHandle) throw new TypeError('the connections of a replicated flow cannot be given to another socket');
   return fd != null || handle != null || onread != null;
 }
 

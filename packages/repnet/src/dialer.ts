@@ -138,7 +138,9 @@ export class Dialer {
 
   /** What every leg is opened with; the application's socket deals with the rest of the options. */
   #legOptions(): net.TcpNetConnectOpts {
-    return { ...this.#target.options, signal: undefined, timeout: undefined, onread: undefined, allowHalfOpen: true };
+    const { options } = this.#target;
+    const mine = { signal: undefined, timeout: undefined, onread: undefined, noDelay: undefined, keepAlive: undefined };
+    return { ...options, ...mine, autoSelectFamily: this.#autoSelectFamily, allowHalfOpen: true };
   }
 
   #connectPlain(reason: PlainReason | undefined): void {

@@ -1,7 +1,29 @@
-/** The inactivity timer of a socket, and errors with the codes that applications know. */
+/** Parts of a socket: its handle, its inactivity timer, and errors with the codes that applications know. */
+import type net = require('node:net');
 
 export function systemError(message: string, code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(message), { code });
+}
+
+/** The part of the interface of Node's TCP handle that makes sense for a flow: it goes to every connection. */
+export class FlowHandle {
+  readonly #each: (apply: (socket: net.Socket) => void) => void;
+
+  constructor(each: (apply: (socket: net.Socket) => void) => void) {
+    this.#each = each;
+  }
+
+  /** @returns 0, as the handle does when all is well */
+  setNoDelay(enable: boolean): number {
+    this.#each((socket) => socket.setNoDelay(enable));
+    return 0;
+  }
+
+  /** @param delay in seconds */
+  setKeepAlive(enable: boolean, delay: number): number {
+    this.#each((socket) => socket.setKeepAlive(enable, delay * 1000));
+    return 0;
+  }
 }
 
 const MAX_TIMEOUT = 2 ** 31 - 1;

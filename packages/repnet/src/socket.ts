@@ -4,10 +4,11 @@
  */
 import net = require('node:net');
 import stream = require('node:stream');
+
 import { Dialer, type Target } from './dialer';
 import type { Flow, FlowHost } from './flow';
 import type { Leg } from './leg';
-import { InactivityTimer, systemError } from './socket-parts';
+import { FlowHandle, InactivityTimer, systemError } from './socket-parts';
 
 export interface ReplicatedSocketOptions extends stream.DuplexOptions {
   signal?: AbortSignal;
@@ -52,6 +53,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #noDelay: boolean | undefined;
   #keepAlive: [enable: boolean, delay: number] | undefined;
   #unref = false;
+  #handle: FlowHandle | undefined;
 
   constructor(options: ReplicatedSocketOptions = {}) {
     const { allowHalfOpen, highWaterMark, readableHighWaterMark, writableHighWaterMark, signal } = options;
@@ -78,7 +80,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.connecting = true;
     this.#port = target.port;
     const { options } = target;
-    if (options.noDelay !== undefined) this.#noDelay = options.noDelay;
+    if (options.noDelay) this.#noDelay = true;
+    if (options.keepAlive) this.#keepAlive = [true, options.keepAliveInitialDelay ?? 0];
     this.#timer.touch();
     this.#dialer = new Dialer(this, target);
     this.#dialer.start();
@@ -147,8 +150,13 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   legAttached(leg: Leg): void {
     const { socket } = leg;
-    if (this.#noDelay !== undefined) socket.setNoDelay(this.#noDelay);
-    if (this.#keepAlive) socket.setKeepAlive(...this.#keepAlive);
+    if (this.#opened) {
+      if (this.#noDelay) socket.setNoDelay(true);
+      if (this.#keepAlive) socket.setKeepAlive(...this.#keepAlive);
+    } else {
+      if (this.#noDelay) this._handle?.setNoDelay(true);
+      if (this.#keepAlive) this._handle?.setKeepAlive(true, seconds(this.#keepAlive[1]));
+    }
     if (this.#unref) socket.unref();
   }
 
@@ -216,7 +224,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     const closing = this.#closing;
     if (!closing || !this.#closed) return;
     this.#closing = undefined;
-    if (!this.#opened) this.#inFlight?.done(systemError('Socket closed before the connection was established', 'ERR_SOCKET_CLOSED_BEFORE_CONNECTION'));
+    if (!this.#opened)
+      this.#inFlight?.done(systemError('Socket closed before the connection was established', 'ERR_SOCKET_CLOSED_BEFORE_CONNECTION'));
     this.emit('close', closing.failed);
   }
 
@@ -229,9 +238,11 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   /** Reads the arguments of `connect()`; set by the module that knows the configuration. */
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
 
-  /** There is none; code that looks for one finds what a closed `net.Socket` has. */
-  get _handle(): null {
-    return null;
+  /** For code that reaches for the handle of a `net.Socket`: what can be set on all connections of the flow. `null` when closed. */
+  get _handle(): FlowHandle | null {
+    if (this.destroyed || this.#accepted || !(this.connecting || this.#opened)) return null;
+    this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
+    return this.#handle;
   }
 
   get _connecting(): boolean {
@@ -337,18 +348,21 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   ref(): this {
     this.#unref = false;
-    this.#eachConnection((socket) => socket.ref());
+    for (const leg of this.#flow?.legs ?? []) leg?.socket.ref();
     return this;
   }
 
   unref(): this {
     this.#unref = true;
-    this.#eachConnection((socket) => socket.unref());
+    for (const leg of this.#flow?.legs ?? []) leg?.socket.unref();
     return this;
   }
 
   #eachConnection(apply: (socket: net.Socket) => void): void {
-    for (const leg of this.#flow?.legs ?? []) if (leg && !leg.socket.destroyed) apply(leg.socket);
+    const flow = this.#flow;
+    if (!flow) return;
+    // A leg that is not live yet gets everything when it is attached.
+    for (const leg of flow.legs) if (leg && flow.status[leg.index] === 'live' && !leg.socket.destroyed) apply(leg.socket);
   }
 
   destroySoon(): void {
@@ -366,6 +380,11 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.destroy();
     return this;
   }
+}
+
+/** As Node rounds it; nothing below 0. */
+function seconds(milliseconds: number): number {
+  return Math.max(0, Math.trunc(milliseconds / 1000));
 }
 
 /** A write after the peer ended, on a socket that is not allowed to be half open. */
