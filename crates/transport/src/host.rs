@@ -1,6 +1,7 @@
 //! The interface between a host's transport and whatever drives it.
 
 use crate::{PathPin, Segment};
+use alloc::boxed::Box;
 use tailcut_units::{FlowId, HostId, Time};
 
 /// One host's transport. Methods fall in three groups: the application's (`submit`,
@@ -26,6 +27,31 @@ pub trait Transport {
     fn poll_event(&mut self) -> Option<Event>;
     /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
     fn next_timeout(&self) -> Option<Time>;
+}
+
+/// A host whose kind is chosen at run time.
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn submit(&mut self, now: Time, message: Message) {
+        (**self).submit(now, message);
+    }
+    fn on_segment(&mut self, now: Time, segment: Segment) {
+        (**self).on_segment(now, segment);
+    }
+    fn on_timeout(&mut self, now: Time) {
+        (**self).on_timeout(now);
+    }
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        (**self).poll_transmit(now)
+    }
+    fn has_transmit(&self) -> bool {
+        (**self).has_transmit()
+    }
+    fn poll_event(&mut self) -> Option<Event> {
+        (**self).poll_event()
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        (**self).next_timeout()
+    }
 }
 
 /// Bytes that the application hands over as one flow.

@@ -1,0 +1,81 @@
+//! pFabric's parameters.
+
+use crate::tcp::ConfigError;
+use alloc::format;
+use core::fmt;
+use tailcut_units::Duration;
+
+/// Parameters of one host's pFabric.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PFabricConfig {
+    /// Payload bytes of a full packet, 1 to 65,535. Default 1,460.
+    pub mss: u32,
+    /// Packets that a flow starts with, at least 1: about the bandwidth-delay product. Default 12 (pFabric
+    /// paper, at 10 Gb/s and 14.6 us; public code has up to 70).
+    pub initial_window: u32,
+    /// Packets in flight at most, at least 1: less than a switch's queue holds, so that a flow alone
+    /// drops nothing. Default 22, one less than fit in 36 KB.
+    pub max_window: u32,
+    /// The retransmission timeout, fixed, above 0: about three round trips. Default 45 us (pFabric
+    /// paper; public code has up to 250 us). Below a round trip every packet is sent several times.
+    pub rto: Duration,
+    /// Timeouts in a row after which the sender only probes, at least 1. Default 5 (pFabric paper).
+    pub probe_after: u8,
+    /// How long the receiver of a finished flow remembers it after the last of its packets; the sender
+    /// keeps the addresses for twice as long. It must outlast the stay of packets in the network and
+    /// the retransmissions that follow a lost last ACK. Default 10 ms.
+    pub time_wait: Duration,
+}
+
+impl Default for PFabricConfig {
+    fn default() -> Self {
+        Self {
+            mss: 1_460,
+            initial_window: 12,
+            max_window: 22,
+            rto: Duration::from_us(45),
+            probe_after: 5,
+            time_wait: Duration::from_ms(10),
+        }
+    }
+}
+
+impl PFabricConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one outside its range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
+            if holds {
+                return Ok(());
+            }
+            Err(ConfigError {
+                key,
+                found: format!("{found:?}"),
+                allowed,
+            })
+        };
+        let mss_holds = (1..=65_535).contains(&self.mss);
+        check(mss_holds, "mss", &self.mss, "1 to 65535 bytes")?;
+        check(
+            self.initial_window >= 1,
+            "initial_window",
+            &self.initial_window,
+            "at least 1 packet",
+        )?;
+        check(
+            self.max_window >= 1,
+            "max_window",
+            &self.max_window,
+            "at least 1 packet",
+        )?;
+        check(self.rto > Duration::ZERO, "rto", &self.rto, "more than 0")?;
+        check(
+            self.probe_after >= 1,
+            "probe_after",
+            &self.probe_after,
+            "1 to 255 timeouts",
+        )
+    }
+}
