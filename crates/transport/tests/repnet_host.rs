@@ -420,6 +420,44 @@ fn a_second_syn_that_comes_back_after_the_waiting_lists_timeout_is_turned_away()
 }
 
 #[test]
+fn a_handshake_that_outlasts_every_memory_of_its_flow_is_not_a_new_flow() {
+    for another_flow_comes in [false, true] {
+        // Nothing that the client says on the second connection after its SYN arrives for 20 ms.
+        let mut pair = Pair::new(
+            host(0, waiting(Duration::from_ms(1_000))),
+            host(1, waiting(Duration::from_ms(1))),
+        )
+        .with_fault(|passage: &Passage| {
+            let early = passage.now < Time::ZERO + Duration::from_ms(20);
+            let of_flow_0 = passage.segment.flow == FlowId(0);
+            if early
+                && of_flow_0
+                && port(passage) == SECOND
+                && passage.from == A
+                && !passage.has(SYN)
+            {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        });
+        pair.submit(0, 20_000);
+        pair.run_until(Time::ZERO + Duration::from_ms(5));
+        if another_flow_comes {
+            pair.submit(1, 20_000);
+        }
+        pair.run();
+        let completions = pair
+            .events
+            .iter()
+            .filter(|e| e.2 == Event::Completed(FlowId(0)));
+        assert_eq!(completions.count(), 1);
+        assert_eq!(pair.hosts[B].endpoint().late(), 1);
+        assert_eq!(pair.stats(0).copies, 2);
+    }
+}
+
+#[test]
 fn a_client_stops_trying_when_the_server_no_longer_waits() {
     let timeout = Duration::from_ms(20);
     let mut pair = Pair::new(host(0, waiting(timeout)), host(1, waiting(timeout)))
