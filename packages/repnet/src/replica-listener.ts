@@ -236,7 +236,7 @@ export class ReplicaListener {
       highWaterMark: main.highWaterMark,
     });
     socket.server = main;
-    if (main.pauseOnConnect) socket.pause();
+    if (main.pauseOnConnect) socket.hold();
     main._connections++;
     this.#table.add(flow);
     flow.startServer(leg);

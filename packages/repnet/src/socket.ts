@@ -53,6 +53,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #noDelay: boolean | undefined;
   #keepAlive: [enable: boolean, delay: number] | undefined;
   #unref = false;
+  #held: Array<Buffer | null> | undefined;
   #handle: FlowHandle | undefined;
 
   constructor(options: ReplicatedSocketOptions = {}) {
@@ -127,12 +128,20 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   flowData(chunk: Buffer): boolean {
+    if (this.#held) {
+      this.#held.push(chunk);
+      return false;
+    }
     this.#received += chunk.length;
     this.#timer.touch();
     return this.push(chunk);
   }
 
   flowEof(): void {
+    if (this.#held) {
+      this.#held.push(null);
+      return;
+    }
     this.push(null);
     this.read(0);
   }
@@ -162,7 +171,16 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   // The stream's side.
 
+  /** `pauseOnConnect`: takes nothing, and counts nothing, until the application reads. */
+  hold(): void {
+    this.pause();
+    this.#held = [];
+  }
+
   override _read(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    for (const chunk of held ?? []) chunk ? this.flowData(chunk) : this.flowEof();
     this.#flow?.resume();
   }
 
