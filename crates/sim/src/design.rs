@@ -42,6 +42,10 @@ pub enum TransportKind {
     Cubic,
     /// DCTCP.
     Dctcp,
+    /// pFabric.
+    PFabric,
+    /// PIAS.
+    Pias,
     /// NDP.
     Ndp,
     /// NDP with classes by bytes sent.
@@ -52,8 +56,8 @@ impl TransportKind {
     /// Whether flows begin with a round trip before any data.
     pub const fn has_handshake(self) -> bool {
         match self {
-            Self::Tcp | Self::Cubic | Self::Dctcp => true,
-            Self::Ndp | Self::NdpPlus => false,
+            Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias => true,
+            Self::PFabric | Self::Ndp | Self::NdpPlus => false,
         }
     }
 
@@ -65,7 +69,7 @@ impl TransportKind {
     /// How switches choose where the name does not say.
     pub const fn usual_routing(self) -> Routing {
         match self {
-            Self::Tcp | Self::Cubic | Self::Dctcp => Routing::Ecmp,
+            Self::Tcp | Self::Cubic | Self::Dctcp | Self::PFabric | Self::Pias => Routing::Ecmp,
             Self::Ndp | Self::NdpPlus => Routing::Permute,
         }
     }
@@ -127,13 +131,23 @@ pub const REPLICATIONS: [Part<Replication>; 3] = [
 ];
 
 /// Every transport.
-pub const TRANSPORTS: [Part<TransportKind>; 5] = [
+pub const TRANSPORTS: [Part<TransportKind>; 7] = [
     part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
     part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
     part(
         "dctcp",
         "DCTCP (RFC 8257) over switches that mark at a threshold",
         TransportKind::Dctcp,
+    ),
+    part(
+        "pfabric",
+        "pFabric: switches drop and schedule by remaining size (SIGCOMM 2013)",
+        TransportKind::PFabric,
+    ),
+    part(
+        "pias",
+        "PIAS: DCTCP over strict priorities by bytes sent (NSDI 2015)",
+        TransportKind::Pias,
     ),
     part(
         "ndp",
@@ -293,6 +307,8 @@ mod tests {
             ("dctcp@spray", "dctcp@spray"),
             ("repflow@ecmp", "repflow"),
             ("cubic@ecmp", "cubic"),
+            ("pfabric@spray", "pfabric@spray"),
+            ("repflow+pias", "repflow+pias"),
             ("ndp", "ndp"),
             ("ndp@permute", "ndp"),
             ("ndp@spray", "ndp@spray"),
@@ -309,13 +325,13 @@ mod tests {
         let error = "repflow+dtcp".parse::<Design>().expect_err("no dtcp");
         assert_eq!(
             error.to_string(),
-            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp"
+            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp, pias"
         );
         assert!("".parse::<Design>().is_err());
         assert!("tcp@".parse::<Design>().is_err());
         assert!("tcp+repflow".parse::<Design>().is_err());
         let error = "repflow+ndp".parse::<Design>().expect_err("no connections");
-        assert_eq!(error.allowed, ["tcp", "cubic", "dctcp"]);
+        assert_eq!(error.allowed, ["tcp", "cubic", "dctcp", "pias"]);
         let error = "tcp@permute".parse::<Design>().expect_err("no choice of paths");
         assert_eq!(error.allowed, ["ecmp", "spray"]);
     }

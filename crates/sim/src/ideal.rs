@@ -66,6 +66,14 @@ impl Ideal {
         handshake + data(&there, packets, mss + control, last + control)
     }
 
+    /// The time from the first bit of a full packet to the last bit of its ACK in the empty network.
+    pub fn round_trip(&mut self, src: HostId, dst: HostId) -> Duration {
+        let control = u64::from(self.framing.header + self.framing.preamble_and_gap);
+        let full = u64::from(self.framing.payload) + control;
+        let (there, back) = (self.hops(src, dst), self.hops(dst, src));
+        one_way(&there, 1, full, full) + one_way(&back, 1, control, control)
+    }
+
     fn hops(&mut self, src: HostId, dst: HostId) -> Vec<Hop> {
         let topology = &*self.topology;
         let (from, to) = (

@@ -3,8 +3,10 @@
 
 mod config;
 mod design;
+mod hosts;
 mod ideal;
 mod parameters;
+mod priorities;
 mod queues;
 mod receiver_driven;
 mod recorder;
@@ -21,6 +23,7 @@ pub use design::{
     UnknownDesign,
 };
 pub use parameters::{DesignParameters, NdpParameters};
+pub use priorities::{PFabricParameters, PiasParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

@@ -1,5 +1,6 @@
 //! Parameters of the designs beside TCP and RepNet, with their sources.
 
+use crate::priorities::{PFabricParameters, PiasParameters};
 use tailcut_fabric::queue::Limit;
 use tailcut_units::Duration;
 
@@ -8,6 +9,10 @@ use tailcut_units::Duration;
 pub struct DesignParameters {
     /// NDP's and NDP+'s.
     pub ndp: NdpParameters,
+    /// pFabric's.
+    pub pfabric: PFabricParameters,
+    /// PIAS'.
+    pub pias: PiasParameters,
 }
 
 /// Where NDP+ and SCDP demote flows: after 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper, section V).

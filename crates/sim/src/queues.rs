@@ -3,30 +3,30 @@
 use crate::config::RunConfig;
 use crate::design::TransportKind;
 use crate::parameters::NdpParameters;
+use crate::priorities;
 use tailcut_fabric::queue::{QueueConfig, Trimming, Victim};
 use tailcut_fabric::topology::{Node, Topology};
 
 /// Gives every switch port the queue that the run's design asks for, if it asks for one. Such a port
 /// has its buffer to itself.
 pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
-    let Some(queue) = queue(config) else { return };
-    let switch_ports = topology
-        .links
-        .iter_mut()
-        .filter(|link| matches!(link.from, Node::Switch(_)));
-    for link in switch_ports {
-        link.config.queue = queue.clone();
-    }
-    for switch in &mut topology.switches {
-        switch.shared_buffer = None;
+    for link in &mut topology.links {
+        if let Node::Switch(switch) = link.from
+            && let Some(queue) = queue(config, &link.config.queue)
+        {
+            link.config.queue = queue;
+            topology.switches[switch as usize].shared_buffer = None;
+        }
     }
 }
 
-/// The design's own queue.
-fn queue(config: &RunConfig) -> Option<QueueConfig> {
+/// The design's own queue in place of the `usual` one.
+fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
     let designs = &config.designs;
     match config.design.transport {
         TransportKind::Tcp | TransportKind::Cubic | TransportKind::Dctcp => None,
+        TransportKind::PFabric => Some(priorities::pfabric_queue(&designs.pfabric)),
+        TransportKind::Pias => Some(priorities::pias_queue(&designs.pias, usual)),
         TransportKind::Ndp => Some(ndp(config, &designs.ndp, 1)),
         TransportKind::NdpPlus => {
             let classes = designs.ndp.thresholds.len() + 1;

@@ -48,7 +48,11 @@ fn pull_interval(config: &RunConfig, topology: &Topology, host: HostId) -> Durat
         .serialisation(u64::from(full))
 }
 
-fn demotion(thresholds: &[u64]) -> Result<Demotion, ConfigError> {
+/// Classes by bytes sent.
+///
+/// # Errors
+/// Thresholds that do not ascend, or too many.
+pub(crate) fn demotion(thresholds: &[u64]) -> Result<Demotion, ConfigError> {
     Demotion::at(thresholds).ok_or_else(|| ConfigError {
         key: "thresholds",
         found: format!("{thresholds:?}"),

@@ -2,7 +2,9 @@
 
 use crate::config::RunConfig;
 use crate::design::{Replication, Routing, TransportKind};
+use crate::hosts;
 use crate::ideal::Ideal;
+use crate::priorities;
 use crate::queues;
 use crate::receiver_driven;
 use crate::recorder::Recorder;
@@ -16,9 +18,9 @@ use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
 use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
-use tailcut_transport::repnet::{self, Mode, RepNetConfig};
-use tailcut_transport::ndp;
-use tailcut_transport::tcp::{self, Congestion, TcpConfig};
+use tailcut_transport::repnet;
+use tailcut_transport::{ndp, pfabric};
+use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
 use tailcut_workload::{Class, Flow};
@@ -76,6 +78,15 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
     let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
     queues::install(config, &mut topology);
     let topology = Arc::new(topology);
+    if hosts::have_layers(config) {
+        let host = hosts::layered(config, &topology)?;
+        return simulate(config, &topology, host, control);
+    }
+    if config.design.transport == TransportKind::PFabric {
+        let pfabric = priorities::pfabric(config, &topology);
+        let host = |host| pfabric::Host::new(host, pfabric).map_err(RunError::Transport);
+        return simulate(config, &topology, host, control);
+    }
     if let TransportKind::Ndp | TransportKind::NdpPlus = config.design.transport {
         let host = |host| {
             let ndp = receiver_driven::ndp(config, &topology, host);
@@ -84,44 +95,13 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
         };
         return simulate(config, &topology, host, control);
     }
-    let tcp = tcp_config(config);
-    let Some(mode) = mode(config.design.replication) else {
+    let tcp = hosts::tcp_config(config);
+    let Some(repnet) = hosts::repnet_config(config) else {
         let host = |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport);
         return simulate(config, &topology, host, control);
     };
-    let repnet = RepNetConfig {
-        mode,
-        limit: config.repnet.limit.0,
-        archive_limit: config.repnet.archive_limit.0,
-        waiting_list_timeout: config.repnet.waiting_list_timeout,
-    };
     let host = |host| repnet::Host::new(host, tcp.clone(), repnet).map_err(RunError::Transport);
     simulate(config, &topology, host, control)
-}
-
-/// What hosts replicate where the driver does not say; `None` for hosts that replicate nothing.
-fn mode(replication: Replication) -> Option<Mode> {
-    match replication {
-        Replication::None => None,
-        // Of a mixed run the driver draws every mouse's replication itself.
-        Replication::RepFlow | Replication::Mixed => Some(Mode::RepFlow),
-        Replication::RepSyn => Some(Mode::RepSyn),
-    }
-}
-
-/// TCP's parameters with the design's congestion control and the framing's payload.
-fn tcp_config(config: &RunConfig) -> TcpConfig {
-    TcpConfig {
-        mss: config.framing.payload,
-        congestion: match config.design.transport {
-            TransportKind::Cubic => Congestion::Cubic,
-            TransportKind::Dctcp => Congestion::Dctcp {
-                gain: config.dctcp_gain,
-            },
-            _ => Congestion::NewReno,
-        },
-        ..config.tcp.clone()
-    }
 }
 
 fn simulate<T: Transport>(

@@ -1,0 +1,144 @@
+//! pFabric and PIAS in a run: their parameters, the queues that they ask of switches, and what their
+//! hosts are told.
+
+use crate::config::RunConfig;
+use crate::ideal::Ideal;
+use std::sync::Arc;
+use tailcut_fabric::queue::{Limit, PFabric, Priority, QueueConfig};
+use tailcut_fabric::topology::Topology;
+use tailcut_transport::pfabric::PFabricConfig;
+use tailcut_units::{Duration, HostId};
+
+/// Parameters of pFabric and of its switches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PFabricParameters {
+    /// What may wait at a switch port: 36 KB (pFabric paper, two bandwidth-delay products); 140 packets
+    /// in public code.
+    pub queue: Limit,
+    /// Packets that a flow starts with, at least 1: 12 (pFabric paper); 70 in public code.
+    pub initial_window: u32,
+    /// Packets in flight at most, at least 1; `None`: one less than the queue holds.
+    pub max_window: Option<u32>,
+    /// The fixed retransmission timeout; `None`: three round trips between the two hosts that are
+    /// farthest apart, of a full packet and its ACK in an empty network (45 us in the pFabric paper,
+    /// whose round trip is 14.6 us).
+    pub rto: Option<Duration>,
+    /// Timeouts in a row after which a flow only probes, at least 1: 5 (pFabric paper).
+    pub probe_after: u8,
+}
+
+impl Default for PFabricParameters {
+    fn default() -> Self {
+        Self {
+            queue: Limit::Bytes(36_000),
+            initial_window: 12,
+            max_window: None,
+            rto: None,
+            probe_after: 5,
+        }
+    }
+}
+
+/// Parameters of PIAS and of its switches, which mark at the topology's threshold, all classes
+/// together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PiasParameters {
+    /// Bytes sent at which a flow goes down a class, ascending, at most 7. By default those of the
+    /// authors' code for web search at load 0.8.
+    pub thresholds: Vec<u64>,
+    /// What may wait at a switch port, all classes together: 240 packets (authors' code).
+    pub limit: Limit,
+}
+
+/// The thresholds of the authors' code for web search at load 0.8, in packets of 1,460 B.
+const WEB_SEARCH_AT_80_PERCENT: [u64; 7] = [909, 1_329, 1_648, 1_960, 2_143, 2_337, 2_484];
+
+impl Default for PiasParameters {
+    fn default() -> Self {
+        Self {
+            thresholds: WEB_SEARCH_AT_80_PERCENT.map(|packets| packets * 1_460).to_vec(),
+            limit: Limit::Packets(240),
+        }
+    }
+}
+
+/// Bytes that a full packet takes on a link.
+fn full_packet(config: &RunConfig) -> u64 {
+    let framing = &config.framing;
+    u64::from(framing.payload + framing.header + framing.preamble_and_gap)
+}
+
+/// pFabric's queue.
+pub(crate) fn pfabric_queue(parameters: &PFabricParameters) -> QueueConfig {
+    QueueConfig::PFabric(PFabric {
+        limit: parameters.queue,
+    })
+}
+
+/// The pFabric of a host.
+pub(crate) fn pfabric(config: &RunConfig, topology: &Arc<Topology>) -> PFabricConfig {
+    let parameters = &config.designs.pfabric;
+    let queue = match parameters.queue {
+        Limit::Packets(packets) => packets,
+        Limit::Bytes(bytes) => u32::try_from(bytes / full_packet(config)).unwrap_or(u32::MAX),
+    };
+    let rto = parameters
+        .rto
+        .unwrap_or_else(|| longest_round_trip(config, topology) * 3);
+    let usual = PFabricConfig::default();
+    PFabricConfig {
+        mss: config.framing.payload,
+        initial_window: parameters.initial_window,
+        max_window: parameters.max_window.unwrap_or(queue.saturating_sub(1).max(1)),
+        rto,
+        probe_after: parameters.probe_after,
+        time_wait: usual.time_wait.max(rto * 100),
+    }
+}
+
+/// Racks up to which every pair of them is looked at; larger networks are taken to look alike from
+/// every rack, as the regular topologies do.
+const RACKS_IN_PAIRS: usize = 64;
+
+/// The longest time from the first bit of a full packet to the last bit of its ACK in the empty
+/// network, between the hosts with the slowest links of two racks.
+fn longest_round_trip(config: &RunConfig, topology: &Arc<Topology>) -> Duration {
+    let full = full_packet(config);
+    let cost = |host: usize| {
+        let link = &topology.links[topology.uplinks[host] as usize].config;
+        link.rate.serialisation(full) + link.delay
+    };
+    let mut slowest: Vec<Option<usize>> = vec![None; topology.switches.len()];
+    for (host, rack) in topology.racks.iter().enumerate() {
+        let place = &mut slowest[*rack as usize];
+        if place.is_none_or(|other| cost(host) > cost(other)) {
+            *place = Some(host);
+        }
+    }
+    let ends: Vec<HostId> = slowest
+        .into_iter()
+        .flatten()
+        .map(|host| HostId(host as u32))
+        .collect();
+    let from = if ends.len() <= RACKS_IN_PAIRS { ends.len() } else { 1 };
+    let mut ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
+    let mut longest = Duration::ZERO;
+    for a in &ends[..from] {
+        for b in &ends {
+            longest = longest.max(ideal.round_trip(*a, *b));
+        }
+    }
+    longest
+}
+
+/// PIAS' queue in place of the topology's.
+pub(crate) fn pias_queue(parameters: &PiasParameters, usual: &QueueConfig) -> QueueConfig {
+    QueueConfig::Priority(Priority {
+        classes: parameters.thresholds.len() as u8 + 1,
+        limit: parameters.limit,
+        mark_above: match usual {
+            QueueConfig::DropTail(drop_tail) => drop_tail.mark_above,
+            _ => None,
+        },
+    })
+}
