@@ -153,7 +153,8 @@ export class ReplicaListener {
         return;
       }
       leg.send([this.#banner(preamble, 'opened')]);
-      if (preamble.mode === 'repsyn') {
+      // A socket that is being read already cannot be made one that nothing was read from.
+      if (preamble.mode === 'repsyn' && !this.#main.pauseOnConnect) {
         this.#handOver(preamble, leg, rest);
         return;
       }
@@ -187,7 +188,7 @@ export class ReplicaListener {
     });
     publish('repnet:leg:open', () => ({ ...names, leg: index, address: socket.remoteAddress, port: socket.remotePort }));
     publish('repnet:flow:chosen', () => ({ ...names, leg: index, reason: 'choice_learned' }));
-    if (main.pauseOnConnect) socket.pause();
+    countFromHere(socket);
     main.emit('connection', socket);
     publish('repnet:flow:open', () => ({ ...names, leg: index, mode }));
   }
@@ -242,6 +243,18 @@ export class ReplicaListener {
     flow.startServer(leg);
     return flow;
   }
+}
+
+const { Socket } = stock;
+const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get as (this: net.Socket) => number;
+const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
+
+/** The application's bytes are counted, not those of the hello. */
+function countFromHere(socket: net.Socket): void {
+  Object.defineProperties(socket, {
+    bytesRead: { get: () => read.call(socket) - HELLO_BYTES, configurable: true },
+    bytesWritten: { get: () => (written.call(socket) ?? HELLO_BYTES) - HELLO_BYTES, configurable: true },
+  });
 }
 
 /** The server's half of the hello on one connection. */
