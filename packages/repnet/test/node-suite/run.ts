@@ -99,9 +99,12 @@ class Suite {
     };
     await Promise.all(Array.from({ length: this.jobs }, (_, slot) => lane(slot + 1)));
     for (const file of serial) results.set(file, await this.#one(file, mode, 0));
-    // A crowded machine breaks timing tests: what failed gets one more chance, alone.
+    // A crowded machine breaks timing tests: what failed gets two more chances, alone.
     for (const [file, outcome] of results) {
-      if (!outcome.passed) results.set(file, await this.#one(file, mode, 0));
+      for (let chance = 0, last = outcome; chance < 2 && !last.passed; chance += 1) {
+        last = await this.#one(file, mode, 0);
+        results.set(file, last);
+      }
     }
     return results;
   }
