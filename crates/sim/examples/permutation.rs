@@ -1,7 +1,7 @@
-//! What a packet-hop costs with everything in it: a permutation of long DCTCP flows on a fat-tree,
-//! 10 Gb/s, ECMP, queues of 100 packets.
+//! What a packet-hop costs with everything in it: a permutation of long flows on a fat-tree, by default
+//! of DCTCP at 10 Gb/s, with ECMP and queues of 100 packets.
 //!
-//! `cargo run --release -p tailcut-sim --example permutation -- [k] [megabytes a flow] [design]`
+//! `cargo run --release -p tailcut-sim --example permutation -- [k] [megabytes a flow] [design] [Gb/s] [packet bytes]`
 
 use std::sync::Arc;
 use tailcut_fabric::PortEvents;
@@ -21,8 +21,13 @@ fn main() {
     let k: u32 = arguments.first().and_then(|a| a.parse().ok()).unwrap_or(8);
     let megabytes: u64 = arguments.get(1).and_then(|a| a.parse().ok()).unwrap_or(10);
     let design = arguments.get(2).map_or("dctcp", |a| a.as_str());
+    let gbps: u64 = arguments.get(3).and_then(|a| a.parse().ok()).unwrap_or(10);
+    let packet: u32 = arguments
+        .get(4)
+        .and_then(|a| a.parse().ok())
+        .unwrap_or(1_500);
     let wire = Wire {
-        rate: Rate::from_gbps(10),
+        rate: Rate::from_gbps(gbps.max(1)),
         delay: Duration::from_us(1),
     };
     let config = RunConfig {
@@ -57,7 +62,10 @@ fn main() {
                 }),
             }],
         },
-        framing: Framing::ETHERNET_TCP,
+        framing: Framing {
+            payload: packet.max(41) - 40,
+            ..Framing::ETHERNET_TCP
+        },
         tcp: TcpConfig {
             min_rto: Duration::from_ms(10),
             delayed_ack: Some(DelayedAck {

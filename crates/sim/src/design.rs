@@ -50,6 +50,8 @@ pub enum TransportKind {
     Ndp,
     /// NDP with classes by bytes sent.
     NdpPlus,
+    /// SCDP.
+    Scdp,
 }
 
 impl TransportKind {
@@ -57,7 +59,7 @@ impl TransportKind {
     pub const fn has_handshake(self) -> bool {
         match self {
             Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias => true,
-            Self::PFabric | Self::Ndp | Self::NdpPlus => false,
+            Self::PFabric | Self::Ndp | Self::NdpPlus | Self::Scdp => false,
         }
     }
 
@@ -71,6 +73,7 @@ impl TransportKind {
         match self {
             Self::Tcp | Self::Cubic | Self::Dctcp | Self::PFabric | Self::Pias => Routing::Ecmp,
             Self::Ndp | Self::NdpPlus => Routing::Permute,
+            Self::Scdp => Routing::Spray,
         }
     }
 
@@ -131,7 +134,7 @@ pub const REPLICATIONS: [Part<Replication>; 3] = [
 ];
 
 /// Every transport.
-pub const TRANSPORTS: [Part<TransportKind>; 7] = [
+pub const TRANSPORTS: [Part<TransportKind>; 8] = [
     part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
     part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
     part(
@@ -158,6 +161,11 @@ pub const TRANSPORTS: [Part<TransportKind>; 7] = [
         "ndp-plus",
         "NDP+, also ndp+: NDP with priorities by bytes sent (SCDP paper)",
         TransportKind::NdpPlus,
+    ),
+    part(
+        "scdp",
+        "SCDP: RaptorQ symbols, pulled by receivers over switches that trim and have priorities",
+        TransportKind::Scdp,
     ),
 ];
 
@@ -313,6 +321,9 @@ mod tests {
             ("ndp@permute", "ndp"),
             ("ndp@spray", "ndp@spray"),
             ("ndp+", "ndp-plus"),
+            ("scdp", "scdp"),
+            ("scdp@spray", "scdp"),
+            ("scdp@ecmp", "scdp@ecmp"),
             ("ndp+@ecmp", "ndp-plus@ecmp"),
         ] {
             let design: Design = given.parse().expect(given);

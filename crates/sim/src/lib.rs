@@ -22,7 +22,7 @@ pub use design::{
     Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
     UnknownDesign,
 };
-pub use parameters::{DesignParameters, NdpParameters};
+pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
 pub use priorities::{PFabricParameters, PiasParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.

@@ -1,14 +1,17 @@
 //! Parameters of the designs beside TCP and RepNet, with their sources.
 
 use crate::priorities::{PFabricParameters, PiasParameters};
-use tailcut_fabric::queue::Limit;
-use tailcut_units::Duration;
+use tailcut_fabric::queue::{Limit, Victim};
+use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
+use tailcut_units::{Bytes, Duration};
 
 /// Parameters that only some designs have.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DesignParameters {
     /// NDP's and NDP+'s.
     pub ndp: NdpParameters,
+    /// SCDP's.
+    pub scdp: ScdpParameters,
     /// pFabric's.
     pub pfabric: PFabricParameters,
     /// PIAS'.
@@ -49,6 +52,54 @@ impl Default for NdpParameters {
             min_rto: Duration::from_ms(5),
             initial_rto: Duration::from_ms(20),
             thresholds: SCDP_THRESHOLDS.to_vec(),
+        }
+    }
+}
+
+/// Parameters of SCDP, of its model of RaptorQ, and of its switches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScdpParameters {
+    /// Symbols pushed before the first pull, at least 1. `None`: as in the SCDP paper (section V) by the
+    /// rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
+    pub initial_window: Option<u32>,
+    /// Source symbols of a block at most, 1 to 56,403: 100. The paper's value is not known.
+    pub block_symbols: u32,
+    /// Symbols beyond K that a receiver asks for after a loss: 2 (section IV-C).
+    pub overhead: u32,
+    /// How often decoding fails, at 0, 1, and 2 or more symbols over K: 1e-2, 1e-4, 1e-6 (RFC 6330).
+    pub decode_failure: [f64; 3],
+    /// How fast blocks are decoded: 1.3 Gb/s (section V).
+    pub decode_speed: DecodeSpeed,
+    /// Bytes sent at which a session is demoted, ascending, at most 7: 10 KB, 100 KB, 1 MB, 10 MB.
+    pub thresholds: Vec<u64>,
+    /// How long either end waits before it tries again: 20 ms. The paper names no value.
+    pub timeout: Duration,
+    /// Symbols that may wait at a switch port, all classes together: 100 KB (section V-B).
+    pub queue: Limit,
+    /// Bytes of headers and pulls that may wait at a switch port: 100 KB. The paper takes this queue
+    /// for never full.
+    pub header_queue: Bytes,
+    /// Headers and pulls that a port sends for each symbol while both wait: 10, as in NDP. The paper
+    /// names no value.
+    pub headers_per_data: u32,
+    /// Which symbol is trimmed on overflow: the arrival (section IV-A); NDP's coin is the alternative.
+    pub victim: Victim,
+}
+
+impl Default for ScdpParameters {
+    fn default() -> Self {
+        Self {
+            initial_window: None,
+            block_symbols: 100,
+            overhead: 2,
+            decode_failure: ModelCodec::FAILURE,
+            decode_speed: DecodeSpeed::paper(),
+            thresholds: SCDP_THRESHOLDS.to_vec(),
+            timeout: Duration::from_ms(20),
+            queue: Limit::Bytes(100_000),
+            header_queue: Bytes(100_000),
+            headers_per_data: 10,
+            victim: Victim::Arrival,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::RunConfig;
 use crate::design::TransportKind;
-use crate::parameters::NdpParameters;
+use crate::parameters::{NdpParameters, ScdpParameters};
 use crate::priorities;
 use tailcut_fabric::queue::{QueueConfig, Trimming, Victim};
 use tailcut_fabric::topology::{Node, Topology};
@@ -32,6 +32,7 @@ fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
             let classes = designs.ndp.thresholds.len() + 1;
             Some(ndp(config, &designs.ndp, classes as u8))
         }
+        TransportKind::Scdp => Some(scdp(&designs.scdp)),
     }
 }
 
@@ -45,5 +46,16 @@ fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConf
         headers_per_data: parameters.headers_per_data,
         victim: Victim::Coin,
         return_to_sender: true,
+    })
+}
+
+fn scdp(parameters: &ScdpParameters) -> QueueConfig {
+    QueueConfig::Trimming(Trimming {
+        classes: parameters.thresholds.len() as u8 + 1,
+        data_limit: parameters.queue,
+        header_limit_bytes: parameters.header_queue.0,
+        headers_per_data: parameters.headers_per_data,
+        victim: parameters.victim,
+        return_to_sender: false,
     })
 }

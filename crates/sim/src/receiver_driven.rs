@@ -5,8 +5,9 @@ use crate::design::{Routing, TransportKind};
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::Demotion;
 use tailcut_transport::ndp::NdpConfig;
+use tailcut_transport::scdp::{ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::ConfigError;
-use tailcut_units::{Duration, HostId, stream_seed};
+use tailcut_units::{Duration, HostId, Rate, stream_seed};
 
 /// Random streams of hosts, for [`stream_seed`].
 const HOST_DRAWS: u64 = 0x686f_7374;
@@ -37,15 +38,51 @@ pub(crate) fn ndp(
     })
 }
 
+/// The SCDP of one host, with its codec.
+pub(crate) fn scdp(
+    config: &RunConfig,
+    topology: &Topology,
+    host: HostId,
+) -> Result<(ScdpConfig, ModelCodec), ConfigError> {
+    let parameters = &config.designs.scdp;
+    let usual_window = match rate(topology, host).as_bps() {
+        ..=1_000_000_000 => 12,
+        ..=5_000_000_000 => 24,
+        _ => 32,
+    };
+    let failure = parameters.decode_failure;
+    if !failure.iter().all(|p| (0.0..1.0).contains(p)) {
+        return Err(ConfigError {
+            key: "decode_failure",
+            found: format!("{failure:?}"),
+            allowed: "three probabilities, at least 0, below 1",
+        });
+    }
+    let seed = stream_seed(config.seed, HOST_DRAWS, u64::from(host.0));
+    let codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seed);
+    let scdp = ScdpConfig {
+        symbol: config.framing.payload,
+        initial_window: parameters.initial_window.unwrap_or(usual_window),
+        block_symbols: parameters.block_symbols,
+        overhead: parameters.overhead,
+        demotion: demotion(&parameters.thresholds)?,
+        pull_interval: pull_interval(config, topology, host),
+        timeout: parameters.timeout,
+        ..ScdpConfig::default()
+    };
+    Ok((scdp, codec))
+}
+
+fn rate(topology: &Topology, host: HostId) -> Rate {
+    let link = topology.uplinks[host.0 as usize];
+    topology.links[link as usize].config.rate
+}
+
 /// The time of a full packet on a host's link, with all that it takes there.
 fn pull_interval(config: &RunConfig, topology: &Topology, host: HostId) -> Duration {
-    let link = topology.uplinks[host.0 as usize];
     let framing = &config.framing;
     let full = framing.payload + framing.header + framing.preamble_and_gap;
-    topology.links[link as usize]
-        .config
-        .rate
-        .serialisation(u64::from(full))
+    rate(topology, host).serialisation(u64::from(full))
 }
 
 /// Classes by bytes sent.

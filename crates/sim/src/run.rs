@@ -19,7 +19,7 @@ use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
 use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
 use tailcut_transport::repnet;
-use tailcut_transport::{ndp, pfabric};
+use tailcut_transport::{ndp, pfabric, scdp};
 use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
@@ -91,6 +91,14 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
         let host = |host| {
             let ndp = receiver_driven::ndp(config, &topology, host);
             ndp.and_then(|ndp| ndp::Host::new(host, ndp))
+                .map_err(RunError::Transport)
+        };
+        return simulate(config, &topology, host, control);
+    }
+    if config.design.transport == TransportKind::Scdp {
+        let host = |host| {
+            let scdp = receiver_driven::scdp(config, &topology, host);
+            scdp.and_then(|(scdp, codec)| scdp::Host::new(host, scdp, codec))
                 .map_err(RunError::Transport)
         };
         return simulate(config, &topology, host, control);

@@ -14,6 +14,7 @@ pub mod pfabric;
 pub mod pias;
 mod receiver_driven;
 pub mod repnet;
+pub mod scdp;
 mod segment;
 pub mod tcp;
 

@@ -1,6 +1,7 @@
 //! What endpoints exchange: a small `Copy` value with byte ranges instead of bytes.
 
 use crate::ndp::NdpHeader;
+use crate::scdp::ScdpHeader;
 use crate::pfabric::PFabricHeader;
 use tailcut_units::{FiveTuple, FlowId};
 
@@ -90,6 +91,8 @@ pub enum Header {
     Tcp(TcpHeader),
     /// NDP.
     Ndp(NdpHeader),
+    /// SCDP.
+    Scdp(ScdpHeader),
     /// pFabric.
     PFabric(PFabricHeader),
 }

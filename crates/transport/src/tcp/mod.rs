@@ -23,7 +23,7 @@ mod connection;
 pub(crate) mod demux;
 mod endpoint;
 mod host;
-mod ranges;
+pub(crate) mod ranges;
 mod receiver;
 pub(crate) mod rtt;
 mod scoreboard;

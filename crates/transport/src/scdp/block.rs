@@ -1,0 +1,146 @@
+//! One source block at its receiver.
+
+use crate::tcp::ranges::Ranges;
+use alloc::boxed::Box;
+use alloc::vec;
+use tailcut_units::Time;
+
+/// Where a block is on its way to the application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// Symbols are needed.
+    Receiving,
+    /// A codec is at work; whether it succeeds is known at `until`.
+    Decoding { until: Time, decoded: bool },
+    /// All K source symbols are there, received or decoded.
+    Whole,
+}
+
+#[derive(Debug)]
+pub(crate) struct Block {
+    k: u32,
+    source: Box<[u64]>,
+    source_received: u32,
+    /// Identifiers of repair symbols.
+    repair: Ranges,
+    /// Different symbols that have arrived.
+    received: u32,
+    /// Different symbols that are aimed at.
+    target: u32,
+    /// Symbols on their way: pushed or asked for, not arrived in any form.
+    pub(crate) coming: u32,
+    pub(crate) state: State,
+}
+
+impl Block {
+    /// A block of `k` source symbols, none of which is asked for.
+    pub(crate) fn new(k: u32) -> Self {
+        Self {
+            k,
+            source: vec![0; k.div_ceil(64) as usize].into_boxed_slice(),
+            source_received: 0,
+            repair: Ranges::default(),
+            received: 0,
+            target: k,
+            coming: 0,
+            state: State::Receiving,
+        }
+    }
+
+    pub(crate) fn received(&self) -> u32 {
+        self.received
+    }
+
+    pub(crate) fn missing(&self) -> u32 {
+        self.k - self.source_received
+    }
+
+    /// Symbols to ask for beside those on their way.
+    #[inline]
+    pub(crate) fn needs(&self) -> u32 {
+        match self.state {
+            State::Receiving => self.target.saturating_sub(self.received + self.coming),
+            State::Decoding { .. } | State::Whole => 0,
+        }
+    }
+
+    /// Symbol `esi` arrives. One that has come before does not count.
+    #[inline]
+    pub(crate) fn insert(&mut self, esi: u32) {
+        if esi < self.k {
+            let (word, bit) = (&mut self.source[esi as usize / 64], 1 << (esi % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                self.source_received += 1;
+                self.received += 1;
+            }
+        } else if self.repair.insert(u64::from(esi), u64::from(esi) + 1) > 0 {
+            self.received += 1;
+        }
+        if self.source_received == self.k {
+            self.state = State::Whole;
+        }
+    }
+
+    /// Symbols were lost: `overhead` symbols beyond K make it unlikely that decoding fails.
+    #[inline]
+    pub(crate) fn on_loss(&mut self, overhead: u32) {
+        self.target = self.target.max(self.k + overhead);
+    }
+
+    /// Whether there is enough to decode.
+    #[inline]
+    pub(crate) fn is_decodable(&self) -> bool {
+        self.state == State::Receiving && self.received >= self.target
+    }
+
+    /// Decoding has failed: one symbol more.
+    pub(crate) fn on_failure(&mut self) {
+        self.state = State::Receiving;
+        self.target = self.received.max(self.target) + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_that_came_before_does_not_count() {
+        let mut block = Block::new(70);
+        for esi in [0, 69, 0, 100, 101, 100, 69] {
+            block.insert(esi);
+        }
+        assert_eq!((block.received(), block.missing()), (4, 68));
+    }
+
+    #[test]
+    fn all_source_symbols_make_it_whole_whatever_it_aimed_at() {
+        let mut block = Block::new(3);
+        block.on_loss(2);
+        block.insert(5);
+        for esi in 0..3 {
+            assert_eq!(block.state, State::Receiving);
+            block.insert(esi);
+        }
+        assert_eq!((block.state, block.needs()), (State::Whole, 0));
+    }
+
+    #[test]
+    fn it_aims_at_k_then_at_more_after_a_loss_and_after_a_failure() {
+        let mut block = Block::new(4);
+        block.coming = 3;
+        assert_eq!(block.needs(), 1);
+        block.coming = 2;
+        block.on_loss(2);
+        assert_eq!(block.needs(), 4);
+        block.coming = 0;
+        for esi in 2..8 {
+            assert!(!block.is_decodable());
+            block.insert(esi);
+        }
+        assert!(block.is_decodable());
+        block.on_failure();
+        assert_eq!(block.needs(), 1);
+    }
+}

@@ -1,0 +1,116 @@
+//! SCDP's parameters.
+
+use crate::receiver_driven::Demotion;
+use crate::tcp::ConfigError;
+use alloc::format;
+use core::fmt;
+use tailcut_units::Duration;
+
+/// Parameters of one host's SCDP.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ScdpConfig {
+    /// Payload bytes of a full symbol, 1 to 65,535. Default 1,460.
+    pub symbol: u32,
+    /// Symbols that a sender pushes before the first pull, at least 1. Default 12 (SCDP paper, section
+    /// V, at 1 Gb/s; 24 at 5 and 32 at 10 Gb/s). Below the bandwidth-delay product throughput is lost.
+    pub initial_window: u32,
+    /// Source symbols of a block at most, 1 to 56,403. The paper's value is not known; default 100,
+    /// up to which codecs are fast.
+    pub block_symbols: u32,
+    /// Symbols beyond K that a receiver asks for once a header has come. Default 2 (section IV-C).
+    pub overhead: u32,
+    /// Classes by bytes sent. Default 10 KB, 100 KB, 1 MB and 10 MB (section V).
+    pub demotion: Demotion,
+    /// The time between two pulls of this host, above 0: what a full symbol takes on its link, with
+    /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
+    pub pull_interval: Duration,
+    /// How long either end hears nothing that it waits for before it tries again, above 0; twice as
+    /// long each time it still hears nothing. The paper names no value. Default 20 ms.
+    pub timeout: Duration,
+    /// The upper bound of the timeout. Default 1 s.
+    pub max_timeout: Duration,
+    /// Timeouts in a row after which a session is given up. Default 15, as Linux's TCP.
+    pub max_timeouts: u32,
+    /// How long the receiver of a finished session remembers it after the last of its packets; the
+    /// sender keeps the addresses for twice as long. Default 100 ms.
+    pub time_wait: Duration,
+}
+
+impl Default for ScdpConfig {
+    fn default() -> Self {
+        Self {
+            symbol: 1_460,
+            initial_window: 12,
+            block_symbols: 100,
+            overhead: 2,
+            demotion: Demotion::at(&[10_000, 100_000, 1_000_000, 10_000_000])
+                .unwrap_or(Demotion::NONE),
+            pull_interval: Duration::from_ps(1_230_400),
+            timeout: Duration::from_ms(20),
+            max_timeout: Duration::from_ms(1_000),
+            max_timeouts: 15,
+            time_wait: Duration::from_ms(100),
+        }
+    }
+}
+
+impl ScdpConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one outside its range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
+            if holds {
+                return Ok(());
+            }
+            Err(ConfigError {
+                key,
+                found: format!("{found:?}"),
+                allowed,
+            })
+        };
+        check(
+            (1..=65_535).contains(&self.symbol),
+            "symbol",
+            &self.symbol,
+            "1 to 65535 bytes",
+        )?;
+        check(
+            self.initial_window >= 1,
+            "initial_window",
+            &self.initial_window,
+            "at least 1 symbol",
+        )?;
+        check(
+            (1..=56_403).contains(&self.block_symbols),
+            "block_symbols",
+            &self.block_symbols,
+            "1 to 56403 (RFC 6330)",
+        )?;
+        check(
+            self.pull_interval > Duration::ZERO,
+            "pull_interval",
+            &self.pull_interval,
+            "more than 0",
+        )?;
+        check(
+            self.timeout > Duration::ZERO,
+            "timeout",
+            &self.timeout,
+            "more than 0",
+        )?;
+        check(
+            self.max_timeout >= self.timeout,
+            "max_timeout",
+            &self.max_timeout,
+            "at least timeout",
+        )
+    }
+
+    /// The timeout after so many in a row.
+    pub(crate) fn backed_off(&self, timeouts: u32) -> Duration {
+        let factor = 1 << timeouts.min(30);
+        self.timeout.saturating_mul(factor).min(self.max_timeout)
+    }
+}

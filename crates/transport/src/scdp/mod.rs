@@ -1,0 +1,51 @@
+//! SCDP ("SCDP: Systematic Rateless Coding for Efficient Data Transport in Data Centres", section IV):
+//! an object is blocks of symbols under a systematic rateless code (RaptorQ, RFC 6330), pushed for a
+//! window and then pulled by the receiver, over switches that trim and have priorities. Any symbol
+//! serves: nothing is ever retransmitted.
+//!
+//! - Sender: pushes a window of source symbols with SYN, the options and the highest priority; then
+//!   sends, for each block, as many symbols as the receiver's count of pulls for that block has grown:
+//!   first source, then repair symbols. Symbols go down in class by the bytes that the session has
+//!   sent; the answer to a pull with FIN has the highest.
+//! - Receiver: opens a session on whichever SYN symbol (or its header) comes first. A window of
+//!   requested symbols is always on its way, while symbols are needed; pulls leave through the one
+//!   paced queue of the interface. A block needs its K symbols, and once a header has come K + 2. With
+//!   all K source symbols it is delivered as it is; otherwise it is decoded, while later blocks
+//!   arrive, and a failure pulls one symbol more. A symbol that has come before does not count.
+//! - The codec is behind an interface ([`Codec`]): a model in simulation ([`ModelCodec`]).
+//!
+//! A session's receiver keeps a list of sources and its sender a count of pulls a receiver, with one
+//! entry each in unicast.
+//!
+//! Deviations
+//! - The count of pulls is one a block, as the text of section IV-A says and Algorithms 1 and 2 leave
+//!   open (they have one block).
+//! - The window is an option of SYN symbols too: the receiver must know how many were pushed. Symbols
+//!   that are pushed beyond the first block belong to the next one.
+//! - Requests are counted, not arrivals: a pull leaves while fewer than a window of requested symbols
+//!   are on their way and more are needed. Without loss of headers this gives the paper's K - w pulls,
+//!   one a header, and o more after the first header.
+//! - The receiver tells the sender when it is done (one more packet of header size, in the place of a
+//!   pull); the paper's sender guesses by a linger of unknown length after the answer to FIN. The
+//!   sender keeps the session until then, and the addresses for a time-wait after it.
+//! - The block number has 32 bits: the 8 of RFC 6330 would cap an object at 256 blocks.
+//! - The last source symbol is sent without its padding.
+//! - "A simple timeout" (section IV-B) is [`ScdpConfig::timeout`] at both ends, backed off. The
+//!   receiver's takes everything requested for lost and asks for one symbol, then for a window once
+//!   that has come; the sender's sends one symbol more.
+
+mod block;
+mod codec;
+mod config;
+mod demand;
+mod header;
+mod host;
+mod object;
+mod receiver;
+mod sender;
+
+pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, ModelCodec};
+pub use config::ScdpConfig;
+pub use header::{MAX_ESI, ScdpHeader, ScdpKind};
+pub use host::Host;
+pub use object::Object;

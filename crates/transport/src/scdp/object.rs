@@ -1,0 +1,135 @@
+//! How an object is cut into blocks and symbols (RFC 6330, section 4.4.1.2).
+
+/// Source symbols of a block at most (K'max of RFC 6330, section 5.1.2).
+const MAX_BLOCK: u64 = 56_403;
+
+/// An object of source blocks of nearly equal size. Symbols are numbered through the object too, in the
+/// order of their blocks: their index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Object {
+    length: u64,
+    symbol: u32,
+    blocks: u32,
+    /// Source symbols of a short block; long ones have one more.
+    short: u32,
+    /// Blocks that are long: the first ones.
+    long_blocks: u32,
+}
+
+impl Object {
+    /// `length` bytes in symbols of at most `symbol` bytes and blocks of at most `block_symbols`
+    /// symbols. `None` when that takes more than 2^32 blocks, or a parameter is 0, or the block is
+    /// larger than RFC 6330 allows.
+    pub fn new(length: u64, symbol: u32, block_symbols: u32) -> Option<Self> {
+        if block_symbols == 0 || u64::from(block_symbols) > MAX_BLOCK || symbol == 0 {
+            return None;
+        }
+        // A short object is one short symbol.
+        let symbol = u64::from(symbol).min(length.max(1)) as u32;
+        let symbols = length.div_ceil(u64::from(symbol)).max(1);
+        let blocks = u32::try_from(symbols.div_ceil(u64::from(block_symbols))).ok()?;
+        Self::from_options(length, symbol, blocks)
+    }
+
+    /// The object that SYN options describe; `None` for options that no object has.
+    pub fn from_options(length: u64, symbol: u32, blocks: u32) -> Option<Self> {
+        if symbol == 0 || blocks == 0 {
+            return None;
+        }
+        let symbols = length.div_ceil(u64::from(symbol)).max(1);
+        let count = u64::from(blocks);
+        if count > symbols || symbols.div_ceil(count) > MAX_BLOCK {
+            return None;
+        }
+        Some(Self {
+            length,
+            symbol,
+            blocks,
+            short: (symbols / count) as u32,
+            long_blocks: (symbols % count) as u32,
+        })
+    }
+
+    /// Length in bytes.
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+    /// Bytes of a symbol.
+    pub const fn symbol(&self) -> u32 {
+        self.symbol
+    }
+    /// Number of source blocks.
+    pub const fn blocks(&self) -> u32 {
+        self.blocks
+    }
+    /// Source symbols of the whole object.
+    pub const fn symbols(&self) -> u64 {
+        self.blocks as u64 * self.short as u64 + self.long_blocks as u64
+    }
+    /// Source symbols of a block: its K.
+    pub const fn source_symbols(&self, block: u32) -> u32 {
+        self.short + (block < self.long_blocks) as u32
+    }
+    /// The index of a block's first symbol.
+    pub fn first_index(&self, block: u32) -> u64 {
+        let long = u64::from(block.min(self.long_blocks));
+        u64::from(block) * u64::from(self.short) + long
+    }
+    /// Bytes of a symbol as it is sent: only the object's last source symbol may be shorter.
+    pub fn payload(&self, block: u32, esi: u32) -> u32 {
+        if esi >= self.source_symbols(block) {
+            return self.symbol;
+        }
+        let offset = (self.first_index(block) + u64::from(esi)) * u64::from(self.symbol);
+        (self.length - offset).min(u64::from(self.symbol)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blocks_are_as_even_as_can_be_the_longer_ones_first() {
+        let object = Object::new(1_000, 10, 30).expect("an object");
+        let sizes: alloc::vec::Vec<u32> = (0..object.blocks())
+            .map(|block| object.source_symbols(block))
+            .collect();
+        assert_eq!(sizes, [25, 25, 25, 25]);
+        let object = Object::new(1_021, 10, 30).expect("an object");
+        let sizes: alloc::vec::Vec<u32> = (0..object.blocks())
+            .map(|block| object.source_symbols(block))
+            .collect();
+        assert_eq!(sizes, [26, 26, 26, 25]);
+        assert_eq!(object.payload(3, 24), 1, "the last one without padding");
+        assert_eq!(object.payload(3, 25), 10, "a repair symbol");
+    }
+
+    #[test]
+    fn what_no_object_has_is_refused() {
+        assert_eq!(Object::from_options(1_000, 0, 1), None);
+        assert_eq!(Object::from_options(1_000, 10, 0), None);
+        assert_eq!(Object::from_options(1_000, 10, 101), None, "empty blocks");
+        assert_eq!(Object::from_options(u64::MAX, 10, 1), None, "a block beyond the code");
+        assert_eq!(Object::new(u64::MAX, 1, 1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_in_one_symbol(length in 0u64..20_000, symbol in 1u32..40, block in 1u32..60) {
+            let object = Object::new(length, symbol, block).expect("an object");
+            let (mut bytes, mut symbols) = (0, 0);
+            for b in 0..object.blocks() {
+                let k = object.source_symbols(b);
+                prop_assert!((1..=block).contains(&k));
+                prop_assert_eq!(object.first_index(b), symbols);
+                symbols += u64::from(k);
+                bytes += (0..k).map(|esi| u64::from(object.payload(b, esi))).sum::<u64>();
+            }
+            prop_assert_eq!((bytes, symbols), (length, object.symbols()));
+            let told = Object::from_options(length, object.symbol(), object.blocks());
+            prop_assert_eq!(told, Some(object));
+        }
+    }
+}
