@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod host;
 pub mod ndp;
+pub mod nic;
 pub mod pfabric;
 pub mod pias;
 mod receiver_driven;

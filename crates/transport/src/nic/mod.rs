@@ -1,0 +1,19 @@
+//! What a NIC does between a host's transport and its link, as layers over any
+//! [`Transport`](crate::Transport).
+//!
+//! - [`Paced`]: HULL's pacer (Alizadeh et al., "Less is more: trading a little bandwidth for ultra-low
+//!   latency in the data center", NSDI 2012, section 4). Large flows that meet congestion go through one
+//!   token bucket a host, all others around it.
+//! - [`Coalesced`]: receive interrupt coalescing. The host sees segments in batches.
+//!
+//! Large-send offload, the other source of bursts, is the endpoint's
+//! ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
+
+mod association;
+mod coalesced;
+mod paced;
+mod pacer;
+
+pub use coalesced::{Coalesced, Coalescing};
+pub use paced::{Paced, PacedConfig};
+pub use pacer::PacerConfig;

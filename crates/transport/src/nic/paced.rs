@@ -1,0 +1,207 @@
+//! The pacer between a host's transport and its link.
+//!
+//! Deviations
+//! - The hardware's NIC feeds the pacer at the line rate; so does this: a segment is taken from the
+//!   transport when the one before it would have crossed the NIC.
+//! - Where a paced and an unpaced segment could both leave, the unpaced one goes first (the sources say
+//!   only that it bypasses).
+//! - A flow that is associated again stays so for another T_i from then on; while packets of it wait it
+//!   stays associated beyond its time, so that none overtakes another.
+
+use super::association::Associations;
+use super::pacer::{Pacer, PacerConfig};
+use crate::tcp::ConfigError;
+use crate::{Event, Header, Message, Segment, TcpFlags, Transport};
+use alloc::format;
+use core::fmt;
+use tailcut_units::{Duration, FiveTuple, Rate, Time};
+
+/// Parameters of a host with a pacer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PacedConfig {
+    /// The pacer's.
+    pub pacer: PacerConfig,
+    /// The rate at which the NIC feeds the pacer: the link's.
+    pub line_rate: Rate,
+    /// Bytes that a segment takes on the wire beside its payload.
+    pub overhead: u32,
+    /// Seed of the host's draws of association.
+    pub seed: u64,
+}
+
+impl PacedConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first one outside its range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let check = |holds: bool, key, found: &dyn fmt::Debug, allowed| {
+            if holds {
+                return Ok(());
+            }
+            Err(ConfigError {
+                key,
+                found: format!("{found:?}"),
+                allowed,
+            })
+        };
+        let pacer = &self.pacer;
+        check(
+            pacer.interval > Duration::ZERO,
+            "interval",
+            &pacer.interval,
+            "more than 0",
+        )?;
+        let eta = pacer.measurement_gain;
+        let eta_holds = eta > 0.0 && eta <= 1.0;
+        check(eta_holds, "measurement_gain", &eta, "more than 0, at most 1")?;
+        let beta = pacer.backlog_gain;
+        let beta_holds = (0.0..=1e9).contains(&beta);
+        check(beta_holds, "backlog_gain", &beta, "0 to 1e9 a second")?;
+        let chance = pacer.association_probability;
+        let chance_holds = (0.0..=1.0).contains(&chance);
+        check(chance_holds, "association_probability", &chance, "0 to 1")?;
+        check(
+            pacer.max_rate >= pacer.min_rate,
+            "max_rate",
+            &pacer.max_rate,
+            "at least min_rate",
+        )
+    }
+}
+
+/// `T` behind HULL's pacer.
+#[derive(Debug)]
+pub struct Paced<T> {
+    inner: T,
+    config: PacedConfig,
+    associations: Associations,
+    pacer: Pacer,
+    /// When the NIC can feed the next segment.
+    nic_free: Time,
+    /// When to look again, if nothing else happens.
+    wake: Option<Time>,
+    paced: u64,
+    bypassed: u64,
+}
+
+impl<T: Transport> Paced<T> {
+    /// `inner` behind a pacer.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn new(inner: T, config: PacedConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let pacer = &config.pacer;
+        Ok(Self {
+            inner,
+            associations: Associations::new(
+                pacer.association_probability,
+                pacer.association_expiry,
+                config.seed,
+            ),
+            pacer: Pacer::new(config.pacer),
+            config,
+            nic_free: Time::ZERO,
+            wake: None,
+            paced: 0,
+            bypassed: 0,
+        })
+    }
+
+    /// The transport behind the pacer.
+    pub fn inner(&self) -> &T {
+        &self.inner
+    }
+    /// The pacer's rate in bits per second, as of the last segment or update.
+    pub fn rate_bps(&self) -> f64 {
+        self.pacer.rate_bps()
+    }
+    /// Bytes on the wire that wait in the pacer.
+    pub fn backlog_bytes(&self) -> u64 {
+        self.pacer.backlog_bytes()
+    }
+    /// Segments that went through the pacer, and around it.
+    pub fn segments(&self) -> (u64, u64) {
+        (self.paced, self.bypassed)
+    }
+    /// Whether a flow, named by the addresses with which this host sends, is paced.
+    pub fn is_associated(&self, now: Time, tuple: &FiveTuple) -> bool {
+        self.associations.is_associated(now, tuple)
+    }
+
+    /// The next segment from the NIC, unless it goes into the pacer.
+    fn feed(&mut self, now: Time) -> Option<Segment> {
+        if self.nic_free > now {
+            return None;
+        }
+        let segment = self.inner.poll_transmit(now)?;
+        let bytes = segment.payload + self.config.overhead;
+        let takes = self.config.line_rate.serialisation(u64::from(bytes));
+        self.nic_free = now.saturating_add(takes);
+        if self.associations.enters(now, &segment.tuple) {
+            self.pacer.push(segment, bytes);
+            self.paced += 1;
+            return None;
+        }
+        self.bypassed += 1;
+        Some(segment)
+    }
+
+    fn next(&mut self, now: Time) -> Option<Segment> {
+        self.pacer.advance(now);
+        if let Some(bypassing) = self.feed(now) {
+            return Some(bypassing);
+        }
+        let segment = self.pacer.pop()?;
+        self.associations.left(&segment.tuple);
+        Some(segment)
+    }
+}
+
+impl<T: Transport> Transport for Paced<T> {
+    fn submit(&mut self, now: Time, message: Message) {
+        self.inner.submit(now, message);
+    }
+
+    fn on_segment(&mut self, now: Time, segment: Segment) {
+        if let Header::Tcp(header) = &segment.header
+            && header.flags.has(TcpFlags::ACK.with(TcpFlags::ECE))
+            && !header.flags.has(TcpFlags::SYN)
+        {
+            self.associations.on_echo(now, &segment.tuple.reversed());
+        }
+        self.inner.on_segment(now, segment);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        // What is due in the pacer leaves with the next `poll_transmit`.
+        self.wake = self.wake.filter(|at| *at > now);
+        self.inner.on_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let segment = self.next(now);
+        let fed = (self.nic_free > now && self.inner.has_transmit()).then_some(self.nic_free);
+        let released = self.pacer.next_timeout();
+        let wake = [fed, released].into_iter().flatten().min();
+        // What could leave now waits for the link alone.
+        self.wake = wake.filter(|at| *at > now);
+        segment
+    }
+
+    fn has_transmit(&self) -> bool {
+        !self.pacer.is_empty() || self.inner.has_transmit()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.inner.poll_event()
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        match (self.wake, self.inner.next_timeout()) {
+            (Some(wake), Some(inner)) => Some(wake.min(inner)),
+            (wake, inner) => wake.or(inner),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The token bucket and the rate that it finds by itself (HULL paper, section 4.1).
+//!
+//! Every interval T_r the rate becomes (1 - eta) R + eta R_measured + beta Q, clamped: R_measured is what
+//! entered over the last interval, Q what waits. In a steady state R = R_measured + (beta / eta) Q, so
+//! the backlog drains without anyone telling the flow's rate.
+
+use crate::Segment;
+use alloc::collections::VecDeque;
+use tailcut_units::{Duration, Rate, Time};
+
+/// Parameters of the pacer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PacerConfig {
+    /// T_r, the time between two updates of the rate, above 0. Default 64 us (public code, 1 Gb/s).
+    pub interval: Duration,
+    /// Eta, the weight of the newest measurement, above 0 to 1. Default 0.125 (public code).
+    pub measurement_gain: f64,
+    /// Beta, bytes a second that an update adds for each byte that waits, in 1/s, at least 0. Default 16:
+    /// the paper's number, whose unit the sources do not settle (up to 16 times as much). The backlog
+    /// drains with a time constant of eta / beta.
+    pub backlog_gain: f64,
+    /// The probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125
+    /// (public code).
+    pub association_probability: f64,
+    /// T_i, how long a flow is paced after it was last associated. Default 10 ms (public code).
+    pub association_expiry: Duration,
+    /// The lower bound of the rate. Default 10 Mb/s (public code).
+    pub min_rate: Rate,
+    /// The upper bound of the rate, at least the lower one. Default 1 Gb/s (public code: the link's).
+    pub max_rate: Rate,
+    /// Bytes on the wire that may leave at once after a pause; less than a packet counts as a packet.
+    /// Default 1,538, one full packet (unknown in the sources).
+    pub bucket_bytes: u32,
+}
+
+impl Default for PacerConfig {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_us(64),
+            measurement_gain: 0.125,
+            backlog_gain: 16.0,
+            association_probability: 0.125,
+            association_expiry: Duration::from_ms(10),
+            min_rate: Rate::from_mbps(10),
+            max_rate: Rate::from_gbps(1),
+            bucket_bytes: 1_538,
+        }
+    }
+}
+
+/// What is short of a token by less than this, in bytes, is not short: rates are not whole numbers.
+const ROUNDING: f64 = 1e-6;
+
+/// The pacer's queue, tokens and rate.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    config: PacerConfig,
+    /// Segments that wait with their bytes on the wire.
+    queue: VecDeque<(Segment, u32)>,
+    backlog_bytes: u64,
+    /// Bytes that entered since the last update.
+    measured_bytes: u64,
+    /// Bytes a second.
+    rate: f64,
+    /// Bytes.
+    tokens: f64,
+    tokens_at: Time,
+    next_update: Time,
+}
+
+fn bytes_per_second(rate: Rate) -> f64 {
+    rate.as_bps() as f64 / 8.0
+}
+
+impl Pacer {
+    pub(crate) fn new(config: PacerConfig) -> Self {
+        Self {
+            config,
+            queue: VecDeque::new(),
+            backlog_bytes: 0,
+            measured_bytes: 0,
+            rate: bytes_per_second(config.min_rate),
+            tokens: f64::from(config.bucket_bytes),
+            tokens_at: Time::ZERO,
+            next_update: Time::ZERO.saturating_add(config.interval),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Bytes on the wire that wait.
+    pub(crate) fn backlog_bytes(&self) -> u64 {
+        self.backlog_bytes
+    }
+
+    /// Bits a second.
+    pub(crate) fn rate_bps(&self) -> f64 {
+        self.rate * 8.0
+    }
+
+    /// Time has come to `now`: the updates that were due, and the tokens.
+    pub(crate) fn advance(&mut self, now: Time) {
+        while self.next_update <= now {
+            self.fill(self.next_update);
+            self.update();
+            let resting = self.queue.is_empty() && self.rate <= bytes_per_second(self.config.min_rate);
+            let interval = self.config.interval;
+            if resting {
+                // Nothing changes until something enters: the next update is the first one after now.
+                let passed = now.since(self.next_update).as_ps() / interval.as_ps();
+                self.next_update = self
+                    .next_update
+                    .saturating_add(interval.saturating_mul(passed));
+            }
+            self.next_update = self.next_update.saturating_add(interval);
+        }
+        self.fill(now);
+    }
+
+    fn update(&mut self) {
+        let config = &self.config;
+        let measured = self.measured_bytes as f64 / config.interval.as_secs_f64();
+        let eta = config.measurement_gain;
+        let rate = (1.0 - eta) * self.rate
+            + eta * measured
+            + config.backlog_gain * self.backlog_bytes as f64;
+        self.rate = rate.clamp(
+            bytes_per_second(config.min_rate),
+            bytes_per_second(config.max_rate),
+        );
+        self.measured_bytes = 0;
+    }
+
+    /// Tokens that came since the last look; they do not pile up beyond the bucket.
+    fn fill(&mut self, now: Time) {
+        let earned = self.rate * now.since(self.tokens_at).as_secs_f64();
+        let head = self.queue.front().map_or(0, |(_, bytes)| *bytes);
+        let most = f64::from(self.config.bucket_bytes.max(head));
+        self.tokens = (self.tokens + earned).min(most);
+        self.tokens_at = now;
+    }
+
+    /// A segment of `bytes` on the wire enters.
+    pub(crate) fn push(&mut self, segment: Segment, bytes: u32) {
+        self.measured_bytes += u64::from(bytes);
+        self.backlog_bytes += u64::from(bytes);
+        self.queue.push_back((segment, bytes));
+    }
+
+    /// The segment that may leave at the instant that `advance` came to.
+    pub(crate) fn pop(&mut self) -> Option<Segment> {
+        let (_, bytes) = self.queue.front()?;
+        if self.tokens + ROUNDING < f64::from(*bytes) {
+            return None;
+        }
+        self.tokens -= f64::from(*bytes);
+        self.backlog_bytes -= u64::from(*bytes);
+        self.queue.pop_front().map(|(segment, _)| segment)
+    }
+
+    /// When the first segment can leave or the rate changes, if anything waits; not later than that.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let (_, bytes) = self.queue.front()?;
+        let short = (f64::from(*bytes) - self.tokens).max(0.0);
+        let wait = Duration::from_ps(libm::ceil(short / self.rate * 1e12) as u64);
+        Some(self.tokens_at.saturating_add(wait).min(self.next_update))
+    }
+}
