@@ -11,6 +11,7 @@ mod repnet_choice;
 mod repnet_incast;
 mod repnet_mininet;
 mod repnet_probes;
+mod repnet_sensitivity;
 mod repnet_testbed;
 
 use crate::scenario::{Place, Scenario, ScenarioError};
@@ -19,7 +20,7 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 7] = [
+pub const ALL: [&dyn Reproduction; 8] = [
     &incast_drain::IncastDrain,
     &repnet_probes::RepNetProbes,
     &repnet_choice::RepNetChoice,
@@ -27,6 +28,7 @@ pub const ALL: [&dyn Reproduction; 7] = [
     &repnet_incast::RepNetIncast,
     &repnet_mininet::RepNetMininet,
     &repflow_fat_tree::RepFlowFatTree,
+    &repnet_sensitivity::RepNetSensitivity,
 ];
 
 /// A figure or table that is run again.

@@ -30,7 +30,7 @@ impl Reproduction for RepFlowFatTree {
 
     fn parts(&self) -> Vec<Part> {
         // 8 pods and 128 hosts with 16 paths in place of 64.
-        let quick = [("topology.k", "8"), ("loads", "0.2, 0.6"), ("seeds", "3")];
+        let quick = [("topology.k", "8"), ("loads", "0.2, 0.6"), ("seeds", "5")];
         vec![Part {
             name: PART,
             scenario: include_str!("../../../../scenarios/reproduce/repflow-fat-tree.toml"),

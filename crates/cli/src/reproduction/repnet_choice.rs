@@ -22,8 +22,12 @@ const SLOW_HANDSHAKE_US: f64 = 356.0;
 /// line time. One that takes more than twice that met the congested path.
 const SLOW_FLOW_US: f64 = 2.0 * (6.0 * 178.0 + 843.0);
 
+/// What a flow spends in the hosts' kernels in the paper, whose chart does not subtract it (section
+/// IV-B), in microseconds.
+const KERNEL_US: f64 = 6_820.0;
+
 /// Ports are hashed, so that meeting the path is a draw: with 3,000 probes or more its standard error is
-/// at most 0.9 points; three of them.
+/// at most 0.9 points; this is 3.5 of them.
 const POINTS: f64 = 3.0;
 
 impl Reproduction for RepNetChoice {

@@ -10,13 +10,16 @@ use tailcut_sim::workload::Class;
 /// See the module.
 pub struct RepNetProbes;
 
-/// A probe met congestion when it took this much longer than the fastest one of its path: a tenth of
-/// the time that one full queue of 100 packets takes to drain at 50 Mb/s (24.6 ms).
+/// A tenth of the time that one full queue of 100 packets takes to drain at 50 Mb/s (24.6 ms); a probe
+/// is delayed by as much as it takes longer than the fastest one of its path.
 const CONGESTED_US: f64 = 2_460.0;
 
 /// The hosts that probe, one a path.
 const PROBERS: [u32; 3] = [0, 1, 2];
 const PART: &str = "repnet-probes";
+
+/// The paper has six cores and no oversubscription, which takes nine.
+const NINE_CORES: &str = "repnet-probes-9-cores";
 
 impl Reproduction for RepNetProbes {
     fn name(&self) -> &'static str {
@@ -28,62 +31,86 @@ impl Reproduction for RepNetProbes {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let quick = [("duration", "40s"), ("seeds", "3")];
-        vec![Part {
-            name: PART,
-            scenario: include_str!("../../../../scenarios/reproduce/repnet-probes.toml"),
-            changes: Vec::new(),
-            quick: quick.map(|(key, value)| (key, value.to_owned())).to_vec(),
-        }]
+        let part = |name, changes: &[(&'static str, &str)]| {
+            let owned = |keys: &[(&'static str, &str)]| {
+                keys.iter().map(|&(key, value)| (key, value.to_owned())).collect()
+            };
+            Part {
+                name,
+                scenario: include_str!("../../../../scenarios/reproduce/repnet-probes.toml"),
+                changes: owned(changes),
+                quick: owned(&[("duration", "40s"), ("seeds", "3")]),
+            }
+        };
+        vec![part(PART, &[]), part(NINE_CORES, &[("topology.cores_per_aggregation", "3")])]
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let runs: Vec<Paths> = results.runs(PART, "cubic").map(Paths::of).collect();
-        let by_seed = |figure: fn(&Paths) -> f64| runs.iter().map(figure).collect::<Vec<f64>>();
-        let probes: usize = runs.iter().map(|paths| paths.0.len()).sum();
-        vec![
-            row(
-                format!("share of {probes} probes a path that meet congestion, %"),
-                &by_seed(Paths::congested),
-                None,
-                // "Low most of the time".
-                (0.0, 50.0),
-                "published as a chart: low most of the time",
-            ),
-            row(
-                "share of instants at which all three paths are congested, %",
-                &by_seed(Paths::all_congested),
-                None,
-                // "Rare": the cube of what is still "most of the time", 0.5, is an eighth; half of that.
-                (0.0, 6.25),
-                "published as a chart: rarely all at once",
-            ),
-            row(
-                "correlation of the congestion of two paths, mean of the three pairs",
-                &by_seed(Paths::correlation),
-                Some(0.0),
-                // Congestion lasts for seconds, so that 200 s hold about a hundred independent
-                // instants: a correlation is good to 0.1, and 0.2 is twice that.
-                (-0.2, 0.2),
-                "the load of a moment, and the racks' flows, are common to all paths",
-            ),
-            row(
-                "share of congested pairs of paths over the product of their shares",
-                &by_seed(Paths::joint_over_product),
-                Some(1.0),
-                // With a share of 0.2 and a correlation within 0.2 the ratio is within 1.8.
-                (0.2, 1.8),
-                "the load of a moment, and the racks' flows, are common to all paths",
-            ),
-        ]
+        let mut rows = rows_of(results, PART, "6 cores");
+        rows.extend(rows_of(results, NINE_CORES, "9 cores"));
+        rows
     }
+}
+
+fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
+    let runs = |threshold_us: f64| -> Vec<Paths> {
+        results.runs(part, "cubic").map(|run| Paths::of(run, threshold_us)).collect()
+    };
+    let by_seed = |threshold_us: f64, figure: fn(&Paths) -> f64| {
+        runs(threshold_us).iter().map(figure).collect::<Vec<f64>>()
+    };
+    let probes: usize = runs(CONGESTED_US).iter().map(|paths| paths.0.len()).sum();
+    let common = "the load of a moment, and the racks' flows, are common to all paths";
+    let chart = "a path of ours crosses five queues, each with a few packets at times; theirs is a chart";
+    vec![
+        row(
+            format!("{what}: share of {probes} probes a path delayed by a tenth of a queue, %"),
+            &by_seed(CONGESTED_US, Paths::congested),
+            None,
+            // "Low most of the time".
+            (0.0, 50.0),
+            chart,
+        ),
+        row(
+            format!("{what}: share of probes delayed by half a queue, %"),
+            &by_seed(5.0 * CONGESTED_US, Paths::congested),
+            None,
+            (0.0, 50.0),
+            chart,
+        ),
+        row(
+            format!("{what}: share of instants with all paths delayed by half a queue, %"),
+            &by_seed(5.0 * CONGESTED_US, Paths::all_congested),
+            None,
+            // "Rare": the cube of what is still "most of the time", 0.5, is an eighth; half of that.
+            (0.0, 6.25),
+            chart,
+        ),
+        row(
+            format!("{what}: correlation of delays by half a queue, mean of the three pairs of paths"),
+            &by_seed(5.0 * CONGESTED_US, Paths::correlation),
+            Some(0.0),
+            // Congestion lasts for seconds, so that 200 s hold about a hundred independent
+            // instants: a correlation is good to 0.1, and 0.2 is twice that.
+            (-0.2, 0.2),
+            common,
+        ),
+        row(
+            format!("{what}: share of delayed pairs of paths over the product of their shares"),
+            &by_seed(5.0 * CONGESTED_US, Paths::joint_over_product),
+            Some(1.0),
+            // With a share of 0.2 and a correlation within 0.2 the ratio is within 1.8.
+            (0.2, 1.8),
+            common,
+        ),
+    ]
 }
 
 /// At each instant, whether each path is congested.
 struct Paths(Vec<[bool; 3]>);
 
 impl Paths {
-    fn of(run: &RunRecord) -> Self {
+    fn of(run: &RunRecord, threshold_us: f64) -> Self {
         let rtts = PROBERS.map(|host| {
             let probes = run
                 .flows
@@ -97,7 +124,7 @@ impl Paths {
             .each_ref()
             .map(|path| path.iter().copied().fold(f64::INFINITY, f64::min));
         let instants = rtts.iter().map(Vec::len).min().unwrap_or(0);
-        let congested = |path: usize, i: usize| rtts[path][i] > idle[path] + CONGESTED_US;
+        let congested = |path: usize, i: usize| rtts[path][i] > idle[path] + threshold_us;
         Self(
             (0..instants)
                 .map(|i| [congested(0, i), congested(1, i), congested(2, i)])
