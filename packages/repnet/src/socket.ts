@@ -23,6 +23,9 @@ export interface Accepted {
   opened(): void;
 }
 
+/** What `net.Socket` has from Node 24 on. */
+type TypedSocket = net.Socket & { setTypeOfService?(typeOfService: number): unknown; getTypeOfService?(): number };
+
 interface InFlight {
   chunks: readonly Buffer[];
   done(error?: Error): void;
@@ -52,6 +55,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   readonly #timer = new InactivityTimer(() => this.emit('timeout'));
   #noDelay: boolean | undefined;
   #keepAlive: [enable: boolean, delay: number] | undefined;
+  #typeOfService: number | undefined;
   #unref = false;
   #held: Array<Buffer | null> | undefined;
   #handle: FlowHandle | undefined;
@@ -166,6 +170,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
       if (this.#noDelay) this._handle?.setNoDelay(true);
       if (this.#keepAlive) this._handle?.setKeepAlive(true, seconds(this.#keepAlive[1]));
     }
+    if (this.#typeOfService !== undefined) (socket as TypedSocket).setTypeOfService?.(this.#typeOfService);
     if (this.#unref) socket.unref();
   }
 
@@ -355,6 +360,20 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     this.#noDelay = noDelay === undefined || Boolean(noDelay);
     this.#eachConnection((socket) => socket.setNoDelay(this.#noDelay));
     return this;
+  }
+
+  /** The byte of that name in the IP header, where this version of Node can set it (24 and later). */
+  setTypeOfService(typeOfService: number): this {
+    // A socket without a connection checks the value, as Node does.
+    (new net.Socket() as TypedSocket).setTypeOfService?.(typeOfService);
+    this.#typeOfService = typeOfService;
+    this.#eachConnection((socket) => (socket as TypedSocket).setTypeOfService?.(typeOfService));
+    return this;
+  }
+
+  getTypeOfService(): number {
+    const carrier = this.#opened ? (this.#flow?.carrier?.socket as TypedSocket | undefined) : undefined;
+    return carrier?.getTypeOfService?.() ?? this.#typeOfService ?? 0;
   }
 
   setKeepAlive(enable?: boolean, initialDelay?: number): this {
