@@ -20,6 +20,7 @@ mod run;
 mod sample;
 mod stored;
 mod table;
+mod waits;
 mod whole_file;
 
 pub use error::Error;
@@ -30,4 +31,5 @@ pub use output::{OutputDir, TableFormat};
 pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};
 pub use sample::{LinkSample, PortTotals, QueueSample};
 pub use stored::{StoredRun, StoredStudy};
+pub use waits::{BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

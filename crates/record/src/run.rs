@@ -1,6 +1,8 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
-use crate::{FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, hash};
+use crate::{
+    BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, SwitchWaits, hash,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailcut_units::Duration;
@@ -111,6 +113,10 @@ pub struct RunRecord {
     pub queues: Vec<QueueSample>,
     /// Link samples in time order; may be empty.
     pub links: Vec<LinkSample>,
+    /// Waits at switch ports, where they were measured. Not hashed.
+    pub switch_waits: Option<SwitchWaits>,
+    /// Bursts of hosts, where they were measured. Not hashed.
+    pub host_bursts: Option<BurstStats>,
 }
 
 impl RunRecord {
@@ -125,6 +131,8 @@ impl RunRecord {
             ports: Vec::new(),
             queues: Vec::new(),
             links: Vec::new(),
+            switch_waits: None,
+            host_bursts: None,
         }
     }
 
@@ -160,6 +168,8 @@ impl RunRecord {
             retransmissions: self.sum(|flow| flow.retransmissions),
             timeouts: self.sum(|flow| flow.timeouts),
             copies: self.sum(|flow| flow.copies),
+            switch_waits: self.switch_waits.clone(),
+            host_bursts: self.host_bursts,
         }
     }
 
@@ -216,4 +226,10 @@ pub struct RunSummary {
     pub timeouts: u64,
     /// Connections opened beyond the first of each flow.
     pub copies: u64,
+    /// Waits at switch ports; `None` where they were not measured.
+    #[serde(default)]
+    pub switch_waits: Option<SwitchWaits>,
+    /// Bursts of hosts; `None` where they were not measured.
+    #[serde(default)]
+    pub host_bursts: Option<BurstStats>,
 }

@@ -9,8 +9,8 @@ use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, Wire};
 use tailcut_sim::{
-    BurstPart, FlowsSpec, MatrixSpec, DesignParameters, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended,
-    WorkloadPart, WorkloadSpec, run,
+    BurstPart, DesignParameters, FlowsSpec, MatrixSpec, Measures, NicParameters, RepNetParameters,
+    RunConfig, Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_units::{Bytes, Duration, Rate};
@@ -81,6 +81,8 @@ fn main() {
             waiting_list_timeout: Duration::from_ms(1_000),
         },
         designs: DesignParameters::default(),
+        nic: NicParameters::default(),
+        measures: Measures::default(),
         seed: 1,
         sample_every: None,
         drain: Duration::from_ms(10_000),

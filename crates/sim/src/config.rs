@@ -1,6 +1,8 @@
 //! What one run is: a design on a topology under a workload, with every parameter.
 
 use crate::design::Design;
+use crate::hull::NicParameters;
+use crate::measures::Measures;
 use crate::parameters::DesignParameters;
 use std::sync::Arc;
 use tailcut_fabric::PortEvents;
@@ -31,10 +33,14 @@ pub struct RunConfig {
     pub repnet: RepNetParameters,
     /// Parameters of the other designs.
     pub designs: DesignParameters,
+    /// What the hosts' NICs do.
+    pub nic: NicParameters,
     /// Seed of every random stream.
     pub seed: u64,
     /// How often queues and links are sampled; `None`: never.
     pub sample_every: Option<Duration>,
+    /// What is measured packet by packet.
+    pub measures: Measures,
     /// How long after the last arrival the run waits for flows to finish.
     pub drain: Duration,
     /// The event queue; results do not depend on it.

@@ -46,6 +46,8 @@ pub enum TransportKind {
     PFabric,
     /// PIAS.
     Pias,
+    /// HULL.
+    Hull,
     /// NDP.
     Ndp,
     /// NDP with classes by bytes sent.
@@ -58,7 +60,7 @@ impl TransportKind {
     /// Whether flows begin with a round trip before any data.
     pub const fn has_handshake(self) -> bool {
         match self {
-            Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias => true,
+            Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias | Self::Hull => true,
             Self::PFabric | Self::Ndp | Self::NdpPlus | Self::Scdp => false,
         }
     }
@@ -71,7 +73,9 @@ impl TransportKind {
     /// How switches choose where the name does not say.
     pub const fn usual_routing(self) -> Routing {
         match self {
-            Self::Tcp | Self::Cubic | Self::Dctcp | Self::PFabric | Self::Pias => Routing::Ecmp,
+            Self::Tcp | Self::Cubic | Self::Dctcp | Self::PFabric | Self::Pias | Self::Hull => {
+                Routing::Ecmp
+            }
             Self::Ndp | Self::NdpPlus => Routing::Permute,
             Self::Scdp => Routing::Spray,
         }
@@ -134,7 +138,7 @@ pub const REPLICATIONS: [Part<Replication>; 3] = [
 ];
 
 /// Every transport.
-pub const TRANSPORTS: [Part<TransportKind>; 8] = [
+pub const TRANSPORTS: [Part<TransportKind>; 9] = [
     part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
     part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
     part(
@@ -151,6 +155,11 @@ pub const TRANSPORTS: [Part<TransportKind>; 8] = [
         "pias",
         "PIAS: DCTCP over strict priorities by bytes sent (NSDI 2015)",
         TransportKind::Pias,
+    ),
+    part(
+        "hull",
+        "HULL: DCTCP, phantom queues that mark early, and pacers (NSDI 2012)",
+        TransportKind::Hull,
     ),
     part(
         "ndp",
@@ -295,7 +304,9 @@ impl fmt::Display for Design {
             Some(replication) => write!(f, "{replication}+{transport}")?,
         }
         match name_of(&ROUTINGS, &self.routing) {
-            Some(routing) if self.routing != self.transport.usual_routing() => write!(f, "@{routing}"),
+            Some(routing) if self.routing != self.transport.usual_routing() => {
+                write!(f, "@{routing}")
+            }
             _ => Ok(()),
         }
     }
@@ -336,14 +347,16 @@ mod tests {
         let error = "repflow+dtcp".parse::<Design>().expect_err("no dtcp");
         assert_eq!(
             error.to_string(),
-            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp, pias"
+            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp, pias, hull"
         );
         assert!("".parse::<Design>().is_err());
         assert!("tcp@".parse::<Design>().is_err());
         assert!("tcp+repflow".parse::<Design>().is_err());
         let error = "repflow+ndp".parse::<Design>().expect_err("no connections");
-        assert_eq!(error.allowed, ["tcp", "cubic", "dctcp", "pias"]);
-        let error = "tcp@permute".parse::<Design>().expect_err("no choice of paths");
+        assert_eq!(error.allowed, ["tcp", "cubic", "dctcp", "pias", "hull"]);
+        let error = "tcp@permute"
+            .parse::<Design>()
+            .expect_err("no choice of paths");
         assert_eq!(error.allowed, ["ecmp", "spray"]);
     }
 }

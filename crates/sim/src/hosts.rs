@@ -1,15 +1,17 @@
-//! What hosts run: TCP and RepNet with a design's parameters, and layers on top of them.
+//! What hosts run: each design's transport with its parameters, and layers on top of it.
 
 use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
-use crate::receiver_driven;
 use crate::run::RunError;
+use crate::{hull, priorities, receiver_driven};
 use std::sync::Arc;
 use tailcut_fabric::topology::Topology;
+use tailcut_transport::nic::{Coalesced, Paced};
 use tailcut_transport::pias::Tagged;
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
+use tailcut_transport::scdp::ModelCodec;
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
-use tailcut_transport::{Demotion, Transport};
+use tailcut_transport::{Transport, ndp, pfabric, scdp};
 use tailcut_units::HostId;
 
 /// RepNet's parameters; `None` for hosts that replicate nothing.
@@ -38,7 +40,7 @@ pub(crate) fn tcp_config(config: &RunConfig) -> TcpConfig {
         mss: config.framing.payload,
         congestion: match config.design.transport {
             TransportKind::Cubic => Congestion::Cubic,
-            TransportKind::Dctcp | TransportKind::Pias => Congestion::Dctcp {
+            TransportKind::Dctcp | TransportKind::Pias | TransportKind::Hull => Congestion::Dctcp {
                 gain: config.dctcp_gain,
             },
             _ => Congestion::NewReno,
@@ -47,37 +49,116 @@ pub(crate) fn tcp_config(config: &RunConfig) -> TcpConfig {
     }
 }
 
-/// Whether a design's hosts are layers, put together at run time.
-pub(crate) fn have_layers(config: &RunConfig) -> bool {
-    config.design.transport == TransportKind::Pias
+/// What makes the transport of each host.
+type Outcome<T> = Result<T, RunError>;
+
+/// TCP hosts.
+pub(crate) fn tcp(config: &RunConfig) -> impl Fn(HostId) -> Outcome<tcp::Host> + use<> {
+    let tcp = tcp_config(config);
+    move |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport)
 }
 
-/// Makes the hosts of a design with layers.
+/// RepNet hosts.
+pub(crate) fn repnet(
+    config: &RunConfig,
+    repnet: RepNetConfig,
+) -> impl Fn(HostId) -> Outcome<repnet::Host> + use<> {
+    let tcp = tcp_config(config);
+    move |host| repnet::Host::new(host, tcp.clone(), repnet).map_err(RunError::Transport)
+}
+
+/// pFabric hosts.
+pub(crate) fn pfabric(
+    config: &RunConfig,
+    topology: &Arc<Topology>,
+) -> impl Fn(HostId) -> Outcome<pfabric::Host> + use<> {
+    let pfabric = priorities::pfabric(config, topology);
+    move |host| pfabric::Host::new(host, pfabric).map_err(RunError::Transport)
+}
+
+/// NDP hosts.
+pub(crate) fn ndp<'a>(
+    config: &'a RunConfig,
+    topology: &'a Topology,
+) -> impl Fn(HostId) -> Outcome<ndp::Host> + 'a {
+    move |host| {
+        let ndp = receiver_driven::ndp(config, topology, host);
+        ndp.and_then(|ndp| ndp::Host::new(host, ndp))
+            .map_err(RunError::Transport)
+    }
+}
+
+/// SCDP hosts.
+pub(crate) fn scdp<'a>(
+    config: &'a RunConfig,
+    topology: &'a Topology,
+) -> impl Fn(HostId) -> Outcome<scdp::Host<ModelCodec>> + 'a {
+    move |host| {
+        let scdp = receiver_driven::scdp(config, topology, host);
+        scdp.and_then(|(scdp, codec)| scdp::Host::new(host, scdp, codec))
+            .map_err(RunError::Transport)
+    }
+}
+
+/// Whether a run's hosts are layers, put together at run time.
+pub(crate) fn have_layers(config: &RunConfig) -> bool {
+    let design = config.design.transport;
+    let layered = matches!(design, TransportKind::Pias | TransportKind::Hull);
+    layered || config.nic.coalescing.is_some()
+}
+
+/// A host whose layers are known at run time.
+type AnyHost = Box<dyn Transport>;
+
+/// Makes hosts with layers: tags, then the pacer, then coalescing, from the transport down to the link.
 ///
 /// # Errors
 /// A parameter outside its range.
 pub(crate) fn layered<'a>(
     config: &'a RunConfig,
-    _topology: &'a Arc<Topology>,
-) -> Result<impl Fn(HostId) -> Result<Box<dyn Transport>, RunError> + 'a, RunError> {
-    let tcp = tcp_config(config);
-    let repnet = repnet_config(config);
+    topology: &'a Arc<Topology>,
+) -> Outcome<impl Fn(HostId) -> Outcome<AnyHost> + 'a> {
+    let base = unlayered(config, topology);
     let demotion = match config.design.transport {
-        TransportKind::Pias => receiver_driven::demotion(&config.designs.pias.thresholds)
-            .map_err(RunError::Transport)?,
-        _ => Demotion::NONE,
+        TransportKind::Pias => {
+            let thresholds = &config.designs.pias.thresholds;
+            Some(receiver_driven::demotion(thresholds).map_err(RunError::Transport)?)
+        }
+        _ => None,
     };
     Ok(move |host| {
-        let base: Box<dyn Transport> = match repnet {
-            None => Box::new(tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport)?),
-            Some(repnet) => {
-                let host = repnet::Host::new(host, tcp.clone(), repnet);
-                Box::new(host.map_err(RunError::Transport)?)
-            }
-        };
-        Ok(match config.design.transport {
-            TransportKind::Pias => Box::new(Tagged::new(base, demotion)),
-            _ => base,
-        })
+        let mut transport = base(host)?;
+        if let Some(demotion) = demotion {
+            transport = Box::new(Tagged::new(transport, demotion));
+        }
+        if let Some(pacer) = hull::pacer(config, topology, host) {
+            let paced = Paced::new(transport, pacer).map_err(RunError::Transport)?;
+            transport = Box::new(paced);
+        }
+        if let Some(coalescing) = config.nic.coalescing {
+            transport = Box::new(Coalesced::new(transport, coalescing));
+        }
+        Ok(transport)
     })
+}
+
+/// Makes a design's hosts, of whichever kind.
+fn unlayered<'a>(
+    config: &'a RunConfig,
+    topology: &'a Arc<Topology>,
+) -> Box<dyn Fn(HostId) -> Outcome<AnyHost> + 'a> {
+    fn boxed<'a, T: Transport + 'static>(
+        make: impl Fn(HostId) -> Outcome<T> + 'a,
+    ) -> Box<dyn Fn(HostId) -> Outcome<AnyHost> + 'a> {
+        Box::new(move |host| Ok(Box::new(make(host)?)))
+    }
+    match config.design.transport {
+        TransportKind::PFabric => boxed(pfabric(config, topology)),
+        TransportKind::Ndp | TransportKind::NdpPlus => boxed(ndp(config, topology)),
+        TransportKind::Scdp => boxed(scdp(config, topology)),
+        _ => match repnet_config(config) {
+            None => boxed(tcp(config)),
+            Some(parameters) => boxed(repnet(config, parameters)),
+        },
+    }
 }

@@ -4,7 +4,9 @@
 mod config;
 mod design;
 mod hosts;
+mod hull;
 mod ideal;
+mod measures;
 mod parameters;
 mod priorities;
 mod queues;
@@ -23,6 +25,10 @@ pub use design::{
     UnknownDesign,
 };
 pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
+pub use hull::{
+    COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
+};
+pub use measures::Measures;
 pub use priorities::{PFabricParameters, PiasParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.

@@ -1,5 +1,6 @@
 //! Parameters of the designs beside TCP and RepNet, with their sources.
 
+use crate::hull::HullParameters;
 use crate::priorities::{PFabricParameters, PiasParameters};
 use tailcut_fabric::queue::{Limit, Victim};
 use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
@@ -16,6 +17,8 @@ pub struct DesignParameters {
     pub pfabric: PFabricParameters,
     /// PIAS'.
     pub pias: PiasParameters,
+    /// HULL's.
+    pub hull: HullParameters,
 }
 
 /// Where NDP+ and SCDP demote flows: after 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper, section V).

@@ -56,7 +56,9 @@ const WEB_SEARCH_AT_80_PERCENT: [u64; 7] = [909, 1_329, 1_648, 1_960, 2_143, 2_3
 impl Default for PiasParameters {
     fn default() -> Self {
         Self {
-            thresholds: WEB_SEARCH_AT_80_PERCENT.map(|packets| packets * 1_460).to_vec(),
+            thresholds: WEB_SEARCH_AT_80_PERCENT
+                .map(|packets| packets * 1_460)
+                .to_vec(),
             limit: Limit::Packets(240),
         }
     }
@@ -89,7 +91,9 @@ pub(crate) fn pfabric(config: &RunConfig, topology: &Arc<Topology>) -> PFabricCo
     PFabricConfig {
         mss: config.framing.payload,
         initial_window: parameters.initial_window,
-        max_window: parameters.max_window.unwrap_or(queue.saturating_sub(1).max(1)),
+        max_window: parameters
+            .max_window
+            .unwrap_or(queue.saturating_sub(1).max(1)),
         rto,
         probe_after: parameters.probe_after,
         time_wait: usual.time_wait.max(rto * 100),
@@ -120,7 +124,11 @@ fn longest_round_trip(config: &RunConfig, topology: &Arc<Topology>) -> Duration 
         .flatten()
         .map(|host| HostId(host as u32))
         .collect();
-    let from = if ends.len() <= RACKS_IN_PAIRS { ends.len() } else { 1 };
+    let from = if ends.len() <= RACKS_IN_PAIRS {
+        ends.len()
+    } else {
+        1
+    };
     let mut ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
     let mut longest = Duration::ZERO;
     for a in &ends[..from] {

@@ -2,13 +2,14 @@
 
 use crate::config::RunConfig;
 use crate::design::TransportKind;
+use crate::hull;
 use crate::parameters::{NdpParameters, ScdpParameters};
 use crate::priorities;
 use tailcut_fabric::queue::{QueueConfig, Trimming, Victim};
 use tailcut_fabric::topology::{Node, Topology};
 
-/// Gives every switch port the queue that the run's design asks for, if it asks for one. Such a port
-/// has its buffer to itself.
+/// Gives every switch port the queue that the run's design asks for, if it asks for one, and a phantom
+/// queue, which then does the marking. A port with its design's own queue has its buffer to itself.
 pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
     for link in &mut topology.links {
         if let Node::Switch(switch) = link.from
@@ -17,6 +18,14 @@ pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
             link.config.queue = queue;
             topology.switches[switch as usize].shared_buffer = None;
         }
+        if let (Node::Switch(_), Some(phantom)) =
+            (link.from, hull::phantom(config, link.config.rate))
+        {
+            link.config.phantom = Some(phantom);
+            if let QueueConfig::DropTail(queue) = &mut link.config.queue {
+                queue.mark_above = None;
+            }
+        }
     }
 }
 
@@ -24,7 +33,9 @@ pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
 fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
     let designs = &config.designs;
     match config.design.transport {
-        TransportKind::Tcp | TransportKind::Cubic | TransportKind::Dctcp => None,
+        TransportKind::Tcp | TransportKind::Cubic | TransportKind::Dctcp | TransportKind::Hull => {
+            None
+        }
         TransportKind::PFabric => Some(priorities::pfabric_queue(&designs.pfabric)),
         TransportKind::Pias => Some(priorities::pias_queue(&designs.pias, usual)),
         TransportKind::Ndp => Some(ndp(config, &designs.ndp, 1)),

@@ -1,6 +1,7 @@
 //! What a run remembers of its flows, queues and links while it goes.
 
 use crate::ideal::Ideal;
+use crate::measures::{Bursts, PortWaits};
 use tailcut_fabric::{Fabric, PortId};
 use tailcut_record::{FlowRecord, LinkSample, QueueSample};
 use tailcut_transport::{Event, FlowStats, Segment};
@@ -23,6 +24,10 @@ pub(crate) struct Recorder {
     /// Each port's rate and the bytes it had carried at the last sample.
     carried: Vec<(Rate, u64)>,
     sampled_at: Time,
+    /// Waits at switch ports, where they are measured.
+    pub waits: Option<PortWaits>,
+    /// Bursts of hosts, where they are measured.
+    pub bursts: Option<Bursts>,
 }
 
 impl Recorder {
@@ -37,6 +42,8 @@ impl Recorder {
             links: Vec::new(),
             carried: rates.map(|rate| (rate, 0)).collect(),
             sampled_at: Time::ZERO,
+            waits: None,
+            bursts: None,
         }
     }
 
@@ -130,6 +137,13 @@ impl Recorder {
                     utilisation: busy / interval.as_ps().max(1) as f64,
                 });
             }
+        }
+    }
+
+    /// Takes the waits that the network has noted.
+    pub fn note_waits(&mut self, fabric: &mut Fabric<Segment>) {
+        if let Some(waits) = &mut self.waits {
+            waits.add(fabric.take_waits());
         }
     }
 

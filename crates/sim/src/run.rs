@@ -4,9 +4,8 @@ use crate::config::RunConfig;
 use crate::design::{Replication, Routing, TransportKind};
 use crate::hosts;
 use crate::ideal::Ideal;
-use crate::priorities;
+use crate::measures::{Bursts, PortWaits};
 use crate::queues;
-use crate::receiver_driven;
 use crate::recorder::Recorder;
 use crate::simulation::{Horizon, Simulation};
 use crate::traffic;
@@ -18,8 +17,6 @@ use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
 use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
-use tailcut_transport::repnet;
-use tailcut_transport::{ndp, pfabric, scdp};
 use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
@@ -79,37 +76,29 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
     queues::install(config, &mut topology);
     let topology = Arc::new(topology);
     if hosts::have_layers(config) {
-        let host = hosts::layered(config, &topology)?;
-        return simulate(config, &topology, host, control);
+        return simulate(
+            config,
+            &topology,
+            hosts::layered(config, &topology)?,
+            control,
+        );
     }
-    if config.design.transport == TransportKind::PFabric {
-        let pfabric = priorities::pfabric(config, &topology);
-        let host = |host| pfabric::Host::new(host, pfabric).map_err(RunError::Transport);
-        return simulate(config, &topology, host, control);
+    match config.design.transport {
+        TransportKind::PFabric => simulate(
+            config,
+            &topology,
+            hosts::pfabric(config, &topology),
+            control,
+        ),
+        TransportKind::Ndp | TransportKind::NdpPlus => {
+            simulate(config, &topology, hosts::ndp(config, &topology), control)
+        }
+        TransportKind::Scdp => simulate(config, &topology, hosts::scdp(config, &topology), control),
+        _ => match hosts::repnet_config(config) {
+            None => simulate(config, &topology, hosts::tcp(config), control),
+            Some(repnet) => simulate(config, &topology, hosts::repnet(config, repnet), control),
+        },
     }
-    if let TransportKind::Ndp | TransportKind::NdpPlus = config.design.transport {
-        let host = |host| {
-            let ndp = receiver_driven::ndp(config, &topology, host);
-            ndp.and_then(|ndp| ndp::Host::new(host, ndp))
-                .map_err(RunError::Transport)
-        };
-        return simulate(config, &topology, host, control);
-    }
-    if config.design.transport == TransportKind::Scdp {
-        let host = |host| {
-            let scdp = receiver_driven::scdp(config, &topology, host);
-            scdp.and_then(|(scdp, codec)| scdp::Host::new(host, scdp, codec))
-                .map_err(RunError::Transport)
-        };
-        return simulate(config, &topology, host, control);
-    }
-    let tcp = hosts::tcp_config(config);
-    let Some(repnet) = hosts::repnet_config(config) else {
-        let host = |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport);
-        return simulate(config, &topology, host, control);
-    };
-    let host = |host| repnet::Host::new(host, tcp.clone(), repnet).map_err(RunError::Transport);
-    simulate(config, &topology, host, control)
 }
 
 fn simulate<T: Transport>(
@@ -132,12 +121,17 @@ fn simulate<T: Transport>(
             engine: config.engine,
             port_events: config.port_events,
             seed: config.seed,
-            record_waits: false,
+            record_waits: config.measures.waits,
         },
     );
     let rates = topology.links.iter().map(|link| link.config.rate);
     let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
-    let recorder = Recorder::new(ideal, rates);
+    let mut recorder = Recorder::new(ideal, rates);
+    recorder.waits = config.measures.waits.then(|| PortWaits::new(topology));
+    recorder.bursts = config
+        .measures
+        .bursts
+        .then(|| Bursts::new(topology.hosts()));
     let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
     let transports = transports.collect::<Result<Vec<T>, RunError>>()?;
     let mut simulation = Simulation::new(
@@ -165,7 +159,7 @@ fn simulate<T: Transport>(
     if !whole {
         return Err(RunError::Stopped);
     }
-    let (recorder, fabric, host_events, end) = simulation.finish();
+    let (mut recorder, fabric, host_events, end) = simulation.finish();
     let mut record = RunRecord::new(RunKey {
         design: config.design.to_string(),
         topology: config.topology.name.clone(),
@@ -175,6 +169,11 @@ fn simulate<T: Transport>(
     });
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
     fill(&mut record, topology, fabric, host_events, end);
+    if let Some(waits) = recorder.waits.take() {
+        let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
+        record.switch_waits = Some(waits.summary(topology, &carried));
+    }
+    record.host_bursts = recorder.bursts.take().map(Bursts::summary);
     (record.flows, record.queues, record.links) = recorder.finish();
     if config.design.replication == Replication::Mixed {
         name_mixed(&mut record, config);

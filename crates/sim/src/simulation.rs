@@ -101,6 +101,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = LOOK_UP_EVERY;
+                self.recorder.note_waits(&mut self.fabric);
                 if !(horizon.go_on)(self.now) {
                     return false;
                 }
@@ -209,6 +210,11 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                 let packet = to_packet(&segment, &self.framing);
                 self.fabric.inject(self.now, host, packet, segment);
                 free_at = self.fabric.uplink_free_at(host);
+                if let Some(bursts) = &mut self.recorder.bursts
+                    && segment.payload > 0
+                {
+                    bursts.departed(self.now, free_at, host, packet.size);
+                }
             }
             if free_at > self.now && state.transport.has_transmit() {
                 state.waits_for_nic = true;
@@ -225,7 +231,8 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
     }
 
     /// The recorder and the network as the run left them, and the number of host events.
-    pub fn finish(self) -> (Recorder, Fabric<Segment>, u64, Time) {
+    pub fn finish(mut self) -> (Recorder, Fabric<Segment>, u64, Time) {
+        self.recorder.note_waits(&mut self.fabric);
         (self.recorder, self.fabric, self.host_events, self.now)
     }
 }

@@ -12,8 +12,9 @@ use tailcut_sim::fabric::topology::{LeafSpine, Wire};
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
-    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
-    RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
+    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, Measures, NicParameters, OfferedRate,
+    OpenSpec, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart,
+    WorkloadSpec, run,
 };
 use tailcut_units::{Bytes, Duration, Rate};
 
@@ -70,6 +71,8 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
             waiting_list_timeout: Duration::from_ms(1_000),
         },
         designs: DesignParameters::default(),
+        nic: NicParameters::default(),
+        measures: Measures::default(),
         seed: 7,
         sample_every: None,
         drain: Duration::from_ms(100),

@@ -14,7 +14,7 @@ use crate::scenario::{Place, Scenario, ScenarioError, did_you_mean};
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
-use tailcut_sim::{Design, DesignParameters, RunConfig};
+use tailcut_sim::{Design, DesignParameters, Measures, NicParameters, RunConfig};
 
 /// A study: runs that are compared with each other.
 #[derive(Debug)]
@@ -79,6 +79,8 @@ impl Study {
                         dctcp_gain: transport::dctcp_gain(scenario),
                         repnet: transport::repnet(scenario),
                         designs: DesignParameters::default(),
+                        nic: NicParameters::default(),
+                        measures: Measures::default(),
                         seed,
                         sample_every: top.duration("sample_every"),
                         drain: top.duration("drain").unwrap_or_default(),

@@ -13,8 +13,9 @@ use tailcut_sim::fabric::{PortEvents, SharedBuffer};
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
-    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
-    RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
+    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, Measures, NicParameters, OfferedRate,
+    OpenSpec, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart,
+    WorkloadSpec, run,
 };
 use tailcut_units::{Bytes, Duration, HostId, Rate};
 
@@ -140,6 +141,8 @@ pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) ->
             waiting_list_timeout: Duration::from_ms(1_000),
         },
         designs: DesignParameters::default(),
+        nic: NicParameters::default(),
+        measures: Measures::default(),
         seed: 1,
         sample_every: None,
         drain: Duration::from_ms(20_000),

@@ -1,0 +1,202 @@
+//! What a run looks at packet by packet when it is asked to: waits at switch ports, bursts of hosts.
+
+use hdrhistogram::{Counter, Histogram};
+use tailcut_fabric::Wait;
+use tailcut_fabric::topology::{Node, Topology};
+use tailcut_record::{BurstStats, SwitchWaits, WaitStats};
+use tailcut_units::{Duration, HostId, Time};
+
+/// What is measured beside flows. Neither changes what happens in the run.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Measures {
+    /// How long each packet waits at each switch port.
+    pub waits: bool,
+    /// In what bursts payload leaves the hosts.
+    pub bursts: bool,
+}
+
+/// Waits in nanoseconds, and their exact mean.
+struct Waits<C: Counter> {
+    histogram: Histogram<C>,
+    sum_ps: u128,
+}
+
+impl<C: Counter> Waits<C> {
+    fn new(digits: u8) -> Self {
+        let histogram = Histogram::new(digits).expect("one to five digits");
+        Self {
+            histogram,
+            sum_ps: 0,
+        }
+    }
+
+    fn add(&mut self, wait: Duration) {
+        self.histogram.saturating_record(wait.as_ns());
+        self.sum_ps += u128::from(wait.as_ps());
+    }
+
+    fn stats(&self) -> WaitStats {
+        let packets = self.histogram.len();
+        let at = |quantile: f64| self.histogram.value_at_quantile(quantile) as f64 / 1e3;
+        WaitStats {
+            packets,
+            mean_us: self.sum_ps as f64 / 1e6 / packets.max(1) as f64,
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            p999_us: at(0.999),
+            max_us: at(1.0),
+        }
+    }
+}
+
+/// Where a port leads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    FromHost,
+    ToHost,
+    BetweenSwitches,
+}
+
+/// Waits at switch ports: by the kind of port, and of each port on its own.
+pub(crate) struct PortWaits {
+    kinds: Vec<Kind>,
+    /// Ports at which nothing has come by have none.
+    ports: Vec<Option<Box<Waits<u32>>>>,
+    all: Waits<u64>,
+    to_hosts: Waits<u64>,
+    between_switches: Waits<u64>,
+}
+
+impl PortWaits {
+    pub fn new(topology: &Topology) -> Self {
+        let kind = |link: &tailcut_fabric::topology::Link| match (link.from, link.to) {
+            (Node::Host(_), _) => Kind::FromHost,
+            (Node::Switch(_), Node::Host(_)) => Kind::ToHost,
+            (Node::Switch(_), Node::Switch(_)) => Kind::BetweenSwitches,
+        };
+        Self {
+            kinds: topology.links.iter().map(kind).collect(),
+            ports: topology.links.iter().map(|_| None).collect(),
+            all: Waits::new(3),
+            to_hosts: Waits::new(3),
+            between_switches: Waits::new(3),
+        }
+    }
+
+    /// Waits that were noted since the last call.
+    pub fn add(&mut self, waits: Vec<Wait>) {
+        for Wait { port, wait } in waits {
+            let of_kind = match self.kinds[port as usize] {
+                Kind::FromHost => continue,
+                Kind::ToHost => &mut self.to_hosts,
+                Kind::BetweenSwitches => &mut self.between_switches,
+            };
+            of_kind.add(wait);
+            self.all.add(wait);
+            self.ports[port as usize]
+                .get_or_insert_with(|| Box::new(Waits::new(2)))
+                .add(wait);
+        }
+    }
+
+    /// The summary; `carried` are the bytes that each port has sent.
+    pub fn summary(&self, topology: &Topology, carried: &[u64]) -> SwitchWaits {
+        let at_switch = |port: &usize| self.kinds[*port] != Kind::FromHost;
+        // The first of the busiest, so that the answer does not depend on the order of the search.
+        let busiest = (0..self.ports.len())
+            .filter(at_switch)
+            .rev()
+            .max_by_key(|port| carried[*port]);
+        let of_busiest = busiest.and_then(|port| self.ports[port].as_ref());
+        SwitchWaits {
+            all: self.all.stats(),
+            to_hosts: self.to_hosts.stats(),
+            between_switches: self.between_switches.stats(),
+            busiest_port: busiest
+                .and_then(|port| topology.port_name(port as u32))
+                .unwrap_or_default(),
+            busiest: of_busiest.map_or_else(WaitStats::default, |waits| waits.stats()),
+        }
+    }
+}
+
+/// A burst that has not ended.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    bytes: u64,
+    ends: Time,
+}
+
+/// Bursts of all hosts.
+pub(crate) struct Bursts {
+    open: Vec<Open>,
+    histogram: Histogram<u64>,
+    sum: u128,
+    sum_of_squares: u128,
+}
+
+impl Bursts {
+    pub fn new(hosts: u32) -> Self {
+        Self {
+            open: vec![Open::default(); hosts as usize],
+            histogram: Histogram::new(3).expect("one to five digits"),
+            sum: 0,
+            sum_of_squares: 0,
+        }
+    }
+
+    /// A packet with payload is on a host's link from `now` until `ends`.
+    pub fn departed(&mut self, now: Time, ends: Time, host: HostId, bytes: u32) {
+        let open = self.open[host.0 as usize];
+        if open.ends != now {
+            self.close(open);
+            self.open[host.0 as usize].bytes = 0;
+        }
+        let open = &mut self.open[host.0 as usize];
+        open.bytes += u64::from(bytes);
+        open.ends = ends;
+    }
+
+    fn close(&mut self, burst: Open) {
+        if burst.bytes > 0 {
+            self.histogram.saturating_record(burst.bytes);
+            self.sum += u128::from(burst.bytes);
+            self.sum_of_squares += u128::from(burst.bytes) * u128::from(burst.bytes);
+        }
+    }
+
+    pub fn summary(mut self) -> BurstStats {
+        for open in std::mem::take(&mut self.open) {
+            self.close(open);
+        }
+        let bursts = self.histogram.len();
+        BurstStats {
+            bursts,
+            mean_bytes: self.sum as f64 / bursts.max(1) as f64,
+            byte_mean_bytes: self.sum_of_squares as f64 / self.sum.max(1) as f64,
+            p99_bytes: self.histogram.value_at_quantile(0.99),
+            max_bytes: self.histogram.max(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_without_a_gap_between_them_are_one_burst() {
+        let mut bursts = Bursts::new(2);
+        let at = Time::from_ns;
+        bursts.departed(at(0), at(10), HostId(0), 1_000);
+        bursts.departed(at(10), at(20), HostId(0), 1_000);
+        bursts.departed(at(10), at(20), HostId(1), 300);
+        bursts.departed(at(21), at(31), HostId(0), 700);
+        let stats = bursts.summary();
+        assert_eq!(stats.bursts, 3);
+        assert_eq!(stats.mean_bytes, 1_000.0);
+        assert_eq!(stats.max_bytes, 2_000);
+        let squares = 2_000.0f64.powi(2) + 300.0f64.powi(2) + 700.0f64.powi(2);
+        assert_eq!(stats.byte_mean_bytes, squares / 3_000.0);
+    }
+}
