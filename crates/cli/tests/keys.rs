@@ -1,0 +1,152 @@
+//! No key is only for show: each one changes what is run, or what is written.
+
+use std::collections::BTreeSet;
+use tailcut_cli::scenario::schema::SECTIONS;
+use tailcut_cli::scenario::{Place, Scenario};
+use tailcut_cli::study::Study;
+
+const TOP: &str = "designs = [\"tcp\", \"dctcp\"]\n";
+const SPINES: &str = "[topology]\nkind = \"leaf-spine\"\n";
+const TREE: &str = "[topology]\nkind = \"fat-tree\"\n";
+const OWN: &str = "[[nodes]]\nname = \"h\"\nkind = \"host\"\ncount = 2\n[[nodes]]\nname = \"s\"\n\
+                   kind = \"switch\"\n[[links]]\na = \"h\"\nb = \"s\"\n[[nodes]]\nname = \"t\"\nkind = \"switch\"\n";
+const OPEN: &str = "[[workload]]\n";
+const FAN_IN: &str = "[[workload]]\nfan_in_senders = 4\n";
+const CLOSED: &str = "[[workload]]\nkind = \"closed\"\n";
+const BURST: &str = "[[workload]]\nkind = \"burst\"\n";
+const INCAST: &str = "[[workload]]\nmatrix = \"incast\"\n";
+const PERMUTATION: &str = "[[workload]]\nmatrix = \"permutation\"\n";
+const PAIRS: &str = "[[workload]]\nmatrix = \"pairs\"\npairs = [[0, 1]]\n";
+const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
+
+/// Every key, with a scenario that uses it and a value that it does not have there.
+const CHANGES: &[(&str, &str, &str)] = &[
+    ("name", "", "other"),
+    ("about", "", "something"),
+    ("designs", "", "repflow"),
+    ("loads", "", "0.1"),
+    ("seed", "", "9"),
+    ("seeds", "", "3"),
+    ("duration", "", "3s"),
+    ("flows", "", "7"),
+    ("drain", "", "3s"),
+    ("sample_every", "", "1ms"),
+    ("tables", "", "csv"),
+    ("engine", "", "heap"),
+    ("port_events", "", "two"),
+    ("topology.kind", "", "fat-tree"),
+    ("topology.name", "", "other"),
+    ("topology.hosts", SPINES, "5"),
+    ("topology.leaves", SPINES, "5"),
+    ("topology.spines", SPINES, "5"),
+    ("topology.k", TREE, "4"),
+    ("topology.tiers", TREE, "2"),
+    ("topology.oversubscription", SPINES, "3"),
+    ("topology.core_oversubscription", TREE, "2"),
+    ("topology.cores_per_aggregation", TREE, "3"),
+    ("topology.rate", "", "1Gbps"),
+    ("topology.delay", "", "3us"),
+    ("topology.fabric_rate", SPINES, "1Gbps"),
+    ("topology.fabric_delay", SPINES, "3us"),
+    ("nodes.count", OWN, "3"),
+    ("links.b", OWN, "t"),
+    ("links.rate", OWN, "1Gbps"),
+    ("links.delay", OWN, "3us"),
+    ("queue.limit", "", "7 packets"),
+    ("queue.mark_above", "", "7 packets"),
+    ("shared_buffer.capacity", BUFFER, "1MB"),
+    ("shared_buffer.alpha", BUFFER, "2"),
+    ("framing.header", "", "66"),
+    ("framing.preamble_and_gap", "", "24"),
+    ("tcp.mss", "", "1000"),
+    ("tcp.initial_window", "", "12KB"),
+    ("tcp.min_rto", "", "100ms"),
+    ("tcp.initial_rto", "", "3s"),
+    ("tcp.max_rto", "", "30s"),
+    ("tcp.clock_granularity", "", "2ms"),
+    ("tcp.delayed_ack", "", "off"),
+    ("tcp.delayed_ack_timeout", "", "3ms"),
+    ("tcp.limited_transmit", "", "false"),
+    ("tcp.sack", "", "true"),
+    ("tcp.lso", "", "64KB"),
+    ("tcp.max_cwnd", "", "1MB"),
+    ("tcp.initial_ssthresh", "", "64KB"),
+    ("tcp.duplicate_ack_threshold", "", "5"),
+    ("tcp.max_syn_retries", "", "5"),
+    ("tcp.max_data_retries", "", "5"),
+    ("tcp.dctcp_gain", "", "0.5"),
+    ("tcp.classic_ecn", "", "true"),
+    ("repnet.limit", "", "50KB"),
+    ("repnet.archive_limit", "", "50KB"),
+    ("repnet.waiting_list_timeout", "", "2s"),
+    ("workload.kind", OPEN, "burst"),
+    ("workload.class", OPEN, "probe"),
+    ("workload.sizes", OPEN, "fixed:1KB"),
+    ("workload.matrix", OPEN, "anywhere"),
+    ("workload.within_racks", PERMUTATION, "false"),
+    ("workload.senders", INCAST, "3"),
+    ("workload.receiver", INCAST, "3"),
+    ("workload.pairs", PAIRS, "2-3"),
+    ("workload.load", OPEN, "0.25"),
+    ("workload.load_of", OPEN, "racks"),
+    ("workload.count_headers", OPEN, "true"),
+    ("workload.flows_per_second", OPEN, "1000"),
+    ("workload.arrivals", OPEN, "fixed"),
+    ("workload.from", OPEN, "1ms"),
+    ("workload.until", OPEN, "2ms"),
+    ("workload.flows", OPEN, "7"),
+    ("workload.fan_in_senders", FAN_IN, "5"),
+    ("workload.fan_in_below", FAN_IN, "50KB"),
+    ("workload.outstanding", CLOSED, "2"),
+    ("workload.think", CLOSED, "1ms"),
+    ("workload.path", OPEN, "1"),
+    ("workload.at", BURST, "1ms"),
+    ("workload.jitter", BURST, "1ms"),
+];
+
+/// Keys without which there is nothing to be read: other tests hold them.
+const REQUIRED: [&str; 4] = ["nodes.name", "nodes.kind", "links.a", "workload.file"];
+
+/// What is run and written, in words; the manifest's copy of the scenario is left out.
+fn in_words(scenario: &Scenario) -> Result<String, String> {
+    let study = Study::of(scenario).map_err(|error| error.to_string())?;
+    Ok(format!(
+        "{} {} {:?} {} {:?}",
+        study.name, study.about, study.format, study.seed, study.runs
+    ))
+}
+
+#[test]
+fn every_key_changes_something() {
+    for (path, text, value) in CHANGES {
+        let before = Scenario::parse("s.toml", "", &format!("{TOP}{text}")).expect(path);
+        let mut after = before.clone();
+        after.set(path, value, &Place::flag("--set")).expect(path);
+        let (before, after) = (in_words(&before), in_words(&after));
+        // Moving the one link leaves a switch without hosts' links: that it is refused shows that it is read.
+        if *path == "links.b" {
+            assert_ne!(before, after, "{path}");
+            continue;
+        }
+        let (before, after) = (before.expect(path), after.expect(path));
+        assert_ne!(before, after, "{path} = {value} changes nothing");
+    }
+}
+
+#[test]
+fn no_key_is_left_out() {
+    let tried: BTreeSet<&str> = CHANGES
+        .iter()
+        .map(|(path, ..)| *path)
+        .chain(REQUIRED)
+        .collect();
+    for section in SECTIONS {
+        for key in section.keys {
+            let path = section.path(key.name);
+            assert!(
+                tried.contains(path.as_str()),
+                "{path}: say in CHANGES what it changes"
+            );
+        }
+    }
+}
