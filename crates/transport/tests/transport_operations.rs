@@ -1,14 +1,16 @@
-//! Every transport under arbitrary interleavings of submit, deliver, drop, duplicate, reorder, mark
-//! and timeout: every flow completes exactly once with all its bytes, no timer lies in the past, and
+//! Every transport under arbitrary interleavings of submit, deliver, drop, duplicate, reorder, mark,
+//! trim, return and timeout: every flow completes exactly once with all its bytes, no timer lies in the past, and
 //! nothing is left behind.
 
 mod operations;
 
-use operations::{Subject, check, operations};
+use operations::{Cargo, Flow, Subject, check, operations};
 use proptest::prelude::*;
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
-use tailcut_transport::{Event, Message, Segment, Transport};
-use tailcut_units::{Duration, HostId, Time};
+use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
+use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
+use tailcut_transport::{Demotion, Event, Header, Message, Segment, Transport};
+use tailcut_units::{Duration, HostId, Rate, Time};
 
 /// Timers of a data centre, and no giving up.
 fn config(congestion: Congestion) -> TcpConfig {
@@ -27,10 +29,10 @@ fn config(congestion: Congestion) -> TcpConfig {
     }
 }
 
-/// A plain TCP host under one configuration.
-macro_rules! tcp_subject {
-    ($name:ident, $config:expr) => {
-        struct $name(Host);
+/// A newtype that is the transport inside it, so that a subject can say how it is checked.
+macro_rules! subject {
+    ($name:ident, $inner:ty) => {
+        struct $name($inner);
 
         impl Transport for $name {
             fn submit(&mut self, now: Time, message: Message) {
@@ -55,6 +57,13 @@ macro_rules! tcp_subject {
                 self.0.next_timeout()
             }
         }
+    };
+}
+
+/// A plain TCP host under one configuration.
+macro_rules! tcp_subject {
+    ($name:ident, $config:expr) => {
+        subject!($name, Host);
 
         impl Subject for $name {
             fn fresh(host: HostId) -> Self {
@@ -111,7 +120,121 @@ tcp_subject!(
     }
 );
 
+/// An NDP host under one configuration; its timeouts outlast the stay of segments in the network, and
+/// its memory of finished flows a long series of lost ACKs.
+macro_rules! ndp_subject {
+    ($name:ident, $config:expr) => {
+        subject!($name, ndp::Host);
+
+        impl Subject for $name {
+            fn fresh(host: HostId) -> Self {
+                let config = NdpConfig {
+                    min_rto: Duration::from_ms(10),
+                    max_rto: Duration::from_ms(100),
+                    time_wait: Duration::from_ms(10_000),
+                    seed: u64::from(host.0),
+                    ..$config
+                };
+                Self(ndp::Host::new(host, config).expect("a valid configuration"))
+            }
+            fn assert_sane(&self) {}
+            fn assert_released(&self) {
+                assert_eq!(self.0.open_flows(), 0);
+            }
+            fn cargo(segment: &Segment) -> Cargo {
+                let start = match segment.header {
+                    Header::Ndp(header) if header.kind == NdpKind::Data => {
+                        header.index * u64::from($config.mss)
+                    }
+                    _ => 0,
+                };
+                Cargo::Bytes(start..start + u64::from(segment.payload))
+            }
+        }
+    };
+}
+
+ndp_subject!(Ndp, NdpConfig::default());
+ndp_subject!(
+    NdpOfManyPathsAndClasses,
+    NdpConfig {
+        paths: 4,
+        initial_window: 3,
+        demotion: Demotion::at(&[10_000, 100_000]).expect("ascending"),
+        ..NdpConfig::default()
+    }
+);
+
+/// An SCDP host under one configuration, with a codec that often fails.
+macro_rules! scdp_subject {
+    ($name:ident, $config:expr, $speed:expr) => {
+        subject!($name, scdp::Host<ModelCodec>);
+
+        impl Subject for $name {
+            fn fresh(host: HostId) -> Self {
+                let config = ScdpConfig {
+                    max_timeout: Duration::from_ms(100),
+                    max_timeouts: u32::MAX,
+                    time_wait: Duration::from_ms(10_000),
+                    ..$config
+                };
+                let codec = ModelCodec::new([0.3, 0.2, 0.1], $speed, u64::from(host.0));
+                Self(scdp::Host::new(host, config, codec).expect("a valid configuration"))
+            }
+            fn assert_sane(&self) {}
+            fn assert_released(&self) {
+                assert_eq!(self.0.open_sessions(), 0);
+            }
+            fn cargo(segment: &Segment) -> Cargo {
+                match segment.header {
+                    Header::Scdp(header) if header.kind == ScdpKind::Symbol => {
+                        Cargo::Symbol(header.block, header.esi)
+                    }
+                    _ => Cargo::Bytes(0..0),
+                }
+            }
+            fn suffices(flow: &Flow) -> bool {
+                let config = $config;
+                let object = Object::new(flow.bytes, config.symbol, config.block_symbols);
+                let object = object.expect("an object");
+                (0..object.blocks()).all(|block| {
+                    let arrived = flow.symbols.get(&block).map_or(0, |symbols| symbols.len());
+                    arrived >= object.source_symbols(block) as usize
+                })
+            }
+        }
+    };
+}
+
+scdp_subject!(Scdp, ScdpConfig::default(), DecodeSpeed::paper());
+scdp_subject!(
+    ScdpOfSmallBlocksDecodedAtOnce,
+    ScdpConfig {
+        block_symbols: 5,
+        initial_window: 7,
+        overhead: 0,
+        ..ScdpConfig::default()
+    },
+    DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
+);
+
 proptest! {
+    #[test]
+    fn ndp(operations in operations()) {
+        check::<Ndp>(operations);
+    }
+    #[test]
+    fn ndp_of_many_paths_and_classes(operations in operations()) {
+        check::<NdpOfManyPathsAndClasses>(operations);
+    }
+    #[test]
+    fn scdp(operations in operations()) {
+        check::<Scdp>(operations);
+    }
+    #[test]
+    fn scdp_of_small_blocks_decoded_at_once(operations in operations()) {
+        check::<ScdpOfSmallBlocksDecodedAtOnce>(operations);
+    }
     #[test]
     fn newreno(operations in operations()) {
         check::<NewReno>(operations);

@@ -1,9 +1,12 @@
 //! Arbitrary sequences of operations on two hosts, and what must hold whatever they are. Any
 //! [`Transport`] can be put under it: implement [`Subject`] and name it in `transport_operations.rs`.
+#![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use proptest::prelude::*;
-use std::collections::BTreeMap;
-use tailcut_transport::{Ecn, Event, Header, Message, PathPin, Replication, Segment, Transport};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use tailcut_transport::{
+    Condition, Ecn, Event, Header, Message, PathPin, Replication, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// A design under test.
@@ -14,6 +17,27 @@ pub trait Subject: Transport {
     fn assert_sane(&self);
     /// Called when all flows have ended and no timer is left: nothing of them may remain.
     fn assert_released(&self);
+    /// What a segment that arrives whole brings its flow.
+    fn cargo(segment: &Segment) -> Cargo {
+        match segment.header {
+            Header::Tcp(header) => {
+                Cargo::Bytes(header.offset..header.offset + u64::from(segment.payload))
+            }
+            _ => Cargo::Bytes(0..0),
+        }
+    }
+    /// Whether what has arrived of a flow is enough to have all of it.
+    fn suffices(flow: &Flow) -> bool {
+        flow.arrived.iter().all(|byte| *byte)
+    }
+}
+
+/// What a segment carries.
+pub enum Cargo {
+    /// These bytes of the flow.
+    Bytes(Range<u64>),
+    /// This symbol of this block.
+    Symbol(u32, u32),
 }
 
 /// One operation. Numbers are taken modulo what there is to choose from.
@@ -38,6 +62,14 @@ pub enum Operation {
         which: u16,
     },
     Mark {
+        which: u16,
+    },
+    /// A switch cuts the payload off.
+    Trim {
+        which: u16,
+    },
+    /// A switch cuts the payload off and sends the header back.
+    Return {
         which: u16,
     },
     Wait {
@@ -68,6 +100,8 @@ pub fn operations() -> impl Strategy<Value = Vec<Operation>> {
         4 => any::<u16>().prop_map(|which| Operation::Drop { which }),
         3 => any::<u16>().prop_map(|which| Operation::Duplicate { which }),
         4 => any::<u16>().prop_map(|which| Operation::Mark { which }),
+        6 => any::<u16>().prop_map(|which| Operation::Trim { which }),
+        2 => any::<u16>().prop_map(|which| Operation::Return { which }),
         10 => (0u16..500).prop_map(|microseconds| Operation::Wait { microseconds }),
         2 => Just(Operation::Timeout),
     ];
@@ -80,15 +114,17 @@ const LIFETIME: Duration = Duration::from_ms(5);
 
 /// What is known of one flow.
 #[derive(Default)]
-struct Flow {
-    bytes: u64,
+pub struct Flow {
+    pub bytes: u64,
     from: usize,
     established: u32,
     completed: u32,
     ended: u32,
     failed: bool,
     /// Payload that has reached the receiver, one bool a byte.
-    arrived: Vec<bool>,
+    pub arrived: Vec<bool>,
+    /// Symbols that have, by block.
+    pub symbols: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 struct World<T> {
@@ -133,6 +169,19 @@ impl<T: Subject> World<T> {
                 let ecn = &mut world.on_the_way[at].2.ecn;
                 if *ecn == Ecn::Capable {
                     *ecn = Ecn::Marked;
+                }
+            }),
+            Operation::Trim { which } => self.on_the_way_at(which, |world, at| {
+                let segment = &mut world.on_the_way[at].2;
+                if segment.trimmable && segment.condition == Condition::Whole {
+                    segment.condition = Condition::Trimmed;
+                }
+            }),
+            Operation::Return { which } => self.on_the_way_at(which, |world, at| {
+                let (_, to, segment) = &mut world.on_the_way[at];
+                if segment.trimmable && segment.condition != Condition::Returned {
+                    segment.condition = Condition::Returned;
+                    *to = 1 - *to;
                 }
             }),
             Operation::Wait { microseconds } => {
@@ -200,16 +249,21 @@ impl<T: Subject> World<T> {
     }
 
     fn note_arrival(&mut self, to: usize, segment: &Segment) {
-        let Header::Tcp(header) = segment.header else {
-            return;
-        };
         let flow = self
             .flows
             .get_mut(&segment.flow.0)
             .expect("a segment of a known flow");
-        if flow.from != to && segment.payload > 0 {
-            let start = header.offset as usize;
-            flow.arrived[start..start + segment.payload as usize].fill(true);
+        if flow.from == to || segment.condition != Condition::Whole {
+            return;
+        }
+        match T::cargo(segment) {
+            Cargo::Bytes(bytes) if bytes.is_empty() => {}
+            Cargo::Bytes(bytes) => {
+                flow.arrived[bytes.start as usize..bytes.end as usize].fill(true);
+            }
+            Cargo::Symbol(block, esi) => {
+                flow.symbols.entry(block).or_default().insert(esi);
+            }
         }
     }
 
@@ -258,10 +312,7 @@ impl<T: Subject> World<T> {
                 Event::Established(_) => flow.established += 1,
                 Event::Completed(_) => {
                     flow.completed += 1;
-                    assert!(
-                        flow.arrived.iter().all(|byte| *byte),
-                        "complete with a byte missing"
-                    );
+                    assert!(T::suffices(flow), "complete with something missing");
                 }
                 Event::Closed(_, stats) => {
                     flow.ended += 1;
