@@ -99,6 +99,15 @@ function replicaPort(port: number, call: Partial<FlowSettings> | undefined): num
 const METHODS = ['emit', 'close', 'ref', 'unref'] as const;
 type Method = (typeof METHODS)[number];
 
+/** What `listen()` does when it knows the address: a legacy name that Node keeps on its prototype. */
+type ServerWithListen2 = net.Server & {
+  _listen2(address: string, port: number, family: 4 | 6, backlog: number, fd: undefined, flags: number): void;
+};
+/** Node's default. */
+const BACKLOG = 511;
+/** libuv's flag. */
+const IPV6_ONLY = 1;
+
 /** The listeners that stand behind a server now. */
 const current = new WeakMap<net.Server, PairedListen>();
 
@@ -198,16 +207,14 @@ class PairedListen {
       replica.server.on('close', () => yielding.get(port) === replica && yielding.delete(port));
     }
     replica.server.on('close', () => this.#replicaClosed());
-    replica.server.listen({ port, backlog, ipv6Only, exclusive: true, host: host === undefined ? undefined : address.address });
+    // The address is known: looking it up again would only take time, and `exclusive` it is, as no worker gets here.
+    if (host === undefined) replica.server.listen({ port, backlog, ipv6Only, exclusive: true });
+    else {
+      const inside = replica.server as ServerWithListen2;
+      inside._listen2(address.address, port, address.family === 'IPv6' ? 6 : 4, backlog ?? BACKLOG, undefined, ipv6Only ? IPV6_ONLY : 0);
+    }
     if (replica.server.listening) this.#replicaBound();
-    else if (host === undefined && this.#mayRetry) this.#retry();
-    else replica.server.once('listening', () => this.#replicaListening(replica));
-  }
-
-  #replicaListening(replica: ReplicaListener): void {
-    if (replica !== this.#replica) return;
-    this.#replicaBound();
-    this.#emit('listening', []);
+    else if (this.#mayRetry) this.#retry();
   }
 
   #replicaBound(): void {

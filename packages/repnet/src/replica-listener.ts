@@ -25,6 +25,7 @@ export type ServerInside = net.Server & {
   keepAlive?: boolean;
   keepAliveInitialDelay?: number;
   highWaterMark?: number;
+  blockList?: net.BlockList;
   setSecureContext?: unknown;
   _connections: number;
   _emitCloseIfDrained?(): void;
@@ -56,8 +57,8 @@ export class ReplicaListener {
     this.#settings = settings;
     this.#table = new FlowTable(settings.pairing, settings);
     this.#hellos = new ExpiryQueue(settings.helloTimeout, settings.pendingHellos, (leg) => this.#dropHello(leg));
-    const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark } = this.#main;
-    const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark };
+    const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList } = this.#main;
+    const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList };
     const byPort = settings.pairing === 'port';
     this.server = new stock.Server(options, (socket) => (byPort ? this.acceptPlain(1, socket) : this.#expectHello(socket)));
   }

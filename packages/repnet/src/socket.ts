@@ -167,8 +167,9 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
       if (this.#noDelay) socket.setNoDelay(true);
       if (this.#keepAlive) socket.setKeepAlive(...this.#keepAlive);
     } else {
-      if (this.#noDelay) this._handle?.setNoDelay(true);
-      if (this.#keepAlive) this._handle?.setKeepAlive(true, seconds(this.#keepAlive[1]));
+      const handle = this.#handle ?? new FlowHandle((apply) => this.#eachConnection(apply));
+      if (this.#noDelay) handle.setNoDelay(true);
+      if (this.#keepAlive) handle.setKeepAlive(true, seconds(this.#keepAlive[1]));
     }
     if (this.#typeOfService !== undefined) (socket as TypedSocket).setTypeOfService?.(this.#typeOfService);
     if (this.#unref) socket.unref();
@@ -223,6 +224,10 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   override _final(done: (error?: Error | null) => void): void {
+    if (!this.#flow && !this.connecting) {
+      done();
+      return;
+    }
     this.#final = () => {
       this.#final = undefined;
       done();
@@ -261,11 +266,14 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   /** Reads the arguments of `connect()`; set by the module that knows the configuration. */
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
 
-  /** For code that reaches for the handle of a `net.Socket`: what can be set on all connections of the flow. `null` when closed. */
+  /**
+   * For code that reaches for the handle of a `net.Socket` that connects, to set options: they go to every connection. To anybody who first
+   * asks when the flow is open there is none, as on any Duplex: http's agent would take over the reading.
+   */
   get _handle(): FlowHandle | null {
-    if (this.destroyed || this.#accepted || !(this.connecting || this.#opened)) return null;
-    this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
-    return this.#handle;
+    if (this.destroyed || this.#accepted) return null;
+    if (this.connecting) this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
+    return this.#handle ?? null;
   }
 
   get _connecting(): boolean {
