@@ -1,5 +1,4 @@
 /** Parts of a socket: its handle, its inactivity timer, and errors with the codes that applications know. */
-import { AsyncResource } from 'node:async_hooks';
 
 import type net = require('node:net');
 
@@ -10,16 +9,9 @@ export function systemError(message: string, code: string): NodeJS.ErrnoExceptio
 /** The part of the interface of Node's TCP handle that makes sense for a flow: it goes to every connection. */
 export class FlowHandle {
   readonly #each: (apply: (socket: net.Socket) => void) => void;
-  #resource: AsyncResource | undefined;
 
   constructor(each: (apply: (socket: net.Socket) => void) => void) {
     this.#each = each;
-  }
-
-  /** http's agent asks for it when it keeps a connection. */
-  getAsyncId(): number {
-    this.#resource ??= new AsyncResource('REPNETSOCKET');
-    return this.#resource.asyncId();
   }
 
   /** @returns 0, as the handle does when all is well */
