@@ -13,21 +13,48 @@ const TCP: &str = "cubic";
 const REPFLOW: &str = "repflow+cubic";
 
 /// A variant: its name, what it is, the keys that differ.
-type Variant = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+type Variant = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
 
 const VARIANTS: [Variant; 8] = [
     ("as-is", "as reproduced", &[]),
-    ("alpha-1", "a port may take 2 MB", &[("shared_buffer.alpha", "1")]),
-    ("alpha-1-20", "a port may take 190 KB", &[("shared_buffer.alpha", "0.05")]),
-    ("slow-start", "slow start to the first loss", &[("tcp.initial_ssthresh", "unlimited")]),
+    (
+        "alpha-1",
+        "a port may take 2 MB",
+        &[("shared_buffer.alpha", "1")],
+    ),
+    (
+        "alpha-1-20",
+        "a port may take 190 KB",
+        &[("shared_buffer.alpha", "0.05")],
+    ),
+    (
+        "slow-start",
+        "slow start to the first loss",
+        &[("tcp.initial_ssthresh", "unlimited")],
+    ),
     (
         "slow-start-alpha-1-20",
         "both of the last two",
-        &[("tcp.initial_ssthresh", "unlimited"), ("shared_buffer.alpha", "0.05")],
+        &[
+            ("tcp.initial_ssthresh", "unlimited"),
+            ("shared_buffer.alpha", "0.05"),
+        ],
     ),
     ("rto-200ms", "RTOmin 200 ms", &[("tcp.min_rto", "200ms")]),
-    ("uniform", "uniform arrivals, as in the released scripts", &[("workload.arrivals", "uniform")]),
-    ("wire-load", "the load counts headers", &[("workload.count_headers", "true")]),
+    (
+        "uniform",
+        "uniform arrivals, as in the released scripts",
+        &[("workload.arrivals", "uniform")],
+    ),
+    (
+        "wire-load",
+        "the load counts headers",
+        &[("workload.count_headers", "true")],
+    ),
 ];
 
 impl Reproduction for RepNetSensitivity {
@@ -41,10 +68,16 @@ impl Reproduction for RepNetSensitivity {
 
     fn parts(&self) -> Vec<Part> {
         let owned = |keys: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
-            keys.iter().map(|&(key, value)| (key, value.to_owned())).collect()
+            keys.iter()
+                .map(|&(key, value)| (key, value.to_owned()))
+                .collect()
         };
         let part = |(name, _, changes): &Variant| {
-            let common = [("designs", "cubic, repflow+cubic"), ("loads", "0.5"), ("flows", "10000")];
+            let common = [
+                ("designs", "cubic, repflow+cubic"),
+                ("loads", "0.5"),
+                ("flows", "10000"),
+            ];
             Part {
                 name,
                 scenario: include_str!("../../../../scenarios/reproduce/repnet-testbed-1to1.toml"),
@@ -56,7 +89,11 @@ impl Reproduction for RepNetSensitivity {
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let published = [(Statistic::Mean, -15.3), (Statistic::P99, -33.0), (Statistic::P999, -69.9)];
+        let published = [
+            (Statistic::Mean, -15.3),
+            (Statistic::P99, -33.0),
+            (Statistic::P999, -69.9),
+        ];
         let cases = VARIANTS.iter().flat_map(|&(part, what, _)| {
             published.map(|(statistic, theirs)| (part, what, statistic, theirs))
         });
