@@ -9,7 +9,6 @@
  * confidence interval of the median (order statistics of the sign test).
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,26 +16,36 @@ import { parseArgs } from 'node:util';
 import { CASES, type Case, type Command } from './agent';
 import { type Interval, medianWithInterval } from './statistics';
 
+interface Answer {
+  id: number;
+  value?: unknown;
+  error?: string;
+}
+
 class Agent {
   readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   #next = 0;
 
   constructor() {
     this.#child = fork(path.join(__dirname, 'agent.js'));
+    this.#child.on('message', (answer: Answer) => {
+      const waiting = this.#waiting.get(answer.id);
+      this.#waiting.delete(answer.id);
+      if (answer.error !== undefined) waiting?.reject(new Error(answer.error));
+      else waiting?.resolve(answer.value);
+    });
+    this.#child.on('exit', () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error('a benchmark process has died'));
+    });
   }
 
-  async ask<T>(command: Command): Promise<T> {
+  ask<T>(command: Command): Promise<T> {
     const id = this.#next++;
-    this.#child.send({ id, command });
-    for (;;) {
-      const [answer] = (await Promise.race([
-        once(this.#child, 'message'),
-        once(this.#child, 'exit').then(() => Promise.reject(new Error('a benchmark process has died'))),
-      ])) as [{ id: number; value?: T; error?: string }];
-      if (answer.id !== id) continue;
-      if (answer.error !== undefined) throw new Error(answer.error);
-      return answer.value as T;
-    }
+    return new Promise<unknown>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#child.send({ id, command });
+    }) as Promise<T>;
   }
 
   stop(): void {

@@ -373,6 +373,11 @@ export class ChaosPath {
 
   #door(door: Door, offset: number): net.Server {
     return net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+      if (client.remotePort === undefined) {
+        // Reset before it was accepted: there is nothing to relay, and no source port to keep.
+        client.destroy();
+        return;
+      }
       const { to, route, keepSourcePort = true, retain = true, source = '127.0.0.3' } = this.#options;
       const index = this.legs.length;
       const { host, port } = route?.(index) ?? to;
@@ -380,8 +385,7 @@ export class ChaosPath {
         host,
         port: port + offset,
         localAddress: source,
-        // A client that is gone again already has no port any more; its leg keeps nothing.
-        ...(keepSourcePort && client.remotePort !== undefined ? { localPort: client.remotePort } : {}),
+        ...(keepSourcePort ? { localPort: client.remotePort } : {}),
       });
       if (retain) this.legs.push(leg);
       this.#options.onLeg?.(leg, index);

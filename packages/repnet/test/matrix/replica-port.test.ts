@@ -1,7 +1,9 @@
 /** Failure matrix, the rows about what is, or is not, behind port N+1. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import net from 'node:net';
 import { test } from 'node:test';
+import repnet from 'repnet';
 import { Arena, pattern, Sink } from '../harness/arena';
 import { BlackHole } from '../harness/black-hole';
 import { MODES, PAIRINGS } from '../harness/replication';
@@ -116,4 +118,24 @@ test('two clients behind one address keep their streams apart (hello)', async (t
   await Promise.all(clients.map((sink) => sink.untilClose()));
   for (const [index, sink] of clients.entries()) assert.equal(sink.text(), `client ${index} `.repeat(100));
   assert.equal(arena.accepted.length, 20);
+});
+
+test('a block list of the server holds on the replica port too (hello)', async (t) => {
+  const blockList = new net.BlockList();
+  blockList.addAddress('127.0.0.3');
+  const probe = net.createServer({ blockList } as net.ServerOpts) as net.Server & { blockList?: net.BlockList };
+  if (probe.blockList === undefined) {
+    t.skip('this version of Node has no block lists for servers');
+    return;
+  }
+  const server = repnet.createServer({ blockList } as net.ServerOpts, () => assert.fail('a blocked client got through'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => void server.close());
+  const { port } = server.address() as net.AddressInfo;
+  const client = repnet.connect({ host: '127.0.0.1', port, localAddress: '127.0.0.3', repnet: { assumeCapable: true } });
+  const sink = new Sink(client);
+  client.write('let me in');
+  await sink.untilClose();
+  assert.equal(sink.length, 0);
 });
