@@ -51,7 +51,6 @@ export class Dialer {
   readonly #replicaPort: number;
   readonly #autoSelectFamily: boolean;
   #addresses: Address[] | undefined;
-  #failure: Error | undefined;
   #instanceId: string | undefined;
   #plain = false;
   #announced = false;
@@ -207,7 +206,6 @@ export class Dialer {
         if (rest.length > 0) leg.owner.legData(leg, rest);
       },
       refused: (leg, error, foreign) => {
-        this.#failure ??= error;
         const { code } = error as NodeJS.ErrnoException;
         const hopeless = flow.status[(1 - leg.index) as 0 | 1] === 'gone' && !flow.opened;
         if (foreign || (hopeless && !LOCAL_FAILURES.has(code ?? ''))) learn(false, error.message);

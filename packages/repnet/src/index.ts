@@ -34,6 +34,7 @@ const own: Repnet = {
 const api = Object.defineProperties({}, Object.getOwnPropertyDescriptors(net)) as Omit<typeof net, keyof Repnet> & Repnet;
 Object.defineProperties(api, Object.getOwnPropertyDescriptors(own));
 
+// biome-ignore lint/correctness/noUnusedVariables: it is exported, together with the constant of its name
 declare namespace api {
   export type FlowSettings = settings.FlowSettings;
   export type GlobalSettings = settings.GlobalSettings;
