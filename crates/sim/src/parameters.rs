@@ -62,7 +62,7 @@ impl Default for NdpParameters {
 /// Parameters of SCDP, of its model of RaptorQ, and of its switches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScdpParameters {
-    /// Symbols pushed before the first pull, at least 1. `None`: as in the SCDP paper (section V) by the
+    /// Symbols pushed before the first pull, 1 to 4,096. `None`: as in the SCDP paper (section V) by the
     /// rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
     pub initial_window: Option<u32>,
     /// Source symbols of a block at most, 1 to 56,403: 100. The paper's value is not known.

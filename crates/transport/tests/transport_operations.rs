@@ -6,9 +6,9 @@ mod operations;
 
 use operations::{Cargo, Flow, Subject, check, operations};
 use proptest::prelude::*;
-use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
 use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
+use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
 use tailcut_transport::{Demotion, Event, Header, Message, Segment, Transport};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
@@ -131,6 +131,7 @@ macro_rules! ndp_subject {
                 let config = NdpConfig {
                     min_rto: Duration::from_ms(10),
                     max_rto: Duration::from_ms(100),
+                    max_timeouts: u32::MAX,
                     time_wait: Duration::from_ms(10_000),
                     seed: u64::from(host.0),
                     ..$config

@@ -28,6 +28,9 @@ pub struct NdpConfig {
     pub initial_rto: Duration,
     /// The retransmission timeout's upper bound, backed off or not. Default 1 s.
     pub max_rto: Duration,
+    /// Timeouts in a row, without a word from the receiver between them, after which a flow is given
+    /// up. Default 15, as Linux's TCP.
+    pub max_timeouts: u32,
     /// How long the receiver of a finished flow remembers it after the last of its packets; the sender
     /// keeps the addresses for twice as long. It must outlast the stay of packets in the network and
     /// the retransmissions that follow a lost last ACK. Default 100 ms.
@@ -47,6 +50,7 @@ impl Default for NdpConfig {
             min_rto: Duration::from_ms(5),
             initial_rto: Duration::from_ms(20),
             max_rto: Duration::from_ms(1_000),
+            max_timeouts: 15,
             time_wait: Duration::from_ms(100),
             seed: 0,
         }

@@ -10,7 +10,7 @@ use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::{Condition, Event, FlowStats, Header, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
-use tailcut_units::{HostId, Time, mix64};
+use tailcut_units::{FlowId, HostId, Time, mix64};
 
 /// [`Transport`] by NDP. Flows are not replicated, whatever the message says.
 #[derive(Debug)]
@@ -172,14 +172,22 @@ impl Host {
             sender.on_answer(now, header, &self.config);
         }
         if sender.is_complete() {
-            sender.close();
-            let event = Event::Closed(sender.task().flow, sender.stats);
-            self.events.push_back(event);
-            self.open -= 1;
-            self.directory.wait(now, Side::Sender, key);
+            self.end(now, key, Event::Closed);
             return;
         }
         self.settle_sender(key);
+    }
+
+    /// A sender's flow has ended.
+    fn end(&mut self, now: Time, key: SessionKey, event: fn(FlowId, FlowStats) -> Event) {
+        let Some(sender) = self.senders.get_mut(key) else {
+            return;
+        };
+        sender.close();
+        let (flow, stats) = (sender.task().flow, sender.stats);
+        self.events.push_back(event(flow, stats));
+        self.open -= 1;
+        self.directory.wait(now, Side::Sender, key);
     }
 
     /// After any input to a sender: its place among those that may send, and its timer.
@@ -285,8 +293,9 @@ impl Transport for Host {
                 continue;
             }
             sender.timer_at = Time::MAX;
-            if sender.deadline(&self.config).is_some_and(|due| due <= now) {
-                sender.on_timeout(now);
+            let due = sender.deadline(&self.config).is_some_and(|due| due <= now);
+            if due && !sender.on_timeout(now, &self.config) {
+                self.end(now, key, Event::Failed);
             }
             self.settle_sender(key);
         }

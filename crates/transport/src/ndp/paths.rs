@@ -132,9 +132,7 @@ mod tests {
     use alloc::vec::Vec;
 
     fn indices(paths: &mut Paths, count: usize) -> Vec<u16> {
-        (0..count)
-            .filter_map(|_| paths.choose().index())
-            .collect()
+        (0..count).filter_map(|_| paths.choose().index()).collect()
     }
 
     #[test]
@@ -162,7 +160,10 @@ mod tests {
             }
             chosen
         };
-        assert_eq!(answer(&mut paths, 100).iter().filter(|p| **p == 2).count(), 100);
+        assert_eq!(
+            answer(&mut paths, 100).iter().filter(|p| **p == 2).count(),
+            100
+        );
         assert!(!answer(&mut paths, 50).contains(&2), "judged and left out");
         assert!(!answer(&mut paths, 50).contains(&2));
         assert!(answer(&mut paths, 50).contains(&2), "and tried again");

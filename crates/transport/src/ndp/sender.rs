@@ -42,6 +42,7 @@ pub(crate) struct Sender {
     new_bytes: u64,
     paths: Paths,
     rtt: RttEstimator,
+    /// Timeouts since the receiver last said something new.
     back_off: u32,
     /// The lowest packet in flight, and since when it is in flight and the lowest, at the latest.
     oldest: Option<u64>,
@@ -266,14 +267,15 @@ impl Sender {
             Some(_) => (self.oldest_since, self.rtt.rto()),
             None => (self.heard_at, config.initial_rto),
         };
-        let factor = 1 << self.back_off;
+        let factor = 1 << self.back_off.min(MAX_BACK_OFF);
         Some(since.saturating_add(rto.saturating_mul(factor).min(config.max_rto)))
     }
 
     /// The timer has expired: the oldest packet in flight is lost, or with none in flight a pull is.
-    pub(crate) fn on_timeout(&mut self, now: Time) {
+    /// Says whether the flow goes on.
+    pub(crate) fn on_timeout(&mut self, now: Time, config: &NdpConfig) -> bool {
         self.stats.timeouts += 1;
-        self.back_off = (self.back_off + 1).min(MAX_BACK_OFF);
+        self.back_off += 1;
         self.heard_at = now;
         if let Some(oldest) = self.oldest {
             self.window.set_waits(oldest, true);
@@ -282,6 +284,7 @@ impl Sender {
             self.oldest_since = now;
         }
         self.credit = self.credit.saturating_add(1);
+        self.back_off <= config.max_timeouts
     }
 
     /// The flow has ended: gives back what is large.

@@ -140,7 +140,9 @@ mod tests {
         // 200,000 draws at 1 %: 2,000 expected, standard deviation 44.5.
         let mut codec = ModelCodec::new([0.01, 0.0, 0.0], DecodeSpeed::paper(), 7);
         let tries = 200_000;
-        let failed = (0..tries).filter(|_| !codec.decode(&attempt(100)).decoded).count();
+        let failed = (0..tries)
+            .filter(|_| !codec.decode(&attempt(100)).decoded)
+            .count();
         assert!((1_820..2_180).contains(&failed), "{failed}");
         assert_eq!(codec.decoded(), (tries - failed) as u64);
         assert!((0..1_000).all(|_| codec.decode(&attempt(101)).decoded));
@@ -148,7 +150,10 @@ mod tests {
 
     #[test]
     fn decoding_takes_as_long_as_the_table_says_between_its_points_too() {
-        assert_eq!(DecodeSpeed::paper().time(100, 1_300), Duration::from_us(800));
+        assert_eq!(
+            DecodeSpeed::paper().time(100, 1_300),
+            Duration::from_us(800)
+        );
         let speed = DecodeSpeed::new(alloc::vec![
             (10, Rate::from_gbps(3)),
             (20, Rate::from_gbps(1)),

@@ -6,12 +6,15 @@ use alloc::format;
 use core::fmt;
 use tailcut_units::Duration;
 
+/// Symbols that a sender may push; a receiver takes more for nonsense.
+pub(crate) const MAX_WINDOW: u32 = 4_096;
+
 /// Parameters of one host's SCDP.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ScdpConfig {
     /// Payload bytes of a full symbol, 1 to 65,535. Default 1,460.
     pub symbol: u32,
-    /// Symbols that a sender pushes before the first pull, at least 1. Default 12 (SCDP paper, section
+    /// Symbols that a sender pushes before the first pull, 1 to 4,096. Default 12 (SCDP paper, section
     /// V, at 1 Gb/s; 24 at 5 and 32 at 10 Gb/s). Below the bandwidth-delay product throughput is lost.
     pub initial_window: u32,
     /// Source symbols of a block at most, 1 to 56,403. The paper's value is not known; default 100,
@@ -77,10 +80,10 @@ impl ScdpConfig {
             "1 to 65535 bytes",
         )?;
         check(
-            self.initial_window >= 1,
+            (1..=MAX_WINDOW).contains(&self.initial_window),
             "initial_window",
             &self.initial_window,
-            "at least 1 symbol",
+            "1 to 4096 symbols",
         )?;
         check(
             (1..=56_403).contains(&self.block_symbols),

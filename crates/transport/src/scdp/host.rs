@@ -280,7 +280,9 @@ impl<C: Codec> Host<C> {
             if receiver.complete {
                 continue;
             }
-            let due = receiver.deadline(&self.config).is_some_and(|due| due <= now);
+            let due = receiver
+                .deadline(&self.config)
+                .is_some_and(|due| due <= now);
             if due && !receiver.on_timeout(now, &mut self.codec, &self.config) {
                 self.open -= 1;
                 self.drop_receiver(key);

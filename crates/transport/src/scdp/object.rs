@@ -111,7 +111,11 @@ mod tests {
         assert_eq!(Object::from_options(1_000, 0, 1), None);
         assert_eq!(Object::from_options(1_000, 10, 0), None);
         assert_eq!(Object::from_options(1_000, 10, 101), None, "empty blocks");
-        assert_eq!(Object::from_options(u64::MAX, 10, 1), None, "a block beyond the code");
+        assert_eq!(
+            Object::from_options(u64::MAX, 10, 1),
+            None,
+            "a block beyond the code"
+        );
         assert_eq!(Object::new(u64::MAX, 1, 1), None);
     }
 

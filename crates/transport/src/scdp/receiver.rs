@@ -2,7 +2,7 @@
 
 use super::block::{Block, State};
 use super::codec::{Attempt, Codec};
-use super::config::ScdpConfig;
+use super::config::{MAX_WINDOW, ScdpConfig};
 use super::header::{MAX_ESI, ScdpHeader, ScdpKind};
 use super::object::Object;
 use crate::{Condition, Ecn, Header, PathPin, Segment};
@@ -10,9 +10,6 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, Time};
-
-/// Symbols that a sender may say it pushes: more is taken for nonsense.
-const MAX_WINDOW: u32 = 1 << 20;
 
 /// One of the hosts that send to a session.
 #[derive(Debug)]

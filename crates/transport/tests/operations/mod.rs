@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use tailcut_transport::{
-    Condition, Ecn, Event, Header, Message, PathPin, Replication, Segment, Transport};
+    Condition, Ecn, Event, Header, Message, PathPin, Replication, Segment, Transport,
+};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// A design under test.

@@ -1,0 +1,380 @@
+//! SCDP between two hosts, as stories.
+
+mod pair;
+
+use pair::{A, B, Fate, Pair, Passage};
+use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
+use tailcut_transport::{Event, Header, Segment};
+use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
+
+const T: u64 = 1_460;
+const WINDOW: u32 = 8;
+/// A full symbol at 10 Gb/s.
+const INTERVAL: Duration = Duration::from_ps(1_230_400);
+
+fn config() -> ScdpConfig {
+    ScdpConfig {
+        initial_window: WINDOW,
+        ..ScdpConfig::default()
+    }
+}
+
+/// The default speed: 1.3 Gb/s.
+fn decode_time(symbols: u32) -> Duration {
+    DecodeSpeed::paper().time(symbols, T as u32)
+}
+
+/// Decoding fails with these probabilities at 0, 1 and 2 symbols over K. 5 us each way.
+fn scdp_failing(config: ScdpConfig, failure: [f64; 3]) -> Pair<Host<ModelCodec>> {
+    let host = |id| {
+        let codec = ModelCodec::new(failure, DecodeSpeed::paper(), u64::from(id));
+        Host::new(HostId(id), config, codec).expect("a valid configuration")
+    };
+    Pair::new(host(0), host(1)).with_one_way(Duration::from_us(5))
+}
+
+fn scdp(config: ScdpConfig) -> Pair<Host<ModelCodec>> {
+    scdp_failing(config, [0.0; 3])
+}
+
+fn header(segment: &Segment) -> ScdpHeader {
+    let Header::Scdp(header) = segment.header else {
+        panic!("not SCDP: {segment:?}")
+    };
+    header
+}
+
+fn is_symbol(passage: &Passage, block: u32, esi: u32) -> bool {
+    let header = header(passage.segment);
+    header.kind == ScdpKind::Symbol && (header.block, header.esi) == (block, esi)
+}
+
+/// Does `fate` to each of `symbols` of block 0.
+fn to_symbols(symbols: &[u32], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
+    let symbols = symbols.to_vec();
+    move |passage| {
+        let hit = symbols.iter().any(|&esi| is_symbol(passage, 0, esi));
+        if hit { fate } else { Fate::Deliver }
+    }
+}
+
+/// What host `from` sent of a kind: when, and the segment.
+fn sent(pair: &Pair<Host<ModelCodec>>, from: usize, kind: ScdpKind) -> Vec<(Time, Segment)> {
+    let all = pair.sent.iter().filter(|sent| sent.from == from);
+    all.map(|sent| (sent.at, sent.segment))
+        .filter(|(_, segment)| header(segment).kind == kind)
+        .collect()
+}
+
+/// Blocks and identifiers of the symbols that A sent, in order.
+fn symbols(pair: &Pair<Host<ModelCodec>>) -> Vec<(u32, u32)> {
+    let all = sent(pair, A, ScdpKind::Symbol);
+    all.iter()
+        .map(|(_, segment)| (header(segment).block, header(segment).esi))
+        .collect()
+}
+
+fn decoded(pair: &Pair<Host<ModelCodec>>) -> u64 {
+    pair.hosts[B].codec().decoded()
+}
+
+#[test]
+fn without_loss_k_symbols_are_sent_for_k_less_w_pulls_and_nothing_is_decoded() {
+    let mut pair = scdp(config());
+    pair.submit(0, 50 * T - 7);
+    pair.run();
+    assert_eq!(
+        symbols(&pair),
+        (0..50).map(|esi| (0, esi)).collect::<Vec<_>>()
+    );
+    assert_eq!(pair.stats(0).payload_sent, 50 * T - 7, "no padding is sent");
+    let pulls = sent(&pair, B, ScdpKind::Pull);
+    assert_eq!(pulls.len(), 50 - WINDOW as usize);
+    let fins: Vec<bool> = pulls.iter().map(|(_, pull)| header(pull).fin).collect();
+    assert!(
+        fins[..41].iter().all(|fin| !fin) && fins[41],
+        "the last one"
+    );
+    assert!(
+        pulls
+            .windows(2)
+            .all(|pair| pair[1].0.since(pair[0].0) >= INTERVAL),
+        "faster than symbols can arrive"
+    );
+    assert_eq!(decoded(&pair), 0);
+    assert_eq!(sent(&pair, B, ScdpKind::Done).len(), 1);
+    assert_eq!(
+        pair.hosts[A].open_sessions() + pair.hosts[B].open_sessions(),
+        0
+    );
+}
+
+#[test]
+fn a_short_flow_is_pushed_whole_and_done_one_way_after_its_last_byte() {
+    let mut pair = scdp(config());
+    pair.submit(0, 100);
+    pair.run();
+    let serialisation = Rate::from_gbps(10).serialisation(178);
+    let arrival = Time::ZERO + serialisation + Duration::from_us(5);
+    assert_eq!(pair.completed(0), Some(arrival));
+    assert!(sent(&pair, B, ScdpKind::Pull).is_empty());
+}
+
+#[test]
+fn any_symbol_of_the_window_opens_the_session_even_its_header() {
+    for fate in [Fate::Drop, Fate::Trim] {
+        let mut pair = scdp(config()).with_fault(to_symbols(&[0, 1, 2], fate));
+        pair.submit(0, 40 * T);
+        pair.run();
+        assert!(pair.completed(0).is_some(), "{fate:?}");
+    }
+}
+
+#[test]
+fn a_header_costs_a_pull_and_two_more_symbols_and_never_a_retransmission() {
+    let mut pair = scdp(config()).with_fault(to_symbols(&[3, 11], Fate::Trim));
+    pair.submit(0, 50 * T);
+    pair.run();
+    let k = 50;
+    assert_eq!(
+        symbols(&pair),
+        (0..k + 2 + 2).map(|esi| (0, esi)).collect::<Vec<_>>(),
+        "source, then repair: one for each header and two for the code"
+    );
+    // K - w + headers + o.
+    let pulls = sent(&pair, B, ScdpKind::Pull).len();
+    assert_eq!(pulls, (k - WINDOW + 2 + 2) as usize);
+    assert_eq!(decoded(&pair), 1);
+    assert_eq!(pair.stats(0).retransmissions, 4, "repair symbols");
+}
+
+#[test]
+fn decoding_takes_its_time_before_the_flow_is_complete() {
+    let mut pair = scdp(config()).with_fault(to_symbols(&[3], Fate::Trim));
+    pair.submit(0, 50 * T);
+    pair.run();
+    let (last_at, last) = *sent(&pair, A, ScdpKind::Symbol).last().expect("symbols");
+    assert_eq!(u64::from(last.payload), T);
+    let last_arrival = last_at + INTERVAL + Duration::from_us(5);
+    assert_eq!(pair.completed(0), Some(last_arrival + decode_time(50)));
+}
+
+#[test]
+fn a_symbol_that_is_late_is_not_taken_for_lost() {
+    let mut seen = false;
+    let mut pair = scdp(config()).with_fault(move |passage| {
+        if is_symbol(passage, 0, 49) && !seen {
+            seen = true;
+            return Fate::Late(Duration::from_us(100));
+        }
+        Fate::Deliver
+    });
+    pair.submit(0, 50 * T);
+    pair.run();
+    assert_eq!(decoded(&pair), 0);
+    assert_eq!(symbols(&pair).len(), 50);
+}
+
+#[test]
+fn a_symbol_that_comes_twice_counts_once() {
+    let every: Vec<u32> = (0..30).collect();
+    let twice = Fate::Duplicate(Duration::from_us(3));
+    let mut pair = scdp(config()).with_fault(to_symbols(&every, twice));
+    pair.submit(0, 30 * T);
+    pair.run();
+    let mut sent = symbols(&pair);
+    sent.sort_unstable();
+    sent.dedup();
+    assert!(sent.len() >= 30, "30 different symbols at least");
+    assert_eq!(
+        decoded(&pair),
+        0,
+        "30 arrivals that are 15 symbols are not enough"
+    );
+    let completed = |(_, _, event): &&(Time, usize, Event)| *event == Event::Completed(FlowId(0));
+    assert_eq!(pair.events.iter().filter(completed).count(), 1);
+}
+
+#[test]
+fn a_failed_decoding_pulls_one_symbol_and_is_tried_again() {
+    let mut pair = scdp_failing(config(), [0.0, 0.0, 0.999]);
+    pair.fault = Box::new(to_symbols(&[3], Fate::Trim));
+    pair.submit(0, 50 * T);
+    // At 0.999 it takes many attempts: look at the first few.
+    let attempts = 5;
+    pair.run_until(Time::ZERO + (decode_time(50) + Duration::from_us(15)) * attempts);
+    let sent = symbols(&pair).len() as u64;
+    assert!(
+        (50 + 3 + attempts - 2..=50 + 3 + attempts).contains(&sent),
+        "{sent}"
+    );
+    assert_eq!(pair.completed(0), None);
+}
+
+#[test]
+fn blocks_are_decoded_while_later_ones_arrive_and_only_the_last_ones_time_is_added() {
+    let blocks = ScdpConfig {
+        block_symbols: 50,
+        ..config()
+    };
+    // One symbol of every block is trimmed.
+    let mut pair = scdp(blocks).with_fault(|passage| {
+        let header = header(passage.segment);
+        if header.kind == ScdpKind::Symbol && header.esi == 20 {
+            Fate::Trim
+        } else {
+            Fate::Deliver
+        }
+    });
+    pair.submit(0, 50 * 10 * T);
+    pair.run();
+    assert_eq!(decoded(&pair), 10);
+    assert_eq!(symbols(&pair).len(), 10 * 53);
+    let last = sent(&pair, A, ScdpKind::Symbol).last().expect("symbols").0;
+    let arrival = last + INTERVAL + Duration::from_us(5);
+    assert_eq!(pair.completed(0), Some(arrival + decode_time(50)));
+}
+
+#[test]
+fn more_blocks_than_the_code_numbers_are_no_limit() {
+    let tiny = ScdpConfig {
+        block_symbols: 2,
+        ..config()
+    };
+    let mut pair = scdp(tiny);
+    pair.submit(0, 1_000 * T);
+    pair.run();
+    assert_eq!(symbols(&pair).last(), Some(&(499, 1)));
+    assert!(pair.completed(0).is_some());
+}
+
+#[test]
+fn the_window_has_the_highest_class_then_bytes_sent_decide_and_fin_has_the_highest_again() {
+    let mut pair = scdp(config());
+    pair.submit(0, 100 * T);
+    pair.run();
+    let all = sent(&pair, A, ScdpKind::Symbol);
+    let classes: Vec<u8> = all.iter().map(|(_, segment)| segment.priority).collect();
+    assert!(classes[..8].iter().all(|class| *class == 0));
+    // 8 symbols are 11,680 bytes, 69 are 100,740.
+    assert!(
+        classes[8..69].iter().all(|class| *class == 1),
+        "{classes:?}"
+    );
+    assert!(classes[69..99].iter().all(|class| *class == 2));
+    assert_eq!(classes[99], 0, "in answer to FIN");
+}
+
+#[test]
+fn every_pull_for_the_last_symbol_has_fin() {
+    // The symbols that answer FIN are trimmed, twice.
+    let mut pair = scdp(config()).with_fault(to_symbols(&[29, 30, 31], Fate::Trim));
+    pair.submit(0, 30 * T);
+    pair.run();
+    let pulls = sent(&pair, B, ScdpKind::Pull);
+    let fins = pulls.iter().filter(|(_, pull)| header(pull).fin).count();
+    assert!(fins >= 3, "{fins}");
+    let answers = sent(&pair, A, ScdpKind::Symbol);
+    assert!(
+        answers[29..]
+            .iter()
+            .any(|(_, segment)| segment.priority == 0)
+    );
+    assert!(pair.completed(0).is_some());
+}
+
+#[test]
+fn a_window_lost_without_a_trace_costs_the_sender_a_timeout() {
+    let window: Vec<u32> = (0..WINDOW).collect();
+    let mut pair = scdp(config()).with_fault(to_symbols(&window, Fate::Drop));
+    pair.submit(0, 20 * T);
+    pair.run();
+    let timeouts = pair.stats(0).timeouts;
+    assert!((1..=2).contains(&timeouts), "{timeouts}");
+    let all = sent(&pair, A, ScdpKind::Symbol);
+    assert!(header(&all[8].1).syn, "opens the session still");
+    assert!(pair.completed(0).is_some());
+}
+
+#[test]
+fn a_short_flow_lost_without_a_trace_is_sent_again_in_fresh_symbols() {
+    let mut pair = scdp(config()).with_fault(to_symbols(&[0, 1], Fate::Drop));
+    pair.submit(0, 2 * T);
+    pair.run();
+    assert!(pair.completed(0).is_some());
+    assert!(symbols(&pair)[2..].iter().all(|(_, esi)| *esi >= 2));
+}
+
+#[test]
+fn pulls_lost_without_a_trace_cost_the_receiver_a_timeout() {
+    let mut pair = scdp(config()).with_fault(|passage| {
+        let lost = passage.from == B && passage.now.as_ns() < 100_000;
+        if lost { Fate::Drop } else { Fate::Deliver }
+    });
+    pair.submit(0, 40 * T);
+    pair.run();
+    let completed = pair.completed(0).expect("complete");
+    let rto = Duration::from_ms(20);
+    assert!(completed.since(Time::ZERO) > rto, "after a timeout");
+    assert!(completed.since(Time::ZERO) < rto * 3 + decode_time(100));
+}
+
+#[test]
+fn one_lost_pull_is_made_up_by_the_next_one() {
+    let mut lost = 0;
+    let mut pair = scdp(config()).with_fault(move |passage| {
+        if header(passage.segment).kind == ScdpKind::Pull {
+            lost += 1;
+            if lost == 5 {
+                return Fate::Drop;
+            }
+        }
+        Fate::Deliver
+    });
+    pair.submit(0, 50 * T);
+    pair.run();
+    assert_eq!(pair.stats(0).timeouts, 0);
+    assert_eq!(symbols(&pair).len(), 50);
+}
+
+#[test]
+fn a_lost_last_word_is_repeated_for_a_sender_that_asks() {
+    let mut lost = false;
+    let mut pair = scdp(config()).with_fault(move |passage| {
+        if header(passage.segment).kind == ScdpKind::Done && !lost {
+            lost = true;
+            return Fate::Drop;
+        }
+        Fate::Deliver
+    });
+    pair.submit(0, 3 * T);
+    pair.run();
+    assert_eq!(sent(&pair, B, ScdpKind::Done).len(), 2);
+    assert_eq!(pair.stats(0).timeouts, 1);
+    assert_eq!(pair.hosts[A].open_sessions(), 0);
+    let completed = |(_, _, event): &&(Time, usize, Event)| *event == Event::Completed(FlowId(0));
+    assert_eq!(pair.events.iter().filter(completed).count(), 1);
+}
+
+#[test]
+fn either_end_gives_up_on_a_peer_that_has_vanished() {
+    let few = ScdpConfig {
+        max_timeouts: 3,
+        ..config()
+    };
+    let mut pair = scdp(few).with_fault(|passage| {
+        if passage.now.as_ns() < 20_000 {
+            Fate::Deliver
+        } else {
+            Fate::Drop
+        }
+    });
+    pair.submit(0, 100 * T);
+    pair.run();
+    let (_, _, end) = pair.events.last().expect("the end");
+    assert!(matches!(end, Event::Failed(FlowId(0), _)), "{end:?}");
+    assert_eq!(
+        pair.hosts[A].open_sessions() + pair.hosts[B].open_sessions(),
+        0
+    );
+}
