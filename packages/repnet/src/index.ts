@@ -31,10 +31,10 @@ const own: Repnet = {
 };
 
 /** Accessors of `net` (some of its exports are made when first used) stay accessors. */
+// biome-ignore lint/correctness/noUnusedVariables: the export below is this constant and the namespace of its name
 const api = Object.defineProperties({}, Object.getOwnPropertyDescriptors(net)) as Omit<typeof net, keyof Repnet> & Repnet;
 Object.defineProperties(api, Object.getOwnPropertyDescriptors(own));
 
-// biome-ignore lint/correctness/noUnusedVariables: it is exported, together with the constant of its name
 declare namespace api {
   export type FlowSettings = settings.FlowSettings;
   export type GlobalSettings = settings.GlobalSettings;
