@@ -50,7 +50,7 @@ impl Reproduction for RepFlowFatTree {
                     &at.change("repflow", "tcp", |run| statistic.of_mice(run)),
                     Some(PUBLISHED),
                     GAIN,
-                    "",
+                    "the timeouts are not published, and lost SYNs decide both figures",
                 ));
                 rows.push(row(
                     format!("load {load}: repflow+dctcp, {name} of mice against dctcp, %"),

@@ -62,7 +62,7 @@ impl Reproduction for RepNetChoice {
                 &at.by_seed(design, |run| 100.0 * slow_handshakes(run)),
                 Some(theirs),
                 (theirs - POINTS, theirs + POINTS),
-                "",
+                "the draw of the ports",
             ));
         }
         for (design, theirs, what) in expected {
@@ -71,7 +71,7 @@ impl Reproduction for RepNetChoice {
                 &at.by_seed(design, |run| 100.0 * slow_flows(run)),
                 Some(theirs),
                 (theirs - POINTS, theirs + POINTS),
-                "",
+                "the draw of the ports",
             ));
         }
         rows.push(row(
