@@ -16,7 +16,7 @@
  * written reason in known.json for every file that fails.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -54,8 +54,7 @@ interface ModeReport {
 
 /** The files of a mode: the net tests, and under `register` all that reach `net` from elsewhere. */
 export function select(tests: string, mode: Mode, only: RegExp | undefined): string[] {
-  const pattern =
-    mode === 'register' ? /^test-(net|http|https|http2|tls|cluster)-.*\.m?js$/ : /^test-net-.*\.m?js$/;
+  const pattern = mode === 'register' ? /^test-(net|http|https|http2|tls|cluster)-.*\.m?js$/ : /^test-net-.*\.m?js$/;
   const found: string[] = [];
   for (const folder of FOLDERS) {
     let names: string[];
@@ -124,9 +123,7 @@ class Suite {
           TEST_THREAD_ID: String(slot),
           TEST_SERIAL_ID: String(slot),
           NODE_TEST_DIR: directory,
-          ...(mode === 'stock' || mode === 'register'
-            ? {}
-            : { REPNET_SUITE_MODE: mode, REPNET_SUITE_TESTS: this.tests }),
+          ...(mode === 'stock' || mode === 'register' ? {} : { REPNET_SUITE_MODE: mode, REPNET_SUITE_TESTS: this.tests }),
         },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,

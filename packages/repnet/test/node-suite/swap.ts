@@ -4,6 +4,7 @@
  */
 import Module from 'node:module';
 import path from 'node:path';
+
 import repnet = require('repnet');
 
 const tests = process.env['REPNET_SUITE_TESTS'];

@@ -4,6 +4,7 @@
  * socket; afterwards nothing may be left.
  */
 import { createHash } from 'node:crypto';
+import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -36,6 +37,8 @@ export interface SoakResult {
 }
 
 const NUMBER_BYTES = 4;
+/** The path's address towards the server. */
+const SOURCE = '127.0.0.3';
 /** How long a leg that comes late, or stalls, stands still at most, in milliseconds. */
 const PAUSE_MS = 60;
 
@@ -83,6 +86,8 @@ async function send(socket: net.Socket, bytes: Buffer, random: Random): Promise<
 
 class Soak {
   readonly result: SoakResult;
+  /** Those who wait for a flow to have both legs at the server, by its id. */
+  readonly #awaited = new Map<string, () => void>();
   /** Flows that reached the server's application, by number. */
   readonly #surfaced = new Map<number, { count: number; sha: string | undefined }>();
 
@@ -93,7 +98,7 @@ class Soak {
   async run(): Promise<SoakResult> {
     const { size, result } = this;
     // A flow may lose a leg before the other one is there: what it has written until then must be kept.
-    repnet.configure({ ...UNHURRIED, archiveCap: 2 * size.mostBytes });
+    repnet.configure({ ...UNHURRIED, archiveCap: 2 * size.mostBytes, confirmTimeout: 60_000 });
     const server = repnet.createServer({ allowHalfOpen: true, repnet: { pairing: size.pairing } }, (socket) => {
       this.#serve(socket);
     });
@@ -104,11 +109,13 @@ class Soak {
       ChaosPath.open({
         to: { host: '127.0.0.1', port },
         retain: false,
+        source: SOURCE,
         admit: () => 'hold',
         onLeg: (leg) => void this.#upset(leg, kills),
       });
     // A flow that may lose a leg at any byte must not settle on one; the others settle as usual.
     const paths = [await open(false), await open(size.mode === 'repflow')] as const;
+    diagnostics.subscribe('repnet:leg:pair', this.#onPair);
     const before = bytesInUse();
     let next = 0;
     const lane = async (): Promise<void> => {
@@ -116,10 +123,11 @@ class Soak {
         const number = next++;
         await this.#flow(paths[number % 2 === 0 ? 0 : 1], number % 2 === 0 ? {} : { maxBytes: Infinity }, number);
         result.flows += 1;
-        if (number % 256 === 0) result.mostMemory = Math.max(result.mostMemory, bytesInUse() - before);
+        if (number % Math.max(64, Math.floor(size.flows / 40)) === 0) result.mostMemory = Math.max(result.mostMemory, bytesInUse() - before);
       }
     };
     await Promise.all(Array.from({ length: size.concurrency }, lane));
+    diagnostics.unsubscribe('repnet:leg:pair', this.#onPair);
     const closed = once(server, 'close');
     server.close();
     for (const path of paths) await path.close();
@@ -211,20 +219,40 @@ class Soak {
       this.result.late += 1;
       await delay(pause);
       await admit();
-    } else {
+    } else if (kind < 7 || !kills) {
       lane.allow(head + at);
       await admit();
       await lane.until(head + at);
-      if (kills && kind >= 7) {
-        this.result.killed += 1;
-        leg.reset();
-      } else {
-        this.result.stalled += 1;
-        await delay(pause);
-        lane.flow();
-      }
+      this.result.stalled += 1;
+      await delay(pause);
+      lane.flow();
+    } else {
+      // A leg may be lost when the other one carries the flow at both ends, and has all that this one has: not before the server knows
+      // both, since a flow can also end on the first.
+      leg.up.allow(head);
+      leg.down.allow(head);
+      const joined = this.#joined(this.size.pairing === 'hello' ? key : `${SOURCE}|${key}`);
+      await admit();
+      await joined;
+      (lane === leg.up ? leg.down : leg.up).flow();
+      lane.allow(head + at);
+      await lane.until(head + at);
+      this.result.killed += 1;
+      leg.reset();
     }
   }
+
+  /** Resolves when the server has both legs of a flow. */
+  #joined(flowId: string): Promise<void> {
+    return new Promise((resolve) => this.#awaited.set(flowId, resolve));
+  }
+
+  readonly #onPair = (message: unknown): void => {
+    const { flowId, role } = message as { flowId: string; role: string };
+    if (role !== 'server') return;
+    this.#awaited.get(flowId)?.();
+    this.#awaited.delete(flowId);
+  };
 }
 
 export function soak(size: SoakSize): Promise<SoakResult> {
