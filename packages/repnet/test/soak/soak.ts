@@ -123,7 +123,8 @@ class Soak {
         const number = next++;
         await this.#flow(paths[number % 2 === 0 ? 0 : 1], number % 2 === 0 ? {} : { maxBytes: Infinity }, number);
         result.flows += 1;
-        if (number % Math.max(64, Math.floor(size.flows / 40)) === 0) result.mostMemory = Math.max(result.mostMemory, bytesInUse() - before);
+        if (number % Math.max(64, Math.floor(size.flows / 40)) === 0)
+          result.mostMemory = Math.max(result.mostMemory, bytesInUse() - before);
       }
     };
     await Promise.all(Array.from({ length: size.concurrency }, lane));
