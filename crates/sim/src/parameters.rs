@@ -79,8 +79,8 @@ pub struct ScdpParameters {
     pub timeout: Duration,
     /// Symbols that may wait at a switch port, all classes together: 100 KB (section V-B).
     pub queue: Limit,
-    /// Bytes of headers and pulls that may wait at a switch port: 100 KB. The paper takes this queue
-    /// for never full.
+    /// Bytes of headers and pulls that may wait at a switch port: 1 MB, since the paper takes this queue
+    /// for never full (section IV-B).
     pub header_queue: Bytes,
     /// Headers and pulls that a port sends for each symbol while both wait: 10, as in NDP. The paper
     /// names no value.
@@ -100,7 +100,7 @@ impl Default for ScdpParameters {
             thresholds: SCDP_THRESHOLDS.to_vec(),
             timeout: Duration::from_ms(20),
             queue: Limit::Bytes(100_000),
-            header_queue: Bytes(100_000),
+            header_queue: Bytes(1_000_000),
             headers_per_data: 10,
             victim: Victim::Arrival,
         }

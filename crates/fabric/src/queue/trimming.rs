@@ -82,9 +82,10 @@ impl TrimmingQueue {
         usize::from(packet.priority).min(self.data.len() - 1)
     }
 
-    /// A header or control packet joins its queue, or does not; `cut` bytes were cut off it here.
-    fn admit_header(&mut self, id: PacketId, cut: u32, packets: &[Packet]) -> Fate {
-        let packet = &packets[id.0 as usize];
+    /// A header or control packet joins its queue, or does not; `cut` bytes were cut off it here. One
+    /// that is dropped is dropped with its payload.
+    fn admit_header(&mut self, id: PacketId, cut: u32, packets: &mut [Packet]) -> Fate {
+        let packet = &mut packets[id.0 as usize];
         let would_be = self.header_bytes + u64::from(packet.size);
         if would_be <= self.config.header_limit_bytes {
             self.header_bytes = would_be;
@@ -96,6 +97,10 @@ impl TrimmingQueue {
         }
         if self.config.return_to_sender && packet.trimmed && !packet.returned {
             return Fate::Returned { cut };
+        }
+        if cut > 0 {
+            packet.size += cut;
+            packet.trimmed = false;
         }
         Fate::Dropped(DropReason::HeaderQueueFull)
     }
