@@ -17,6 +17,7 @@ const BURST: &str = "[[workload]]\nkind = \"burst\"\n";
 const INCAST: &str = "[[workload]]\nmatrix = \"incast\"\n";
 const PERMUTATION: &str = "[[workload]]\nmatrix = \"permutation\"\n";
 const PAIRS: &str = "[[workload]]\nmatrix = \"pairs\"\npairs = [[0, 1]]\n";
+const COALESCING: &str = "[nic]\nrx_frames = 8\n";
 const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
 
 /// Every key, with a scenario that uses it and a value that it does not have there.
@@ -31,6 +32,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("flows", "", "7"),
     ("drain", "", "3s"),
     ("sample_every", "", "1ms"),
+    ("measure_waits", "", "true"),
+    ("measure_bursts", "", "true"),
     ("tables", "", "csv"),
     ("engine", "", "heap"),
     ("port_events", "", "two"),
@@ -79,6 +82,27 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("repnet.limit", "", "50KB"),
     ("repnet.archive_limit", "", "50KB"),
     ("repnet.waiting_list_timeout", "", "2s"),
+    ("pfabric.queue", "", "70KB"),
+    ("pfabric.initial_window", "", "70"),
+    ("pfabric.max_window", "", "7"),
+    ("pfabric.rto", "", "250us"),
+    ("pfabric.probe_after", "", "3"),
+    ("pias.thresholds", "", "10KB,100KB,1MB,10MB"),
+    ("pias.limit", "", "70 packets"),
+    ("hull.phantom_drain", "", "0.9"),
+    ("hull.phantom_mark_above", "", "15KB"),
+    ("hull.phantom_placement", "", "parallel"),
+    ("hull.pacer", "", "false"),
+    ("hull.pacer_interval", "", "32us"),
+    ("hull.pacer_measurement_gain", "", "0.25"),
+    ("hull.pacer_backlog_gain", "", "256"),
+    ("hull.pacer_association", "", "1"),
+    ("hull.pacer_expiry", "", "20ms"),
+    ("hull.pacer_min_rate", "", "1Mbps"),
+    ("hull.pacer_max_rate", "", "500Mbps"),
+    ("hull.pacer_bucket", "", "3KB"),
+    ("nic.rx_frames", "", "8"),
+    ("nic.rx_timeout", COALESCING, "20us"),
     ("workload.kind", OPEN, "burst"),
     ("workload.class", OPEN, "probe"),
     ("workload.sizes", OPEN, "fixed:1KB"),
