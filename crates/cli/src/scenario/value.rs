@@ -67,6 +67,8 @@ pub enum Value {
     Bytes(Bytes),
     /// A list of text.
     Texts(Vec<String>),
+    /// A list of numbers of bytes.
+    Sizes(Vec<Bytes>),
     /// A list of numbers.
     Numbers(Vec<f64>),
     /// A list of pairs.
@@ -86,6 +88,7 @@ impl Value {
             Self::Rate(rate) => json!(rate.to_string()),
             Self::Bytes(bytes) => json!(bytes.0),
             Self::Texts(texts) => json!(texts),
+            Self::Sizes(sizes) => json!(sizes.iter().map(|size| size.0).collect::<Vec<_>>()),
             Self::Numbers(numbers) => json!(numbers),
             Self::Pairs(pairs) => json!(pairs),
         }
@@ -138,6 +141,11 @@ pub enum Kind {
     Choice,
     /// A list of text, with what they must be.
     Texts(&'static str),
+    /// A list of numbers of bytes.
+    Sizes {
+        /// How many at most.
+        most: usize,
+    },
     /// Loads: a number, a list, or a range.
     Loads,
     /// Pairs of hosts.
@@ -182,6 +190,9 @@ impl Kind {
                 )
             }
             Self::Choice => String::new(),
+            Self::Sizes { most } => {
+                format!("up to {most} sizes, such as [\"10KB\", \"1MB\"] or \"10KB,1MB\"")
+            }
             Self::Loads => format!(
                 "loads above 0, at most {HIGHEST_LOAD}: a number, a list [0.1, 0.5] or a range \"0.1..0.5:0.1\""
             ),
@@ -203,6 +214,7 @@ impl Kind {
             Self::Flag => "boolean",
             Self::Text(_) | Self::Choice => "text",
             Self::Texts(_) => "list of text",
+            Self::Sizes { .. } => "list of bytes",
             Self::Pairs => "list of pairs",
         }
     }
@@ -247,6 +259,9 @@ impl Kind {
             }
             Self::Choice => None,
             Self::Texts(_) => texts(raw).map(Value::Texts),
+            Self::Sizes { most } => sizes(raw)
+                .filter(|sizes| sizes.len() <= most)
+                .map(Value::Sizes),
             Self::Loads => loads(raw).map(Value::Numbers),
             Self::Pairs => pairs(raw).map(Value::Pairs),
         }
@@ -295,6 +310,18 @@ fn texts(raw: &Raw) -> Option<Vec<String>> {
             .collect(),
     };
     (!texts.is_empty()).then_some(texts)
+}
+
+fn sizes(raw: &Raw) -> Option<Vec<Bytes>> {
+    let sizes: Vec<Bytes> = match raw {
+        Raw::Array(items) => items.iter().map(byte_count).collect::<Option<_>>()?,
+        _ => text_of(raw)?
+            .split(',')
+            .map(|size| quantity::bytes(size.trim()))
+            .collect::<Option<_>>()?,
+    };
+    let sound = |size: &Bytes| (1..=MOST_BYTES).contains(&size.0);
+    (!sizes.is_empty() && sizes.iter().all(sound)).then_some(sizes)
 }
 
 fn loads(raw: &Raw) -> Option<Vec<f64>> {

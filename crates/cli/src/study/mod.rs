@@ -1,5 +1,6 @@
 //! From a scenario to runs: the product of seeds, loads and designs, each a full configuration.
 
+mod designs;
 mod topology;
 mod transport;
 mod workload;
@@ -14,7 +15,7 @@ use crate::scenario::{Place, Scenario, ScenarioError, did_you_mean};
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
-use tailcut_sim::{Design, DesignParameters, Measures, NicParameters, RunConfig};
+use tailcut_sim::{Design, Measures, RunConfig};
 
 /// A study: runs that are compared with each other.
 #[derive(Debug)]
@@ -48,6 +49,7 @@ impl Study {
     pub fn of(scenario: &Scenario) -> Outcome<Self> {
         let top = scenario.table("");
         let designs = designs(scenario)?;
+        let parameters = designs::parameters(scenario)?;
         let network = topology::network(scenario)?;
         let tcp = transport::tcp(scenario)?;
         let framing = transport::framing(scenario);
@@ -78,9 +80,12 @@ impl Study {
                         tcp: tcp.clone(),
                         dctcp_gain: transport::dctcp_gain(scenario),
                         repnet: transport::repnet(scenario),
-                        designs: DesignParameters::default(),
-                        nic: NicParameters::default(),
-                        measures: Measures::default(),
+                        designs: parameters.clone(),
+                        nic: designs::nic(scenario),
+                        measures: Measures {
+                            waits: top.is_set("measure_waits"),
+                            bursts: top.is_set("measure_bursts"),
+                        },
                         seed,
                         sample_every: top.duration("sample_every"),
                         drain: top.duration("drain").unwrap_or_default(),

@@ -3,6 +3,7 @@
 //! This one table feeds the parser, the guesses at misspelt keys, `--set`, `tailcut list keys` and
 //! the reference in `docs/scenario.md`.
 
+mod designs;
 mod network;
 mod study;
 mod transport;
@@ -146,6 +147,10 @@ pub const SECTIONS: &[Section] = &[
     network::FRAMING,
     transport::TCP,
     transport::REPNET,
+    designs::PFABRIC,
+    designs::PIAS,
+    designs::HULL,
+    designs::NIC,
     workload::WORKLOAD,
 ];
 

@@ -77,6 +77,18 @@ pub const STUDY: Section = Section {
         )
         .or(&["off"]),
         key(
+            "measure_waits",
+            Kind::Flag,
+            Is("false"),
+            "Whether the run's summary tells how long packets waited at switch ports.",
+        ),
+        key(
+            "measure_bursts",
+            Kind::Flag,
+            Is("false"),
+            "Whether the run's summary tells in what bursts payload left the hosts.",
+        ),
+        key(
             "tables",
             Kind::Choice,
             Is("parquet"),
