@@ -7,6 +7,7 @@ use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
 
 /// A bidirectional link between two nodes.
@@ -50,15 +51,17 @@ impl CustomTopology {
             }
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        let hosts_on = |switch: u32| {
-            attachments
-                .iter()
-                .filter(move |(s, _)| *s == switch)
-                .count()
-        };
-        for switch in 0..self.switches {
-            let tier = u8::from(hosts_on(switch) == 0);
-            builder.switch(tier, Forwarding::Clos(NOWHERE));
+        // Hosts of each switch, and each host's place among those of its own.
+        let mut down = alloc::vec![0u16; self.switches as usize];
+        let places: Vec<u16> = attachments
+            .iter()
+            .map(|&(rack, _)| {
+                down[rack as usize] += 1;
+                down[rack as usize] - 1
+            })
+            .collect();
+        for &hosts in &down {
+            builder.switch(u8::from(hosts == 0), Forwarding::Clos(NOWHERE));
         }
         for &(switch, wire) in &attachments {
             builder.host(switch, wire);
@@ -70,34 +73,33 @@ impl CustomTopology {
         }
         let mut paths = 1;
         let mut tables = alloc::vec![TableBuilder::default(); self.switches as usize];
+        let mut towards: BTreeMap<u32, Vec<Vec<u16>>> = BTreeMap::new();
         for (host, &(rack, _)) in attachments.iter().enumerate() {
-            let distances = distances_to(rack, &neighbours);
-            let counts = path_counts(rack, &neighbours, &distances);
-            paths = attachments
-                .iter()
-                .map(|&(from, _)| counts[from as usize])
-                .fold(paths, u32::max);
-            for switch in 0..self.switches {
-                if distances[switch as usize] == UNREACHED && hosts_on(switch) > 0 {
-                    return Err(TopologyError {
-                        parameter: "links",
-                        problem: alloc::format!("no path from s{switch} to h{host}"),
-                    });
+            let towards = match towards.entry(rack) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let distances = distances_to(rack, &neighbours);
+                    let cut_off = (0..self.switches)
+                        .find(|&s| distances[s as usize] == UNREACHED && down[s as usize] > 0);
+                    if let Some(switch) = cut_off {
+                        return Err(TopologyError {
+                            parameter: "links",
+                            problem: alloc::format!("no path from s{switch} to h{host}"),
+                        });
+                    }
+                    let counts = path_counts(rack, &neighbours, &distances);
+                    let racks = (0..self.switches).filter(|&s| down[s as usize] > 0);
+                    paths = racks.map(|s| counts[s as usize]).fold(paths, u32::max);
+                    unknown.insert(ports_towards(&distances, &neighbours, &down))
                 }
-                let down = hosts_on(switch);
-                let ports: Vec<u16> = if switch == rack {
-                    let before = attachments[..host].iter();
-                    alloc::vec![before.filter(|(s, _)| *s == rack).count() as u16]
+            };
+            for (switch, ports) in towards.iter().enumerate() {
+                let ports = if switch as u32 == rack {
+                    alloc::vec![places[host]]
                 } else {
-                    let its = neighbours[switch as usize].iter().enumerate();
-                    its.filter(|(_, (n, _))| {
-                        distances[*n as usize] != UNREACHED
-                            && distances[*n as usize] + 1 == distances[switch as usize]
-                    })
-                    .map(|(i, _)| (down + i) as u16)
-                    .collect()
+                    ports.clone()
                 };
-                tables[switch as usize].push(ports);
+                tables[switch].push(ports);
             }
         }
         for (switch, table) in tables.into_iter().enumerate() {
@@ -190,6 +192,25 @@ fn distances_to(rack: u32, neighbours: &[Vec<(u32, Wire)>]) -> Vec<u32> {
         }
     }
     distances
+}
+
+/// Every switch's ports that lead one hop closer, given the distances; its first ports lead down.
+fn ports_towards(
+    distances: &[u32],
+    neighbours: &[Vec<(u32, Wire)>],
+    down: &[u16],
+) -> Vec<Vec<u16>> {
+    let switches = neighbours.iter().enumerate();
+    switches
+        .map(|(switch, its)| {
+            let closer = |&(_, &(next, _)): &(usize, &(u32, Wire))| {
+                distances[next as usize] != UNREACHED
+                    && distances[next as usize] + 1 == distances[switch]
+            };
+            let ports = its.iter().enumerate().filter(closer);
+            ports.map(|(i, _)| down[switch] + i as u16).collect()
+        })
+        .collect()
 }
 
 /// Number of shortest paths from every switch to `rack`, saturating.
