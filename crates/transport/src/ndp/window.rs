@@ -114,7 +114,7 @@ impl Window {
             let from = self.base % 64;
             let run = u64::from((!(word.done >> from)).trailing_zeros());
             self.base += run.min(64 - from);
-            if self.base % 64 != 0 || run == 0 {
+            if !self.base.is_multiple_of(64) || run == 0 {
                 return;
             }
             self.words.pop_front();
