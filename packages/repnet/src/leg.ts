@@ -2,9 +2,9 @@
  * One TCP connection of a flow: a stock `net.Socket` whose bytes go to its owner directly instead of through a second stream buffer,
  * and whose end of stream is certain.
  *
- * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF). As long as we
- * have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset. Otherwise reading once more
- * tells: a real FIN gives EOF again, a reset gives ECONNRESET.
+ * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF, in one turn of
+ * the loop). As long as we have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset.
+ * Otherwise reading once more tells: a real FIN gives EOF again, a reset gives ECONNRESET.
  */
 import net = require('node:net');
 
@@ -22,6 +22,23 @@ export interface LegOwner {
 /** `net.Socket` with the parts of its handle that a leg needs. */
 type LegSocket = net.Socket & { _handle: { fd: number; readStart(): number; getpeername(name: object): number } | null };
 
+let turn = 0;
+let counting = false;
+
+/** A number for this turn of the event loop; it grows after the loop has polled. */
+function currentTurn(): number {
+  if (!counting) {
+    counting = true;
+    setImmediate(endTurn);
+  }
+  return turn;
+}
+
+function endTurn(): void {
+  counting = false;
+  turn++;
+}
+
 export class Leg {
   readonly socket: net.Socket;
   index: 0 | 1;
@@ -36,6 +53,8 @@ export class Leg {
   finished = false;
   #stopped = false;
   #readAgain = false;
+  /** The turn of the loop in which the last data came. */
+  #dataTurn = -1;
 
   constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
     this.socket = socket;
@@ -123,6 +142,7 @@ export class Leg {
 
   #push(chunk: Buffer | null): boolean {
     if (chunk !== null) {
+      this.#dataTurn = currentTurn();
       const more = this.owner.legData(this, chunk);
       if (!more) this.#stopped = true;
       return more;
@@ -134,7 +154,7 @@ export class Leg {
   #endOfStream(): void {
     const handle = (this.socket as LegSocket)._handle;
     if (this.eof || !handle) return;
-    const certain = this.#readAgain || (!this.socket.writableEnded && handle.getpeername({}) === 0);
+    const certain = this.#readAgain || this.#dataTurn !== currentTurn() || (!this.socket.writableEnded && handle.getpeername({}) === 0);
     this.#readAgain = true;
     if (!certain && handle.readStart() === 0) return;
     this.eof = true;
