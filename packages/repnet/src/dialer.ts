@@ -41,6 +41,9 @@ interface Address {
   family: number;
 }
 
+/** The options of `connect()` that concern every connection, those of newer versions included. */
+type LegOptions = net.TcpNetConnectOpts & { blockList?: net.BlockList; typeOfService?: number; allowHalfOpen?: boolean };
+
 /** Failures of this machine, which say nothing about the target. */
 const LOCAL_FAILURES = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'EADDRINUSE', 'ENOBUFS', 'ENOMEM']);
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'] as const;
@@ -135,11 +138,17 @@ export class Dialer {
     return unknown ? 'unknown' : 'incapable';
   }
 
-  /** What every leg is opened with; the application's socket deals with the rest of the options. */
-  #legOptions(): net.TcpNetConnectOpts {
+  /** What a plain connection is opened with; the application's socket deals with the rest of the options. */
+  #plainOptions(): net.TcpNetConnectOpts {
     const { options } = this.#target;
     const mine = { signal: undefined, timeout: undefined, onread: undefined, noDelay: undefined, keepAlive: undefined };
     return { ...options, ...mine, autoSelectFamily: this.#autoSelectFamily, allowHalfOpen: true };
+  }
+
+  /** What a leg to a known address is opened with: few names, as this is done for every leg. */
+  #legOptions({ address, family }: Address, port: number): LegOptions {
+    const { localAddress, blockList, typeOfService } = this.#target.options as LegOptions;
+    return { host: address, port, family, localAddress, blockList, typeOfService, allowHalfOpen: true };
   }
 
   #connectPlain(reason: PlainReason | undefined): void {
@@ -150,7 +159,7 @@ export class Dialer {
       publish('repnet:flow:plain', () => ({ host, port, reason }));
     }
     const flow = new Flow({ id: randomId(), role: 'client', mode: 'repflow', settings: settings ?? runtime.config });
-    const options = this.#legOptions();
+    const options = this.#plainOptions();
     if (this.#addresses) options.lookup = answerWith(this.#addresses);
     const connection = connectStock(options);
     const leg = new Leg(connection, 0, flow);
@@ -175,10 +184,10 @@ export class Dialer {
     void runtime.capabilities.probe(address, this.#replicaPort, runtime.config.helloTimeout);
   }
 
-  #connectByHello(settings: FlowSettings, mode: Mode, { address, family }: Address): void {
+  #connectByHello(settings: FlowSettings, mode: Mode, to: Address): void {
     const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
-    const outcome = this.#helloOutcome(flow, address);
-    const options = { ...this.#legOptions(), host: address, port: this.#replicaPort, family, lookup: undefined };
+    const outcome = this.#helloOutcome(flow, to.address);
+    const options = this.#legOptions(to, this.#replicaPort);
     const hellos = ([0, 1] as const).map((index) => {
       const leg = new Leg(connectStock(options), index, flow);
       flow.adopt(leg);
@@ -221,7 +230,7 @@ export class Dialer {
     const local = options.localAddress ?? (family === 6 ? '::' : '0.0.0.0');
     const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
     const open = (index: 0 | 1, to: number, localPort: number) => {
-      const bound = { ...this.#legOptions(), host: address, port: to, family, lookup: undefined, localAddress: local, localPort };
+      const bound = { ...this.#legOptions({ address, family }, to), localAddress: local, localPort };
       const leg = new Leg(connectStock(bound), index, flow);
       leg.socket.on('connect', () => flow.legEstablished(leg));
       flow.adopt(leg);

@@ -189,7 +189,7 @@ export class ReplicaListener {
     });
     publish('repnet:leg:open', () => ({ ...names, leg: index, address: socket.remoteAddress, port: socket.remotePort }));
     publish('repnet:flow:chosen', () => ({ ...names, leg: index, reason: 'choice_learned' }));
-    countFromHere(socket);
+    Object.defineProperties(socket, COUNTED_FROM_HELLO);
     main.emit('connection', socket);
     publish('repnet:flow:open', () => ({ ...names, leg: index, mode }));
   }
@@ -250,13 +250,21 @@ const { Socket } = stock;
 const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get as (this: net.Socket) => number;
 const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
 
-/** The application's bytes are counted, not those of the hello. */
-function countFromHere(socket: net.Socket): void {
-  Object.defineProperties(socket, {
-    bytesRead: { get: () => read.call(socket) - HELLO_BYTES, configurable: true },
-    bytesWritten: { get: () => (written.call(socket) ?? HELLO_BYTES) - HELLO_BYTES, configurable: true },
-  });
-}
+/** The application's bytes are counted, not those of the hello. One pair of functions for all sockets, so that V8 sees one shape. */
+const COUNTED_FROM_HELLO: PropertyDescriptorMap & ThisType<net.Socket> = {
+  bytesRead: {
+    get() {
+      return read.call(this) - HELLO_BYTES;
+    },
+    configurable: true,
+  },
+  bytesWritten: {
+    get() {
+      return (written.call(this) ?? HELLO_BYTES) - HELLO_BYTES;
+    },
+    configurable: true,
+  },
+};
 
 /** The server's half of the hello on one connection. */
 class ServerHello implements LegOwner {
