@@ -7,6 +7,9 @@ mod operations;
 use operations::{Cargo, Flow, Subject, check, operations};
 use proptest::prelude::*;
 use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
+use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig};
+use tailcut_transport::pfabric::{self, PFabricConfig, PFabricKind};
+use tailcut_transport::pias::Tagged;
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
 use tailcut_transport::{Demotion, Event, Header, Message, Segment, Transport};
@@ -219,7 +222,138 @@ scdp_subject!(
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
 
+/// A pFabric host under one configuration; its timeout outlasts the stay of segments in the network,
+/// and its memory of finished flows a long series of lost ACKs.
+macro_rules! pfabric_subject {
+    ($name:ident, $config:expr) => {
+        subject!($name, pfabric::Host);
+
+        impl Subject for $name {
+            fn fresh(host: HostId) -> Self {
+                let config = PFabricConfig {
+                    rto: Duration::from_ms(10),
+                    time_wait: Duration::from_ms(10_000),
+                    ..$config
+                };
+                Self(pfabric::Host::new(host, config).expect("a valid configuration"))
+            }
+            fn assert_sane(&self) {}
+            fn assert_released(&self) {
+                assert_eq!(self.0.open_flows(), 0);
+            }
+            fn cargo(segment: &Segment) -> Cargo {
+                let start = match segment.header {
+                    Header::PFabric(header) if header.kind == PFabricKind::Data => {
+                        header.index * u64::from($config.mss)
+                    }
+                    _ => 0,
+                };
+                Cargo::Bytes(start..start + u64::from(segment.payload))
+            }
+        }
+    };
+}
+
+pfabric_subject!(PFabric, PFabricConfig::default());
+pfabric_subject!(
+    PFabricThatSoonProbes,
+    PFabricConfig {
+        initial_window: 70,
+        max_window: 139,
+        probe_after: 1,
+        ..PFabricConfig::default()
+    }
+);
+
+fn dctcp_host(host: HostId) -> Host {
+    Host::new(host, config(Congestion::DCTCP)).expect("a valid configuration")
+}
+
+/// DCTCP with layers around it.
+macro_rules! layered_subject {
+    ($name:ident, $type:ty, $layers:expr, $endpoint:expr) => {
+        subject!($name, $type);
+
+        impl Subject for $name {
+            fn fresh(host: HostId) -> Self {
+                let layers: fn(HostId) -> $type = $layers;
+                Self(layers(host))
+            }
+            fn assert_sane(&self) {}
+            fn assert_released(&self) {
+                let endpoint: fn(&$type) -> &Host = $endpoint;
+                let endpoint = endpoint(&self.0).endpoint();
+                assert!(endpoint.is_empty(), "{} left", endpoint.len());
+            }
+        }
+    };
+}
+
+/// A pacer that takes every flow at its first mark, at rates at which flows wait for long.
+fn pacer(host: HostId) -> PacedConfig {
+    PacedConfig {
+        pacer: PacerConfig {
+            association_probability: 1.0,
+            min_rate: Rate::from_mbps(100),
+            ..PacerConfig::default()
+        },
+        line_rate: Rate::from_gbps(1),
+        overhead: 78,
+        seed: u64::from(host.0),
+    }
+}
+
+const COALESCING: Coalescing = Coalescing {
+    frames: 4,
+    timeout: Duration::from_us(200),
+};
+
+layered_subject!(
+    Pias,
+    Tagged<Host>,
+    |host| Tagged::new(
+        dctcp_host(host),
+        Demotion::at(&[10_000, 100_000]).expect("ascending")
+    ),
+    |pias| pias.inner()
+);
+layered_subject!(
+    PacedDctcp,
+    Paced<Host>,
+    |host| Paced::new(dctcp_host(host), pacer(host)).expect("a valid configuration"),
+    |paced| paced.inner()
+);
+layered_subject!(
+    PacedDctcpWithCoalescing,
+    Coalesced<Paced<Host>>,
+    |host| {
+        let paced = Paced::new(dctcp_host(host), pacer(host));
+        Coalesced::new(paced.expect("a valid configuration"), COALESCING)
+    },
+    |coalesced| coalesced.inner().inner()
+);
+
 proptest! {
+    #[test]
+    fn pfabric(operations in operations()) {
+        check::<PFabric>(operations);
+    }
+    #[test]
+    fn pfabric_that_soon_probes(operations in operations()) {
+        check::<PFabricThatSoonProbes>(operations);
+    }
+    #[test]
+    fn pias(operations in operations()) {
+        check::<Pias>(operations);
+    }
+    #[test]
+    fn paced_dctcp(operations in operations()) {
+        check::<PacedDctcp>(operations);
+    }
+    #[test]
+    fn paced_dctcp_with_coalescing(operations in operations()) {
+        check::<PacedDctcpWithCoalescing>(operations);
+    }
     #[test]
     fn ndp(operations in operations()) {
         check::<Ndp>(operations);

@@ -55,7 +55,8 @@ impl Associations {
         }
         self.entries
             .retain(|_, entry| entry.expires > now || entry.queued > 0);
-        self.entries.insert(key(tuple), Entry { expires, queued: 0 });
+        self.entries
+            .insert(key(tuple), Entry { expires, queued: 0 });
     }
 
     /// Whether a packet with `tuple` goes through the pacer; if so it counts as queued there. A flow with
@@ -85,5 +86,85 @@ impl Associations {
         self.entries
             .get(&key(tuple))
             .is_some_and(|entry| entry.expires > now || entry.queued > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(number: u32) -> FiveTuple {
+        FiveTuple {
+            dst: HostId(number),
+            src_port: 40_000,
+            dst_port: 80,
+            ..FiveTuple::default()
+        }
+    }
+
+    const EXPIRY: Duration = Duration::from_ms(10);
+
+    #[test]
+    fn an_echo_associates_its_flow_with_the_probability_that_was_asked_for() {
+        const DRAWS: u32 = 40_000;
+        for (probability, seed) in [(0.125, 1), (0.5, 2), (0.01, 3)] {
+            let mut table = Associations::new(probability, EXPIRY, seed);
+            for number in 0..DRAWS {
+                table.on_echo(Time::ZERO, &flow(number));
+            }
+            let associated = table.entries.len() as f64;
+            let mean = f64::from(DRAWS) * probability;
+            // 99.9 % of binomial draws are within 3.29 standard deviations.
+            let deviation = libm::sqrt(mean * (1.0 - probability));
+            assert!((associated - mean).abs() < 3.29 * deviation, "{associated}");
+        }
+    }
+
+    #[test]
+    fn certain_and_impossible_associations_are_just_that() {
+        let mut always = Associations::new(1.0, EXPIRY, 7);
+        let mut never = Associations::new(0.0, EXPIRY, 7);
+        for number in 0..1_000 {
+            always.on_echo(Time::ZERO, &flow(number));
+            never.on_echo(Time::ZERO, &flow(number));
+        }
+        assert_eq!(always.entries.len(), 1_000);
+        assert_eq!(never.entries.len(), 0);
+    }
+
+    #[test]
+    fn a_short_flow_is_hardly_ever_associated_and_a_long_one_almost_always() {
+        let share = |echoes: u32| {
+            let mut table = Associations::new(0.125, EXPIRY, 11);
+            for number in 0..10_000 {
+                for _ in 0..echoes {
+                    table.on_echo(Time::ZERO, &flow(number));
+                }
+            }
+            table.entries.len() as f64 / 10_000.0
+        };
+        // 1 - (1 - p)^echoes.
+        assert!((share(1) - 0.125).abs() < 0.01);
+        assert!((share(50) - 0.9987).abs() < 0.001);
+    }
+
+    #[test]
+    fn an_association_expires_unless_packets_of_the_flow_wait() {
+        let mut table = Associations::new(1.0, EXPIRY, 0);
+        let at = |ms| Time::ZERO + Duration::from_ms(ms);
+        table.on_echo(at(0), &flow(0));
+        assert!(table.enters(at(9), &flow(0)));
+        assert!(table.enters(at(12), &flow(0)), "its packet still waits");
+        table.left(&flow(0));
+        assert!(table.is_associated(at(13), &flow(0)));
+        table.left(&flow(0));
+        assert!(!table.enters(at(13), &flow(0)));
+        table.on_echo(at(20), &flow(0));
+        table.on_echo(at(25), &flow(0));
+        assert!(
+            table.is_associated(at(34), &flow(0)),
+            "associated anew at 25 ms"
+        );
+        assert!(!table.is_associated(at(35), &flow(0)));
     }
 }

@@ -54,7 +54,12 @@ impl PacedConfig {
         )?;
         let eta = pacer.measurement_gain;
         let eta_holds = eta > 0.0 && eta <= 1.0;
-        check(eta_holds, "measurement_gain", &eta, "more than 0, at most 1")?;
+        check(
+            eta_holds,
+            "measurement_gain",
+            &eta,
+            "more than 0, at most 1",
+        )?;
         let beta = pacer.backlog_gain;
         let beta_holds = (0.0..=1e9).contains(&beta);
         check(beta_holds, "backlog_gain", &beta, "0 to 1e9 a second")?;

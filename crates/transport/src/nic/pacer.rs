@@ -105,7 +105,8 @@ impl Pacer {
         while self.next_update <= now {
             self.fill(self.next_update);
             self.update();
-            let resting = self.queue.is_empty() && self.rate <= bytes_per_second(self.config.min_rate);
+            let resting =
+                self.queue.is_empty() && self.rate <= bytes_per_second(self.config.min_rate);
             let interval = self.config.interval;
             if resting {
                 // Nothing changes until something enters: the next update is the first one after now.
@@ -166,5 +167,130 @@ impl Pacer {
         let short = (f64::from(*bytes) - self.tokens).max(0.0);
         let wait = Duration::from_ps(libm::ceil(short / self.rate * 1e12) as u64);
         Some(self.tokens_at.saturating_add(wait).min(self.next_update))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Condition, Ecn, Header, PathPin, TcpHeader};
+    use alloc::vec::Vec;
+    use tailcut_units::{FiveTuple, FlowId};
+
+    const SIZE: u32 = 1_000;
+
+    fn segment() -> Segment {
+        Segment {
+            tuple: FiveTuple::default(),
+            flow: FlowId(0),
+            payload: SIZE,
+            ecn: Ecn::Capable,
+            priority: 0,
+            path: PathPin::NONE,
+            rank: 0,
+            trimmable: false,
+            condition: Condition::Whole,
+            header: Header::Tcp(TcpHeader::default()),
+        }
+    }
+
+    fn config() -> PacerConfig {
+        PacerConfig {
+            backlog_gain: 100.0,
+            min_rate: Rate::from_mbps(1),
+            max_rate: Rate::from_gbps(100),
+            ..PacerConfig::default()
+        }
+    }
+
+    fn after(updates: u64) -> Time {
+        Time::ZERO + Duration::from_us(64).saturating_mul(updates)
+    }
+
+    #[test]
+    fn the_rate_converges_to_what_enters_and_the_backlog_over_eta_times_beta() {
+        let config = config();
+        let mut pacer = Pacer::new(config);
+        for _ in 0..50 {
+            pacer.push(segment(), SIZE);
+        }
+        // From now on one segment leaves and one enters an interval, so the backlog stays.
+        for update in 1..=400 {
+            pacer.advance(after(update));
+            pacer.pop().expect("the rate is above what enters");
+            pacer.push(segment(), SIZE);
+        }
+        let measured = f64::from(SIZE) / config.interval.as_secs_f64();
+        let backlog = 50.0 * f64::from(SIZE);
+        let steady = measured + config.backlog_gain / config.measurement_gain * backlog;
+        let error = (pacer.rate_bps() / 8.0 - steady).abs() / steady;
+        assert!(error < 1e-9, "{error}");
+    }
+
+    #[test]
+    fn without_arrivals_the_rate_follows_its_geometric_series() {
+        let config = config();
+        let mut pacer = Pacer::new(config);
+        for _ in 0..50 {
+            pacer.push(segment(), SIZE);
+        }
+        let backlog = 50.0 * f64::from(SIZE);
+        let (eta, beta) = (config.measurement_gain, config.backlog_gain);
+        let first = (1.0 - eta) * bytes_per_second(config.min_rate)
+            + eta * backlog / config.interval.as_secs_f64()
+            + beta * backlog;
+        for update in 1..=60 {
+            pacer.advance(after(update));
+            let decayed = (1.0 - eta).powi(update as i32 - 1);
+            let expected = decayed * first + (1.0 - decayed) * beta / eta * backlog;
+            let found = pacer.rate_bps() / 8.0;
+            assert!((found - expected).abs() < 1e-6 * expected, "after {update}");
+        }
+    }
+
+    #[test]
+    fn the_rate_stays_within_its_bounds() {
+        let config = PacerConfig {
+            max_rate: Rate::from_mbps(100),
+            ..config()
+        };
+        let mut pacer = Pacer::new(config);
+        for _ in 0..1_000 {
+            pacer.push(segment(), SIZE);
+        }
+        pacer.advance(after(1));
+        assert_eq!(pacer.rate_bps(), 100e6);
+        while pacer.pop().is_some() {}
+        pacer.queue.clear();
+        pacer.backlog_bytes = 0;
+        pacer.advance(after(1_000));
+        assert_eq!(pacer.rate_bps(), 1e6);
+    }
+
+    #[test]
+    fn segments_leave_at_the_rate_and_at_the_instant_that_was_told() {
+        let config = PacerConfig {
+            min_rate: Rate::from_mbps(80),
+            max_rate: Rate::from_mbps(80),
+            ..config()
+        };
+        let mut pacer = Pacer::new(config);
+        for _ in 0..20 {
+            pacer.push(segment(), SIZE);
+        }
+        let (mut now, mut left) = (Time::ZERO, Vec::new());
+        while let Some(next) = pacer.next_timeout() {
+            now = now.max(next);
+            pacer.advance(now);
+            if pacer.pop().is_some() {
+                left.push(now);
+            }
+        }
+        assert_eq!(left.len(), 20);
+        // The bucket of 1,538 B lets the first go at once; then 1,000 B take 100 us at 80 Mb/s.
+        for (nth, at) in left.iter().enumerate().skip(1) {
+            let due = (nth as f64 * 1_000.0 - 538.0) / 10e6;
+            assert!((at.as_secs_f64() - due).abs() < 1e-9, "{nth} at {at}");
+        }
     }
 }

@@ -83,6 +83,8 @@ pub struct Pair<T> {
     pub events: Vec<(Time, usize, Event)>,
     on_the_way: BTreeMap<(Time, u64), (usize, Segment)>,
     nic_free: [Time; 2],
+    /// Whether a host had nothing to send since it was last asked, whatever it says.
+    silent: [bool; 2],
     count: u64,
 }
 
@@ -132,6 +134,7 @@ impl<T: Transport> Pair<T> {
             events: Vec::new(),
             on_the_way: BTreeMap::new(),
             nic_free: [Time::ZERO; 2],
+            silent: [false; 2],
             count: 0,
         }
     }
@@ -162,6 +165,7 @@ impl<T: Transport> Pair<T> {
             replication: Replication::AsConfigured,
         };
         self.hosts[A].submit(self.now, message);
+        self.silent[A] = false;
         self.collect(A);
     }
 
@@ -178,6 +182,7 @@ impl<T: Transport> Pair<T> {
 
     fn transmit(&mut self, from: usize) {
         let Some(mut segment) = self.hosts[from].poll_transmit(self.now) else {
+            self.silent[from] = true;
             return;
         };
         let header = tcp_header(&segment);
@@ -226,7 +231,7 @@ impl<T: Transport> Pair<T> {
         let arrival = self.on_the_way.first_key_value().map(|((at, _), _)| *at);
         let nics = [A, B]
             .into_iter()
-            .filter(|host| self.hosts[*host].has_transmit());
+            .filter(|host| self.hosts[*host].has_transmit() && !self.silent[*host]);
         let nic = nics.map(|host| self.nic_free[host].max(self.now)).min();
         let timer = self.hosts.iter().filter_map(Transport::next_timeout).min();
         [arrival, nic, timer].into_iter().flatten().min()
@@ -249,6 +254,7 @@ impl<T: Transport> Pair<T> {
             }
             let (to, segment) = entry.remove();
             self.hosts[to].on_segment(self.now, segment);
+            self.silent[to] = false;
             self.collect(to);
         }
         for host in [A, B] {
@@ -257,6 +263,7 @@ impl<T: Transport> Pair<T> {
                 .is_some_and(|at| at <= self.now)
             {
                 self.hosts[host].on_timeout(self.now);
+                self.silent[host] = false;
                 let next = self.hosts[host].next_timeout();
                 assert!(
                     next.is_none_or(|at| at > self.now),
