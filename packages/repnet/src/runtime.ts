@@ -16,18 +16,23 @@ function flowDefaults(config: Config): FlowSettings {
 /** What a call says about replication: a mode, or settings. */
 export type CallSettings = FlowSettings['mode'] | Partial<FlowSettings>;
 
+/** How many targets' rules are remembered. */
+const MOST_TARGETS = 4_096;
+
 class Runtime {
   config: Config = loadConfig(process.env, process.cwd());
   readonly budget = new Budget();
   capabilities = new CapabilityCache(this.config.capabilityTtl);
   #defaults = flowDefaults(this.config);
   #byRule = new Map<TargetRule, FlowSettings>();
+  #ruleByTarget = new Map<string, TargetRule | undefined>();
 
   configure(options: Options): void {
     const before = this.config;
     this.config = withOptions(before, options);
     this.#defaults = flowDefaults(this.config);
     this.#byRule = new Map();
+    this.#ruleByTarget = new Map();
     if (this.config.capabilityTtl !== before.capabilityTtl) this.capabilities = new CapabilityCache(this.config.capabilityTtl);
   }
 
@@ -38,11 +43,23 @@ class Runtime {
 
   /** The settings for a flow to a target; `undefined`: nobody named it, or it is switched off. */
   settingsFor(host: string, port: number, call: CallSettings | undefined): FlowSettings | undefined {
-    const rule = findRule(this.config.rules, host, port);
+    const rule = this.#ruleFor(host, port);
     if (rule === undefined && call === undefined) return undefined;
     const listed = rule === undefined ? this.#defaults : this.#settingsOf(rule);
     const settings = call === undefined ? listed : { ...listed, ...readCall(call) };
     return settings.mode === 'off' ? undefined : settings;
+  }
+
+  /** As `findRule()`, remembered: an address that is checked against a block costs as much as a system call. */
+  #ruleFor(host: string, port: number): TargetRule | undefined {
+    const key = `${port}|${host}`;
+    let rule = this.#ruleByTarget.get(key);
+    if (rule === undefined && !this.#ruleByTarget.has(key)) {
+      rule = findRule(this.config.rules, host, port);
+      if (this.#ruleByTarget.size >= MOST_TARGETS) this.#ruleByTarget.clear();
+      this.#ruleByTarget.set(key, rule);
+    }
+    return rule;
   }
 
   #settingsOf(rule: TargetRule): FlowSettings {
