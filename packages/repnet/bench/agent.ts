@@ -13,6 +13,8 @@ export type Case = (typeof CASES)[number];
 export type Command =
   /** Server: listen for a case; answers the port. */
   | { do: 'listen'; case: Case }
+  /** Client: the ports of all cases; the replicated ones are listed as targets, as an application would do it. */
+  | { do: 'targets'; ports: Record<Case, number> }
   /** Either: user + system CPU time so far, microseconds. */
   | { do: 'cpu' }
   /** Client: echo flows; answers each one's completion time in milliseconds. */
@@ -33,10 +35,13 @@ function createServer(kind: Case): net.Server {
 }
 
 function connect(kind: Case, port: number): net.Socket {
-  const options = { host: HOST, port, noDelay: true };
-  if (kind === 'net') return net.connect(options);
-  if (kind === 'unlisted') return repnet.connect(options);
-  return repnet.connect({ ...options, repnet: { mode: kind, assumeCapable: true } });
+  return (kind === 'net' ? net : repnet).connect({ host: HOST, port, noDelay: true });
+}
+
+function listTargets(ports: Record<Case, number>): void {
+  const replicated = (['repsyn', 'repflow'] as const).map((mode) => ({ target: `${HOST}:${ports[mode]}`, mode, assumeCapable: true }));
+  // Neither the client's budget nor its guard against incast is measured here.
+  repnet.configure({ targets: replicated, incastLimit: Number.POSITIVE_INFINITY });
 }
 
 /** From the call of connect() to the last byte of the echo; resolves after 'close'. */
@@ -112,6 +117,9 @@ async function obey(command: Command): Promise<unknown> {
       await once(server, 'listening');
       return (server.address() as net.AddressInfo).port;
     }
+    case 'targets':
+      listTargets(command.ports);
+      return undefined;
     case 'cpu': {
       const { user, system } = process.cpuUsage();
       return user + system;

@@ -85,6 +85,7 @@ async function measure(rounds: number, flows: number, concurrency: number, strea
   const client = new Agent();
   const ports = {} as Record<Case, number>;
   for (const kind of CASES) ports[kind] = await server.ask<number>({ do: 'listen', case: kind });
+  await client.ask({ do: 'targets', ports });
   const result: Rounds = { net: [], unlisted: [], repsyn: [], repflow: [] };
   const warmUp = 2;
   for (let round = 0; round < rounds + warmUp; round += 1) {
