@@ -164,6 +164,7 @@ impl<B: Copy> Fabric<B> {
                     pool,
                     owner,
                     trimmed: 0,
+                    wakes: false,
                 });
                 ((fabric.generals.len() - 1) as u32, 0)
             };

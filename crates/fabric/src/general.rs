@@ -1,4 +1,5 @@
-//! The general port: a discipline decides what waits, and each service has an event of its own.
+//! The general port: a discipline decides what waits, and a service that others wait for ends with an
+//! event of its own.
 
 use crate::engine::Event;
 use crate::fabric::{ARRIVAL, Fabric, HOST};
@@ -16,6 +17,9 @@ pub(crate) struct General {
     pub owner: u32,
     /// Packets whose payload was cut off here.
     pub trimmed: u64,
+    /// Whether an event will say that the link is free. There is one while packets wait: else whatever
+    /// comes next sees by itself that the link is free.
+    pub wakes: bool,
 }
 
 impl<B: Copy> Fabric<B> {
@@ -57,6 +61,20 @@ impl<B: Copy> Fabric<B> {
         }
         if idle {
             self.start_next(now, port_id);
+        } else {
+            self.wake_when_free(port_id);
+        }
+    }
+
+    /// Sees to it that what waits at a busy port starts when the link is free.
+    #[inline]
+    fn wake_when_free(&mut self, port_id: u32) {
+        let port = &self.ports[port_id as usize];
+        let general = &mut self.generals[port.place as usize];
+        if !general.wakes && general.queue.backlog_packets() > 0 {
+            general.wakes = true;
+            let free_at = Time::from_ps(port.busy_until_ps);
+            self.engine.push(Event::new(free_at, port_id, 0));
         }
     }
 
@@ -107,6 +125,7 @@ impl<B: Copy> Fabric<B> {
     fn start_next(&mut self, now: Time, port_id: u32) {
         let port = &mut self.ports[port_id as usize];
         let general = &mut self.generals[port.place as usize];
+        general.wakes = false;
         let before = general.queue.backlog_bytes();
         let Some(id) = general.queue.dequeue(now, self.packets.headers()) else {
             return;
@@ -131,10 +150,9 @@ impl<B: Copy> Fabric<B> {
         port.transmitted_packets += 1;
         port.transmitted_bytes += u64::from(packet.size);
         self.books.hops += 1;
-        let free = Event::new(Time::from_ps(free_at), port_id, 0);
         let arrives_at = Time::from_ps(free_at + class.delay_ps);
         let arrival = Event::new(arrives_at, port_id | ARRIVAL, id.0);
-        self.engine.push(free);
         self.engine.push(arrival);
+        self.wake_when_free(port_id);
     }
 }

@@ -25,10 +25,10 @@ pub struct LinkConfig {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum PortEvents {
     /// One where the queue is FIFO and its buffer its own, since the departure is then known on
-    /// arrival; two elsewhere.
+    /// arrival; elsewhere a second one for each packet that others wait behind.
     #[default]
     OneWherePossible,
-    /// Two everywhere: the general port. Results are the same; it is there to prove that.
+    /// The general port everywhere. Results are the same; it is there to prove that.
     Two,
 }
 

@@ -2,6 +2,7 @@
 //! decides; it never schedules.
 
 mod drop_tail;
+mod lists;
 mod pfabric;
 mod phantom;
 mod priority;

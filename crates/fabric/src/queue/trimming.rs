@@ -13,10 +13,9 @@
 //! Deviations: with several classes and `Victim::Coin`, the tail is that of the lowest class that
 //! waits, if that is not above the arrival's own (the SCDP paper says only "trim on overflow").
 
+use super::lists::{Lists, MAX_LISTS};
 use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
-use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::Time;
@@ -34,7 +33,7 @@ pub enum Victim {
 /// Parameters of a trimming queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimming {
-    /// Data classes in strict priority: 1 for NDP, 5 for SCDP and NDP+.
+    /// Data classes in strict priority, 1 to 8: 1 for NDP, 5 for SCDP and NDP+.
     pub classes: u8,
     /// Data that may wait, all classes together (8 packets in NDP).
     pub data_limit: Limit,
@@ -48,38 +47,46 @@ pub struct Trimming {
     pub return_to_sender: bool,
 }
 
-/// A trimming queue.
+/// Classes at most.
+const MAX_CLASSES: usize = MAX_LISTS - 1;
+/// The list of headers and control packets; data classes follow it.
+const HEADERS: usize = 0;
+const DATA: usize = 1;
+
+/// A trimming queue. What every packet touches is in its first cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct TrimmingQueue {
-    config: Trimming,
-    headers: VecDeque<PacketId>,
     header_bytes: u64,
-    data: Box<[VecDeque<PacketId>]>,
-    data_packets: u32,
     data_bytes: u64,
+    header_packets: u32,
+    data_packets: u32,
     /// Headers sent since the last data packet.
     headers_in_a_row: u32,
+    lists: Lists,
+    config: Trimming,
     coin: Xoshiro256PlusPlus,
 }
 
 impl TrimmingQueue {
     /// An empty queue whose coin is drawn from `seed`.
     pub fn new(config: Trimming, seed: u64) -> Self {
-        let classes = usize::from(config.classes.max(1));
         Self {
-            config,
-            headers: VecDeque::new(),
             header_bytes: 0,
-            data: alloc::vec![VecDeque::new(); classes].into_boxed_slice(),
-            data_packets: 0,
             data_bytes: 0,
+            header_packets: 0,
+            data_packets: 0,
             headers_in_a_row: 0,
+            lists: Lists::new(),
+            config,
             coin: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
 
-    fn class_of(&self, packet: &Packet) -> usize {
-        usize::from(packet.priority).min(self.data.len() - 1)
+    /// The list that a data packet belongs to.
+    fn list_of(&self, packet: &Packet) -> usize {
+        let classes = usize::from(self.config.classes.max(1)).min(MAX_CLASSES);
+        DATA + usize::from(packet.priority).min(classes - 1)
     }
 
     /// A header or control packet joins its queue, or does not; `cut` bytes were cut off it here. One
@@ -89,7 +96,8 @@ impl TrimmingQueue {
         let would_be = self.header_bytes + u64::from(packet.size);
         if would_be <= self.config.header_limit_bytes {
             self.header_bytes = would_be;
-            self.headers.push_back(id);
+            self.header_packets += 1;
+            self.lists.push_back(HEADERS, id);
             return match cut {
                 0 => Fate::Queued,
                 cut => Fate::Trimmed { cut },
@@ -105,8 +113,8 @@ impl TrimmingQueue {
         Fate::Dropped(DropReason::HeaderQueueFull)
     }
 
-    fn admit_data(&mut self, id: PacketId, class: usize, size: u32) {
-        self.data[class].push_back(id);
+    fn admit_data(&mut self, id: PacketId, list: usize, size: u32) {
+        self.lists.push_back(list, id);
         self.data_packets += 1;
         self.data_bytes += u64::from(size);
     }
@@ -123,29 +131,27 @@ impl QueueDiscipline for TrimmingQueue {
         if !packet.is_trimmable() {
             return self.admit_header(id, 0, packets).into();
         }
-        let class = self.class_of(&packet);
+        let list = self.list_of(&packet);
         let would_be = self.data_bytes + u64::from(packet.size);
         let limit = self.config.data_limit;
         if !limit.is_exceeded(self.data_packets + 1, would_be) {
-            self.admit_data(id, class, packet.size);
+            self.admit_data(id, list, packet.size);
             return Fate::Queued.into();
         }
         let take_tail = match self.config.victim {
             Victim::Coin => self.coin.next_u32() & 1 == 1,
             Victim::Arrival => false,
         };
-        let lowest = (class..self.data.len())
-            .rev()
-            .find(|&c| !self.data[c].is_empty());
+        let lowest = self.lists.last_occupied().filter(|&last| last >= list);
         if let (true, Some(lowest)) = (take_tail, lowest)
-            && let Some(&tail) = self.data[lowest].back()
+            && let Some(tail) = self.lists.back(lowest)
         {
             let tail_size = packets[tail.0 as usize].size;
             let after = self.data_bytes - u64::from(tail_size) + u64::from(packet.size);
             if !limit.is_exceeded(self.data_packets, after) {
-                self.data[lowest].pop_back();
+                self.lists.pop_back(lowest);
                 self.data_left(tail_size);
-                self.admit_data(id, class, packet.size);
+                self.admit_data(id, list, packet.size);
                 let cut = packets[tail.0 as usize].trim();
                 let fate = self.admit_header(tail, cut, packets);
                 return Verdict {
@@ -160,14 +166,16 @@ impl QueueDiscipline for TrimmingQueue {
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
         let data_turn = self.headers_in_a_row >= self.config.headers_per_data;
-        let data_first = self.headers.is_empty() || (data_turn && self.data_packets > 0);
+        let data_first = self.header_packets == 0 || (data_turn && self.data_packets > 0);
         if data_first {
-            let id = self.data.iter_mut().find_map(VecDeque::pop_front)?;
+            let highest = self.lists.first_occupied(DATA)?;
+            let id = self.lists.pop_front(highest)?;
             self.data_left(packets[id.0 as usize].size);
             self.headers_in_a_row = 0;
             return Some(id);
         }
-        let id = self.headers.pop_front()?;
+        let id = self.lists.pop_front(HEADERS)?;
+        self.header_packets -= 1;
         self.header_bytes -= u64::from(packets[id.0 as usize].size);
         // Headers sent while no data waits take nobody's turn.
         self.headers_in_a_row = if self.data_packets > 0 {
@@ -179,7 +187,7 @@ impl QueueDiscipline for TrimmingQueue {
     }
 
     fn backlog_packets(&self) -> u32 {
-        self.data_packets + self.headers.len() as u32
+        self.data_packets + self.header_packets
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -1,0 +1,163 @@
+//! Several first-in, first-out lists of packets over one pool of nodes: what a port with classes holds
+//! lies in one or two cache lines, however many classes it has.
+
+use crate::packet::PacketId;
+use alloc::vec::Vec;
+
+/// Lists at most: eight classes, as switches have, and one above them.
+pub(super) const MAX_LISTS: usize = 9;
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    packet: PacketId,
+    next: u32,
+    previous: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    head: u32,
+    tail: u32,
+}
+
+/// Lists numbered from 0. The fields that every operation touches come first.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Lists {
+    nodes: Vec<Node>,
+    free: u32,
+    /// A bit a list: whether it holds anything.
+    occupied: u32,
+    ends: [Ends; MAX_LISTS],
+}
+
+impl Lists {
+    pub(super) const fn new() -> Self {
+        Self {
+            nodes: Vec::new(),
+            free: NONE,
+            occupied: 0,
+            ends: [Ends {
+                head: NONE,
+                tail: NONE,
+            }; MAX_LISTS],
+        }
+    }
+
+    /// The first list from number `from` on that holds anything.
+    #[inline]
+    pub(super) fn first_occupied(&self, from: usize) -> Option<usize> {
+        let list = (self.occupied >> from).trailing_zeros() as usize + from;
+        (list < MAX_LISTS).then_some(list)
+    }
+
+    /// The last list that holds anything.
+    #[inline]
+    pub(super) fn last_occupied(&self) -> Option<usize> {
+        self.occupied.checked_ilog2().map(|list| list as usize)
+    }
+
+    /// The packet that joined a list last.
+    #[inline]
+    pub(super) fn back(&self, list: usize) -> Option<PacketId> {
+        let node = self.nodes.get(self.ends[list].tail as usize)?;
+        Some(node.packet)
+    }
+
+    #[inline]
+    pub(super) fn push_back(&mut self, list: usize, packet: PacketId) {
+        let tail = self.ends[list].tail;
+        let node = Node {
+            packet,
+            next: NONE,
+            previous: tail,
+        };
+        let at = if self.free == NONE {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            let at = self.free;
+            self.free = self.nodes[at as usize].next;
+            self.nodes[at as usize] = node;
+            at
+        };
+        if tail == NONE {
+            self.ends[list].head = at;
+            self.occupied |= 1 << list;
+        } else {
+            self.nodes[tail as usize].next = at;
+        }
+        self.ends[list].tail = at;
+    }
+
+    #[inline]
+    pub(super) fn pop_front(&mut self, list: usize) -> Option<PacketId> {
+        let at = self.ends[list].head;
+        let node = *self.nodes.get(at as usize)?;
+        self.ends[list].head = node.next;
+        if node.next == NONE {
+            self.ends[list].tail = NONE;
+            self.occupied &= !(1 << list);
+        } else {
+            self.nodes[node.next as usize].previous = NONE;
+        }
+        self.release(at);
+        Some(node.packet)
+    }
+
+    pub(super) fn pop_back(&mut self, list: usize) -> Option<PacketId> {
+        let at = self.ends[list].tail;
+        let node = *self.nodes.get(at as usize)?;
+        self.ends[list].tail = node.previous;
+        if node.previous == NONE {
+            self.ends[list].head = NONE;
+            self.occupied &= !(1 << list);
+        } else {
+            self.nodes[node.previous as usize].next = NONE;
+        }
+        self.release(at);
+        Some(node.packet)
+    }
+
+    #[inline]
+    fn release(&mut self, at: u32) {
+        self.nodes[at as usize].next = self.free;
+        self.free = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_deque_a_list(
+            operations in proptest::collection::vec((0usize..3, 0u8..4), 1..300)
+        ) {
+            let mut lists = Lists::new();
+            let mut model: [VecDeque<PacketId>; 3] = Default::default();
+            for (number, (list, operation)) in operations.into_iter().enumerate() {
+                let packet = PacketId(number as u32);
+                match operation {
+                    0 | 1 => {
+                        lists.push_back(list, packet);
+                        model[list].push_back(packet);
+                    }
+                    2 => prop_assert_eq!(lists.pop_front(list), model[list].pop_front()),
+                    _ => prop_assert_eq!(lists.pop_back(list), model[list].pop_back()),
+                }
+                for (list, held) in model.iter().enumerate() {
+                    prop_assert_eq!(lists.back(list), held.back().copied());
+                    let first = (list..3).find(|&l| !model[l].is_empty());
+                    prop_assert_eq!(lists.first_occupied(list), first);
+                }
+                let last = (0..3).rev().find(|&l| !model[l].is_empty());
+                prop_assert_eq!(lists.last_occupied(), last);
+            }
+        }
+    }
+}
