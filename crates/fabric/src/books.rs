@@ -112,7 +112,7 @@ impl<B: Copy> Fabric<B> {
             dropped: u64::from(port.dropped),
             trimmed: match class.drop_tail {
                 Some(_) => 0,
-                None => self.generals[port.place as usize].trimmed,
+                None => u64::from(self.generals[port.place as usize].trimmed),
             },
             longest_backlog_bytes: u64::from(port.longest_backlog),
             backlog_packets: backlog.packets,

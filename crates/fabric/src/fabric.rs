@@ -246,17 +246,25 @@ impl<B: Copy> Fabric<B> {
     #[inline]
     fn prefetch_upcoming(&self) {
         if let Some(event) = self.engine.upcoming(3) {
+            let entity = event.entity();
+            if entity & ARRIVAL == 0 {
+                let place = self.ports[entity as usize].place as usize;
+                prefetch(&self.generals, place);
+                return;
+            }
             let id = PacketId(event.payload());
             self.packets.prefetch(id);
-            let entity = event.entity();
-            if entity & ARRIVAL != 0 {
-                let far_end = self.far_ends[(entity ^ ARRIVAL) as usize];
-                if far_end & HOST == 0 {
-                    prefetch(&self.switches, far_end as usize);
-                } else {
-                    self.packets.prefetch_body(id);
-                }
+            let far_end = self.far_ends[(entity ^ ARRIVAL) as usize];
+            if far_end & HOST == 0 {
+                prefetch(&self.switches, far_end as usize);
+            } else {
+                self.packets.prefetch_body(id);
             }
+        }
+        if let Some(event) = self.engine.upcoming(6)
+            && event.entity() & ARRIVAL == 0
+        {
+            prefetch(&self.ports, event.entity() as usize);
         }
     }
 

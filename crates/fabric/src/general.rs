@@ -7,19 +7,20 @@ use crate::packet::PacketId;
 use crate::queue::{DropReason, Fate, Placement, Queue};
 use tailcut_units::Time;
 
-/// A general port's own state.
+/// A general port's own state. What every packet touches is in its first two cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct General {
-    pub queue: Queue,
-    /// Index of the switch's shared buffer, if it has one.
-    pub pool: Option<u32>,
-    /// The switch that has the port; with the high bit, the host.
-    pub owner: u32,
-    /// Packets whose payload was cut off here.
-    pub trimmed: u64,
     /// Whether an event will say that the link is free. There is one while packets wait: else whatever
     /// comes next sees by itself that the link is free.
     pub wakes: bool,
+    /// The switch that has the port; with the high bit, the host.
+    pub owner: u32,
+    /// Packets whose payload was cut off here.
+    pub trimmed: u32,
+    /// Index of the switch's shared buffer, if it has one.
+    pub pool: Option<u32>,
+    pub queue: Queue,
 }
 
 impl<B: Copy> Fabric<B> {

@@ -125,13 +125,13 @@ pub enum QueueConfig {
     Custom(BuildDiscipline),
 }
 
-/// A queue of a known kind, or a user's own.
+/// A queue of a known kind, or a user's own. Not boxed: that would cost every packet a cache miss.
 #[derive(Debug)]
 pub(crate) enum Queue {
     DropTail(DropTailQueue),
     Priority(PriorityQueue),
     PFabric(PFabricQueue),
-    Trimming(Box<TrimmingQueue>),
+    Trimming(TrimmingQueue),
     Custom(Box<dyn QueueDiscipline>),
 }
 
@@ -158,9 +158,7 @@ impl Queue {
             QueueConfig::DropTail(config) => Self::DropTail(DropTailQueue::new(*config)),
             QueueConfig::Priority(config) => Self::Priority(PriorityQueue::new(*config)),
             QueueConfig::PFabric(config) => Self::PFabric(PFabricQueue::new(*config)),
-            QueueConfig::Trimming(config) => {
-                Self::Trimming(Box::new(TrimmingQueue::new(*config, seed)))
-            }
+            QueueConfig::Trimming(config) => Self::Trimming(TrimmingQueue::new(*config, seed)),
             QueueConfig::Custom(build) => Self::Custom(build(seed)),
         }
     }

@@ -55,7 +55,7 @@ const DATA: usize = 1;
 
 /// A trimming queue. What every packet touches is in its first cache line.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct TrimmingQueue {
     header_bytes: u64,
     data_bytes: u64,
