@@ -4,7 +4,8 @@
  * new connection, which would run the request twice.
  */
 import { ExpiryQueue } from './expiry-queue';
-import type { Flow, FlowRegistry } from './flow';
+import type { Flow } from './flow';
+import type { FlowRegistry } from './flow-parties';
 import type { GlobalSettings, Pairing } from './settings';
 import { counters } from './stats';
 

@@ -6,35 +6,12 @@ import { Archive } from './archive';
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
+import type { FlowHost, FlowRegistry } from './flow-parties';
 import type { Leg, LegOwner } from './leg';
 import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
 import { type Action, type FlowEvent, type Mode, type OtherLeg, type Role, START, type State, transition } from './state-machine';
 import { countDrop, counters } from './stats';
-
-/** The application's side of a flow. */
-export interface FlowHost {
-  /** The flow may be used: connected (client), to be announced (server). Once. */
-  flowOpened(): void;
-  /** New bytes, in order. @returns false to hold back further ones until `resume()`. */
-  flowData(chunk: Buffer): boolean;
-  /** The peer's end of stream, once, after all bytes. */
-  flowEof(): void;
-  /** No leg carries bytes any more. Once. The error is one that the application has to see. */
-  flowEnded(error: Error | undefined): void;
-  /** A leg came to carry bytes: socket options are to be applied to it. */
-  legAttached(leg: Leg): void;
-  /** The last connection is closed, and the flow has ended. Once. */
-  flowClosed(): void;
-}
-
-/** What the server keeps about flows; a client has none. */
-export interface FlowRegistry {
-  enterWaitingList(flow: Flow): void;
-  leaveWaitingList(flow: Flow): void;
-  isWaiting(flow: Flow): boolean;
-  bury(flow: Flow): void;
-}
 
 /** Events after which their subject carries nothing any more. */
 const ENDS_SUBJECT: ReadonlySet<FlowEvent> = new Set<FlowEvent>([
@@ -205,6 +182,11 @@ export class Flow implements LegOwner {
       this.#archive?.add(chunk);
     }
     this.written += bytes;
+    const only = this.#only;
+    if (only) {
+      only.send(chunks, done);
+      return;
+    }
     const outstanding: Outstanding = { flushed: 0, byAll: false, done };
     this.#outstanding = outstanding;
     let sent = 0;
@@ -215,6 +197,13 @@ export class Flow implements LegOwner {
     }
     this.#checkLimits();
     outstanding.byAll = sent === 2 && this.#laggingCannotGo();
+  }
+
+  /** The leg of a settled flow: from then on bytes pass through, there is nothing to compare, to keep or to count. */
+  get #only(): Leg | undefined {
+    if (this.state !== 'CHOSEN' || this.#archive) return undefined;
+    const [first, second] = this.legs;
+    return first && this.status[0] === 'live' ? first : second && this.status[1] === 'live' ? second : undefined;
   }
 
   /** Ends our direction. `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
@@ -264,6 +253,13 @@ export class Flow implements LegOwner {
   legData(leg: Leg, chunk: Buffer): boolean {
     if (this.status[leg.index] !== 'live') return true;
     leg.received += chunk.length;
+    if (this.state === 'CHOSEN' && leg.received - this.delivered === chunk.length && !this.#eof) {
+      this.delivered = leg.received;
+      leg.fresh += chunk.length;
+      const takes = this.host?.flowData(chunk) !== false;
+      if (!takes) this.#blocked = true;
+      return takes;
+    }
     const differs = this.#check?.add(leg.index, chunk) ?? -1;
     const surplus = leg.received - this.delivered;
     if (differs >= 0 || (surplus > 0 && this.#eof)) {
@@ -456,10 +452,12 @@ export class Flow implements LegOwner {
     const archive = this.#archive;
     if (!leg || !archive) return;
     const outstanding = this.#outstanding;
-    const flushed = outstanding && !this.#ending ? () => this.#flushed(outstanding) : undefined;
+    // Once the bytes are on their way the host may end its direction, on this leg too.
+    const ending = this.#ending;
+    const flushed = outstanding && !ending ? () => this.#flushed(outstanding) : undefined;
     if (archive.chunks.length > 0) leg.send(archive.chunks, flushed);
     if (this.status[(1 - index) as 0 | 1] === 'live') counters.bytesSentTwice += archive.bytes;
-    if (this.#ending) this.#endLeg(leg, outstanding);
+    if (ending) this.#endLeg(leg, outstanding);
   }
 
   #endLeg(leg: Leg, outstanding: Outstanding | undefined): void {

@@ -2,9 +2,9 @@
  * One TCP connection of a flow: a stock `net.Socket` whose bytes go to its owner directly instead of through a second stream buffer,
  * and whose end of stream is certain.
  *
- * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF, in one turn of
- * the loop). As long as we have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset.
- * Otherwise reading once more tells: a real FIN gives EOF again, a reset gives ECONNRESET.
+ * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF). As long as we
+ * have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset. Otherwise reading once more
+ * tells: a real FIN gives EOF again, a reset gives ECONNRESET.
  */
 import net = require('node:net');
 
@@ -22,22 +22,12 @@ export interface LegOwner {
 /** `net.Socket` with the parts of its handle that a leg needs. */
 type LegSocket = net.Socket & { _handle: { fd: number; readStart(): number; getpeername(name: object): number } | null };
 
-let turn = 0;
-let counting = false;
-
-/** A number for this turn of the event loop; it grows after the loop has polled. */
-function currentTurn(): number {
-  if (!counting) {
-    counting = true;
-    setImmediate(endTurn);
-  }
-  return turn;
+/** `net.Socket` as its own stream sees it. */
+interface Vectored {
+  _writev(items: Array<{ chunk: Buffer; encoding: string }> & { allBuffers: boolean }, done: (error?: Error | null) => void): void;
 }
 
-function endTurn(): void {
-  counting = false;
-  turn++;
-}
+const asItem = (chunk: Buffer) => ({ chunk, encoding: 'buffer' });
 
 export class Leg {
   readonly socket: net.Socket;
@@ -52,9 +42,11 @@ export class Leg {
   /** Our FIN, and everything before it, was handed to the kernel. */
   finished = false;
   #stopped = false;
+  /** Bytes that libuv has and the kernel has not yet. */
+  #passed = 0;
+  #endHeld = false;
+  #flushedEnd: (() => void) | undefined;
   #readAgain = false;
-  /** The turn of the loop in which the last data came. */
-  #dataTurn = -1;
 
   constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
     this.socket = socket;
@@ -72,8 +64,7 @@ export class Leg {
   /** Makes a stock socket of the connection again. @param rest bytes that were read already */
   release(rest: Buffer): net.Socket {
     const { socket } = this;
-    // Not `delete`: V8 would treat the object as a dictionary from then on.
-    socket.push = net.Socket.prototype.push;
+    delete (socket as Partial<net.Socket>).push;
     socket.off('error', this.#onError);
     socket.off('close', this.#onClose);
     if (rest.length > 0) socket.push(rest);
@@ -82,34 +73,55 @@ export class Leg {
 
   /** Bytes that wait in user space. */
   get queued(): number {
-    return this.socket.writableLength;
+    return this.socket.writableLength + this.#passed;
   }
 
-  /** Sends all chunks in one go; `flushed` is called when the kernel has them. */
+  /**
+   * Sends all chunks in one go; `flushed` is called when the kernel has them, often at once. A connected socket is given them past its own
+   * stream buffer: what is written to a flow has been through one already.
+   */
   send(chunks: readonly Buffer[], flushed?: () => void): void {
     const { socket } = this;
+    if (socket.connecting || socket.destroyed || socket.writableLength > 0) this.#sendBuffered(chunks, flushed);
+    else {
+      let bytes = 0;
+      for (const chunk of chunks) bytes += chunk.length;
+      this.#passed += bytes;
+      const done = (error?: Error | null) => {
+        this.#passed -= bytes;
+        if (error) socket.destroy(error);
+        if (socket.destroyed) return;
+        flushed?.();
+        if (this.#endHeld && this.#passed === 0) this.#end();
+      };
+      const [first] = chunks;
+      if (chunks.length === 1 && first) socket._write(first, 'buffer' as BufferEncoding, done);
+      else (socket as unknown as Vectored)._writev(Object.assign(chunks.map(asItem), { allBuffers: true }), done);
+    }
+  }
+
+  #sendBuffered(chunks: readonly Buffer[], flushed: (() => void) | undefined): void {
+    const { socket } = this;
     const last = chunks.length - 1;
-    if (last > 0) socket.cork();
+    socket.cork();
     for (let index = 0; index < last; index++) socket.write(chunks[index] as Buffer);
-    let waiting = flushed;
-    const done = () => {
-      const once = waiting;
-      waiting = undefined;
-      once?.();
-    };
-    if (flushed) socket.write(chunks[last] as Buffer, (error) => error ?? done());
-    else socket.write(chunks[last] as Buffer);
-    if (last > 0) socket.uncork();
-    // Mostly the kernel takes everything at once: no need to wait for the next tick to hear of it.
-    if (!socket.connecting && socket.writableLength === 0 && !socket.destroyed) done();
+    socket.write(chunks[last] as Buffer, (error) => error ?? flushed?.());
+    socket.uncork();
   }
 
   /** Sends a FIN after everything sent so far. */
   end(flushed: () => void): void {
+    this.#flushedEnd = flushed;
+    if (this.#passed > 0) this.#endHeld = true;
+    else this.#end();
+  }
+
+  #end(): void {
+    this.#endHeld = false;
     this.socket.end();
     this.socket.once('finish', () => {
       this.finished = true;
-      flushed();
+      this.#flushedEnd?.();
     });
   }
 
@@ -143,7 +155,6 @@ export class Leg {
 
   #push(chunk: Buffer | null): boolean {
     if (chunk !== null) {
-      this.#dataTurn = currentTurn();
       const more = this.owner.legData(this, chunk);
       if (!more) this.#stopped = true;
       return more;
@@ -155,7 +166,7 @@ export class Leg {
   #endOfStream(): void {
     const handle = (this.socket as LegSocket)._handle;
     if (this.eof || !handle) return;
-    const certain = this.#readAgain || this.#dataTurn !== currentTurn() || (!this.socket.writableEnded && handle.getpeername({}) === 0);
+    const certain = this.#readAgain || (!this.socket.writableEnded && handle.getpeername({}) === 0);
     this.#readAgain = true;
     if (!certain && handle.readStart() === 0) return;
     this.eof = true;

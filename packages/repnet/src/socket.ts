@@ -6,7 +6,8 @@ import net = require('node:net');
 import stream = require('node:stream');
 
 import { Dialer, type Target } from './dialer';
-import type { Flow, FlowHost } from './flow';
+import type { Flow } from './flow';
+import type { FlowHost } from './flow-parties';
 import type { Leg } from './leg';
 import { FlowHandle, InactivityTimer, systemError } from './socket-parts';
 
@@ -26,9 +27,10 @@ export interface Accepted {
 /** What `net.Socket` has from Node 24 on. */
 type TypedSocket = net.Socket & { setTypeOfService?(typeOfService: number): unknown; getTypeOfService?(): number };
 
+/** What the stream waits for the flow to take. */
 interface InFlight {
-  chunks: readonly Buffer[];
-  done(error?: Error): void;
+  readonly chunks: readonly Buffer[];
+  readonly done: (error?: Error | null) => void;
 }
 
 export class ReplicatedSocket extends stream.Duplex implements FlowHost {
@@ -43,6 +45,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #accepted: Accepted | undefined;
   #port: number | undefined;
   #inFlight: InFlight | undefined;
+  #inFlightBytes = 0;
   #final: (() => void) | undefined;
   #completed = 0;
   #received = 0;
@@ -205,21 +208,19 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   #submit(chunks: readonly Buffer[], bytes: number, done: (error?: Error | null) => void): void {
     this.#timer.touch();
-    this.#inFlight = {
-      chunks,
-      done: (error) => {
-        this.#inFlight = undefined;
-        if (!error) this.#completed += bytes;
-        this.#timer.touch();
-        done(error);
-      },
-    };
-    this.#send(this.#inFlight);
+    const inFlight = { chunks, done };
+    this.#inFlight = inFlight;
+    this.#inFlightBytes = bytes;
+    this.#send(inFlight);
   }
 
   #send(inFlight: InFlight): void {
     this.#flow?.write(inFlight.chunks, () => {
-      if (this.#inFlight === inFlight) inFlight.done();
+      if (this.#inFlight !== inFlight) return;
+      this.#inFlight = undefined;
+      this.#completed += this.#inFlightBytes;
+      this.#timer.touch();
+      inFlight.done();
     });
   }
 
@@ -252,8 +253,11 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     const closing = this.#closing;
     if (!closing || !this.#closed) return;
     this.#closing = undefined;
-    if (!this.#opened)
-      this.#inFlight?.done(systemError('Socket closed before the connection was established', 'ERR_SOCKET_CLOSED_BEFORE_CONNECTION'));
+    if (!this.#opened) {
+      const inFlight = this.#inFlight;
+      this.#inFlight = undefined;
+      inFlight?.done(systemError('Socket closed before the connection was established', 'ERR_SOCKET_CLOSED_BEFORE_CONNECTION'));
+    }
     this.emit('close', closing.failed);
   }
 
