@@ -7,7 +7,10 @@ import net from 'node:net';
 
 import repnet = require('repnet');
 
-export const CASES = ['net', 'unlisted', 'repsyn', 'repflow'] as const;
+import { createFloorServer, doubled, raced } from './floor';
+
+/** Two of them are made of stock `net` only, see floor.ts: 'raced' is the least for RepSYN, 'doubled' for RepFlow. */
+export const CASES = ['net', 'unlisted', 'raced', 'repsyn', 'doubled', 'repflow'] as const;
 export type Case = (typeof CASES)[number];
 
 export type Command =
@@ -27,6 +30,7 @@ const HOST = '127.0.0.1';
 const SETTLING_BYTES = 4 * 1024 * 1024;
 
 function createServer(kind: Case): net.Server {
+  if (kind === 'raced' || kind === 'doubled') return createFloorServer();
   const module = kind === 'net' ? net : (repnet as unknown as typeof net);
   return module.createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
@@ -46,6 +50,8 @@ function listTargets(ports: Record<Case, number>): void {
 
 /** From the call of connect() to the last byte of the echo; resolves after 'close'. */
 function echo(kind: Case, port: number, payload: Buffer): Promise<number> {
+  if (kind === 'raced') return raced({ host: HOST, port, noDelay: true }, payload);
+  if (kind === 'doubled') return doubled({ host: HOST, port, noDelay: true }, payload);
   return new Promise((resolve, reject) => {
     const start = performance.now();
     let time = 0;

@@ -56,6 +56,8 @@ class Agent {
 /** What is asked of each case: the most that a ratio to plain net may be (or the least, for throughput). */
 const CPU_LIMIT: Partial<Record<Case, number>> = { unlisted: 1.03, repsyn: 1.6, repflow: 2 };
 const THROUGHPUT_LIMIT = 0.97;
+/** The cases in which a long stream is something else than in another one. */
+const STREAMS: ReadonlySet<Case> = new Set<Case>(['net', 'unlisted', 'repsyn', 'repflow']);
 /** Milliseconds added to a local flow in the paper, section IV-B4. */
 const PAPER_ADDED_MS: Partial<Record<Case, number>> = { repsyn: 0.32, repflow: 0.49 };
 
@@ -75,10 +77,22 @@ interface Measured {
   cpuMicros: number;
   clientMicros: number;
   fctMs: number;
+  /** MB a second of a settled stream; what is no stream has none. */
   throughput: number;
+  /** CPU time a MB of it, microseconds, both ends. */
+  streamCpuMicros: number;
 }
 
 type Rounds = Record<Case, Measured[]>;
+
+/** CPU time that both ends spend on something, microseconds. */
+async function cpuOf(client: Agent, server: Agent, work: () => Promise<unknown>): Promise<{ client: number; server: number }> {
+  const cpu = async (): Promise<[number, number]> => [await client.ask({ do: 'cpu' }), await server.ask({ do: 'cpu' })];
+  const before = await cpu();
+  await work();
+  const after = await cpu();
+  return { client: after[0] - before[0], server: after[1] - before[1] };
+}
 
 async function measure(rounds: number, flows: number, concurrency: number, streamBytes: number): Promise<Rounds> {
   const server = new Agent();
@@ -86,24 +100,27 @@ async function measure(rounds: number, flows: number, concurrency: number, strea
   const ports = {} as Record<Case, number>;
   for (const kind of CASES) ports[kind] = await server.ask<number>({ do: 'listen', case: kind });
   await client.ask({ do: 'targets', ports });
-  const result: Rounds = { net: [], unlisted: [], repsyn: [], repflow: [] };
+  const result: Rounds = { net: [], unlisted: [], raced: [], repsyn: [], doubled: [], repflow: [] };
   const warmUp = 2;
   for (let round = 0; round < rounds + warmUp; round += 1) {
-    // Each round starts with another case: none is always the one after the garbage of the same neighbour.
-    const order = CASES.map((_, index) => CASES[(index + round) % CASES.length] as Case);
+    // Each round starts with another case and every second one goes backwards: none always follows the same neighbour's garbage.
+    const turned = CASES.map((_, index) => CASES[(index + round) % CASES.length] as Case);
+    const order = round % 2 === 0 ? turned : turned.reverse();
     for (const kind of order) {
       const port = ports[kind];
-      const before = [await client.ask<number>({ do: 'cpu' }), await server.ask<number>({ do: 'cpu' })] as const;
-      await client.ask<number[]>({ do: 'echo', case: kind, port, flows, concurrency, bytes: 1024 });
-      const after = [await client.ask<number>({ do: 'cpu' }), await server.ask<number>({ do: 'cpu' })] as const;
+      const flowCpu = await cpuOf(client, server, () => client.ask({ do: 'echo', case: kind, port, flows, concurrency, bytes: 1024 }));
       const alone = await client.ask<number[]>({ do: 'echo', case: kind, port, flows: Math.ceil(flows / 4), concurrency: 1, bytes: 1024 });
-      const streamMs = await client.ask<number>({ do: 'stream', case: kind, port, bytes: streamBytes });
+      let streamMs = Number.NaN;
+      const streamCpu = await cpuOf(client, server, async () => {
+        if (STREAMS.has(kind)) streamMs = await client.ask<number>({ do: 'stream', case: kind, port, bytes: streamBytes });
+      });
       if (round < warmUp) continue;
       result[kind].push({
-        cpuMicros: (after[0] - before[0] + after[1] - before[1]) / flows,
-        clientMicros: (after[0] - before[0]) / flows,
+        cpuMicros: (flowCpu.client + flowCpu.server) / flows,
+        clientMicros: flowCpu.client / flows,
         fctMs: alone.reduce((sum, time) => sum + time, 0) / alone.length,
         throughput: streamBytes / 1e6 / (streamMs / 1e3),
+        streamCpuMicros: (streamCpu.client + streamCpu.server) / (streamBytes / 1e6),
       });
     }
     process.stderr.write(`\rround ${Math.max(0, round + 1 - warmUp)} of ${rounds}`);
@@ -162,7 +179,7 @@ function rows(measured: Rounds): Row[] {
       met: paper === undefined ? undefined : against.median <= paper,
     });
   }
-  for (const kind of CASES) {
+  for (const kind of STREAMS) {
     const against = paired(kind, (m) => m.throughput, ratio);
     table.push({
       what: 'settled stream, echoed',
@@ -172,6 +189,17 @@ function rows(measured: Rounds): Row[] {
       against,
       limit: kind === 'net' ? '' : `>= ${THROUGHPUT_LIMIT}`,
       met: kind === 'net' ? undefined : against.median >= THROUGHPUT_LIMIT,
+    });
+  }
+  for (const kind of STREAMS) {
+    table.push({
+      what: 'CPU a MB of it, both ends',
+      case: kind,
+      value: median(kind, (m) => m.streamCpuMicros),
+      unit: 'us',
+      against: paired(kind, (m) => m.streamCpuMicros, ratio),
+      limit: '',
+      met: undefined,
     });
   }
   return table;
