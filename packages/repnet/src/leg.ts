@@ -2,9 +2,9 @@
  * One TCP connection of a flow: a stock `net.Socket` whose bytes go to its owner directly instead of through a second stream buffer,
  * and whose end of stream is certain.
  *
- * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF). As long as we
- * have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset. Otherwise reading once more
- * tells: a real FIN gives EOF again, a reset gives ECONNRESET.
+ * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF, in one turn of
+ * the loop). As long as we have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset.
+ * Otherwise reading once more tells: a real FIN gives EOF again, a reset gives ECONNRESET.
  */
 import net = require('node:net');
 
@@ -29,6 +29,23 @@ interface Vectored {
 
 const asItem = (chunk: Buffer) => ({ chunk, encoding: 'buffer' });
 
+let turn = 0;
+let counting = false;
+
+/** A number for this turn of the event loop; it grows after the loop has polled. */
+function currentTurn(): number {
+  if (!counting) {
+    counting = true;
+    setImmediate(endTurn);
+  }
+  return turn;
+}
+
+function endTurn(): void {
+  counting = false;
+  turn++;
+}
+
 export class Leg {
   readonly socket: net.Socket;
   index: 0 | 1;
@@ -47,6 +64,8 @@ export class Leg {
   #endHeld = false;
   #flushedEnd: (() => void) | undefined;
   #readAgain = false;
+  /** The turn of the loop in which the last data came. */
+  #dataTurn = -1;
 
   constructor(socket: net.Socket, index: 0 | 1, owner: LegOwner) {
     this.socket = socket;
@@ -64,7 +83,8 @@ export class Leg {
   /** Makes a stock socket of the connection again. @param rest bytes that were read already */
   release(rest: Buffer): net.Socket {
     const { socket } = this;
-    delete (socket as Partial<net.Socket>).push;
+    // Not `delete`: V8 would treat the object as a dictionary from then on.
+    socket.push = net.Socket.prototype.push;
     socket.off('error', this.#onError);
     socket.off('close', this.#onClose);
     if (rest.length > 0) socket.push(rest);
@@ -155,6 +175,7 @@ export class Leg {
 
   #push(chunk: Buffer | null): boolean {
     if (chunk !== null) {
+      this.#dataTurn = currentTurn();
       const more = this.owner.legData(this, chunk);
       if (!more) this.#stopped = true;
       return more;
@@ -166,7 +187,7 @@ export class Leg {
   #endOfStream(): void {
     const handle = (this.socket as LegSocket)._handle;
     if (this.eof || !handle) return;
-    const certain = this.#readAgain || (!this.socket.writableEnded && handle.getpeername({}) === 0);
+    const certain = this.#readAgain || this.#dataTurn !== currentTurn() || (!this.socket.writableEnded && handle.getpeername({}) === 0);
     this.#readAgain = true;
     if (!certain && handle.readStart() === 0) return;
     this.eof = true;
