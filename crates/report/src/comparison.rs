@@ -31,8 +31,8 @@ pub struct ComparisonRow {
     pub seeds: u64,
     /// The published figure; `None` where the paper gives only a direction.
     pub theirs: Option<f64>,
-    /// The range that ours should stay in.
-    pub band: (f64, f64),
+    /// The range that ours should stay in; `None` where nothing was published that it could be held to.
+    pub band: Option<(f64, f64)>,
     /// Whether it does.
     pub verdict: Verdict,
     /// Why the two differ, in a sentence; may be empty.
@@ -49,16 +49,19 @@ pub enum Verdict {
     Outside,
     /// There is no figure of ours.
     Unknown,
+    /// Shown for comparison; held to nothing.
+    Shown,
 }
 
 impl Verdict {
     /// The verdict on `ours`; both ends belong to the band.
-    pub fn of(ours: Option<f64>, band: (f64, f64)) -> Self {
-        match ours {
-            Some(ours) if (band.0..=band.1).contains(&ours) => Self::Within,
-            Some(ours) if ours.is_nan() => Self::Unknown,
-            Some(_) => Self::Outside,
-            None => Self::Unknown,
+    pub fn of(ours: Option<f64>, band: Option<(f64, f64)>) -> Self {
+        match (ours, band) {
+            (Some(ours), _) if ours.is_nan() => Self::Unknown,
+            (None, _) => Self::Unknown,
+            (Some(_), None) => Self::Shown,
+            (Some(ours), Some((low, high))) if (low..=high).contains(&ours) => Self::Within,
+            (Some(_), Some(_)) => Self::Outside,
         }
     }
 
@@ -68,6 +71,7 @@ impl Verdict {
             Self::Within => "within",
             Self::Outside => "OUTSIDE",
             Self::Unknown => "unknown",
+            Self::Shown => "shown",
         }
     }
 }
@@ -83,13 +87,15 @@ impl Comparison {
                 }
                 None => number(row.ours),
             };
-            let (low, high) = row.band;
+            let band = row
+                .band
+                .map(|(low, high)| format!("{} to {}", digits(low), digits(high)));
             vec![
                 Cell::text(&row.metric),
                 Cell::new(ours, (row.ours, row.ours_ci)),
                 Cell::count(row.seeds),
                 Cell::new(number(row.theirs), row.theirs),
-                Cell::new(format!("{} to {}", digits(low), digits(high)), row.band),
+                Cell::new(band.unwrap_or_else(|| "–".to_owned()), row.band),
                 Cell::text(row.verdict.name()),
                 Cell::text(&row.why),
             ]

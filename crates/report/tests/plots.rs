@@ -172,8 +172,8 @@ fn a_study_on_disk_gives_the_same_answer_as_in_memory() {
             ours_ci: None,
             seeds: 3,
             theirs: Some(0.6),
-            band: (0.5, 0.65),
-            verdict: Verdict::of(Some(0.7), (0.5, 0.65)),
+            band: Some((0.5, 0.65)),
+            verdict: Verdict::of(Some(0.7), Some((0.5, 0.65))),
             why: "Another network.".to_owned(),
         }],
     };

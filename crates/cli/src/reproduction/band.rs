@@ -28,6 +28,5 @@ pub const NO_HARM: Band = (-95.0, 10.0);
 /// other leave open.
 pub const UNCHANGED: Band = (-5.0, 5.0);
 
-/// Of a figure that a sensitivity study shows and that nothing was published for: anything but a tail
-/// that doubles.
-pub const SHOWN: Band = (-100.0, 100.0);
+/// Of a figure that is shown beside others and that nothing was published for.
+pub const SHOWN: Option<Band> = None;

@@ -16,6 +16,7 @@ mod repnet_testbed;
 
 use crate::scenario::{Place, Scenario, ScenarioError};
 use crate::study::Study;
+use band::Band;
 use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
@@ -109,9 +110,10 @@ pub fn row(
     metric: impl Into<String>,
     by_seed: &[f64],
     theirs: Option<f64>,
-    band: (f64, f64),
+    band: impl Into<Option<Band>>,
     why: impl Into<String>,
 ) -> ComparisonRow {
+    let band = band.into();
     let estimate = tailcut_report::t_interval(by_seed);
     let ours = estimate.map(|(mean, _)| mean);
     ComparisonRow {
