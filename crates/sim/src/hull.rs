@@ -48,7 +48,7 @@ impl Default for PhantomParameters {
 }
 
 /// A pacer in every host's NIC.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct PacerParameters {
     /// Everything but the bounds of the rate.
     pub pacer: PacerConfig,
@@ -57,16 +57,6 @@ pub struct PacerParameters {
     pub min_rate: Option<Rate>,
     /// The upper bound of the rate; `None`: that of the host's link (public code).
     pub max_rate: Option<Rate>,
-}
-
-impl Default for PacerParameters {
-    fn default() -> Self {
-        Self {
-            pacer: PacerConfig::default(),
-            min_rate: None,
-            max_rate: None,
-        }
-    }
 }
 
 /// What the hosts' NICs do whatever the design.
@@ -90,7 +80,7 @@ pub(crate) fn phantom(config: &RunConfig, rate: Rate) -> Option<Phantom> {
 }
 
 /// Random streams of pacers, for [`stream_seed`].
-const PACER_DRAWS: u64 = 0x7061_6365_72;
+const PACER_DRAWS: u64 = 0x0070_6163_6572;
 
 /// The pacer of a host, if the run's design has them.
 pub(crate) fn pacer(config: &RunConfig, topology: &Topology, host: HostId) -> Option<PacedConfig> {
