@@ -29,6 +29,10 @@ interface Vectored {
 
 const asItem = (chunk: Buffer) => ({ chunk, encoding: 'buffer' });
 
+/** Counting turns costs the loop one more of them: worth it for short flows, not for every chunk of a long one. */
+const COUNTED_BYTES = 65_536;
+const UNKNOWN_TURN = -2;
+
 let turn = 0;
 let counting = false;
 
@@ -175,7 +179,7 @@ export class Leg {
 
   #push(chunk: Buffer | null): boolean {
     if (chunk !== null) {
-      this.#dataTurn = currentTurn();
+      this.#dataTurn = this.received < COUNTED_BYTES ? currentTurn() : UNKNOWN_TURN;
       const more = this.owner.legData(this, chunk);
       if (!more) this.#stopped = true;
       return more;
@@ -184,10 +188,15 @@ export class Leg {
     return false;
   }
 
+  /** Whether an end of stream now did not come together with data. */
+  get #cameAlone(): boolean {
+    return this.#dataTurn !== UNKNOWN_TURN && this.#dataTurn !== currentTurn();
+  }
+
   #endOfStream(): void {
     const handle = (this.socket as LegSocket)._handle;
     if (this.eof || !handle) return;
-    const certain = this.#readAgain || this.#dataTurn !== currentTurn() || (!this.socket.writableEnded && handle.getpeername({}) === 0);
+    const certain = this.#readAgain || this.#cameAlone || (!this.socket.writableEnded && handle.getpeername({}) === 0);
     this.#readAgain = true;
     if (!certain && handle.readStart() === 0) return;
     this.eof = true;
