@@ -25,6 +25,15 @@ export class CapabilityCache {
     return known === undefined ? 'unknown' : known ? 'capable' : 'incapable';
   }
 
+  /** Whether a banner was seen there, and that not longer ago than the time to live. */
+  isFresh(address: string, port: number): boolean {
+    return this.#known.unexpired(`${address}|${port}`) === true;
+  }
+
+  forget(address: string, port: number): void {
+    this.#known.delete(`${address}|${port}`);
+  }
+
   learn(address: string, port: number, capable: boolean, reason: string): void {
     const key = `${address}|${port}`;
     if (this.#known.get(key) !== capable) publish('repnet:capability', () => ({ address, port, capable, reason }));
@@ -64,7 +73,10 @@ function ask(address: string, port: number, timeout: number): Promise<Answer> {
     resolve(answer);
   };
   const hello = new ClientHello(leg, randomId(), {
-    accepted: (_, banner) => finish({ capable: banner.status === 'probed', reason: banner.status }),
+    accepted: (_, banner) => {
+      finish({ capable: banner.status === 'probed', reason: banner.status });
+      return true;
+    },
     refused: (_, error) => finish({ capable: false, reason: error.message }),
     closed: none,
   });

@@ -4,11 +4,14 @@ import type { Leg, LegOwner } from './leg';
 import type { Mode } from './state-machine';
 import { type Banner, decodeBanner, encodePreamble, HELLO_BYTES, VERSION } from './wire';
 
+/** What there was instead of a banner that opens or joins: another one, an end of stream, a banner that says "not now", a failure. */
+export type Refusal = 'foreign' | 'silent' | 'busy' | 'failed';
+
 export interface HelloOutcome {
-  /** The banner fits this leg. `rest` is what came behind it. */
-  accepted(leg: Leg, banner: Banner, rest: Buffer): void;
+  /** The banner fits this leg. `rest` is what came behind it. @returns false to stop reading until the leg's `resume()` */
+  accepted(leg: Leg, banner: Banner, rest: Buffer): boolean;
   /** The connection failed, or what came is no banner, or it says no. */
-  refused(leg: Leg, error: Error, foreign: boolean): void;
+  refused(leg: Leg, error: Error, kind: Refusal): void;
   closed(leg: Leg): void;
 }
 
@@ -24,9 +27,9 @@ export class ClientHello implements LegOwner {
     leg.owner = this;
   }
 
-  /** Sends the preamble, now or as soon as the leg is connected. */
-  send(leg: Leg, mode: Mode, probe: boolean): void {
-    leg.socket.write(encodePreamble({ version: VERSION, probe, mode, leg: leg.index, flowId: this.#flowId }));
+  /** Sends the preamble, and in the same go what is to follow it, now or as soon as the leg is connected. */
+  send(leg: Leg, mode: Mode, probe: boolean, data: readonly Buffer[] = []): void {
+    leg.send([encodePreamble({ version: VERSION, probe, mode, leg: leg.index, flowId: this.#flowId }), ...data]);
   }
 
   legData(leg: Leg, chunk: Buffer): boolean {
@@ -38,34 +41,34 @@ export class ClientHello implements LegOwner {
       return true;
     }
     this.#over = true;
-    if (typeof banner === 'string') this.#refuse(leg, `no repnet banner (${banner})`, true);
+    if (typeof banner === 'string') this.#refuse(leg, `no repnet banner (${banner})`, 'foreign');
     else if (banner.leg !== leg.index || banner.flowCheck !== this.#flowId.slice(0, 8)) {
-      this.#refuse(leg, 'a banner that belongs to another hello', true);
+      this.#refuse(leg, 'a banner that belongs to another hello', 'foreign');
     } else if (banner.status === 'unsupported' || banner.status === 'busy') {
-      this.#refuse(leg, `the banner "${banner.status}"`, banner.status === 'unsupported');
-    } else this.#outcome.accepted(leg, banner, bytes.subarray(HELLO_BYTES));
+      this.#refuse(leg, `the banner "${banner.status}"`, banner.status === 'unsupported' ? 'foreign' : 'busy');
+    } else return this.#outcome.accepted(leg, banner, bytes.subarray(HELLO_BYTES));
     return true;
   }
 
   legEof(leg: Leg): void {
     if (this.#over) return;
     this.#over = true;
-    this.#refuse(leg, 'an end of stream instead of a banner', true);
+    this.#refuse(leg, 'an end of stream instead of a banner', 'silent');
   }
 
   legFailed(leg: Leg, error: Error): void {
     if (this.#over) return;
     this.#over = true;
-    this.#outcome.refused(leg, error, false);
+    this.#outcome.refused(leg, error, 'failed');
   }
 
   legClosed(leg: Leg): void {
     this.#outcome.closed(leg);
   }
 
-  #refuse(leg: Leg, what: string, foreign: boolean): void {
+  #refuse(leg: Leg, what: string, kind: Refusal): void {
     const { remoteAddress, remotePort } = leg.socket;
     const message = `the replica port answered with ${what} (${remoteAddress}, port ${remotePort})`;
-    this.#outcome.refused(leg, new RepnetError('ERR_REPNET_HELLO', message), foreign);
+    this.#outcome.refused(leg, new RepnetError('ERR_REPNET_HELLO', message), kind);
   }
 }

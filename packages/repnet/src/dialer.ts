@@ -5,11 +5,10 @@
 import dns = require('node:dns');
 import net = require('node:net');
 
-import { ClientHello, type HelloOutcome } from './client-hello';
-import { RepnetError } from './errors';
 import { type PlainReason, publish } from './events';
 import { Flow } from './flow';
 import { randomId } from './flow-id';
+import { HelloExchange } from './hello-exchange';
 import { Leg } from './leg';
 import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
@@ -44,8 +43,6 @@ interface Address {
 /** The options of `connect()` that concern every connection, those of newer versions included. */
 type LegOptions = net.TcpNetConnectOpts & { blockList?: net.BlockList; typeOfService?: number; allowHalfOpen?: boolean };
 
-/** Failures of this machine, which say nothing about the target. */
-const LOCAL_FAILURES = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'EADDRINUSE', 'ENOBUFS', 'ENOMEM']);
 const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'] as const;
 
 export class Dialer {
@@ -54,7 +51,6 @@ export class Dialer {
   readonly #replicaPort: number;
   readonly #autoSelectFamily: boolean;
   #addresses: Address[] | undefined;
-  #instanceId: string | undefined;
   #plain = false;
   #announced = false;
 
@@ -186,42 +182,16 @@ export class Dialer {
 
   #connectByHello(settings: FlowSettings, mode: Mode, to: Address): void {
     const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
-    const outcome = this.#helloOutcome(flow, to.address);
+    const eager = settings.eager && runtime.capabilities.isFresh(to.address, this.#replicaPort);
+    const exchange = new HelloExchange(flow, to.address, this.#replicaPort, eager);
     const options = this.#legOptions(to, this.#replicaPort);
-    const hellos = ([0, 1] as const).map((index) => {
+    for (const index of [0, 1] as const) {
       const leg = new Leg(connectStock(options), index, flow);
       flow.adopt(leg);
-      return { leg, hello: new ClientHello(leg, flow.id, outcome) };
-    });
-    if (mode === 'repflow') for (const { leg, hello } of hellos) hello.send(leg, mode, false);
-    else raceHellos(hellos);
+      exchange.start(leg);
+    }
     flow.startClient();
     this.#socket.useFlow(flow);
-  }
-
-  #helloOutcome(flow: Flow, address: string): HelloOutcome {
-    const learn = (capable: boolean, reason: string) => runtime.capabilities.learn(address, this.#replicaPort, capable, reason);
-    return {
-      accepted: (leg, banner, rest) => {
-        this.#instanceId ??= banner.instanceId;
-        if (banner.instanceId !== this.#instanceId) {
-          learn(false, 'the two connections reached two servers');
-          const error = new RepnetError('ERR_REPNET_HELLO', 'the two connections of the flow reached two servers');
-          flow.legUnusable(leg.index, error, 'other_instance');
-          return;
-        }
-        learn(true, banner.status);
-        flow.legEstablished(leg);
-        if (rest.length > 0) leg.owner.legData(leg, rest);
-      },
-      refused: (leg, error, foreign) => {
-        const { code } = error as NodeJS.ErrnoException;
-        const hopeless = flow.status[(1 - leg.index) as 0 | 1] === 'gone' && !flow.opened;
-        if (foreign || (hopeless && !LOCAL_FAILURES.has(code ?? ''))) learn(false, error.message);
-        flow.legUnusable(leg.index, error, foreign ? 'foreign' : 'refused');
-      },
-      closed: (leg) => flow.legClosed(leg),
-    };
   }
 
   /** The paper's scheme: ports N and N+1 from one source port, not a byte added. */
@@ -244,23 +214,6 @@ export class Dialer {
     });
     flow.startClient();
     this.#socket.useFlow(flow);
-  }
-}
-
-/** RepSYN: the leg that is connected first says hello; the other one only if that fails. */
-function raceHellos(hellos: ReadonlyArray<{ leg: Leg; hello: ClientHello }>): void {
-  let speaking: Leg | undefined;
-  for (const { leg, hello } of hellos) {
-    leg.socket.once('connect', () => {
-      if (speaking && !speaking.socket.destroyed) {
-        speaking.socket.once('close', () => {
-          if (!leg.socket.destroyed) hello.send(leg, 'repsyn', false);
-        });
-        return;
-      }
-      speaking = leg;
-      hello.send(leg, 'repsyn', false);
-    });
   }
 }
 

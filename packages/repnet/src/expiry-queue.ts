@@ -29,6 +29,12 @@ export class ExpiryQueue<Key, Value> {
     return this.#entries.get(key)?.value;
   }
 
+  /** As `get()`, but not what is due already and not swept yet. */
+  unexpired(key: Key): Value | undefined {
+    const entry = this.#entries.get(key);
+    return entry && entry.due > performance.now() ? entry.value : undefined;
+  }
+
   add(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, { value, due: performance.now() + this.#lifetime });

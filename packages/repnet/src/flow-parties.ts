@@ -1,6 +1,9 @@
 /** Whom a flow talks to: the application's socket, and the server's register of flows. */
+import type { Budget } from './budget';
 import type { Flow } from './flow';
 import type { Leg } from './leg';
+import type { FlowSettings } from './settings';
+import type { Mode, Role } from './state-machine';
 
 /** The application's side of a flow. */
 export interface FlowHost {
@@ -24,4 +27,13 @@ export interface FlowRegistry {
   leaveWaitingList(flow: Flow): void;
   isWaiting(flow: Flow): boolean;
   bury(flow: Flow): void;
+}
+
+export interface FlowOptions {
+  id: string;
+  role: Role;
+  mode: Mode;
+  settings: FlowSettings;
+  registry?: FlowRegistry;
+  budget?: Budget;
 }

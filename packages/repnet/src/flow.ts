@@ -6,28 +6,28 @@ import { Archive } from './archive';
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
-import type { FlowHost, FlowRegistry } from './flow-parties';
+import type { FlowHost, FlowOptions, FlowRegistry } from './flow-parties';
 import type { Leg, LegOwner } from './leg';
 import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
-import { type Action, type FlowEvent, type Mode, type OtherLeg, type Role, START, type State, transition } from './state-machine';
+import {
+  type Action,
+  ENDS_SUBJECT,
+  type FlowEvent,
+  type Mode,
+  type OtherLeg,
+  type Role,
+  START,
+  type State,
+  transition,
+} from './state-machine';
 import { countDrop, counters } from './stats';
-
-/** Events after which their subject carries nothing any more. */
-const ENDS_SUBJECT: ReadonlySet<FlowEvent> = new Set<FlowEvent>([
-  'leg_failed',
-  'leg_deadline',
-  'waiting_list_timeout',
-  'archive_over_threshold',
-  'bytes_over_limit',
-  'lag_over_cap',
-  'leg_finished',
-  'confirm_timeout',
-  'both_closed',
-]);
 
 /** How long a released leg may take to finish by itself, in milliseconds. */
 const LINGER_MS = 5_000;
+
+/** Written behind bytes that are on their way already, to hear when the kernel has them. */
+const NOTHING = Buffer.alloc(0);
 
 /** The write or end of stream that the host is waiting for. */
 interface Outstanding {
@@ -36,15 +36,6 @@ interface Outstanding {
   /** Every live leg has to, not only the fastest: a lagging one may neither be dropped nor grow. */
   byAll: boolean;
   done(): void;
-}
-
-export interface FlowOptions {
-  id: string;
-  role: Role;
-  mode: Mode;
-  settings: FlowSettings;
-  registry?: FlowRegistry;
-  budget?: Budget;
 }
 
 export class Flow implements LegOwner {
@@ -63,6 +54,8 @@ export class Flow implements LegOwner {
   /** Legs that have arrived at least once, as a set of two bits. */
   seen = 0;
   opened = false;
+  /** Bytes are with a server that has not shown itself: the flow may not be started anywhere else. */
+  exposed = false;
   paired = false;
   #registry: FlowRegistry | undefined;
   #budget: Budget | undefined;
@@ -136,6 +129,19 @@ export class Flow implements LegOwner {
     if (!this.#dispatch('leg_established', leg.index)) leg.reset();
   }
 
+  /** Client: the leg gets what is written before it is established. @returns what was written so far */
+  sendAhead(leg: Leg): readonly Buffer[] {
+    const chunks = this.#archive?.chunks ?? [];
+    leg.ahead = chunks.length;
+    this.exposed = chunks.length > 0;
+    return chunks;
+  }
+
+  /** Whether the flow has ended with an error. */
+  get failed(): boolean {
+    return this.#error !== undefined;
+  }
+
   /** Server: whether this leg would be attached if it came now. */
   wants(index: 0 | 1): boolean {
     return this.state === 'ONE_CONN' && this.legs[index] === undefined && this.status[index] === 'pending';
@@ -191,6 +197,11 @@ export class Flow implements LegOwner {
     this.#outstanding = outstanding;
     let sent = 0;
     for (const leg of this.legs) {
+      if (leg && this.status[leg.index] === 'pending' && leg.ahead !== undefined) {
+        leg.send(chunks);
+        leg.ahead += chunks.length;
+        this.exposed = true;
+      }
       if (!leg || this.status[leg.index] !== 'live') continue;
       if (sent++ > 0) counters.bytesSentTwice += bytes;
       leg.send(chunks, () => this.#flushed(outstanding));
@@ -455,7 +466,11 @@ export class Flow implements LegOwner {
     // Once the bytes are on their way the host may end its direction, on this leg too.
     const ending = this.#ending;
     const flushed = outstanding && !ending ? () => this.#flushed(outstanding) : undefined;
-    if (archive.chunks.length > 0) leg.send(archive.chunks, flushed);
+    const chunks = leg.ahead ? archive.chunks.slice(leg.ahead) : archive.chunks;
+    leg.ahead = undefined;
+    if (chunks.length > 0) leg.send(chunks, flushed);
+    else if (flushed && leg.queued > 0) leg.send([NOTHING], flushed);
+    else flushed?.();
     if (this.status[(1 - index) as 0 | 1] === 'live') counters.bytesSentTwice += archive.bytes;
     if (ending) this.#endLeg(leg, outstanding);
   }

@@ -62,6 +62,9 @@ export class Leg {
   eof = false;
   /** Our FIN, and everything before it, was handed to the kernel. */
   finished = false;
+  /** How many chunks of the archive were sent before the leg was established; `undefined`: it waits until it is. */
+  ahead: number | undefined;
+  #soon: Buffer | undefined;
   #stopped = false;
   /** Bytes that libuv has and the kernel has not yet. */
   #passed = 0;
@@ -106,6 +109,10 @@ export class Leg {
    */
   send(chunks: readonly Buffer[], flushed?: () => void): void {
     const { socket } = this;
+    if (this.#soon) {
+      chunks = [this.#soon, ...chunks];
+      this.#soon = undefined;
+    }
     if (socket.connecting || socket.destroyed || socket.writableLength > 0) this.#sendBuffered(chunks, flushed);
     else {
       let bytes = 0;
@@ -124,6 +131,16 @@ export class Leg {
     }
   }
 
+  /** Sends bytes in one go with what is sent next, at the latest at the end of this turn of the event loop. */
+  sendSoon(bytes: Buffer): void {
+    this.#soon = bytes;
+    setImmediate(() => this.#sendNow());
+  }
+
+  #sendNow(): void {
+    if (this.#soon && !this.socket.destroyed) this.send([]);
+  }
+
   #sendBuffered(chunks: readonly Buffer[], flushed: (() => void) | undefined): void {
     const { socket } = this;
     const last = chunks.length - 1;
@@ -135,6 +152,7 @@ export class Leg {
 
   /** Sends a FIN after everything sent so far. */
   end(flushed: () => void): void {
+    this.#sendNow();
     this.#flushedEnd = flushed;
     if (this.#passed > 0) this.#endHeld = true;
     else this.#end();
@@ -162,6 +180,7 @@ export class Leg {
 
   /** Closes like `net.Socket.destroy()`. */
   close(): void {
+    this.#sendNow();
     this.socket.destroy();
   }
 

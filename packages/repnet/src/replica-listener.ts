@@ -146,19 +146,22 @@ export class ReplicaListener {
       return;
     }
     if (place.kind === 'known') {
-      if (place.flow.wants(leg.index)) leg.send([this.#banner(preamble, 'joined')]);
+      if (place.flow.wants(leg.index)) leg.sendSoon(this.#banner(preamble, 'joined'));
       if (!place.flow.legJoined(leg)) return;
     } else {
       if (this.#refusal(leg.socket)) {
         this.#hangUp(leg, this.#banner(preamble, 'busy'));
         return;
       }
-      leg.send([this.#banner(preamble, 'opened')]);
+      const banner = this.#banner(preamble, 'opened');
       // A socket that is being read already cannot be made one that nothing was read from.
       if (preamble.mode === 'repsyn' && !this.#main.pauseOnConnect) {
-        this.#handOver(preamble, leg, rest);
+        this.#handOver(preamble, leg, banner, rest);
         return;
       }
+      // Where the first bytes are here already, the answer may be so in a moment.
+      if (rest.length > 0) leg.sendSoon(banner);
+      else leg.send([banner]);
       this.#open(preamble.flowId, leg, preamble.mode);
     }
     if (rest.length > 0) leg.owner.legData(leg, rest);
@@ -168,11 +171,17 @@ export class ReplicaListener {
    * RepSYN: the hello says that the client has chosen this leg, so the flow is in CHOSEN from its start, with no second leg to merge: the
    * application is given the stock socket itself. Its id is buried at once.
    */
-  #handOver({ flowId, mode }: Preamble, leg: Leg, rest: Buffer): void {
+  #handOver({ flowId, mode }: Preamble, leg: Leg, banner: Buffer, rest: Buffer): void {
     const main = this.#main;
     const { index } = leg;
     const names = { flowId, role: 'server' as const };
+    if (rest.length === 0) leg.send([banner]);
     const socket = leg.release(rest) as AcceptedSocket;
+    if (rest.length > 0) {
+      socket.cork();
+      socket.write(banner);
+      setImmediate(() => socket.uncork());
+    }
     this.#table.buryId(flowId, 1 << index);
     counters.flows.accepted++;
     counters.flows.live++;

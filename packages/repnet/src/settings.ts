@@ -22,6 +22,8 @@ export interface FlowSettings {
   confirmTimeout: number;
   /** Open both legs to a target that has not been probed yet. */
   assumeCapable: boolean;
+  /** Send the first bytes together with the hello to a target whose banner was seen lately. */
+  eager: boolean;
 }
 
 /** Settings of the process. */
@@ -101,6 +103,7 @@ export const KEYS: Readonly<Record<keyof GlobalSettings, Key>> = {
   legDeadline: number('ms', 3_000, 1, MAX_TIMER, perFlow),
   confirmTimeout: number('ms', 250, 1, 60_000, perFlow),
   assumeCapable: { kind: 'boolean', default: false, unit: '', perFlow: true },
+  eager: { kind: 'boolean', default: true, unit: '', perFlow: true },
   listen: { kind: 'listen', default: 'all', unit: '', perFlow: false },
   waitingListTimeout: number('ms', 1_000, 1, MAX_TIMER),
   helloTimeout: number('ms', 1_000, 1, MAX_TIMER),

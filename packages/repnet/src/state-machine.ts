@@ -212,3 +212,16 @@ export function transition(
       return role === 'server' && event === 'late_leg' ? ENDED_LATE : undefined;
   }
 }
+
+/** Events after which their subject carries nothing any more. */
+export const ENDS_SUBJECT: ReadonlySet<FlowEvent> = new Set<FlowEvent>([
+  'leg_failed',
+  'leg_deadline',
+  'waiting_list_timeout',
+  'archive_over_threshold',
+  'bytes_over_limit',
+  'lag_over_cap',
+  'leg_finished',
+  'confirm_timeout',
+  'both_closed',
+]);

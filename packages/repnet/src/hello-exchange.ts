@@ -1,0 +1,115 @@
+/**
+ * The hellos of one client's flow, on both of its legs: who says hello when, whether the two banners come from one server, and what may be
+ * sent before a banner is there (docs/repnet-wire.md, "Rules of the client").
+ */
+import { ClientHello, type HelloOutcome, type Refusal } from './client-hello';
+import { RepnetError } from './errors';
+import type { Flow } from './flow';
+import type { Leg } from './leg';
+import { runtime } from './runtime';
+import type { Banner } from './wire';
+
+/** Failures of this machine, which say nothing about the target. */
+const LOCAL_FAILURES = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'EADDRINUSE', 'ENOBUFS', 'ENOMEM']);
+
+export class HelloExchange implements HelloOutcome {
+  readonly #flow: Flow;
+  readonly #address: string;
+  readonly #port: number;
+  readonly #eager: boolean;
+  #instanceId: string | undefined;
+  /** The leg that said hello first, where the order counts. */
+  #speaking: Leg | undefined;
+  /** The leg that was sent bytes of the application before its banner, which is still to come. */
+  #ahead: Leg | undefined;
+  /** The other leg, while it has to wait for that banner. */
+  #parked: { leg: Leg; banner: Banner; rest: Buffer } | undefined;
+
+  /** @param eager the first leg that is connected gets bytes of the application together with its hello */
+  constructor(flow: Flow, address: string, port: number, eager: boolean) {
+    this.#flow = flow;
+    this.#address = address;
+    this.#port = port;
+    this.#eager = eager;
+  }
+
+  start(leg: Leg): void {
+    const hello = new ClientHello(leg, this.#flow.id, this);
+    if (this.#flow.mode === 'repflow' && !this.#eager) hello.send(leg, 'repflow', false);
+    else leg.socket.once('connect', () => this.#connected(leg, hello));
+  }
+
+  #connected(leg: Leg, hello: ClientHello): void {
+    const { mode } = this.#flow;
+    const first = this.#speaking;
+    if (!first) {
+      this.#speaking = leg;
+      if (this.#eager) this.#ahead = leg;
+      hello.send(leg, mode, false, this.#eager ? this.#flow.sendAhead(leg) : []);
+    } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, mode, false);
+    else {
+      // RepSYN: the other leg only if the first one fails.
+      first.socket.once('close', () => {
+        if (!leg.socket.destroyed) hello.send(leg, mode, false);
+      });
+    }
+  }
+
+  accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {
+    const flow = this.#flow;
+    if (this.#ahead && leg !== this.#ahead && banner.status !== 'joined') {
+      // Perhaps another server than the one that has the first bytes: nothing may go there before that is known.
+      this.#parked = { leg, banner, rest };
+      leg.owner = flow;
+      return false;
+    }
+    // A leg that has joined is with the server that got the first leg's hello.
+    this.#ahead = undefined;
+    flow.exposed = false;
+    this.#instanceId ??= banner.instanceId;
+    if (banner.instanceId !== this.#instanceId) {
+      this.#learn(false, 'the two connections reached two servers');
+      const error = new RepnetError('ERR_REPNET_HELLO', 'the two connections of the flow reached two servers');
+      flow.legUnusable(leg.index, error, 'other_instance');
+      return true;
+    }
+    this.#learn(true, banner.status);
+    flow.legEstablished(leg);
+    const more = rest.length > 0 ? leg.owner.legData(leg, rest) : true;
+    this.#unpark();
+    return more;
+  }
+
+  refused(leg: Leg, error: Error, kind: Refusal): void {
+    const flow = this.#flow;
+    const foreign = kind === 'foreign' || kind === 'silent';
+    const hopeless = flow.status[(1 - leg.index) as 0 | 1] === 'gone' && !flow.opened;
+    const ahead = leg === this.#ahead;
+    if (ahead && kind !== 'foreign') runtime.capabilities.forget(this.#address, this.#port);
+    else if (foreign || (hopeless && !LOCAL_FAILURES.has((error as NodeJS.ErrnoException).code ?? ''))) this.#learn(false, error.message);
+    if (ahead) {
+      this.#ahead = undefined;
+      // A server that answered, with whatever it is, has not run the flow. One that did not answer may have: nobody else may get it then.
+      if (kind === 'foreign' || kind === 'busy') flow.exposed = false;
+      if (flow.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
+    }
+    flow.legUnusable(leg.index, error, foreign ? 'foreign' : 'refused');
+    this.#unpark();
+  }
+
+  closed(leg: Leg): void {
+    if (leg === this.#ahead && this.#flow.failed) runtime.capabilities.forget(this.#address, this.#port);
+    this.#flow.legClosed(leg);
+  }
+
+  #unpark(): void {
+    const parked = this.#parked;
+    this.#parked = undefined;
+    if (!parked || this.#flow.status[parked.leg.index] === 'gone') return;
+    if (this.accepted(parked.leg, parked.banner, parked.rest)) parked.leg.resume();
+  }
+
+  #learn(capable: boolean, reason: string): void {
+    runtime.capabilities.learn(this.#address, this.#port, capable, reason);
+  }
+}
