@@ -107,6 +107,44 @@ proptest! {
     }
 
     #[test]
+    fn pfabric_with_a_limit_in_bytes_gives_up_the_worst_packet_that_makes_room(steps in steps()) {
+        const MOST: u64 = 5_000;
+        let model: std::cell::RefCell<Vec<PacketId>> = Default::default();
+        beside(
+            steps,
+            PFabricQueue::new(PFabric { limit: Limit::Bytes(MOST) }),
+            |id, packets, verdict| {
+                let mut model = model.borrow_mut();
+                let of = |id: &PacketId| packets[id.0 as usize];
+                let bytes = |ids: &[PacketId]| ids.iter().map(|id| u64::from(of(id).size)).sum::<u64>();
+                let gone = Fate::Dropped(DropReason::QueueFull);
+                let full = bytes(&model) + u64::from(of(&id).size);
+                if full <= MOST {
+                    assert_eq!(verdict, Fate::Queued.into());
+                    model.push(id);
+                    return;
+                }
+                let mut sorted = model.clone();
+                sorted.sort_by_key(|id| (of(id).rank, *id));
+                let worst = sorted.iter().rev().find(|other| {
+                    of(other).rank > of(&id).rank && full - u64::from(of(other).size) <= MOST
+                });
+                match worst {
+                    None => assert_eq!(verdict, gone.into()),
+                    Some(&worst) => {
+                        assert_eq!(verdict.arrival, Fate::Queued);
+                        assert_eq!(verdict.displaced, Some((worst, gone)));
+                        model.retain(|&id| id != worst);
+                        model.push(id);
+                    }
+                }
+            },
+            |served, _| model.borrow_mut().retain(|&id| Some(id) != served),
+            || model.borrow().len(),
+        );
+    }
+
+    #[test]
     fn strict_priority_serves_the_highest_class_in_order(steps in steps()) {
         let model: std::cell::RefCell<Vec<(u8, PacketId)>> = Default::default();
         let bytes = std::cell::Cell::new(0u64);

@@ -3,7 +3,9 @@
 //! and of that flow the packet that came first, so that a flow's packets are not reordered.
 //!
 //! Deviations: ties in remaining bytes are broken by age (drop the latest, serve the earliest), which
-//! the paper leaves open. A flow is known by its addresses and the hash of its five-tuple.
+//! the paper leaves open. A limit in bytes drops the worst of those packets that make room enough on
+//! their own: a worse one that is too small, such as a probe, would go for nothing. A flow is known by
+//! its addresses and the hash of its five-tuple.
 
 use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
@@ -45,33 +47,26 @@ impl PFabricQueue {
 impl QueueDiscipline for PFabricQueue {
     fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
         let arrival = packets[id.0 as usize];
-        let would_be = self.bytes + u64::from(arrival.size);
+        let (count, bytes) = (
+            self.waiting.len() as u32,
+            self.bytes + u64::from(arrival.size),
+        );
+        let limit = self.config.limit;
         let mut displaced = None;
-        if self
-            .config
-            .limit
-            .is_exceeded(self.waiting.len() as u32 + 1, would_be)
-        {
-            let rank = |id: &PacketId| packets[id.0 as usize].rank;
+        if limit.is_exceeded(count + 1, bytes) {
+            let header = |at: usize| &packets[self.waiting[at].0 as usize];
+            let makes_room = |at: &usize| {
+                let other = header(*at);
+                other.rank > arrival.rank
+                    && !limit.is_exceeded(count, bytes - u64::from(other.size))
+            };
             // The latest of the largest: `max_by_key` gives the last of equal ones.
-            let worst = (0..self.waiting.len()).max_by_key(|&at| rank(&self.waiting[at]));
-            let Some(worst) = worst.filter(|&at| rank(&self.waiting[at]) > arrival.rank) else {
+            let candidates = (0..self.waiting.len()).filter(makes_room);
+            let Some(worst) = candidates.max_by_key(|&at| header(at).rank) else {
                 return Fate::Dropped(DropReason::QueueFull).into();
             };
             let victim = self.take(worst, packets);
             displaced = Some((victim, Fate::Dropped(DropReason::QueueFull)));
-            let fits = self.bytes + u64::from(arrival.size);
-            if self
-                .config
-                .limit
-                .is_exceeded(self.waiting.len() as u32 + 1, fits)
-            {
-                // A small victim made too little room: the arrival goes too.
-                return Verdict {
-                    arrival: Fate::Dropped(DropReason::QueueFull),
-                    displaced,
-                };
-            }
         }
         self.waiting.push(id);
         self.bytes += u64::from(arrival.size);

@@ -5,9 +5,10 @@ use tailcut_record::{RunRecord, RunTotals};
 use tailcut_sim::RunConfig;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_sim::fabric::queue::Limit;
 use tailcut_units::Duration;
 
-const DESIGNS: [&str; 7] = [
+const DESIGNS: [&str; 10] = [
     "tcp",
     "cubic@spray",
     "dctcp",
@@ -15,6 +16,9 @@ const DESIGNS: [&str; 7] = [
     "repsyn+dctcp@spray",
     "mixed+cubic",
     "ndp",
+    "pfabric",
+    "repflow+pias",
+    "hull",
 ];
 
 fn run_of(design: &str) -> RunConfig {
@@ -24,6 +28,7 @@ fn run_of(design: &str) -> RunConfig {
     };
     let mut config = config(design, name, shape, web_search(0.6, Duration::from_ms(2)));
     config.sample_every = Some(Duration::from_us(30));
+    config.designs.pias.limit = Limit::Packets(20);
     config
 }
 

@@ -1,0 +1,176 @@
+//! pFabric and PIAS in a network: what priorities buy, to the packet.
+
+#![allow(dead_code, reason = "the configurations serve other tests too")]
+
+#[path = "truth/support.rs"]
+mod support;
+
+use std::fmt::Write as _;
+use support::{
+    completion_times, config, fat_tree, leaf_spine, queue_of, simulate, single_switch, trace,
+    web_search,
+};
+use tailcut_record::{FlowRecord, RunRecord};
+use tailcut_sim::RunConfig;
+use tailcut_units::{Bytes, Duration};
+
+/// A full packet of 1,538 B at 10 Gb/s: what a packet may find being sent.
+const RESIDUAL: Duration = Duration::from_ps(1_230_400);
+
+/// Four elephants from hosts 1 to 4 to host 0 for good, and from 5 ms on a mouse of `bytes` from
+/// host 5 every 200 us.
+fn mice_under_elephants(design: &str, bytes: u64) -> RunConfig {
+    let shape = single_switch(6, queue_of(100));
+    let topology = shape.build().expect("a topology");
+    let mut csv = String::from("start_ns,src,dst,bytes\n");
+    for elephant in 1..=4 {
+        writeln!(csv, "0,{elephant},0,20000000").expect("text");
+    }
+    for mouse in 0..100 {
+        let start = 5_000_000 + mouse * 200_000;
+        writeln!(csv, "{start},5,0,{bytes}").expect("text");
+    }
+    config(design, "one switch", shape, trace(&csv, &topology))
+}
+
+fn mice(record: &RunRecord) -> Vec<&FlowRecord> {
+    let mice: Vec<_> = record.flows.iter().filter(|f| f.src.0 == 5).collect();
+    assert_eq!(mice.len(), 100);
+    assert!(mice.iter().all(|flow| flow.fct.is_some()));
+    mice
+}
+
+/// The longest that a mouse took beyond its ideal.
+fn longest_delay(record: &RunRecord) -> Duration {
+    let delays = mice(record).into_iter().filter_map(|flow| {
+        let fct = flow.fct?;
+        assert!(fct >= flow.ideal_fct, "{flow:?}");
+        Some(fct.saturating_sub(flow.ideal_fct))
+    });
+    delays.max().expect("there are mice")
+}
+
+#[test]
+fn a_mouse_under_pfabric_waits_for_one_packet_at_most_whatever_elephants_do() {
+    let record = simulate(&mice_under_elephants("pfabric", 10_000));
+    assert!(
+        record.totals.drops.total().packets > 0,
+        "elephants overflow"
+    );
+    assert!(longest_delay(&record) <= RESIDUAL);
+    assert_eq!(
+        mice(&record).iter().map(|f| f.retransmissions).sum::<u32>(),
+        0
+    );
+    // The same mice under TCP wait for the elephants' whole queue.
+    let tcp = simulate(&mice_under_elephants("tcp", 10_000));
+    assert!(longest_delay(&tcp) > RESIDUAL * 30);
+}
+
+#[test]
+fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
+    // Four packets: half of the initial window, which is what a mark in the first round trip leaves.
+    let mut config = mice_under_elephants("pias", 5_000);
+    config.designs.pias.thresholds = vec![20_000, 1_000_000];
+    let record = simulate(&config);
+    // The SYN waits, and the first packet of the data; the others come when it has gone.
+    assert!(
+        longest_delay(&record) <= RESIDUAL * 2,
+        "{}",
+        longest_delay(&record)
+    );
+    // With the thresholds above all sizes PIAS is DCTCP, which keeps a queue of 65 packets.
+    config.designs.pias.thresholds = vec![50_000_000];
+    let record = simulate(&config);
+    assert!(longest_delay(&record) > RESIDUAL * 30);
+}
+
+#[test]
+fn flows_that_start_together_finish_in_the_order_of_their_sizes_under_pfabric() {
+    let shape = single_switch(9, queue_of(100));
+    let topology = shape.build().expect("a topology");
+    let mut csv = String::from("start_ns,src,dst,bytes\n");
+    let sizes = [700, 100, 500, 800, 200, 600, 400, 300].map(|packets| packets * 1_460u64);
+    for (host, bytes) in sizes.iter().enumerate() {
+        writeln!(csv, "0,{},0,{bytes}", host + 1).expect("text");
+    }
+    let record = simulate(&config(
+        "pfabric",
+        "one switch",
+        shape,
+        trace(&csv, &topology),
+    ));
+    let times = completion_times(&record);
+    let mut order: Vec<usize> = (0..8).collect();
+    order.sort_by(|a, b| times[*a].total_cmp(&times[*b]));
+    let finished: Vec<u64> = order
+        .iter()
+        .map(|flow| sizes[*flow] / 1_460 / 100)
+        .collect();
+    assert_eq!(finished, [1, 2, 3, 4, 5, 6, 7, 8]);
+    // Each in its turn at nearly the whole link: SRPT leaves it idle for little more than a timeout
+    // when a flow takes over from the one before.
+    let mut bytes = 0;
+    for flow in order {
+        bytes += sizes[flow];
+        let alone = bytes as f64 / 1_460.0 * RESIDUAL.as_secs_f64();
+        assert!(times[flow] > alone);
+        assert!(
+            times[flow] < alone * 1.1 + 100e-6,
+            "{} {alone}",
+            times[flow]
+        );
+    }
+}
+
+#[test]
+fn replicated_mice_over_pias_are_tagged_copied_and_complete() {
+    let mut config = config(
+        "repflow+pias",
+        "fat-tree",
+        fat_tree(queue_of(100)),
+        web_search(0.5, Duration::from_ms(20)),
+    );
+    config.designs.pias.thresholds = vec![10_000, 100_000];
+    let record = simulate(&config);
+    let flows = record.flows.iter();
+    let (mice, others): (Vec<&FlowRecord>, Vec<&FlowRecord>) =
+        flows.partition(|flow| flow.bytes < Bytes(100_000));
+    assert!(mice.len() > 20 && others.len() > 20);
+    assert!(mice.iter().all(|flow| flow.copies == 1));
+    assert!(others.iter().all(|flow| flow.copies == 0));
+    assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+}
+
+#[test]
+fn every_flow_of_a_loaded_network_ends_under_pfabric() {
+    for design in ["pfabric", "pfabric@spray"] {
+        for shape in [fat_tree(queue_of(100)), leaf_spine(queue_of(100), None)] {
+            let load = web_search(0.8, Duration::from_ms(20));
+            let record = simulate(&config(design, "network", shape, load));
+            assert!(record.flows.len() > 100);
+            assert!(
+                record.flows.iter().all(|flow| flow.fct.is_some()),
+                "{design}"
+            );
+        }
+    }
+}
+
+#[test]
+fn pfabric_serves_mice_better_than_dctcp_at_every_load() {
+    let mean = |design: &str, load: f64| {
+        let config = config(
+            design,
+            "fat-tree",
+            fat_tree(queue_of(100)),
+            web_search(load, Duration::from_ms(20)),
+        );
+        let summary = simulate(&config).summary();
+        summary.fct.mice.mean_us.expect("mice finish")
+    };
+    for load in [0.3, 0.6, 0.8] {
+        let (pfabric, dctcp) = (mean("pfabric", load), mean("dctcp", load));
+        assert!(pfabric < dctcp, "{pfabric} against {dctcp} at {load}");
+    }
+}
