@@ -33,6 +33,7 @@ pub(crate) fn ndp(
         },
         min_rto: parameters.min_rto,
         initial_rto: parameters.initial_rto,
+        max_rto: NdpConfig::default().max_rto.max(parameters.initial_rto),
         seed: stream_seed(config.seed, HOST_DRAWS, u64::from(host.0)),
         ..NdpConfig::default()
     })
@@ -45,9 +46,9 @@ pub(crate) fn scdp(
     host: HostId,
 ) -> Result<(ScdpConfig, ModelCodec), ConfigError> {
     let parameters = &config.designs.scdp;
-    let usual_window = match rate(topology, host).as_bps() {
-        ..=1_000_000_000 => 12,
-        ..=5_000_000_000 => 24,
+    let usual_window = match rate(topology, host) {
+        rate if rate <= Rate::from_gbps(1) => 12,
+        rate if rate <= Rate::from_gbps(5) => 24,
         _ => 32,
     };
     let failure = parameters.decode_failure;
@@ -68,6 +69,7 @@ pub(crate) fn scdp(
         demotion: demotion(&parameters.thresholds)?,
         pull_interval: pull_interval(config, topology, host),
         timeout: parameters.timeout,
+        max_timeout: ScdpConfig::default().max_timeout.max(parameters.timeout),
         ..ScdpConfig::default()
     };
     Ok((scdp, codec))

@@ -1,6 +1,6 @@
 //! Parameters of designs from their sections.
 
-use super::Outcome;
+use super::{Outcome, receiver_driven};
 use crate::scenario::value::Value;
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::fabric::queue::{Limit, Placement};
@@ -18,12 +18,13 @@ pub fn parameters(scenario: &Scenario) -> Outcome<DesignParameters> {
         pfabric: pfabric(&scenario.table("pfabric")),
         pias: pias(&scenario.table("pias"))?,
         hull: hull(&scenario.table("hull"))?,
-        ..DesignParameters::default()
+        ndp: receiver_driven::ndp(&scenario.table("ndp"))?,
+        scdp: receiver_driven::scdp(&scenario.table("scdp"))?,
     })
 }
 
 /// Packets or bytes.
-fn limit(table: &Table, key: &str) -> Option<Limit> {
+pub fn limit(table: &Table, key: &str) -> Option<Limit> {
     match table.value(key)? {
         Value::Bytes(bytes) => Some(Limit::Bytes(bytes.0)),
         Value::Count(packets) => Some(Limit::Packets(u32::try_from(packets).unwrap_or(u32::MAX))),
@@ -35,7 +36,9 @@ fn pfabric(table: &Table) -> PFabricParameters {
     let usual = PFabricParameters::default();
     PFabricParameters {
         queue: limit(table, "queue").unwrap_or(usual.queue),
-        initial_window: table.small("initial_window").unwrap_or(usual.initial_window),
+        initial_window: table
+            .small("initial_window")
+            .unwrap_or(usual.initial_window),
         max_window: table.small("max_window"),
         rto: table.duration("rto"),
         probe_after: table
@@ -44,32 +47,41 @@ fn pfabric(table: &Table) -> PFabricParameters {
     }
 }
 
-fn pias(table: &Table) -> Outcome<PiasParameters> {
-    let usual = PiasParameters::default();
+/// Bytes sent at which flows are demoted.
+pub fn thresholds(table: &Table, usual: Vec<u64>) -> Outcome<Vec<u64>> {
     let thresholds = match table.value("thresholds") {
         Some(Value::Sizes(sizes)) => sizes.iter().map(|size| size.0).collect(),
-        _ => usual.thresholds,
+        _ => usual,
     };
     if Demotion::at(&thresholds).is_none() {
         let found = format!("{thresholds:?}");
         return Err(table.error("thresholds", found, "each greater than the one before"));
     }
+    Ok(thresholds)
+}
+
+fn pias(table: &Table) -> Outcome<PiasParameters> {
+    let usual = PiasParameters::default();
     Ok(PiasParameters {
-        thresholds,
+        thresholds: thresholds(table, usual.thresholds)?,
         limit: limit(table, "limit").unwrap_or(usual.limit),
     })
 }
 
 fn hull(table: &Table) -> Outcome<HullParameters> {
     let usual = PhantomParameters::default();
-    let phantom = table.number("phantom_drain").map(|drain| PhantomParameters {
-        drain,
-        mark_above: table.bytes("phantom_mark_above").unwrap_or(usual.mark_above),
-        placement: match table.word("phantom_placement") {
-            Some("parallel") => Placement::Parallel,
-            _ => Placement::Series,
-        },
-    });
+    let phantom = table
+        .number("phantom_drain")
+        .map(|drain| PhantomParameters {
+            drain,
+            mark_above: table
+                .bytes("phantom_mark_above")
+                .unwrap_or(usual.mark_above),
+            placement: match table.word("phantom_placement") {
+                Some("parallel") => Placement::Parallel,
+                _ => Placement::Series,
+            },
+        });
     let usual = PacerConfig::default();
     let (min_rate, max_rate) = (table.rate("pacer_min_rate"), table.rate("pacer_max_rate"));
     if let (Some(least), Some(most)) = (min_rate, max_rate)
@@ -155,7 +167,9 @@ mod tests {
     fn thresholds_that_do_not_ascend_are_refused_where_they_stand() {
         let text = "[pias]\nthresholds = [\"10KB\", \"10KB\"]\n";
         let scenario = Scenario::parse("s.toml", "", text).expect("sizes");
-        let error = parameters(&scenario).expect_err("not ascending").to_string();
+        let error = parameters(&scenario)
+            .expect_err("not ascending")
+            .to_string();
         assert!(error.starts_with("s.toml:2: pias.thresholds"), "{error}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod designs;
 mod network;
+mod receiver_driven;
 mod study;
 mod transport;
 mod workload;
@@ -151,6 +152,8 @@ pub const SECTIONS: &[Section] = &[
     designs::PIAS,
     designs::HULL,
     designs::NIC,
+    receiver_driven::NDP,
+    receiver_driven::SCDP,
     workload::WORKLOAD,
 ];
 

@@ -1,0 +1,133 @@
+//! The keys of designs in which receivers pull over switches that trim.
+
+use super::Fallback::Is;
+use super::{PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
+use crate::scenario::value::Kind;
+
+const THRESHOLDS: Kind = Kind::Sizes { most: 7 };
+
+/// NDP and NDP+.
+pub const NDP: Section = Section {
+    name: "ndp",
+    repeated: false,
+    about: "NDP and NDP+: endpoints and switch ports.",
+    keys: &[
+        key(
+            "initial_window",
+            count(1, 1_000_000),
+            Is("30"),
+            "Packets pushed before the first pull (NDP paper; 12 in the SCDP paper's model, at 1 Gb/s). \
+             Below the bandwidth-delay product it costs throughput.",
+        ),
+        key(
+            "queue",
+            PACKETS_OR_BYTES,
+            Is("8 packets"),
+            "Data that may wait at a switch port (NDP paper).",
+        ),
+        key(
+            "header_queue",
+            count(1, 1_000_000),
+            Is("8"),
+            "Headers and control packets that may wait at a switch port take as many bytes as so many \
+             full packets (NDP paper).",
+        ),
+        key(
+            "headers_per_data",
+            count(1, 1_000_000),
+            Is("10"),
+            "Headers that a port sends for each data packet while both wait (NDP paper).",
+        ),
+        key(
+            "min_rto",
+            SPAN,
+            Is("5ms"),
+            "The lower bound of the retransmission timeout, for control packets that are lost.",
+        ),
+        key(
+            "initial_rto",
+            SPAN,
+            Is("20ms"),
+            "The retransmission timeout before the first sample, at least min_rto.",
+        ),
+        key(
+            "thresholds",
+            THRESHOLDS,
+            Is("10KB, 100KB, 1MB, 10MB"),
+            "For ndp-plus: bytes sent at which a flow goes down a class (SCDP paper).",
+        ),
+    ],
+};
+
+/// SCDP.
+pub const SCDP: Section = Section {
+    name: "scdp",
+    repeated: false,
+    about: "SCDP: endpoints, the model of RaptorQ, and switch ports.",
+    keys: &[
+        key(
+            "initial_window",
+            count(1, 4_096),
+            Is("auto"),
+            "Symbols pushed before the first pull. \"auto\": 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above \
+             (SCDP paper). Below the bandwidth-delay product it costs throughput.",
+        )
+        .or(&["auto"]),
+        key(
+            "block_symbols",
+            count(1, 56_403),
+            Is("100"),
+            "Source symbols of a block at most. Unknown in the paper.",
+        ),
+        key(
+            "overhead",
+            count(0, 1_000),
+            Is("2"),
+            "Symbols beyond K that a receiver asks for after a loss (SCDP paper).",
+        ),
+        key(
+            "decode_rate",
+            Kind::Rate,
+            Is("1.3Gbps"),
+            "How fast a block is decoded that lacks a source symbol (SCDP paper's model).",
+        ),
+        key(
+            "thresholds",
+            THRESHOLDS,
+            Is("10KB, 100KB, 1MB, 10MB"),
+            "Bytes sent at which a session goes down a class (SCDP paper).",
+        ),
+        key(
+            "timeout",
+            SPAN,
+            Is("20ms"),
+            "How long either end waits before it tries again. Unknown in the paper.",
+        ),
+        key(
+            "queue",
+            PACKETS_OR_BYTES,
+            Is("100KB"),
+            "Symbols that may wait at a switch port, all classes together (SCDP paper).",
+        ),
+        key(
+            "header_queue",
+            SIZE,
+            Is("1MB"),
+            "Headers and pulls that may wait at a switch port; the paper takes this queue for never full.",
+        ),
+        key(
+            "headers_per_data",
+            count(1, 1_000_000),
+            Is("10"),
+            "Headers and pulls that a port sends for each symbol while both wait. Unknown in the paper; \
+             NDP's.",
+        ),
+        key(
+            "victim",
+            Kind::Choice,
+            Is("arrival"),
+            "What is trimmed when symbols find no room: what arrives, or by NDP's coin that or the tail.",
+        )
+        .or(&["arrival", "coin"]),
+    ],
+};

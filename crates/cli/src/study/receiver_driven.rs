@@ -1,0 +1,82 @@
+//! Parameters of designs in which receivers pull, from their sections.
+
+use super::Outcome;
+use super::designs::{limit, thresholds};
+use crate::scenario::Table;
+use tailcut_sim::fabric::queue::Victim;
+use tailcut_sim::transport::scdp::DecodeSpeed;
+use tailcut_sim::{NdpParameters, ScdpParameters};
+
+pub fn ndp(table: &Table) -> Outcome<NdpParameters> {
+    let usual = NdpParameters::default();
+    let min_rto = table.duration("min_rto").unwrap_or(usual.min_rto);
+    let initial_rto = table.duration("initial_rto").unwrap_or(usual.initial_rto);
+    if initial_rto < min_rto {
+        let allowed = format!("at least min_rto, {min_rto}");
+        return Err(table.error("initial_rto", initial_rto.to_string(), allowed));
+    }
+    Ok(NdpParameters {
+        initial_window: table
+            .small("initial_window")
+            .unwrap_or(usual.initial_window),
+        queue: limit(table, "queue").unwrap_or(usual.queue),
+        header_queue_packets: table
+            .small("header_queue")
+            .unwrap_or(usual.header_queue_packets),
+        headers_per_data: table
+            .small("headers_per_data")
+            .unwrap_or(usual.headers_per_data),
+        min_rto,
+        initial_rto,
+        thresholds: thresholds(table, usual.thresholds)?,
+    })
+}
+
+pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
+    let usual = ScdpParameters::default();
+    let decode_speed = table.rate("decode_rate").map(|rate| vec![(1, rate)]);
+    Ok(ScdpParameters {
+        initial_window: table.small("initial_window"),
+        block_symbols: table.small("block_symbols").unwrap_or(usual.block_symbols),
+        overhead: table.small("overhead").unwrap_or(usual.overhead),
+        decode_speed: decode_speed
+            .and_then(DecodeSpeed::new)
+            .unwrap_or(usual.decode_speed),
+        thresholds: thresholds(table, usual.thresholds)?,
+        timeout: table.duration("timeout").unwrap_or(usual.timeout),
+        queue: limit(table, "queue").unwrap_or(usual.queue),
+        header_queue: table.bytes("header_queue").unwrap_or(usual.header_queue),
+        headers_per_data: table
+            .small("headers_per_data")
+            .unwrap_or(usual.headers_per_data),
+        victim: match table.word("victim") {
+            Some("coin") => Victim::Coin,
+            _ => Victim::Arrival,
+        },
+        ..usual
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn defaults_are_those_of_the_designs() {
+        let empty = Scenario::parse("empty.toml", "", "").expect("an empty scenario");
+        let read = ndp(&empty.table("ndp")).expect("sound");
+        assert_eq!(read, NdpParameters::default());
+        let read = scdp(&empty.table("scdp")).expect("sound");
+        assert_eq!(read, ScdpParameters::default());
+    }
+
+    #[test]
+    fn a_timeout_below_its_least_is_refused_where_it_stands() {
+        let text = "[ndp]\nmin_rto = \"30ms\"\ninitial_rto = \"10ms\"\n";
+        let scenario = Scenario::parse("s.toml", "", text).expect("spans");
+        let error = ndp(&scenario.table("ndp")).expect_err("too short");
+        let error = error.to_string();
+        assert!(error.starts_with("s.toml:3: ndp.initial_rto"), "{error}");
+    }
+}
