@@ -8,7 +8,7 @@ use crate::general::General;
 use crate::load_balancer::{Balancer, LoadBalancerConfig, PortView};
 use crate::packet::{Packet, PacketId, Packets, prefetch};
 use crate::port::{Port, PortClass, PortEvents};
-use crate::queue::{DropReason, PhantomState, Placement, Queue, QueueConfig};
+use crate::queue::{DropReason, PhantomState, Queue, QueueConfig};
 use crate::shared_buffer::Pool;
 use crate::topology::{Node, Topology};
 use alloc::vec::Vec;
@@ -148,8 +148,11 @@ impl<B: Copy> Fabric<B> {
                 Node::Host(host) => (None, host.0 | HOST),
             };
             let one_event = match &link.config.queue {
+                // A phantom queue marks when a packet leaves, which must not count before it has.
                 QueueConfig::DropTail(drop_tail)
-                    if pool.is_none() && config.port_events == PortEvents::OneWherePossible =>
+                    if pool.is_none()
+                        && link.config.phantom.is_none()
+                        && config.port_events == PortEvents::OneWherePossible =>
                 {
                     Some(*drop_tail)
                 }
@@ -341,14 +344,6 @@ impl<B: Copy> Fabric<B> {
         let packet = self.packets.header(id);
         match fifo::arrive(now.as_ps(), port, class, queue, &mut self.rings, packet) {
             Outcome::Arrives(at_ps) => {
-                if let Some(phantom) = &class.phantom {
-                    let seen_ps = match phantom.placement {
-                        Placement::Series => port.busy_until_ps,
-                        Placement::Parallel => now.as_ps(),
-                    };
-                    let state = &mut self.phantoms[port_id as usize];
-                    port.marked += u32::from(state.pass(seen_ps, phantom, packet));
-                }
                 if let Some(waits) = &mut self.waits {
                     let service_ps = class.serialisation_ps(packet.size);
                     waits.note(port_id, port.busy_until_ps - service_ps - now.as_ps());

@@ -67,6 +67,23 @@ fn a_run_repeats_itself_on_either_engine_and_on_either_kind_of_port() {
 }
 
 #[test]
+fn a_run_that_ends_in_full_flight_counts_alike_on_either_kind_of_port() {
+    for design in DESIGNS {
+        let cut_off = |port_events| {
+            simulate(&RunConfig {
+                port_events,
+                drain: Duration::from_us(50),
+                ..run_of(design)
+            })
+        };
+        let reference = cut_off(PortEvents::Two);
+        let unfinished = reference.flows.iter().filter(|flow| flow.fct.is_none());
+        assert!(unfinished.count() > 0, "{design} is not cut off");
+        assert_same(&reference, &cut_off(PortEvents::OneWherePossible), design);
+    }
+}
+
+#[test]
 fn runs_side_by_side_do_not_disturb_each_other() {
     let alone: Vec<RunRecord> = DESIGNS
         .iter()
