@@ -24,11 +24,11 @@ pub use design::{
     Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
     UnknownDesign,
 };
-pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
 pub use hull::{
     COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
 };
 pub use measures::Measures;
+pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
 pub use priorities::{PFabricParameters, PiasParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.

@@ -21,4 +21,6 @@ pub mod tcp;
 
 pub use host::{Event, FlowStats, Message, Replication, Transport};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS};
-pub use segment::{Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind};
+pub use segment::{
+    Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
+};

@@ -1,8 +1,8 @@
 //! What endpoints exchange: a small `Copy` value with byte ranges instead of bytes.
 
 use crate::ndp::NdpHeader;
-use crate::scdp::ScdpHeader;
 use crate::pfabric::PFabricHeader;
+use crate::scdp::ScdpHeader;
 use tailcut_units::{FiveTuple, FlowId};
 
 /// The ECN field of the IP header (RFC 3168).
