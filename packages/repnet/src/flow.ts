@@ -8,6 +8,7 @@ import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
 import type { FlowHost, FlowOptions, FlowRegistry } from './flow-parties';
 import type { Leg, LegOwner } from './leg';
+import { anyQueuedOver, behind, firstLive, isAhead, leastQueued } from './leg-order';
 import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
 import {
@@ -207,14 +208,13 @@ export class Flow implements LegOwner {
       leg.send(chunks, () => this.#flushed(outstanding));
     }
     this.#checkLimits();
-    outstanding.byAll = sent === 2 && this.#laggingCannotGo();
+    outstanding.byAll = sent === 2 && anyQueuedOver(this, this.settings.lagCap);
   }
 
   /** The leg of a settled flow: from then on bytes pass through, there is nothing to compare, to keep or to count. */
   get #only(): Leg | undefined {
     if (this.state !== 'CHOSEN' || this.#archive) return undefined;
-    const [first, second] = this.legs;
-    return first && this.status[0] === 'live' ? first : second && this.status[1] === 'live' ? second : undefined;
+    return firstLive(this);
   }
 
   /** Ends our direction. `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
@@ -249,16 +249,12 @@ export class Flow implements LegOwner {
 
   /** The leg that carries bytes; of two, the one that came first. */
   get carrier(): Leg | undefined {
-    const [first, second] = this.legs;
-    if (first && this.status[0] === 'live') return first;
-    if (second && this.status[1] === 'live') return second;
-    return first ?? second;
+    return firstLive(this) ?? this.legs[0] ?? this.legs[1];
   }
 
   /** Bytes in user space on the leg that is furthest along. */
   get queued(): number {
-    const lengths = this.legs.filter((leg) => leg !== undefined && this.status[leg.index] === 'live');
-    return lengths.length === 0 ? 0 : Math.min(...lengths.map((leg) => leg?.queued ?? 0));
+    return leastQueued(this);
   }
 
   legData(leg: Leg, chunk: Buffer): boolean {
@@ -577,30 +573,11 @@ export class Flow implements LegOwner {
     }
     if (this.state !== 'DUP_CONN') return;
     if (this.role === 'client' && this.written + this.delivered > this.settings.maxBytes) {
-      this.#dispatch('bytes_over_limit', this.#behind());
+      this.#dispatch('bytes_over_limit', behind(this));
     }
     for (const leg of this.legs) {
-      if (leg && leg.queued > this.settings.lagCap && !this.#isAhead(leg)) this.#dispatch('lag_over_cap', leg.index);
+      if (leg && leg.queued > this.settings.lagCap && !isAhead(this, leg)) this.#dispatch('lag_over_cap', leg.index);
     }
-  }
-
-  /** The leg to give up: pending, else behind in bytes received, else with more bytes in user space, else the second. */
-  #behind(): 0 | 1 {
-    const [first, second] = this.legs;
-    if (this.status[1] !== 'live' || !second) return 1;
-    if (this.status[0] !== 'live' || !first) return 0;
-    if (first.received !== second.received) return first.received < second.received ? 0 : 1;
-    return first.queued > second.queued ? 0 : 1;
-  }
-
-  /** The peer's bytes show this leg to be the better one: giving it up could leave both ends on different legs. */
-  #isAhead(leg: Leg): boolean {
-    const other = this.legs[1 - leg.index];
-    return !other || other.received < leg.received || other.queued >= leg.queued;
-  }
-
-  #laggingCannotGo(): boolean {
-    return this.legs.some((leg) => leg !== undefined && leg.queued > this.settings.lagCap && this.status[leg.index] === 'live');
   }
 
   #maybeClosed(): void {
