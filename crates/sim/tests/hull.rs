@@ -165,7 +165,7 @@ fn a_phantom_queue_beside_the_port_sees_bursts_that_the_wire_spreads() {
 fn the_pacer_takes_the_bursts_out_and_the_queue_with_them() {
     let mut unpaced = two_long_flows("hull", Some(30_000));
     unpaced.designs.hull.phantom = None;
-    let mut paced = unpaced.clone();
+    let paced = unpaced.clone();
     unpaced.designs.hull.pacer = None;
     let (unpaced, paced) = (simulate(&unpaced), simulate(&paced));
     let burst = |record: &RunRecord| record.host_bursts.expect("measured").byte_mean_bytes;
