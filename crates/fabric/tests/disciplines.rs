@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use tailcut_fabric::queue::{
     DropReason, Fate, Limit, PFabric, PFabricQueue, Priority, PriorityQueue, QueueDiscipline,
-    Trimming, TrimmingQueue, Verdict, Victim,
+    Sharing, Trimming, TrimmingQueue, Verdict, Victim,
 };
 use tailcut_fabric::{Ecn, Packet, PacketId};
 use tailcut_units::Time;
@@ -185,6 +185,7 @@ proptest! {
     fn a_trimming_queue_serves_ten_headers_a_data_packet_and_loses_only_payload(
         steps in steps(),
         coin: bool,
+        per_class: bool,
     ) {
         const DATA: usize = 4;
         #[derive(Default)]
@@ -193,6 +194,11 @@ proptest! {
             data: Vec<(u8, PacketId)>,
             in_a_row: u32,
         }
+        // What counts towards the limit for a packet of this class.
+        let counted = |model: &Model, class: u8| {
+            let counts = |entry: &&(u8, PacketId)| !per_class || entry.0 == class;
+            model.data.iter().filter(counts).count()
+        };
         let model: std::cell::RefCell<Model> = Default::default();
         let config = Trimming {
             classes: 4,
@@ -200,6 +206,7 @@ proptest! {
             header_limit_bytes: u64::MAX,
             headers_per_data: 10,
             victim: if coin { Victim::Coin } else { Victim::Arrival },
+            sharing: if per_class { Sharing::PerClass } else { Sharing::Shared },
             return_to_sender: true,
         };
         beside(
@@ -209,6 +216,7 @@ proptest! {
                 let mut model = model.borrow_mut();
                 let packet = &packets[id.0 as usize];
                 let control = packet.trimmed_size == 0;
+                let waiting = counted(&model, packet.priority);
                 // Which packet was trimmed is the coin's choice; that it was right is checked.
                 let trimmed = match (verdict.arrival, verdict.displaced) {
                     (Fate::Trimmed { cut }, None) => {
@@ -220,6 +228,7 @@ proptest! {
                         assert!(coin, "only the coin spares an arrival");
                         let lowest = model.data.iter().map(|entry| entry.0).max();
                         let lowest = lowest.expect("data waits");
+                        let lowest = if per_class { packet.priority } else { lowest };
                         assert!(lowest >= packet.priority);
                         let last = model.data.iter().rev().find(|entry| entry.0 == lowest);
                         assert_eq!(last, Some(&(lowest, tail)), "the tail, not the head");
@@ -232,7 +241,7 @@ proptest! {
                         None
                     }
                     (Fate::Queued, None) => {
-                        assert!(model.data.len() < DATA);
+                        assert!(waiting < DATA);
                         model.data.push((packet.priority, id));
                         None
                     }
@@ -240,7 +249,7 @@ proptest! {
                 };
                 if let Some(trimmed) = trimmed {
                     assert!(!control && packets[trimmed.0 as usize].trimmed);
-                    assert_eq!(model.data.len(), DATA, "trimming only when data has no room");
+                    assert_eq!(waiting, DATA, "trimming only when data has no room");
                     model.headers.push_back(trimmed);
                 }
             },
@@ -280,6 +289,7 @@ fn a_header_without_room_goes_back_once_and_is_dropped_the_second_time() {
         header_limit_bytes: 100,
         headers_per_data: 10,
         victim: Victim::Coin,
+        sharing: Sharing::Shared,
         return_to_sender: true,
     };
     let mut queue = TrimmingQueue::new(config, 1);
@@ -312,6 +322,7 @@ fn the_coin_of_a_trimming_queue_is_fair() {
         header_limit_bytes: u64::MAX,
         headers_per_data: 10,
         victim: Victim::Coin,
+        sharing: Sharing::Shared,
         return_to_sender: false,
     };
     let mut queue = TrimmingQueue::new(config, 5);

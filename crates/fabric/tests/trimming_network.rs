@@ -5,7 +5,7 @@ mod common;
 use common::{packet, run, wire};
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
-use tailcut_fabric::queue::{Limit, QueueConfig, Trimming, Victim};
+use tailcut_fabric::queue::{Limit, QueueConfig, Sharing, Trimming, Victim};
 use tailcut_fabric::topology::SingleSwitch;
 use tailcut_fabric::{Packet, PortEvents};
 use tailcut_units::HostId;
@@ -21,6 +21,7 @@ fn an_incast_loses_payload_only_and_what_has_no_room_comes_back() {
             header_limit_bytes: 640,
             headers_per_data: 10,
             victim: Victim::Coin,
+            sharing: Sharing::Shared,
             return_to_sender: true,
         }),
         shared_buffer: None,

@@ -77,7 +77,7 @@ pub struct ScdpParameters {
     pub thresholds: Vec<u64>,
     /// How long either end waits before it tries again: 20 ms. The paper names no value.
     pub timeout: Duration,
-    /// Symbols that may wait at a switch port, all classes together: 100 KB (section V-B).
+    /// Symbols that may wait at a switch port, split evenly among the classes: 100 KB (section V).
     pub queue: Limit,
     /// Bytes of headers and pulls that may wait at a switch port: 1 MB, since the paper takes this queue
     /// for never full (section IV-B).

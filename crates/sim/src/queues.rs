@@ -5,7 +5,7 @@ use crate::design::TransportKind;
 use crate::hull;
 use crate::parameters::{NdpParameters, ScdpParameters};
 use crate::priorities;
-use tailcut_fabric::queue::{QueueConfig, Trimming, Victim};
+use tailcut_fabric::queue::{Limit, QueueConfig, Sharing, Trimming, Victim};
 use tailcut_fabric::topology::{Node, Topology};
 
 /// Gives every switch port the queue that the run's design asks for, if it asks for one, and a phantom
@@ -56,6 +56,7 @@ fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConf
         header_limit_bytes: full * u64::from(parameters.header_queue_packets),
         headers_per_data: parameters.headers_per_data,
         victim: Victim::Coin,
+        sharing: Sharing::Shared,
         return_to_sender: true,
     })
 }
@@ -63,10 +64,19 @@ fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConf
 fn scdp(parameters: &ScdpParameters) -> QueueConfig {
     QueueConfig::Trimming(Trimming {
         classes: parameters.thresholds.len() as u8 + 1,
-        data_limit: parameters.queue,
+        data_limit: per_class(parameters.queue, parameters.thresholds.len() as u32 + 1),
+        sharing: Sharing::PerClass,
         header_limit_bytes: parameters.header_queue.0,
         headers_per_data: parameters.headers_per_data,
         victim: parameters.victim,
         return_to_sender: false,
     })
+}
+
+/// A port's buffer, split evenly among classes; at least a packet or a byte each.
+fn per_class(buffer: Limit, classes: u32) -> Limit {
+    match buffer {
+        Limit::Packets(packets) => Limit::Packets((packets / classes).max(1)),
+        Limit::Bytes(bytes) => Limit::Bytes((bytes / u64::from(classes)).max(1)),
+    }
 }

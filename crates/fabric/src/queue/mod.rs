@@ -16,7 +16,7 @@ pub(crate) use phantom::PhantomState;
 pub use phantom::{Phantom, Placement};
 pub use priority::{Priority, PriorityQueue};
 use tailcut_units::{Time, stream_seed};
-pub use trimming::{Trimming, TrimmingQueue, Victim};
+pub use trimming::{Sharing, Trimming, TrimmingQueue, Victim};
 
 /// A size in packets or in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

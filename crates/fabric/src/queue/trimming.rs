@@ -7,10 +7,10 @@
 //! and the same flow again and again is what the coin prevents); a header that finds no room goes
 //! back to its sender, once.
 //!
-//! SCDP and NDP+ (SCDP paper, section IV): the same, with several data queues in strict priority below
-//! the header queue; the buffer is shared by them.
+//! SCDP and NDP+ (SCDP paper, sections IV-B and V): the same, with several data queues in strict
+//! priority below the header queue; the buffer is split among them, or shared.
 //!
-//! Deviations: with several classes and `Victim::Coin`, the tail is that of the lowest class that
+//! Deviations: with several classes that share the buffer and `Victim::Coin`, the tail is that of the lowest class that
 //! waits, if that is not above the arrival's own (the SCDP paper says only "trim on overflow").
 
 use super::lists::{Lists, MAX_LISTS};
@@ -30,13 +30,25 @@ pub enum Victim {
     Arrival,
 }
 
+/// What the limit on data holds for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Sharing {
+    /// All classes together.
+    #[default]
+    Shared,
+    /// Each class for itself: low classes cannot take the room of high ones.
+    PerClass,
+}
+
 /// Parameters of a trimming queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimming {
     /// Data classes in strict priority, 1 to 8: 1 for NDP, 5 for SCDP and NDP+.
     pub classes: u8,
-    /// Data that may wait, all classes together (8 packets in NDP).
+    /// Data that may wait (8 packets in NDP).
     pub data_limit: Limit,
+    /// Whether that is for all classes together or for each.
+    pub sharing: Sharing,
     /// Bytes of headers and control packets that may wait.
     pub header_limit_bytes: u64,
     /// Headers served for each data packet while both wait (10 in NDP).
@@ -66,6 +78,8 @@ pub struct TrimmingQueue {
     lists: Lists,
     config: Trimming,
     coin: Xoshiro256PlusPlus,
+    /// What each class holds, where each has a limit of its own.
+    held: [(u32, u64); MAX_CLASSES],
 }
 
 impl TrimmingQueue {
@@ -80,6 +94,7 @@ impl TrimmingQueue {
             lists: Lists::new(),
             config,
             coin: Xoshiro256PlusPlus::seed_from_u64(seed),
+            held: [(0, 0); MAX_CLASSES],
         }
     }
 
@@ -117,11 +132,29 @@ impl TrimmingQueue {
         self.lists.push_back(list, id);
         self.data_packets += 1;
         self.data_bytes += u64::from(size);
+        if self.config.sharing == Sharing::PerClass {
+            let (packets, bytes) = &mut self.held[list - DATA];
+            *packets += 1;
+            *bytes += u64::from(size);
+        }
     }
 
-    fn data_left(&mut self, size: u32) {
+    fn data_left(&mut self, list: usize, size: u32) {
         self.data_packets -= 1;
         self.data_bytes -= u64::from(size);
+        if self.config.sharing == Sharing::PerClass {
+            let (packets, bytes) = &mut self.held[list - DATA];
+            *packets -= 1;
+            *bytes -= u64::from(size);
+        }
+    }
+
+    /// Packets and bytes that count towards the limit for a packet of this list.
+    fn counted(&self, list: usize) -> (u32, u64) {
+        match self.config.sharing {
+            Sharing::Shared => (self.data_packets, self.data_bytes),
+            Sharing::PerClass => self.held[list - DATA],
+        }
     }
 }
 
@@ -132,9 +165,9 @@ impl QueueDiscipline for TrimmingQueue {
             return self.admit_header(id, 0, packets).into();
         }
         let list = self.list_of(&packet);
-        let would_be = self.data_bytes + u64::from(packet.size);
+        let (waiting, bytes) = self.counted(list);
         let limit = self.config.data_limit;
-        if !limit.is_exceeded(self.data_packets + 1, would_be) {
+        if !limit.is_exceeded(waiting + 1, bytes + u64::from(packet.size)) {
             self.admit_data(id, list, packet.size);
             return Fate::Queued.into();
         }
@@ -142,15 +175,18 @@ impl QueueDiscipline for TrimmingQueue {
             Victim::Coin => self.coin.next_u32() & 1 == 1,
             Victim::Arrival => false,
         };
-        let lowest = self.lists.last_occupied().filter(|&last| last >= list);
+        let lowest = match self.config.sharing {
+            Sharing::Shared => self.lists.last_occupied().filter(|&last| last >= list),
+            Sharing::PerClass => Some(list),
+        };
         if let (true, Some(lowest)) = (take_tail, lowest)
             && let Some(tail) = self.lists.back(lowest)
         {
             let tail_size = packets[tail.0 as usize].size;
-            let after = self.data_bytes - u64::from(tail_size) + u64::from(packet.size);
-            if !limit.is_exceeded(self.data_packets, after) {
+            let after = bytes - u64::from(tail_size) + u64::from(packet.size);
+            if !limit.is_exceeded(waiting, after) {
                 self.lists.pop_back(lowest);
-                self.data_left(tail_size);
+                self.data_left(lowest, tail_size);
                 self.admit_data(id, list, packet.size);
                 let cut = packets[tail.0 as usize].trim();
                 let fate = self.admit_header(tail, cut, packets);
@@ -170,7 +206,7 @@ impl QueueDiscipline for TrimmingQueue {
         if data_first {
             let highest = self.lists.first_occupied(DATA)?;
             let id = self.lists.pop_front(highest)?;
-            self.data_left(packets[id.0 as usize].size);
+            self.data_left(highest, packets[id.0 as usize].size);
             self.headers_in_a_row = 0;
             return Some(id);
         }

@@ -128,3 +128,49 @@ impl Directory {
         Some((waiting.side, waiting.session))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_senders_addresses_outlast_its_receivers_memory() {
+        let wait = Duration::from_ms(10);
+        let mut directory = Directory::new(HostId(0), wait);
+        let tuple = directory.unused(HostId(1)).expect("all are free");
+        let session = SessionKey {
+            slot: 7,
+            generation: 0,
+        };
+        directory.enter(&tuple, Side::Sender, session);
+        directory.wait(Time::ZERO, Side::Sender, session);
+        assert_eq!(
+            directory.waited(Time::ZERO + wait * 2 - Duration::from_ps(1)),
+            None
+        );
+        assert_eq!(
+            directory.arriving(&tuple.reversed()),
+            Some((Side::Sender, 7))
+        );
+        let over = directory.waited(Time::ZERO + wait * 2);
+        assert_eq!(over, Some((Side::Sender, session)));
+        directory.remove(&tuple);
+        assert_eq!(directory.returning(&tuple), None);
+    }
+
+    #[test]
+    fn an_address_in_use_is_not_given_out_and_all_in_use_are_none() {
+        let mut directory = Directory::new(HostId(0), Duration::ZERO);
+        let mut ports = alloc::collections::BTreeSet::new();
+        while let Some(tuple) = directory.unused(HostId(1)) {
+            assert!(ports.insert(tuple.src_port), "{} twice", tuple.src_port);
+            let session = SessionKey {
+                slot: 0,
+                generation: 0,
+            };
+            directory.enter(&tuple, Side::Sender, session);
+        }
+        assert_eq!(ports.len(), EPHEMERAL_PORTS.count());
+        assert!(directory.unused(HostId(2)).is_some(), "to another host");
+    }
+}

@@ -107,7 +107,7 @@ pub const SCDP: Section = Section {
             "queue",
             PACKETS_OR_BYTES,
             Is("100KB"),
-            "Symbols that may wait at a switch port, all classes together (SCDP paper).",
+            "Symbols that may wait at a switch port, split evenly among the classes (SCDP paper).",
         ),
         key(
             "header_queue",
