@@ -146,9 +146,11 @@ fn replicated_mice_over_pias_are_tagged_copied_and_complete() {
 fn every_flow_of_a_loaded_network_ends_under_pfabric() {
     for design in ["pfabric", "pfabric@spray"] {
         for shape in [fat_tree(queue_of(100)), leaf_spine(queue_of(100), None)] {
-            let load = web_search(0.8, Duration::from_ms(20));
-            let record = simulate(&config(design, "network", shape, load));
-            assert!(record.flows.len() > 100);
+            let load = web_search(0.8, Duration::from_ms(100));
+            let mut config = config(design, "network", shape, load);
+            config.drain = Duration::from_ms(2_000);
+            let record = simulate(&config);
+            assert!(record.flows.len() > 500);
             assert!(
                 record.flows.iter().all(|flow| flow.fct.is_some()),
                 "{design}"

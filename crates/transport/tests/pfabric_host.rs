@@ -172,6 +172,32 @@ fn after_five_timeouts_the_sender_only_probes_until_something_arrives() {
 }
 
 #[test]
+fn an_old_ack_ends_the_probing_as_well() {
+    // Packet 0 arrives twice, the second time late, while everything else from A is lost for 600 us.
+    let silence = Time::ZERO + Duration::from_us(600);
+    let mut first = true;
+    let mut pair = pfabric(config()).with_fault(move |passage| {
+        if passage.from == A && core::mem::take(&mut first) {
+            return Fate::Duplicate(Duration::from_us(400));
+        }
+        if passage.from == A && passage.now < silence {
+            return Fate::Drop;
+        }
+        Fate::Deliver
+    });
+    pair.submit(0, 30 * MSS);
+    pair.run();
+    assert!(pair.completed(0).is_some());
+    let probes = sent(&pair, PFabricKind::Probe);
+    let late = Time::ZERO + Duration::from_us(412);
+    let data = sent(&pair, PFabricKind::Data);
+    assert!(probes.iter().any(|sent| sent.at < late), "it probes");
+    let again = data.iter().find(|sent| sent.at > probes[0].at);
+    let again = again.expect("data goes on").at.since(late);
+    assert!(again < Duration::from_us(1), "with the ACK of the late copy");
+}
+
+#[test]
 fn of_several_flows_the_one_with_the_least_remaining_goes_first() {
     let mut pair = pfabric(config());
     pair.submit(0, 1_000 * MSS);

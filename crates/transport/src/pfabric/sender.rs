@@ -184,7 +184,8 @@ impl Sender {
             self.acknowledge(header.index, config);
         }
         let acked = before - self.remaining(config);
-        if header.kind == PFabricKind::ProbeAck && self.probes(config) || acked > 0 {
+        // While it probes, an ACK of whatever shows that the way is open again.
+        if self.probes(config) || acked > 0 {
             self.timeouts_in_row = 0;
             self.probe_due = false;
         }
