@@ -1,9 +1,13 @@
 # The two commands of the README are `make demo` and `make test`; the others are their parts.
 
 CARGO ?= cargo
+
+# Property tests draw the same cases every time, so that a change is what turns a test red.
+# `make explore` draws new ones.
+export PROPTEST_RNG_SEED ?= 20261120
 TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 
-.PHONY: demo test build tools rust-test lint npm-test bench reproduce
+.PHONY: explore demo test build tools rust-test lint npm-test bench reproduce
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
@@ -25,6 +29,10 @@ lint:
 
 rust-test:
 	$(CARGO) test --workspace --locked
+
+# The property tests on cases of their own, ten times as many.
+explore:
+	env -u PROPTEST_RNG_SEED PROPTEST_CASES=2560 $(CARGO) test --workspace --locked
 
 npm-test:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run lint && npm test
