@@ -194,7 +194,10 @@ fn an_old_ack_ends_the_probing_as_well() {
     assert!(probes.iter().any(|sent| sent.at < late), "it probes");
     let again = data.iter().find(|sent| sent.at > probes[0].at);
     let again = again.expect("data goes on").at.since(late);
-    assert!(again < Duration::from_us(1), "with the ACK of the late copy");
+    assert!(
+        again < Duration::from_us(1),
+        "with the ACK of the late copy"
+    );
 }
 
 #[test]
