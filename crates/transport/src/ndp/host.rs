@@ -205,24 +205,13 @@ impl Host {
 
     /// Removes sessions whose time-wait is over.
     fn forget(&mut self, now: Time) {
-        while let Some((side, key)) = self.directory.waited(now) {
-            let tuple = match side {
-                Side::Sender => self.senders.remove(key).map(|s| s.task().tuple),
-                Side::Receiver => {
-                    let Some(receiver) = self.receivers.get_mut(key) else {
-                        continue;
-                    };
-                    if now.since(receiver.heard_at) < self.config.time_wait {
-                        self.directory.wait(now, side, key);
-                        continue;
-                    }
-                    self.receivers.remove(key).map(|r| *r.tuple())
-                }
-            };
-            if let Some(tuple) = tuple {
-                self.directory.remove(&tuple);
-            }
-        }
+        self.directory.forget(
+            now,
+            &mut self.senders,
+            |sender| sender.task().tuple,
+            &mut self.receivers,
+            |receiver| (*receiver.tuple(), receiver.heard_at),
+        );
     }
 }
 

@@ -42,4 +42,5 @@ mod window;
 pub use config::NdpConfig;
 pub use header::{NdpHeader, NdpKind};
 pub use host::Host;
+pub(crate) use sender::Task;
 pub(crate) use window::Window;

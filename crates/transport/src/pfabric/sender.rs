@@ -2,19 +2,10 @@
 
 use super::config::PFabricConfig;
 use super::header::{PFabricHeader, PFabricKind};
-use crate::ndp::Window as Packets;
+use crate::ndp::{Task, Window as Packets};
 use crate::tcp::congestion::{Ack, Congested, CongestionControl, NewReno, Window};
-use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment};
-use tailcut_units::{Duration, FiveTuple, FlowId, Time};
-
-/// What a flow is, as its application gave it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Task {
-    pub(crate) flow: FlowId,
-    pub(crate) tuple: FiveTuple,
-    pub(crate) bytes: u64,
-    pub(crate) path: PathPin,
-}
+use crate::{Condition, Ecn, FlowStats, Header, Segment};
+use tailcut_units::{Duration, Time};
 
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -153,7 +144,7 @@ impl Sender {
             payload,
             ecn: Ecn::NotCapable,
             priority: 0,
-            path: self.task.path,
+            path: self.task.pin,
             rank: u32::try_from(self.remaining(config)).unwrap_or(u32::MAX),
             trimmable: false,
             condition: Condition::Whole,

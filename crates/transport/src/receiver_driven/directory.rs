@@ -1,6 +1,6 @@
 //! Which session a segment belongs to, and which addresses are still in use by segments on their way.
 
-use super::SessionKey;
+use super::{SessionKey, Sessions};
 use crate::tcp::demux::{Demux, Key};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
@@ -115,6 +115,36 @@ impl Directory {
             side,
             session,
         });
+    }
+
+    /// Removes the sessions whose time-wait is over, for hosts whose sessions have one pair of addresses
+    /// each. A receiver waits on from the last segment that it `heard`.
+    pub(crate) fn forget<S, R>(
+        &mut self,
+        now: Time,
+        senders: &mut Sessions<S>,
+        sends_with: impl Fn(&S) -> FiveTuple,
+        receivers: &mut Sessions<R>,
+        heard: impl Fn(&R) -> (FiveTuple, Time),
+    ) {
+        while let Some((side, key)) = self.waited(now) {
+            let tuple = match side {
+                Side::Sender => senders.remove(key).map(|sender| sends_with(&sender)),
+                Side::Receiver => {
+                    let Some((tuple, at)) = receivers.get_mut(key).map(|r| heard(r)) else {
+                        continue;
+                    };
+                    if now.since(at) < self.time_wait {
+                        self.wait(now, side, key);
+                        continue;
+                    }
+                    receivers.remove(key).map(|_| tuple)
+                }
+            };
+            if let Some(tuple) = tuple {
+                self.remove(&tuple);
+            }
+        }
     }
 
     /// A session whose wait may be over: the caller removes it, or has it wait again if something
