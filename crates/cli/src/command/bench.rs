@@ -12,7 +12,7 @@ use std::process::Command;
 use tailcut_sim::Unattended;
 
 /// The workloads, by name, with the text of their scenarios.
-const WORKLOADS: [(&str, &str); 3] = [
+const WORKLOADS: [(&str, &str); 7] = [
     (
         "dctcp-permutation-k8",
         include_str!("../../../../scenarios/bench/dctcp-permutation-k8.toml"),
@@ -24,6 +24,22 @@ const WORKLOADS: [(&str, &str); 3] = [
     (
         "websearch-k8",
         include_str!("../../../../scenarios/bench/websearch-k8.toml"),
+    ),
+    (
+        "ndp-permutation-k8",
+        include_str!("../../../../scenarios/bench/ndp-permutation-k8.toml"),
+    ),
+    (
+        "ndp-permutation-k16",
+        include_str!("../../../../scenarios/bench/ndp-permutation-k16.toml"),
+    ),
+    (
+        "scdp-websearch-k8",
+        include_str!("../../../../scenarios/bench/scdp-websearch-k8.toml"),
+    ),
+    (
+        "pfabric-websearch-k8",
+        include_str!("../../../../scenarios/bench/pfabric-websearch-k8.toml"),
     ),
 ];
 
@@ -187,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bench_workload_is_one_run_of_dctcp() {
+    fn every_bench_workload_is_one_run_of_the_design_in_its_name() {
         for (name, text) in WORKLOADS {
             let scenario = Scenario::parse(name, "", text).expect(name);
             let study = Study::of(&scenario).expect(name);
@@ -196,7 +212,8 @@ mod tests {
                 .iter()
                 .map(|run| run.design.to_string())
                 .collect();
-            assert_eq!(designs, ["dctcp"], "{name}");
+            let design = name.split('-').next().filter(|part| *part != "websearch");
+            assert_eq!(designs, [design.unwrap_or("dctcp")], "{name}");
         }
     }
 }
