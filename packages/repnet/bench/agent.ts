@@ -45,7 +45,7 @@ function connect(kind: Case, port: number): net.Socket {
 function listTargets(ports: Record<Case, number>): void {
   const replicated = (['repsyn', 'repflow'] as const).map((mode) => ({ target: `${HOST}:${ports[mode]}`, mode, assumeCapable: true }));
   // Neither the client's budget nor its guard against incast is measured here.
-  repnet.configure({ targets: replicated, incastLimit: Number.POSITIVE_INFINITY });
+  repnet.configure({ targets: replicated, eager: true, incastLimit: Number.POSITIVE_INFINITY });
 }
 
 /** From the call of connect() to the last byte of the echo; resolves after 'close'. */

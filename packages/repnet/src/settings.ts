@@ -103,7 +103,7 @@ export const KEYS: Readonly<Record<keyof GlobalSettings, Key>> = {
   legDeadline: number('ms', 3_000, 1, MAX_TIMER, perFlow),
   confirmTimeout: number('ms', 250, 1, 60_000, perFlow),
   assumeCapable: { kind: 'boolean', default: false, unit: '', perFlow: true },
-  eager: { kind: 'boolean', default: true, unit: '', perFlow: true },
+  eager: { kind: 'boolean', default: false, unit: '', perFlow: true },
   listen: { kind: 'listen', default: 'all', unit: '', perFlow: false },
   waitingListTimeout: number('ms', 1_000, 1, MAX_TIMER),
   helloTimeout: number('ms', 1_000, 1, MAX_TIMER),

@@ -55,7 +55,7 @@ test('every key can be set from the environment, in its own words', (t) => {
     listen: '80,81',
     budget: '0.5',
     confirmTimeout: '7',
-    eager: 'false',
+    eager: 'true',
   };
   const directory = folder(t);
   for (const [name, key] of Object.entries(KEYS)) {

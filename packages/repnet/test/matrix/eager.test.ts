@@ -35,7 +35,7 @@ class Stage {
   ) {}
 
   static async open(t: TestContext, ttl: number): Promise<Stage> {
-    repnet.configure({ ...UNHURRIED, capabilityTtl: ttl });
+    repnet.configure({ ...UNHURRIED, capabilityTtl: ttl, eager: true });
     const track = (socket: net.Socket) => {
       stage.#sockets.push(socket);
       socket.on('error', () => {});
@@ -213,7 +213,7 @@ test('a leg that has joined shows that its server has the hello of the other one
 });
 
 test('a repnet server runs an eager flow once, and its answer comes behind the banner', async (t) => {
-  repnet.configure({ ...UNHURRIED, capabilityTtl: 600_000 });
+  repnet.configure({ ...UNHURRIED, capabilityTtl: 600_000, eager: true });
   let accepted = 0;
   const server = repnet.createServer((socket) => {
     accepted += 1;
