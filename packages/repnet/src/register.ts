@@ -5,7 +5,6 @@
  * Everything else stays Node's own: a call for a target that is not listed goes to the stock function with the stock arguments. A server
  * gets a replica port only if the configuration's `listen` names its port: `"all"` is for servers that repnet itself has made.
  */
-import http = require('node:http');
 
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -87,7 +86,4 @@ Object.assign(net, { connect, createConnection: connect });
 Object.assign(net.Socket.prototype, { connect: socketConnect });
 Object.assign(net.Server.prototype, { listen: serverListen });
 Object.assign(tls, { connect: tlsConnect });
-// The agent has taken its function from `net` when it was loaded, which may have been before this.
-const agent = http.Agent.prototype as unknown as { createConnection: unknown };
-if (agent.createConnection === original.connect) agent.createConnection = connect;
 syncBuiltinESMExports();

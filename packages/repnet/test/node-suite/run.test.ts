@@ -95,7 +95,7 @@ test('every reason in known.json names a test once, a mode, and says something',
   const known = JSON.parse(readFileSync(path.join(packageFolder, 'test/node-suite/known.json'), 'utf8')) as Known[];
   assert.equal(new Set(known.map((entry) => entry.test)).size, known.length);
   for (const { test: name, modes, reason } of known) {
-    assert.match(name, /^(parallel|sequential|pummel)\/test-net-/);
+    assert.match(name, /^(parallel|sequential|pummel)\/test-(net|http|https|http2|tls|cluster)-/);
     assert.ok(modes.length > 0 && modes.every((mode) => MODES.includes(mode)));
     assert.ok(reason.length > 20);
   }

