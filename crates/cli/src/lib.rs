@@ -19,6 +19,10 @@ use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/own-discipline.md")]
+struct OwnDiscipline;
+
 /// The command: reads its arguments, does what they say, and gives the exit code: 0 when done, 1 when
 /// a check did not hold, 2 for wrong input or where the system refuses, 130 when interrupted.
 pub fn main() -> ExitCode {
