@@ -114,6 +114,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("scdp.block_symbols", "", "50"),
     ("scdp.overhead", "", "1"),
     ("scdp.decode_rate", "", "3Gbps"),
+    ("scdp.decode_failure", "", "0.1,0,0"),
     ("scdp.thresholds", "", "20KB"),
     ("scdp.timeout", "", "5ms"),
     ("scdp.queue", "", "16 packets"),

@@ -238,6 +238,22 @@ impl Table {
         }
     }
 
+    /// The rates by size under a key.
+    pub fn rates(&self, key: &str) -> Option<Vec<(u32, Rate)>> {
+        match self.value(key)? {
+            Value::Rates(rates) => Some(rates),
+            _ => None,
+        }
+    }
+
+    /// The numbers under a key.
+    pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
+        match self.value(key)? {
+            Value::Numbers(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
     /// The bytes under a key.
     pub fn bytes(&self, key: &str) -> Option<Bytes> {
         match self.value(key)? {

@@ -63,6 +63,8 @@ pub enum Value {
     Duration(Duration),
     /// A rate.
     Rate(Rate),
+    /// Rates by size.
+    Rates(Vec<(u32, Rate)>),
     /// A number of bytes.
     Bytes(Bytes),
     /// A list of text.
@@ -86,6 +88,10 @@ impl Value {
             Self::Number(number) => json!(number),
             Self::Duration(span) => json!(span.to_string()),
             Self::Rate(rate) => json!(rate.to_string()),
+            Self::Rates(points) => {
+                let point = |(size, rate): &(u32, Rate)| format!("{size}:{rate}");
+                json!(points.iter().map(point).collect::<Vec<_>>())
+            }
             Self::Bytes(bytes) => json!(bytes.0),
             Self::Texts(texts) => json!(texts),
             Self::Sizes(sizes) => json!(sizes.iter().map(|size| size.0).collect::<Vec<_>>()),
@@ -123,6 +129,13 @@ pub enum Kind {
     },
     /// A rate.
     Rate,
+    /// A rate at every size, or rates at ascending sizes.
+    RateBySize,
+    /// As many probabilities, each at least 0 and below 1.
+    Probabilities {
+        /// How many.
+        count: usize,
+    },
     /// A number of bytes, or one with a unit.
     Bytes {
         /// The least.
@@ -181,6 +194,12 @@ impl Kind {
             Self::Rate => {
                 "a rate with a unit (bps, Kbps, Mbps, Gbps, Tbps), such as \"10Gbps\"".to_owned()
             }
+            Self::RateBySize => {
+                "a rate with a unit, or rates at ascending sizes from 1, such as [\"10:3Gbps\", \"100:2Gbps\"] or \"10:3Gbps,100:2Gbps\"".to_owned()
+            }
+            Self::Probabilities { count } => format!(
+                "{count} probabilities, at least 0 and below 1: a list [0.01, 0] or \"0.01,0\""
+            ),
             Self::Bytes { least } => {
                 format!("bytes from {least} to 1e15, a number or with a unit, such as \"100KB\"")
             }
@@ -206,7 +225,8 @@ impl Kind {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Duration { .. } => "time",
-            Self::Rate => "rate",
+            Self::Rate | Self::RateBySize => "rate",
+            Self::Probabilities { .. } => "list of numbers",
             Self::Bytes { .. } => "bytes",
             Self::Sized { of, .. } => of,
             Self::Count { .. } => "count",
@@ -241,6 +261,10 @@ impl Kind {
                     .map(Value::Duration)
             }
             Self::Rate => quantity::rate(text_of(raw)?).map(Value::Rate),
+            Self::RateBySize => rates(raw).map(Value::Rates),
+            Self::Probabilities { count } => numbers(raw)
+                .filter(|p| p.len() == count && p.iter().all(|p| (0.0..1.0).contains(p)))
+                .map(Value::Numbers),
             Self::Bytes { least } => byte_count(raw)
                 .filter(|bytes| (least..=MOST_BYTES).contains(&bytes.0))
                 .map(Value::Bytes),
@@ -312,6 +336,35 @@ fn texts(raw: &Raw) -> Option<Vec<String>> {
     (!texts.is_empty()).then_some(texts)
 }
 
+/// A rate alone holds at every size; `size:rate` gives points at ascending sizes.
+fn rates(raw: &Raw) -> Option<Vec<(u32, Rate)>> {
+    let point = |text: &str| {
+        let (size, rate) = text.split_once(':')?;
+        let size: u32 = size.trim().parse().ok()?;
+        Some((size, quantity::rate(rate)?)).filter(|_| size > 0)
+    };
+    let texts = texts(raw)?;
+    let points: Vec<(u32, Rate)> = match &texts[..] {
+        [rate] if !rate.contains(':') => vec![(1, quantity::rate(rate)?)],
+        points => points.iter().map(|p| point(p)).collect::<Option<_>>()?,
+    };
+    let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    ascending.then_some(points)
+}
+
+/// Numbers in a list, or in a flag's text with commas between them.
+fn numbers(raw: &Raw) -> Option<Vec<f64>> {
+    match raw {
+        Raw::Array(items) => items.iter().map(number).collect(),
+        Raw::Number(_) => Some(vec![number(raw)?]),
+        Raw::Text(text) | Raw::Argument(text) => text
+            .split(',')
+            .map(|number| number.trim().parse().ok())
+            .collect(),
+        Raw::Flag(_) | Raw::Other(_) => None,
+    }
+}
+
 fn sizes(raw: &Raw) -> Option<Vec<Bytes>> {
     let sizes: Vec<Bytes> = match raw {
         Raw::Array(items) => items.iter().map(byte_count).collect::<Option<_>>()?,
@@ -325,17 +378,9 @@ fn sizes(raw: &Raw) -> Option<Vec<Bytes>> {
 }
 
 fn loads(raw: &Raw) -> Option<Vec<f64>> {
-    let loads = match raw {
-        Raw::Array(items) => items.iter().map(number).collect::<Option<Vec<f64>>>()?,
-        Raw::Number(_) => vec![number(raw)?],
-        Raw::Text(text) | Raw::Argument(text) => match text.split_once("..") {
-            Some((from, to)) => range(from, to)?,
-            None => text
-                .split(',')
-                .map(|load| load.trim().parse().ok())
-                .collect::<Option<Vec<f64>>>()?,
-        },
-        Raw::Flag(_) | Raw::Other(_) => return None,
+    let loads = match text_of(raw).and_then(|text| text.split_once("..")) {
+        Some((from, to)) => range(from, to)?,
+        None => numbers(raw)?,
     };
     let sound = |load: &f64| *load > 0.0 && *load <= HIGHEST_LOAD;
     let distinct = loads
@@ -418,6 +463,33 @@ mod tests {
             "0.1..",
             "11",
         ] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_rate_holds_at_every_size_or_rates_ascend_with_it() {
+        let read = |text: &str| Kind::RateBySize.read(&argument(text));
+        let (slow, fast) = (Rate::from_mbps(1_300), Rate::from_gbps(4));
+        assert_eq!(read("1.3Gbps"), Some(Value::Rates(vec![(1, slow)])));
+        assert_eq!(
+            read("10:4Gbps, 100:1.3Gbps"),
+            Some(Value::Rates(vec![(10, fast), (100, slow)]))
+        );
+        let in_a_file = Raw::Array(vec![Raw::Text("10:4Gbps".to_owned())]);
+        let read_there = Kind::RateBySize.read(&in_a_file);
+        assert_eq!(read_there, Some(Value::Rates(vec![(10, fast)])));
+        for wrong in ["", "4", "0:4Gbps", "9:4Gbps,9:1Gbps", "4Gbps,1Gbps", "9:"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn probabilities_are_as_many_as_asked_for_and_below_one() {
+        let kind = Kind::Probabilities { count: 2 };
+        let read = |text: &str| kind.read(&argument(text));
+        assert_eq!(read("0.01, 0"), Some(Value::Numbers(vec![0.01, 0.0])));
+        for wrong in ["0.01", "0,0,0", "1,0", "-0.1,0", "nan,0", "x,0", ""] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -34,12 +34,16 @@ pub fn ndp(table: &Table) -> Outcome<NdpParameters> {
 
 pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
     let usual = ScdpParameters::default();
-    let decode_speed = table.rate("decode_rate").map(|rate| vec![(1, rate)]);
+    let decode_failure = table.numbers("decode_failure");
     Ok(ScdpParameters {
         initial_window: table.small("initial_window"),
         block_symbols: table.small("block_symbols").unwrap_or(usual.block_symbols),
         overhead: table.small("overhead").unwrap_or(usual.overhead),
-        decode_speed: decode_speed
+        decode_failure: decode_failure
+            .and_then(|failure| failure.try_into().ok())
+            .unwrap_or(usual.decode_failure),
+        decode_speed: table
+            .rates("decode_rate")
             .and_then(DecodeSpeed::new)
             .unwrap_or(usual.decode_speed),
         thresholds: thresholds(table, usual.thresholds)?,
@@ -53,7 +57,6 @@ pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
             Some("coin") => Victim::Coin,
             _ => Victim::Arrival,
         },
-        ..usual
     })
 }
 
@@ -61,6 +64,7 @@ pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
 mod tests {
     use super::*;
     use crate::scenario::Scenario;
+    use tailcut_units::Rate;
 
     #[test]
     fn defaults_are_those_of_the_designs() {
@@ -69,6 +73,20 @@ mod tests {
         assert_eq!(read, NdpParameters::default());
         let read = scdp(&empty.table("scdp")).expect("sound");
         assert_eq!(read, ScdpParameters::default());
+    }
+
+    #[test]
+    fn the_codec_is_as_the_scenario_says() {
+        let text = "[scdp]\ndecode_rate = [\"10:3Gbps\", \"100:2Gbps\"]\n\
+                    decode_failure = [0.5, 0.25, 0]\n";
+        let scenario = Scenario::parse("s.toml", "", text).expect("sound");
+        let read = scdp(&scenario.table("scdp")).expect("sound");
+        let (three, two) = (Rate::from_gbps(3), Rate::from_gbps(2));
+        assert_eq!(
+            Some(read.decode_speed),
+            DecodeSpeed::new(vec![(10, three), (100, two)])
+        );
+        assert_eq!(read.decode_failure, [0.5, 0.25, 0.0]);
     }
 
     #[test]

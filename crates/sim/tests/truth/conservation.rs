@@ -19,7 +19,7 @@ use tailcut_sim::{
 };
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
-const DESIGNS: [&str; 16] = [
+const DESIGNS: [&str; 18] = [
     "tcp",
     "cubic",
     "dctcp",
@@ -31,6 +31,8 @@ const DESIGNS: [&str; 16] = [
     "repflow+dctcp@spray",
     "ndp",
     "ndp-plus@spray",
+    "scdp",
+    "scdp@ecmp",
     "pfabric",
     "pfabric@spray",
     "pias",
@@ -141,6 +143,20 @@ fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
     match (config.design.transport, queue) {
         (TransportKind::PFabric, _) => Some(config.designs.pfabric.queue),
         (TransportKind::Pias, _) => Some(config.designs.pias.limit),
+        // Data and headers have a limit each, NDP's in packets of at most the full size.
+        (TransportKind::Ndp | TransportKind::NdpPlus, _) => {
+            let Limit::Packets(data) = config.designs.ndp.queue else {
+                return None;
+            };
+            let packets = data + config.designs.ndp.header_queue_packets;
+            Some(Limit::Bytes(u64::from(packets) * 1_538))
+        }
+        (TransportKind::Scdp, _) => {
+            let Limit::Bytes(symbols) = config.designs.scdp.queue else {
+                return None;
+            };
+            Some(Limit::Bytes(symbols + config.designs.scdp.header_queue.0))
+        }
         (_, QueueConfig::DropTail(queue)) => Some(queue.limit),
         _ => None,
     }
@@ -162,8 +178,13 @@ fn no_queue_exceeds_its_limit(config: &RunConfig, run: &Run, record: &RunRecord,
             assert!(fits, "{case}: {sample:?} in {limit:?}");
         }
     }
-    let own_queues = [TransportKind::PFabric, TransportKind::Pias];
-    if own_queues.contains(&config.design.transport) {
+    let over_ordinary_switches = [
+        TransportKind::Tcp,
+        TransportKind::Cubic,
+        TransportKind::Dctcp,
+        TransportKind::Hull,
+    ];
+    if !over_ordinary_switches.contains(&config.design.transport) {
         return;
     }
     for ((time, switch), bytes) in in_memory {
@@ -331,6 +352,42 @@ fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimm
             let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
             assert!(lost > 0, "{design} on {name}");
             assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+        }
+    }
+}
+
+#[test]
+fn payload_that_was_cut_off_and_headers_that_bounce_or_are_dropped_are_in_the_books() {
+    let crowds = [
+        ("single switch", single_switch(31, queue_of(40)), 30),
+        ("leaf-spine", leaf_spine(queue_of(40), None), 11),
+        ("fat-tree", fat_tree(queue_of(40)), 15),
+    ];
+    for (name, shape, senders) in crowds {
+        for design in ["ndp", "ndp-plus@spray", "scdp"] {
+            let burst = FlowsSpec::Burst(BurstPart {
+                sizes: Arc::new(SizeDistribution::fixed(100_000)),
+                matrix: MatrixSpec::Incast {
+                    senders,
+                    receiver: 0,
+                },
+                at: Duration::ZERO,
+                jitter: Duration::ZERO,
+            });
+            let traffic = workload("incast", vec![burst]);
+            let mut tight = config(design, name, shape.clone(), traffic);
+            tight.designs.ndp.header_queue_packets = 1;
+            tight.designs.scdp.header_queue = Bytes(1_538);
+            tight.designs.scdp.queue = Limit::Bytes(30_760);
+            let totals = audit(tight).totals;
+            assert_eq!(totals.remaining.packets, 0, "{design} on {name}");
+            assert!(totals.trimmed.bytes > 0, "{design} on {name}");
+            // NDP's switches return a header that finds no room; SCDP's drop it.
+            let returns = design != "scdp";
+            let dropped = totals.drops.0.get("header-queue-full");
+            let dropped = dropped.map_or(0, |count| count.packets);
+            assert_eq!(totals.returned.packets > 0, returns, "{design} on {name}");
+            assert!(returns || dropped > 0, "{design} on {name}");
         }
     }
 }

@@ -8,7 +8,7 @@ use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::Limit;
 use tailcut_units::Duration;
 
-const DESIGNS: [&str; 10] = [
+const DESIGNS: [&str; 13] = [
     "tcp",
     "cubic@spray",
     "dctcp",
@@ -16,7 +16,10 @@ const DESIGNS: [&str; 10] = [
     "repsyn+dctcp@spray",
     "mixed+cubic",
     "ndp",
+    "ndp-plus",
+    "scdp",
     "pfabric",
+    "pias",
     "repflow+pias",
     "hull",
 ];

@@ -8,7 +8,7 @@ use tailcut_record::FctStats;
 use tailcut_sim::Shape;
 use tailcut_units::Duration;
 
-const DESIGNS: [&str; 9] = [
+const DESIGNS: [&str; 15] = [
     "tcp",
     "cubic",
     "dctcp",
@@ -18,6 +18,12 @@ const DESIGNS: [&str; 9] = [
     "repflow+cubic",
     "repflow+dctcp",
     "repsyn+dctcp",
+    "pfabric",
+    "pias",
+    "hull",
+    "ndp",
+    "ndp-plus",
+    "scdp",
 ];
 
 fn row(design: &str, name: &str, shape: &Shape, load: f64) -> String {

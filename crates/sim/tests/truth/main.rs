@@ -4,6 +4,7 @@
 
 mod conservation;
 mod determinism;
+mod equivalence;
 mod golden;
 mod load;
 mod lone_flow;

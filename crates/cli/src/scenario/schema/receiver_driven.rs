@@ -87,9 +87,17 @@ pub const SCDP: Section = Section {
         ),
         key(
             "decode_rate",
-            Kind::Rate,
+            Kind::RateBySize,
             Is("1.3Gbps"),
-            "How fast a block is decoded that lacks a source symbol (SCDP paper's model).",
+            "How fast a block is decoded that lacks a source symbol, by its number of source symbols; \
+             between two of them linear (SCDP paper's model; beyond the ends as at the nearest).",
+        ),
+        key(
+            "decode_failure",
+            Kind::Probabilities { count: 3 },
+            Is("0.01, 0.0001, 0.000001"),
+            "How likely it is that decoding fails with 0, 1, and 2 or more symbols over K (RFC 6330's \
+             upper bounds).",
         ),
         key(
             "thresholds",
