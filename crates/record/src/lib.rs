@@ -29,7 +29,7 @@ pub use flow::FlowRecord;
 pub use manifest::{HostInfo, Manifest, ManifestRun, RunState, SCHEMA_VERSION};
 pub use output::{OutputDir, TableFormat};
 pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};
-pub use sample::{LinkSample, PortTotals, QueueSample};
+pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink};
 pub use stored::{StoredRun, StoredStudy};
 pub use waits::{BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

@@ -1,9 +1,9 @@
 //! Records to tables and back: the names, order and units of every column.
 
 use crate::table::{Kind, Schema, Table};
-use crate::{FlowRecord, LinkSample, PortTotals, QueueSample, RunRecord};
+use crate::{FlowRecord, LinkSample, PortTotals, QueueSample, RunRecord, TopologyLink};
 use std::sync::Arc;
-use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
 pub(crate) const FLOWS: &Schema = &[
     ("flow", Kind::Integer),
@@ -30,6 +30,16 @@ pub(crate) const PORTS: &Schema = &[
     ("dropped", Kind::Integer),
     ("marked", Kind::Integer),
     ("max_backlog_bytes", Kind::Integer),
+];
+
+pub(crate) const TOPOLOGY: &Schema = &[
+    ("port", Kind::Integer),
+    ("from", Kind::Text),
+    ("to", Kind::Text),
+    ("from_tier", Kind::Integer),
+    ("to_tier", Kind::Integer),
+    ("rate_bps", Kind::Integer),
+    ("delay_ns", Kind::Integer),
 ];
 
 pub(crate) const QUEUES: &Schema = &[
@@ -145,6 +155,36 @@ pub(crate) fn ports_from(table: &Table) -> Result<Vec<PortTotals>, String> {
         .collect()
 }
 
+pub(crate) fn topology_table(links: &[TopologyLink]) -> Table {
+    Table::default()
+        .integer("port", links.iter().map(|l| u64::from(l.port)))
+        .text("from", links.iter().map(|l| Arc::from(&*l.from)))
+        .text("to", links.iter().map(|l| Arc::from(&*l.to)))
+        .integer("from_tier", links.iter().map(|l| u64::from(l.from_tier)))
+        .integer("to_tier", links.iter().map(|l| u64::from(l.to_tier)))
+        .integer("rate_bps", links.iter().map(|l| l.rate.as_bps()))
+        .integer("delay_ns", links.iter().map(|l| l.delay.as_ns()))
+}
+
+pub(crate) fn topology_from(table: &Table) -> Result<Vec<TopologyLink>, String> {
+    let (from, to) = (table.texts(1), table.texts(2));
+    (0..table.rows())
+        .map(|index| {
+            let row = Row { table, index };
+            let rate = Rate::from_bps(row.u64(5)?);
+            Ok(TopologyLink {
+                port: row.u32(0)?,
+                from: from[index].to_string(),
+                to: to[index].to_string(),
+                from_tier: row.u8(3)?,
+                to_tier: row.u8(4)?,
+                rate: rate.ok_or_else(|| format!("row {index}: rate_bps is 0, out of range"))?,
+                delay: Duration::from_ns(row.u64(6)?),
+            })
+        })
+        .collect()
+}
+
 pub(crate) fn queues_table(samples: &[QueueSample]) -> Table {
     Table::default()
         .integer("time_ns", samples.iter().map(|s| s.time.as_ns()))
@@ -205,6 +245,11 @@ impl Row<'_> {
     fn u32(&self, column: usize) -> Result<u32, String> {
         let value = self.table.integers(column)[self.index];
         u32::try_from(value).map_err(|_| self.out_of_range(column, value))
+    }
+
+    fn u8(&self, column: usize) -> Result<u8, String> {
+        let value = self.table.integers(column)[self.index];
+        u8::try_from(value).map_err(|_| self.out_of_range(column, value))
     }
 
     fn optional(&self, column: usize) -> Result<Option<u64>, String> {

@@ -1,7 +1,8 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
 use crate::{
-    BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, SwitchWaits, hash,
+    BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, Sampling, SwitchWaits,
+    TopologyLink, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -109,6 +110,10 @@ pub struct RunRecord {
     pub flows: Vec<FlowRecord>,
     /// Every port's name and totals; may be empty.
     pub ports: Vec<PortTotals>,
+    /// Every port's link, in the order of the ports; may be empty. Not hashed.
+    pub topology: Vec<TopologyLink>,
+    /// When queues and links were sampled; `None`: never. Not hashed.
+    pub sampling: Option<Sampling>,
     /// Queue samples in time order; may be empty.
     pub queues: Vec<QueueSample>,
     /// Link samples in time order; may be empty.
@@ -129,6 +134,8 @@ impl RunRecord {
             classes: Vec::new(),
             flows: Vec::new(),
             ports: Vec::new(),
+            topology: Vec::new(),
+            sampling: None,
             queues: Vec::new(),
             links: Vec::new(),
             switch_waits: None,
@@ -170,6 +177,7 @@ impl RunRecord {
             copies: self.sum(|flow| flow.copies),
             switch_waits: self.switch_waits.clone(),
             host_bursts: self.host_bursts,
+            sampling: self.sampling,
         }
     }
 
@@ -232,4 +240,7 @@ pub struct RunSummary {
     /// Bursts of hosts; `None` where they were not measured.
     #[serde(default)]
     pub host_bursts: Option<BurstStats>,
+    /// When queues and links were sampled; `None`: never.
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
 }

@@ -1,6 +1,7 @@
-//! Samples of queues and links, and each port's totals.
+//! Samples of queues and links, each port's totals, and the links that the ports feed.
 
-use tailcut_units::{Bytes, Time};
+use serde::{Deserialize, Serialize};
+use tailcut_units::{Bytes, Duration, Rate, Time};
 
 /// A port's queue at one instant.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -45,4 +46,33 @@ pub struct PortTotals {
     pub marked: u64,
     /// The longest backlog.
     pub max_backlog: Bytes,
+}
+
+/// A directed link and its ends: all links of a run together are its network.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TopologyLink {
+    /// The port that feeds it, as numbered in [`PortTotals::port`].
+    pub port: u32,
+    /// The sending node, such as `h3` for a host or `s0` for a switch.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// Links between the sending node and its nearest host: 0 for a host.
+    pub from_tier: u8,
+    /// The same of the receiving node.
+    pub to_tier: u8,
+    /// Line rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+}
+
+/// When queues and links were sampled: every `every_ns` from zero, `instants` times after the start.
+/// A queue that was empty and a link that carried nothing have no row of that instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Nanoseconds from one sample to the next.
+    pub every_ns: u64,
+    /// Samples of each port.
+    pub instants: u64,
 }

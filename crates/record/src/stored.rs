@@ -5,8 +5,8 @@ use crate::output::{MANIFEST, RUN, RUNS, RunFile, TableFile};
 use crate::table::{Schema, Table};
 use crate::whole_file::read_json;
 use crate::{
-    Error, FlowRecord, LinkSample, PortTotals, QueueSample, RunSummary, csv_file, hash,
-    parquet_file, rows,
+    Error, FlowRecord, LinkSample, PortTotals, QueueSample, RunSummary, TopologyLink, csv_file,
+    hash, parquet_file, rows,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,14 @@ impl StoredRun {
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn ports(&self) -> Result<Vec<PortTotals>, Error> {
         self.read("ports", rows::PORTS, rows::ports_from)
+    }
+
+    /// Every port's link; empty when none were recorded.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn topology(&self) -> Result<Vec<TopologyLink>, Error> {
+        self.read("topology", rows::TOPOLOGY, rows::topology_from)
     }
 
     /// Queue samples; empty when none were taken.

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tailcut_record::{
     Error, FlowRecord, LinkSample, Manifest, OutputDir, PacketCount, PortTotals, QueueSample,
-    RunKey, RunRecord, RunState, StoredStudy, TableFormat,
+    RunKey, RunRecord, RunState, Sampling, StoredStudy, TableFormat, TopologyLink,
 };
-use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
 fn key(design: &str, seed: u64) -> RunKey {
     RunKey {
@@ -53,6 +53,21 @@ fn run(design: &str, flows: u32) -> RunRecord {
             max_backlog: Bytes(150_000),
         })
         .collect();
+    run.topology = (0..3)
+        .map(|port| TopologyLink {
+            port,
+            from: "leaf0".to_owned(),
+            to: format!("spine{port}"),
+            from_tier: 1,
+            to_tier: 2,
+            rate: Rate::from_gbps(10),
+            delay: Duration::from_ns(500),
+        })
+        .collect();
+    run.sampling = Some(Sampling {
+        every_ns: 100,
+        instants: 5,
+    });
     run.queues = (0..5)
         .map(|i| QueueSample {
             time: Time::from_ns(i * 100),
@@ -118,6 +133,7 @@ fn what_is_written_is_read_back_in_both_formats() {
         assert_eq!(read.flows().unwrap(), written.flows);
         assert_eq!(read.classes, written.classes);
         assert_eq!(read.ports().unwrap(), written.ports);
+        assert_eq!(read.topology().unwrap(), written.topology);
         assert_eq!(read.queues().unwrap(), written.queues);
         assert_eq!(read.links().unwrap(), written.links);
         let mut summary = written.summary();
@@ -422,6 +438,7 @@ fn read_all(dir: &Path) -> Result<(), Error> {
         let mut run = run?;
         run.flows()?;
         run.ports()?;
+        run.topology()?;
         run.queues()?;
         run.links()?;
     }
@@ -433,7 +450,7 @@ proptest! {
 
     #[test]
     fn a_damaged_file_is_an_error_and_never_a_panic(
-        file in 0..6usize,
+        file in 0..7usize,
         csv in any::<bool>(),
         cut in proptest::option::of(0.0..1.0f64),
         flips in proptest::collection::vec((0.0..1.0f64, 1..=255u8), 1..8),
@@ -449,6 +466,7 @@ proptest! {
             2 => runs.join(format!("flows.{extension}")),
             3 => runs.join(format!("ports.{extension}")),
             4 => runs.join(format!("queues.{extension}")),
+            5 => runs.join(format!("topology.{extension}")),
             _ => runs.join(format!("links.{extension}")),
         };
         let mut bytes = fs::read(&path).unwrap();

@@ -14,6 +14,7 @@ mod receiver_driven;
 mod recorder;
 mod run;
 mod simulation;
+mod topology_record;
 mod traffic;
 
 pub use config::{

@@ -3,9 +3,9 @@
 use crate::ideal::Ideal;
 use crate::measures::{Bursts, PortWaits};
 use tailcut_fabric::{Fabric, PortId};
-use tailcut_record::{FlowRecord, LinkSample, QueueSample};
+use tailcut_record::{FlowRecord, LinkSample, QueueSample, Sampling};
 use tailcut_transport::{Event, FlowStats, Segment};
-use tailcut_units::{Bytes, FlowId, Rate, Time};
+use tailcut_units::{Bytes, Duration, FlowId, Rate, Time};
 use tailcut_workload::Flow;
 
 const UNKNOWN: u32 = u32::MAX;
@@ -24,6 +24,8 @@ pub(crate) struct Recorder {
     /// Each port's rate and the bytes it had carried at the last sample.
     carried: Vec<(Rate, u64)>,
     sampled_at: Time,
+    /// Samples of each port since the start.
+    instants: u64,
     /// Waits at switch ports, where they are measured.
     pub waits: Option<PortWaits>,
     /// Bursts of hosts, where they are measured.
@@ -42,6 +44,7 @@ impl Recorder {
             links: Vec::new(),
             carried: rates.map(|rate| (rate, 0)).collect(),
             sampled_at: Time::ZERO,
+            instants: 0,
             waits: None,
             bursts: None,
         }
@@ -115,6 +118,7 @@ impl Recorder {
     pub fn sample(&mut self, now: Time, fabric: &mut Fabric<Segment>) {
         let interval = now.since(self.sampled_at);
         self.sampled_at = now;
+        self.instants += u64::from(interval > Duration::ZERO);
         for (port, (rate, carried)) in self.carried.iter_mut().enumerate() {
             let port = port as u32;
             let report = fabric.port_report(now, PortId(port));
@@ -137,6 +141,14 @@ impl Recorder {
                     utilisation: busy / interval.as_ps().max(1) as f64,
                 });
             }
+        }
+    }
+
+    /// When samples were taken, `every` apart.
+    pub fn sampling(&self, every: Duration) -> Sampling {
+        Sampling {
+            every_ns: every.as_ns(),
+            instants: self.instants,
         }
     }
 

@@ -8,6 +8,7 @@ use crate::measures::{Bursts, PortWaits};
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::simulation::{Horizon, Simulation};
+use crate::topology_record;
 use crate::traffic;
 use cpu_time::ThreadTime;
 use std::fmt;
@@ -174,6 +175,8 @@ fn simulate<T: Transport>(
         record.switch_waits = Some(waits.summary(topology, &carried));
     }
     record.host_bursts = recorder.bursts.take().map(Bursts::summary);
+    record.topology = topology_record::links(topology);
+    record.sampling = config.sample_every.map(|every| recorder.sampling(every));
     (record.flows, record.queues, record.links) = recorder.finish();
     if config.design.replication == Replication::Mixed {
         name_mixed(&mut record, config);

@@ -125,6 +125,13 @@ fn sampling_changes_nothing_but_the_samples() {
         ..run_of("dctcp")
     });
     assert!(!sampled.links.is_empty() && unsampled.links.is_empty());
+    let sampling = sampled.sampling.expect("it was sampled");
+    let last = sampled.links.last().expect("it sent").time;
+    assert_eq!(sampling.every_ns, 30_000);
+    assert!(last.as_ns() <= sampling.every_ns * sampling.instants);
+    assert_eq!(unsampled.sampling, None);
+    assert_eq!(sampled.topology, unsampled.topology);
+    assert_eq!(sampled.topology.len(), sampled.ports.len());
     assert_eq!(sampled.flows, unsampled.flows);
     assert_eq!(sampled.hash(), unsampled.hash());
 }
