@@ -121,6 +121,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("scdp.header_queue", "", "100KB"),
     ("scdp.headers_per_data", "", "5"),
     ("scdp.victim", "", "coin"),
+    ("letflow.gap", "", "1ms"),
     ("workload.kind", OPEN, "burst"),
     ("workload.class", OPEN, "probe"),
     ("workload.sizes", OPEN, "fixed:1KB"),

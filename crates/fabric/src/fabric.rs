@@ -5,7 +5,7 @@ use crate::engine::{Engine, EngineKind, Event};
 use crate::fifo::{self, Outcome, Rings};
 use crate::forwarding::Forwarding;
 use crate::general::General;
-use crate::load_balancer::{Balancer, LoadBalancerConfig, PortView};
+use crate::load_balancer::{Balancer, BalancerState, LoadBalancerConfig, PortView};
 use crate::packet::{Packet, PacketId, Packets, prefetch};
 use crate::port::{Port, PortClass, PortEvents};
 use crate::queue::{DropReason, PhantomState, Queue, QueueConfig};
@@ -364,6 +364,11 @@ impl<B: Copy> Fabric<B> {
             self.ports[port as usize].dropped += 1;
         }
         self.books.drops.count(reason).add(packet.size);
+    }
+
+    /// How much the load balancer of a switch remembers at `now`.
+    pub fn balancer_state(&self, now: Time, switch: u32) -> BalancerState {
+        self.switches[switch as usize].balancer.state(now)
     }
 
     /// The waits at ports since the last call, in the order in which services began (one-event

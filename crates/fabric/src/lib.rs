@@ -24,6 +24,6 @@ pub mod topology;
 pub use books::{Count, DropCounts, PortReport, Wait};
 pub use fabric::{Delivery, Fabric, FabricConfig};
 pub use forwarding::{Clos, Forwarding, Table};
-pub use packet::{Ecn, Packet, PacketId, Packets};
+pub use packet::{Ecn, Handshake, Packet, PacketId, Packets};
 pub use port::{LinkConfig, PortEvents, PortId};
 pub use shared_buffer::SharedBuffer;

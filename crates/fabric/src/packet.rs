@@ -16,6 +16,20 @@ pub enum Ecn {
     Marked = 3,
 }
 
+/// A packet's part in the handshake that begins a connection, for switches that choose a flow's path
+/// on it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Handshake {
+    /// None: data, acknowledgments, and every packet of a transport without handshakes.
+    #[default]
+    None = 0,
+    /// It asks for a connection (a SYN).
+    Open = 1,
+    /// It answers one that asked (a SYN-ACK).
+    Answer = 2,
+}
+
 /// What switches may know of a packet. 32 bytes, so that two share a cache line.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(align(32))]
@@ -42,6 +56,8 @@ pub struct Packet {
     pub returned: bool,
     /// Link transmissions so far, the host's own included.
     pub hops: u8,
+    /// The packet's part in a handshake.
+    pub handshake: Handshake,
     /// A rank for disciplines that order by it (pFabric: bytes that remain); lower goes first.
     pub rank: u32,
 }

@@ -84,7 +84,7 @@ impl TransportKind {
     /// Whether it works over a routing: only some senders choose paths themselves.
     pub const fn works_over(self, routing: Routing) -> bool {
         match (self, routing) {
-            (_, Routing::Ecmp | Routing::Spray) => true,
+            (_, Routing::Ecmp | Routing::Spray | Routing::LetFlow) => true,
             (Self::Ndp | Self::NdpPlus, Routing::Permute) => true,
             (_, Routing::Permute) => false,
         }
@@ -101,6 +101,8 @@ pub enum Routing {
     Spray,
     /// The sender takes its paths one packet each in a random order, and then in another.
     Permute,
+    /// Every flowlet at random.
+    LetFlow,
 }
 
 /// A part of a design's name, as `tailcut list designs` shows it.
@@ -179,7 +181,7 @@ pub const TRANSPORTS: [Part<TransportKind>; 9] = [
 ];
 
 /// Every routing.
-pub const ROUTINGS: [Part<Routing>; 3] = [
+pub const ROUTINGS: [Part<Routing>; 4] = [
     part(
         "ecmp",
         "one path a flow, by a hash of its five-tuple",
@@ -194,6 +196,11 @@ pub const ROUTINGS: [Part<Routing>; 3] = [
         "permute",
         "one path a packet, each once in an order that the sender draws: ndp, ndp-plus",
         Routing::Permute,
+    ),
+    part(
+        "letflow",
+        "one path a flowlet, drawn at random: LetFlow (NSDI 2017)",
+        Routing::LetFlow,
     ),
 ];
 
@@ -336,6 +343,7 @@ mod tests {
             ("scdp@spray", "scdp"),
             ("scdp@ecmp", "scdp@ecmp"),
             ("ndp+@ecmp", "ndp-plus@ecmp"),
+            ("repflow+dctcp@letflow", "repflow+dctcp@letflow"),
         ] {
             let design: Design = given.parse().expect(given);
             assert_eq!(design.to_string(), printed);
@@ -357,6 +365,6 @@ mod tests {
         let error = "tcp@permute"
             .parse::<Design>()
             .expect_err("no choice of paths");
-        assert_eq!(error.allowed, ["ecmp", "spray"]);
+        assert_eq!(error.allowed, ["ecmp", "spray", "letflow"]);
     }
 }

@@ -61,7 +61,11 @@ impl Ideal {
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
         let data = match self.design.routing {
             Routing::Spray | Routing::Permute if choice => over_all_paths,
-            Routing::Ecmp | Routing::Spray | Routing::Permute => one_way,
+            // Flowlets gain from a second path only where one cannot keep up with the host.
+            Routing::LetFlow if choice && there.iter().any(|hop| hop.rate < there[0].rate) => {
+                over_all_paths
+            }
+            Routing::Ecmp | Routing::Spray | Routing::Permute | Routing::LetFlow => one_way,
         };
         handshake + data(&there, packets, mss + control, last + control)
     }

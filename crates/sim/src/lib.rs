@@ -8,6 +8,7 @@ mod hull;
 mod ideal;
 mod measures;
 mod parameters;
+mod paths;
 mod priorities;
 mod queues;
 mod receiver_driven;
@@ -30,6 +31,7 @@ pub use hull::{
 };
 pub use measures::Measures;
 pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
+pub use paths::PathParameters;
 pub use priorities::{PFabricParameters, PiasParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.

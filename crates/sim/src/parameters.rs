@@ -1,6 +1,7 @@
 //! Parameters of the designs beside TCP and RepNet, with their sources.
 
 use crate::hull::HullParameters;
+use crate::paths::PathParameters;
 use crate::priorities::{PFabricParameters, PiasParameters};
 use tailcut_fabric::queue::{Limit, Victim};
 use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
@@ -19,6 +20,8 @@ pub struct DesignParameters {
     pub pias: PiasParameters,
     /// HULL's.
     pub hull: HullParameters,
+    /// Those of the ways in which switches choose paths.
+    pub paths: PathParameters,
 }
 
 /// Where NDP+ and SCDP demote flows: after 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper, section V).

@@ -25,7 +25,7 @@ pub(crate) fn ndp(
         pull_interval: pull_interval(config, topology, host),
         paths: match config.design.routing {
             Routing::Permute => u16::try_from(topology.paths).unwrap_or(u16::MAX - 1),
-            Routing::Ecmp | Routing::Spray => 1,
+            _ => 1,
         },
         demotion: match config.design.transport {
             TransportKind::NdpPlus => demotion(&parameters.thresholds)?,

@@ -1,10 +1,11 @@
 //! One run, from its configuration to its record.
 
 use crate::config::RunConfig;
-use crate::design::{Replication, Routing, TransportKind};
+use crate::design::{Replication, TransportKind};
 use crate::hosts;
 use crate::ideal::Ideal;
 use crate::measures::{Bursts, PortWaits};
+use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::simulation::{Horizon, Simulation};
@@ -14,7 +15,6 @@ use cpu_time::ThreadTime;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
-use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
 use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
@@ -114,11 +114,7 @@ fn simulate<T: Transport>(
     let fabric = Fabric::<Segment>::new(
         topology,
         FabricConfig {
-            load_balancer: match config.design.routing {
-                // A packet whose path its sender chose asks no switch.
-                Routing::Ecmp | Routing::Permute => LoadBalancerConfig::Ecmp,
-                Routing::Spray => LoadBalancerConfig::Spray,
-            },
+            load_balancer: paths::load_balancer(config),
             engine: config.engine,
             port_events: config.port_events,
             seed: config.seed,

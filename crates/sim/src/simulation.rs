@@ -6,8 +6,10 @@
 
 use crate::recorder::Recorder;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
-use tailcut_fabric::{Delivery, Fabric, Packet};
-use tailcut_transport::{Condition, Ecn, Message, PathPin, Replication, Segment, Transport};
+use tailcut_fabric::{Delivery, Fabric, Handshake, Packet};
+use tailcut_transport::{
+    Condition, Ecn, Header, Message, PathPin, Replication, Segment, TcpFlags, Transport,
+};
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::{Flow, Framing, Source};
 
@@ -254,11 +256,27 @@ fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
         },
         path: segment.path.index().unwrap_or(Packet::ANY_PATH),
         rank: segment.rank,
+        handshake: handshake(segment),
         trimmed_size: if segment.trimmable {
             overhead as u16
         } else {
             0
         },
         ..Packet::default()
+    }
+}
+
+/// The segment's part in the handshake of a connection.
+#[inline]
+const fn handshake(segment: &Segment) -> Handshake {
+    match &segment.header {
+        Header::Tcp(header) if header.flags.has(TcpFlags::SYN) => {
+            if header.flags.has(TcpFlags::ACK) {
+                Handshake::Answer
+            } else {
+                Handshake::Open
+            }
+        }
+        _ => Handshake::None,
     }
 }

@@ -1,6 +1,6 @@
 //! Parameters of designs from their sections.
 
-use super::{Outcome, receiver_driven};
+use super::{Outcome, paths, receiver_driven};
 use crate::scenario::value::Value;
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::fabric::queue::{Limit, Placement};
@@ -20,6 +20,7 @@ pub fn parameters(scenario: &Scenario) -> Outcome<DesignParameters> {
         hull: hull(&scenario.table("hull"))?,
         ndp: receiver_driven::ndp(&scenario.table("ndp"))?,
         scdp: receiver_driven::scdp(&scenario.table("scdp"))?,
+        paths: paths::parameters(scenario),
     })
 }
 

@@ -1,11 +1,16 @@
 //! Load balancers: which of several equal-cost ports a packet takes.
 
+mod flow_table;
+mod flowlet;
+
 use alloc::boxed::Box;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Time, mix64, reduce, stream_seed};
 
 use crate::packet::Packet;
+use flowlet::LetFlow;
+pub use flowlet::LetFlowConfig;
 
 /// What a load balancer sees of an equal-cost port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,8 +35,17 @@ pub enum LoadBalancerConfig {
     Ecmp,
     /// Every packet on a port drawn uniformly at random, from one stream a switch.
     Spray,
+    /// Every flowlet on a port drawn uniformly at random (LetFlow).
+    LetFlow(LetFlowConfig),
     /// A user's own; called with the switch's number.
     Custom(fn(switch: u32) -> Box<dyn LoadBalancer>),
+}
+
+/// How much a switch's load balancer remembers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct BalancerState {
+    /// Entries for single flows.
+    pub flows: usize,
 }
 
 /// The load balancer of one switch.
@@ -39,12 +53,14 @@ pub enum LoadBalancerConfig {
 pub(crate) enum Balancer {
     Ecmp { seed: u64 },
     Spray(Box<Xoshiro256PlusPlus>),
+    LetFlow(Box<LetFlow>),
     Custom(Box<dyn LoadBalancer>),
 }
 
 /// Streams of the fabric, for [`stream_seed`].
 const ECMP_SEEDS: u64 = 0x6563_6d70;
 const SPRAY_DRAWS: u64 = 0x7370_7261;
+const FLOWLET_DRAWS: u64 = 0x666c_6f77;
 
 impl Balancer {
     pub fn new(config: LoadBalancerConfig, seed: u64, switch: u32) -> Self {
@@ -56,6 +72,10 @@ impl Balancer {
             LoadBalancerConfig::Spray => Self::Spray(Box::new(Xoshiro256PlusPlus::seed_from_u64(
                 stream_seed(seed, SPRAY_DRAWS, switch_id),
             ))),
+            LoadBalancerConfig::LetFlow(config) => {
+                let seed = stream_seed(seed, FLOWLET_DRAWS, switch_id);
+                Self::LetFlow(Box::new(LetFlow::new(config, seed)))
+            }
             LoadBalancerConfig::Custom(build) => Self::Custom(build(switch)),
         }
     }
@@ -72,11 +92,22 @@ impl Balancer {
         match self {
             Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
             Self::Spray(rng) => reduce(rng.next_u32(), count),
+            Self::LetFlow(flowlets) => flowlets.select(now, packet, count),
             Self::Custom(balancer) => {
                 let views: alloc::vec::Vec<PortView> = (0..count).map(views).collect();
                 let chosen = balancer.select(now, packet, &views);
                 (chosen as u32).min(count - 1)
             }
+        }
+    }
+
+    /// How much it remembers now.
+    pub fn state(&self, now: Time) -> BalancerState {
+        BalancerState {
+            flows: match self {
+                Self::LetFlow(flowlets) => flowlets.flowlets(now),
+                Self::Ecmp { .. } | Self::Spray(_) | Self::Custom(_) => 0,
+            },
         }
     }
 }

@@ -8,7 +8,7 @@ use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::Limit;
 use tailcut_units::Duration;
 
-const DESIGNS: [&str; 13] = [
+const DESIGNS: [&str; 14] = [
     "tcp",
     "cubic@spray",
     "dctcp",
@@ -22,6 +22,7 @@ const DESIGNS: [&str; 13] = [
     "pias",
     "repflow+pias",
     "hull",
+    "dctcp@letflow",
 ];
 
 fn run_of(design: &str) -> RunConfig {

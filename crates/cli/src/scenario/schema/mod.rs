@@ -5,6 +5,7 @@
 
 mod designs;
 mod network;
+mod paths;
 mod receiver_driven;
 mod study;
 mod transport;
@@ -154,6 +155,7 @@ pub const SECTIONS: &[Section] = &[
     designs::NIC,
     receiver_driven::NDP,
     receiver_driven::SCDP,
+    paths::LETFLOW,
     workload::WORKLOAD,
 ];
 

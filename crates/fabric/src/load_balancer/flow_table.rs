@@ -1,0 +1,173 @@
+//! What a switch remembers of flows: an open-addressing table with linear probing and a fixed hash,
+//! whose entries expire when nothing of their flow has passed for a while.
+
+use crate::packet::Packet;
+use alloc::vec::Vec;
+use tailcut_units::{HostId, Time, mix64};
+
+/// What tells flows apart: the two hosts, and the hash of the five-tuple for the rest of it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct FlowKey {
+    src: HostId,
+    dst: HostId,
+    hash: u32,
+}
+
+impl FlowKey {
+    /// The flow of a packet.
+    pub const fn of(packet: &Packet) -> Self {
+        Self {
+            src: packet.src,
+            dst: packet.dst,
+            hash: packet.flow_hash,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<V> {
+    key: FlowKey,
+    value: V,
+    /// When a packet of the flow last passed; [`EMPTY`] for a place that holds nothing.
+    seen_ps: u64,
+}
+
+const EMPTY: u64 = u64::MAX;
+
+/// Flows and a value each. An entry that nothing has asked for longer than `idle` is not there.
+#[derive(Debug)]
+pub(crate) struct FlowTable<V> {
+    /// A power of two of places, at most half of them used; none before the first entry.
+    entries: Vec<Entry<V>>,
+    used: usize,
+    idle_ps: u64,
+}
+
+impl<V: Copy + Default> FlowTable<V> {
+    /// An empty table whose entries live as long as something asks for them within every `idle_ps`.
+    pub const fn new(idle_ps: u64) -> Self {
+        Self {
+            entries: Vec::new(),
+            used: 0,
+            idle_ps,
+        }
+    }
+
+    /// The value of a flow, whose entry this keeps alive.
+    #[inline]
+    pub fn get(&mut self, now: Time, key: FlowKey) -> Option<&mut V> {
+        let place = self.place(key)?;
+        let idle_ps = self.idle_ps;
+        let entry = &mut self.entries[place];
+        if entry.seen_ps == EMPTY || now.as_ps().saturating_sub(entry.seen_ps) > idle_ps {
+            return None;
+        }
+        entry.seen_ps = now.as_ps();
+        Some(&mut entry.value)
+    }
+
+    /// Gives a flow a value, in place of the one it had.
+    pub fn insert(&mut self, now: Time, key: FlowKey, value: V) {
+        if self.used * 2 >= self.entries.len() {
+            self.make_room(now);
+        }
+        if let Some(place) = self.place(key) {
+            self.used += usize::from(self.entries[place].seen_ps == EMPTY);
+            self.entries[place] = Entry {
+                key,
+                value,
+                seen_ps: now.as_ps(),
+            };
+        }
+    }
+
+    /// Flows whose entries have not expired.
+    pub fn live(&self, now: Time) -> usize {
+        let entries = self.entries.iter();
+        entries.filter(|entry| self.is_live(entry, now)).count()
+    }
+
+    fn is_live(&self, entry: &Entry<V>, now: Time) -> bool {
+        entry.seen_ps != EMPTY && now.as_ps().saturating_sub(entry.seen_ps) <= self.idle_ps
+    }
+
+    /// The place of a flow: where its entry is, or where it would go.
+    #[inline]
+    fn place(&self, key: FlowKey) -> Option<usize> {
+        let mask = self.entries.len().checked_sub(1)?;
+        let mut place = mix64(u64::from(key.hash)) as usize & mask;
+        loop {
+            let entry = &self.entries[place];
+            if entry.seen_ps == EMPTY || entry.key == key {
+                return Some(place);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    /// Clears expired entries away; doubles the places where more than a quarter is still used.
+    #[cold]
+    fn make_room(&mut self, now: Time) {
+        let live = self.live(now);
+        let places = ((live + 1) * 4).next_power_of_two().max(8);
+        let empty = Entry {
+            key: FlowKey::default(),
+            value: V::default(),
+            seen_ps: EMPTY,
+        };
+        let old = core::mem::replace(&mut self.entries, alloc::vec![empty; places]);
+        self.used = 0;
+        for entry in old {
+            if self.is_live(&entry, now)
+                && let Some(place) = self.place(entry.key)
+            {
+                self.entries[place] = entry;
+                self.used += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    fn key(number: u32) -> FlowKey {
+        FlowKey {
+            src: HostId(number % 3),
+            dst: HostId(7),
+            // Few distinct hashes, so that flows share them.
+            hash: number / 2,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_remembers_what_a_map_that_forgets_idle_flows_remembers(
+            operations in proptest::collection::vec((0u64..60, 0u32..40, any::<bool>()), 1..400),
+        ) {
+            const IDLE_PS: u64 = 100;
+            let mut table = FlowTable::new(IDLE_PS);
+            let mut model: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+            let mut now_ps = 0;
+            for (number, (wait, flow, put)) in operations.into_iter().enumerate() {
+                now_ps += wait;
+                let now = Time::from_ps(now_ps);
+                model.retain(|_, (_, seen)| now_ps - *seen <= IDLE_PS);
+                if put {
+                    table.insert(now, key(flow), number as u32);
+                    model.insert(flow, (number as u32, now_ps));
+                } else {
+                    let known = model.get_mut(&flow).map(|(value, seen)| {
+                        *seen = now_ps;
+                        *value
+                    });
+                    prop_assert_eq!(table.get(now, key(flow)).copied(), known);
+                }
+                prop_assert_eq!(table.live(now), model.len());
+            }
+        }
+    }
+}
