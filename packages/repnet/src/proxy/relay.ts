@@ -3,10 +3,12 @@
  */
 import type { Duplex } from 'node:stream';
 
+import { endsByFin } from '../certain-end';
+import { stock } from '../stock';
+
 /** What the relay needs of a socket: `net.Socket` and the replicated one both have it. */
 export interface Relayed extends Duplex {
   readonly bytesRead: number;
-  readonly remotePort?: number | undefined;
   resetAndDestroy(): this;
 }
 
@@ -29,21 +31,14 @@ export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) 
   const end: RelayEnd = { bytesIn: 0, bytesOut: 0, error: undefined, failed: undefined };
   let open = 2;
   const watch = (name: 'accepted' | 'target', socket: Relayed, other: Relayed): void => {
+    // A replicated socket's end is certain.
+    if (socket instanceof stock.Socket) endsByFin(socket);
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (end.failed === undefined) {
         end.failed = name;
         end.error = error.code ?? error.name;
       }
       if (!other.destroyed) other.resetAndDestroy();
-    });
-    socket.on('end', () => {
-      // libuv reports data and a reset that come together as data and an end. The kernel knows
-      // better: it has no peer any more. (Asked here for the first time, so nothing is cached.)
-      if (socket.remotePort === undefined && !other.destroyed) {
-        end.failed ??= name;
-        end.error ??= 'ECONNRESET';
-        other.resetAndDestroy();
-      }
     });
     socket.on('close', () => {
       // Closed without a FIN from its peer: the other side must not see a clean end either.

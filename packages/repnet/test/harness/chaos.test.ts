@@ -94,6 +94,25 @@ test('a reset reaches the side that it was sent to', async () => {
   assert.ok(outcome);
 });
 
+test('a reset that comes in one go with data stays a reset, also after a FIN in the other direction', async () => {
+  const accepted: net.Socket[] = [];
+  const path = await serve((socket) => {
+    accepted.push(socket);
+    socket.on('end', () => assert.fail('the reset became a FIN'));
+    socket.resume().end();
+  });
+  const client = net.connect({ port: path.port, host: path.host, allowHalfOpen: true });
+  await once(client.resume(), 'end');
+  const leg = await path.leg(0);
+  // Both are there when the path looks next.
+  client.write('0123456789');
+  client.resetAndDestroy();
+  await leg.serverGone();
+  const socket = accepted[0] as net.Socket;
+  if (!socket.destroyed) await once(socket, 'close');
+  assert.equal(socket.errored?.message, 'read ECONNRESET');
+});
+
 test('a refused door turns clients away, the other one still works', async () => {
   const path = await serve((socket) => socket.end());
   await path.refuse('replica');

@@ -9,6 +9,7 @@
 
 import { once } from 'node:events';
 import net from 'node:net';
+import { endsByFin } from '../../src/certain-end';
 
 /** What happens with a leg that a client opens. */
 export type Admission =
@@ -20,15 +21,6 @@ export type Admission =
   | 'reset';
 
 export type Door = 'primary' | 'replica';
-
-/**
- * libuv reports data and a reset that come together as data and an end; the kernel still tells them
- * apart, as long as our own FIN is not out.
- */
-function wasReset(socket: net.Socket): boolean {
-  const { _handle: handle } = socket as net.Socket & { _handle: { getpeername(out: object): number } | null };
-  return handle !== null && handle.getpeername({}) !== 0;
-}
 
 /** A reset while a FIN is on its way out fails (EINVAL), and leaves the descriptor open for good: it waits for the FIN. */
 function reset(socket: net.Socket): void {
@@ -48,9 +40,6 @@ export class Lane {
   finished = false;
   /** The first bytes of the stream, 32 at most: a preamble, where there is one. */
   start = Buffer.alloc(0);
-
-  /** @internal Whether our FIN went to the near side already. */
-  farFinished: () => boolean = () => false;
 
   #limit = Infinity;
   #finHeld = false;
@@ -128,12 +117,8 @@ export class Lane {
         this.#pump();
         this.#wake();
       });
+      endsByFin(from);
       from.on('end', () => {
-        if (!this.farFinished() && wasReset(from)) {
-          // Destroyed with an error, it tells its leg by 'close'.
-          from.destroy(new Error('reset'));
-          return;
-        }
         this.#ended = true;
         this.#pump();
         this.#wake();
@@ -213,8 +198,6 @@ export class ChaosLeg {
     target: net.TcpNetConnectOpts,
   ) {
     this.#target = target;
-    this.up.farFinished = () => this.down.finished;
-    this.down.farFinished = () => this.up.finished;
     client.on('error', () => {});
     client.on('close', (hadError) => {
       this.#clientClosed = true;

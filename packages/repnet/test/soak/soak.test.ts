@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MODES, PAIRINGS } from '../harness/replication';
-import { soak } from './soak';
+import { MODES } from '../harness/replication';
+import { type SoakSize, soak } from './soak';
 
 function count(name: string, otherwise: number): number {
   const text = process.env[name];
@@ -25,11 +25,18 @@ function handles(): string[] {
   return process.getActiveResourcesInfo().filter((name) => /^(TCP|Timeout)/.test(name));
 }
 
-for (const pairing of PAIRINGS) {
+const WAYS: ReadonlyArray<Pick<SoakSize, 'pairing' | 'eager'>> = [
+  { pairing: 'hello', eager: false },
+  { pairing: 'hello', eager: true },
+  { pairing: 'port', eager: false },
+];
+
+for (const way of WAYS) {
   for (const mode of MODES) {
-    test(`${FLOWS} flows lose no byte, surface once, and leave nothing behind (${mode}, ${pairing})`, async (t) => {
+    const name = `${mode}, ${way.pairing}${way.eager ? ', eager' : ''}`;
+    test(`${FLOWS} flows lose no byte, surface once, and leave nothing behind (${name})`, async (t) => {
       const before = handles();
-      const result = await soak({ flows: FLOWS, concurrency: CONCURRENCY, mostBytes: 300_000, seed: SEED, mode, pairing });
+      const result = await soak({ flows: FLOWS, concurrency: CONCURRENCY, mostBytes: 300_000, seed: SEED, mode, ...way });
       t.diagnostic(JSON.stringify({ ...result, faults: result.faults.length }));
       assert.deepEqual(result.faults, []);
       assert.equal(result.flows, FLOWS);

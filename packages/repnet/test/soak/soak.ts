@@ -22,6 +22,8 @@ export interface SoakSize {
   seed: number;
   mode: Mode;
   pairing: Pairing;
+  /** The first bytes of a flow go with the hello of one leg. */
+  eager: boolean;
 }
 
 export interface SoakResult {
@@ -100,7 +102,15 @@ class Soak {
   async run(): Promise<SoakResult> {
     const { size, result } = this;
     // A flow may lose a leg before the other one is there: what it has written until then must be kept.
-    repnet.configure({ ...UNHURRIED, archiveCap: 2 * size.mostBytes, confirmTimeout: 60_000 });
+    repnet.configure({
+      ...UNHURRIED,
+      // However busy the machine is.
+      legDeadline: 600_000,
+      capabilityTtl: 600_000,
+      eager: size.eager,
+      archiveCap: 2 * size.mostBytes,
+      confirmTimeout: 60_000,
+    });
     const server = repnet.createServer({ allowHalfOpen: true, repnet: { pairing: size.pairing } }, (socket) => {
       this.#serve(socket);
     });

@@ -1,0 +1,137 @@
+/**
+ * Eager flows whose legs are cut after each byte of the hello and of the first write, before and after the banner, whichever leg comes
+ * first: the flow is served once and whole, or it fails as a plain connection would; the legs are never found to differ.
+ */
+import assert from 'node:assert/strict';
+import diagnostics from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import repnet from 'repnet';
+import { HELLO_BYTES } from '../../src/wire';
+import { Arena, Sink } from '../harness/arena';
+import type { ChaosLeg } from '../harness/chaos';
+
+const REQUEST = 'four';
+const WHOLE = HELLO_BYTES + REQUEST.length;
+
+interface Cut {
+  /** The leg that dies: the one with the first write, or the other. */
+  victim: 'eager' | 'other';
+  /** Whether it reaches the server before the other leg does. */
+  first: boolean;
+  /** Its bytes that reach the server. */
+  at: number;
+  /** Whether its banner reaches the client. */
+  banner: boolean;
+  /** The application has ended its direction already. */
+  ended: boolean;
+}
+
+/** The client knows who has the first write: by that leg's banner, or as the other leg has joined it. */
+function known({ victim, first, at, banner }: Cut): boolean {
+  if (victim === 'other') return true;
+  return at >= HELLO_BYTES && (banner || first);
+}
+
+async function openArena(t: TestContext): Promise<Arena> {
+  const arena = await Arena.open(t, {
+    pairing: 'hello',
+    mode: 'repflow',
+    a: 'hold',
+    b: 'hold',
+    process: { eager: true, capabilityTtl: 600_000 },
+    onConnection: (socket) => socket.pipe(socket),
+  });
+  // The capability is known from a banner, as an eager flow needs it.
+  const { host, port } = arena.path;
+  const [capable] = await Promise.all([
+    repnet.probe({ host, port, repnet: { pairing: 'hello' } }),
+    arena.legA().then((leg) => leg.admit()),
+  ]);
+  assert.equal(capable, true);
+  return arena;
+}
+
+/** Both legs of a flow, the one with the first write in front, when the path has all that they say. */
+async function legsOf(arena: Arena): Promise<[eager: ChaosLeg, other: ChaosLeg]> {
+  const [a, b] = await Promise.all([arena.legA(), arena.legB()]);
+  await Promise.all([a.up.untilTaken(HELLO_BYTES), b.up.untilTaken(HELLO_BYTES)]);
+  const [eager, other] = a.up.taken > HELLO_BYTES ? [a, b] : [b, a];
+  await eager.up.untilTaken(WHOLE);
+  return [eager, other];
+}
+
+/** Legs that die before their banner make the budget shed, and an end without any makes the capability forgotten: whole flows undo both. */
+async function recover(arena: Arena): Promise<void> {
+  for (let flow = 0; flow < 4; flow++) {
+    const sink = new Sink(arena.connect());
+    sink.socket.end(REQUEST);
+    await sink.untilClose();
+    assert.deepEqual([sink.text(), sink.errors], [REQUEST, 0]);
+  }
+}
+
+async function play(arena: Arena, cut: Cut): Promise<void> {
+  arena.path.legs.length = 0;
+  arena.accepted.length = 0;
+  const client = arena.connect();
+  const sink = new Sink(client);
+  const connected = once(client, 'connect').catch(() => {});
+  if (cut.ended) client.end(REQUEST);
+  else client.write(REQUEST);
+  const [eager, other] = await legsOf(arena);
+  const [victim, survivor] = cut.victim === 'eager' ? [eager, other] : [other, eager];
+  // Neither the other leg's first write nor any end: the victim has these bytes, and no more.
+  victim.up.allow(cut.victim === 'eager' ? cut.at : Math.min(cut.at, HELLO_BYTES));
+  victim.down.allow(cut.banner ? HELLO_BYTES : 0);
+  const reached = async (): Promise<void> => {
+    await victim.admit();
+    await victim.up.until(Math.min(cut.at, victim.up.taken));
+    if (cut.at >= HELLO_BYTES) await (cut.banner ? victim.down.until(HELLO_BYTES) : victim.down.untilTaken(HELLO_BYTES));
+  };
+  const survivorReached = async (): Promise<void> => {
+    await survivor.admit();
+    await survivor.down.until(HELLO_BYTES);
+  };
+  if (cut.first) await reached();
+  await survivorReached();
+  if (!cut.first) await reached();
+  if (known(cut)) await connected;
+  victim.reset();
+  if (known(cut)) {
+    await sink.until(REQUEST.length);
+    if (!cut.ended) client.end();
+    await sink.untilClose();
+    assert.deepEqual([sink.text(), sink.ended, sink.errors], [REQUEST, true, 0]);
+    assert.equal(arena.accepted.length, 1);
+  } else {
+    await sink.untilClose();
+    assert.deepEqual([sink.text(), sink.errors, sink.error?.code], ['', 1, 'ECONNRESET']);
+    assert.ok(arena.accepted.length <= 1);
+  }
+  if (!cut.banner) await recover(arena);
+}
+
+for (const victim of ['eager', 'other'] as const) {
+  for (const first of [true, false]) {
+    test(`the ${victim} leg dies after any byte, it comes ${first ? 'first' : 'second'}`, async (t) => {
+      const arena = await openArena(t);
+      let diverged = 0;
+      const count = (): void => void diverged++;
+      diagnostics.subscribe('repnet:flow:diverged', count);
+      t.after(() => diagnostics.unsubscribe('repnet:flow:diverged', count));
+      const last = victim === 'eager' ? WHOLE : HELLO_BYTES;
+      for (let at = 0; at <= last; at++) {
+        for (const banner of at >= HELLO_BYTES ? [false, true] : [false]) {
+          for (const ended of [false, true]) {
+            const cut = { victim, first, at, banner, ended };
+            await play(arena, cut).catch((error: Error) => {
+              throw new Error(JSON.stringify(cut), { cause: error });
+            });
+          }
+        }
+      }
+      assert.equal(diverged, 0);
+    });
+  }
+}
