@@ -16,6 +16,7 @@ const CLOSED: &str = "[[workload]]\nkind = \"closed\"\n";
 const BURST: &str = "[[workload]]\nkind = \"burst\"\n";
 const INCAST: &str = "[[workload]]\nmatrix = \"incast\"\n";
 const PERMUTATION: &str = "[[workload]]\nmatrix = \"permutation\"\n";
+const ANYWHERE: &str = "[[workload]]\nmatrix = \"anywhere\"\n";
 const PAIRS: &str = "[[workload]]\nmatrix = \"pairs\"\npairs = [[0, 1]]\n";
 const COALESCING: &str = "[nic]\nrx_frames = 8\n";
 const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
@@ -127,6 +128,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("workload.sizes", OPEN, "fixed:1KB"),
     ("workload.matrix", OPEN, "anywhere"),
     ("workload.within_racks", PERMUTATION, "false"),
+    ("workload.share", PERMUTATION, "0.5"),
+    ("workload.leave_out", ANYWHERE, "0.5"),
     ("workload.senders", INCAST, "3"),
     ("workload.receiver", INCAST, "3"),
     ("workload.pairs", PAIRS, "2-3"),

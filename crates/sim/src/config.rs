@@ -134,6 +134,23 @@ pub enum FlowsSpec {
     Burst(BurstPart),
 }
 
+impl FlowsSpec {
+    /// Sets how many hosts a permutation of some of them takes, or a matrix beside it leaves out.
+    pub fn set_permuted_hosts(&mut self, count: u32) {
+        let matrix = match self {
+            Self::Trace(_) => return,
+            Self::Open(spec) => &mut spec.matrix,
+            Self::Closed(spec) => &mut spec.matrix,
+            Self::Burst(spec) => &mut spec.matrix,
+        };
+        if let MatrixSpec::PermutationOf { hosts, .. }
+        | MatrixSpec::AnywhereBeside { left_out: hosts } = matrix
+        {
+            *hosts = count;
+        }
+    }
+}
+
 /// An open loop.
 #[derive(Clone, Debug)]
 pub struct OpenSpec {
@@ -231,10 +248,22 @@ pub struct BurstPart {
 pub enum MatrixSpec {
     /// A destination drawn evenly from all others.
     Anywhere,
+    /// As `Anywhere`, among the hosts that take no part in a permutation of so many.
+    AnywhereBeside {
+        /// Hosts that are left out; at least 2 stay.
+        left_out: u32,
+    },
     /// A destination drawn evenly from those in other racks.
     BetweenRacks,
     /// A derangement drawn once.
     Permutation {
+        /// Whether flows may stay within a rack.
+        within_racks: bool,
+    },
+    /// A derangement of so many hosts, both drawn once.
+    PermutationOf {
+        /// Hosts that take part, at least 2.
+        hosts: u32,
         /// Whether flows may stay within a rack.
         within_racks: bool,
     },

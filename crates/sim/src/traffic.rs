@@ -137,11 +137,27 @@ fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, E
     let racks = Racks::from_ids(topology.racks.clone());
     match spec {
         MatrixSpec::Anywhere => Matrix::anywhere(&hosts, &hosts),
+        MatrixSpec::AnywhereBeside { left_out } => {
+            let taken = Matrix::sample(&hosts, *left_out as usize, seed)?;
+            let rest = hosts.into_iter().filter(|host| !taken.contains(host));
+            let rest: Vec<HostId> = rest.collect();
+            Matrix::anywhere(&rest, &rest)
+        }
         MatrixSpec::BetweenRacks => Matrix::between_racks(&hosts, &hosts, &racks),
         MatrixSpec::Permutation { within_racks: true } => Matrix::permutation(&hosts, &hosts, seed),
         MatrixSpec::Permutation {
             within_racks: false,
         } => Matrix::permutation_between_racks(&hosts, &hosts, &racks, seed),
+        MatrixSpec::PermutationOf {
+            hosts: count,
+            within_racks,
+        } => {
+            let part = Matrix::sample(&hosts, *count as usize, seed)?;
+            if *within_racks {
+                return Matrix::permutation(&part, &part, seed);
+            }
+            Matrix::permutation_between_racks(&part, &part, &racks, seed)
+        }
         MatrixSpec::Incast { senders, receiver } => {
             let receiver = HostId(*receiver);
             exists(receiver, topology)?;
@@ -224,13 +240,22 @@ fn crossing(spec: &MatrixSpec, topology: &Topology) -> f64 {
         MatrixSpec::BetweenRacks
         | MatrixSpec::Permutation {
             within_racks: false,
+        }
+        | MatrixSpec::PermutationOf {
+            within_racks: false,
+            ..
         } => 1.0,
         MatrixSpec::Pairs(pairs) => share(&mut pairs.iter().copied()),
         MatrixSpec::Incast { receiver, .. } => {
             let hosts = 0..topology.hosts();
             share(&mut hosts.filter(|h| h != receiver).map(|h| (h, *receiver)))
         }
-        MatrixSpec::Anywhere | MatrixSpec::Permutation { within_racks: true } => {
+        MatrixSpec::Anywhere
+        | MatrixSpec::AnywhereBeside { .. }
+        | MatrixSpec::Permutation { within_racks: true }
+        | MatrixSpec::PermutationOf {
+            within_racks: true, ..
+        } => {
             let mut sizes = std::collections::BTreeMap::new();
             for rack in racks {
                 *sizes.entry(rack).or_insert(0u64) += 1;

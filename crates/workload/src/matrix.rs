@@ -99,6 +99,29 @@ impl Matrix {
         Self::assignment(sources, destinations, seed, |host| racks.of(host))
     }
 
+    /// So many of the hosts, drawn by `seed`, in the order given: those that take part in a
+    /// permutation.
+    ///
+    /// # Errors
+    /// [`Error::Matrix`] for more hosts than there are.
+    pub fn sample(hosts: &[HostId], count: usize, seed: u64) -> Result<Vec<HostId>, Error> {
+        if count > hosts.len() {
+            return Err(Error::Matrix {
+                found: format!("{count} of {} hosts", hosts.len()),
+                allowed: "at most all hosts",
+            });
+        }
+        let mut stream = Stream::of(seed, 0, Purpose::Sample, 0);
+        let mut drawn = Vec::with_capacity(count);
+        for (index, &host) in hosts.iter().enumerate() {
+            let (wanted, left) = (count - drawn.len(), hosts.len() - index);
+            if stream.below(left as u64) < wanted as u64 {
+                drawn.push(host);
+            }
+        }
+        Ok(drawn)
+    }
+
     /// Every sender sends to one receiver.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ pub(crate) enum Purpose {
     FanIn,
     Jitter,
     Think,
+    Sample,
 }
 
 /// A stream of random draws (xoshiro256++), the same on every platform.

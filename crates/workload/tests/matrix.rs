@@ -95,6 +95,24 @@ fn a_permutation_between_two_racks_of_equal_size_swaps_them() {
 }
 
 #[test]
+fn a_sample_of_hosts_is_as_large_as_asked_for_and_takes_all_alike() {
+    let all = hosts(20);
+    let mut taken = [0u32; 20];
+    for seed in 0..2_000 {
+        let sample = Matrix::sample(&all, 5, seed).expect("a sample");
+        assert_eq!(sample.len(), 5);
+        assert!(sample.is_sorted(), "in the order given");
+        for host in sample {
+            taken[host.0 as usize] += 1;
+        }
+    }
+    // 2,000 times a quarter: 500 expected, standard deviation 19.4.
+    assert!(taken.iter().all(|n| (420..580).contains(n)), "{taken:?}");
+    assert_eq!(Matrix::sample(&all, 20, 1).expect("all"), all);
+    assert!(Matrix::sample(&all, 21, 1).is_err());
+}
+
+#[test]
 fn matrices_that_cannot_be_built_say_why() {
     let message = |result: Result<Matrix, tailcut_workload::Error>| result.unwrap_err().to_string();
     assert_eq!(

@@ -1,6 +1,7 @@
 //! From a scenario to runs: the product of seeds, loads and designs, each a full configuration.
 
 mod designs;
+mod matrix;
 mod paths;
 mod receiver_driven;
 mod topology;

@@ -1,15 +1,15 @@
 //! Workloads from their sections, one for each load, and from the short form of `--workload`.
 
 use super::Outcome;
+use super::matrix::{hosts_of, matrix};
 use super::topology::Network;
 use crate::scenario::value::{Value, shortened};
 use crate::scenario::{Place, Scenario, ScenarioError, Table};
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class, Error, Limits, SizeDistribution, TextError, Trace};
 use tailcut_sim::{
-    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
+    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, OfferedRate, OpenSpec,
     WorkloadPart, WorkloadSpec,
 };
 use tailcut_units::{Bytes, Duration};
@@ -37,6 +37,8 @@ fn keys_of(kind: &str) -> &'static [&'static str] {
             "sizes",
             "matrix",
             "within_racks",
+            "share",
+            "leave_out",
             "senders",
             "receiver",
             "pairs",
@@ -56,6 +58,8 @@ fn keys_of(kind: &str) -> &'static [&'static str] {
             "sizes",
             "matrix",
             "within_racks",
+            "share",
+            "leave_out",
             "senders",
             "receiver",
             "pairs",
@@ -70,6 +74,8 @@ fn keys_of(kind: &str) -> &'static [&'static str] {
             "sizes",
             "matrix",
             "within_racks",
+            "share",
+            "leave_out",
             "senders",
             "receiver",
             "pairs",
@@ -96,7 +102,9 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
     }
     let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
     let name = names.join("+");
-    let sweeps = parts.iter().any(|part| part.sweeps);
+    let sweeps = parts
+        .iter()
+        .any(|part| part.sweeps || part.shared_among.is_some());
     let spec = |load: Option<f64>| WorkloadSpec {
         name: name.clone(),
         load: load.or_else(|| parts.iter().find_map(|part| part.own_load)),
@@ -106,6 +114,15 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
         let Some(Value::Numbers(loads)) = top.value("loads") else {
             return Err(top.error("loads", "none", "at least one load"));
         };
+        let shares = parts.iter().any(|part| part.shared_among.is_some());
+        let all = network.built.hosts();
+        let leaves_out = tables.iter().any(|t| t.word("leave_out") == Some("sweep"));
+        let too_large = |load: f64| load > 1.0 || leaves_out && hosts_of(load, all) + 2 > all;
+        if let Some(load) = loads.iter().find(|load| shares && too_large(**load)) {
+            let allowed = "a share of the hosts, as share and leave_out are swept: at most 1, and two \
+                           hosts that are not left out";
+            return Err(top.error("loads", load.to_string(), allowed));
+        }
         return Ok(loads.into_iter().map(|load| spec(Some(load))).collect());
     }
     if top.given("loads").is_some() {
@@ -120,6 +137,8 @@ struct Draft {
     name: String,
     part: WorkloadPart,
     sweeps: bool,
+    /// The hosts of the topology, where their share in a permutation is swept.
+    shared_among: Option<u32>,
     /// The load of a foreground part that has its own.
     own_load: Option<f64>,
 }
@@ -131,6 +150,9 @@ impl Draft {
             && let OfferedRate::Load { fraction, .. } = &mut open.rate
         {
             *fraction = load;
+        }
+        if let (Some(all), Some(load)) = (self.shared_among, load) {
+            part.flows.set_permuted_hosts(hosts_of(load, all));
         }
         part
     }
@@ -163,11 +185,14 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
                 flows: FlowsSpec::Trace(Arc::new(trace)),
             },
             sweeps: false,
+            shared_among: None,
             own_load: None,
         });
     }
     let (sizes_name, sizes) = sizes(scenario, table)?;
     let matrix = matrix(table, network)?;
+    let swept = |key| table.word(key) == Some("sweep");
+    let shared_among = (swept("share") || swept("leave_out")).then(|| network.built.hosts());
     let mut name = match kind {
         "open" => sizes_name,
         kind => format!("{kind}:{sizes_name}"),
@@ -182,6 +207,10 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             let rate = offered_rate(table)?;
             if let OfferedRate::Load { fraction, .. } = rate {
                 sweeps = table.number("load").is_none();
+                if sweeps && shared_among.is_some() {
+                    let allowed = "a load of its own, where the share of the hosts is swept";
+                    return Err(table.error("load", "sweep", allowed));
+                }
                 own_load = (!sweeps && class == Class::Foreground).then_some(fraction);
             }
             FlowsSpec::Open(OpenSpec {
@@ -222,6 +251,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             flows,
         },
         sweeps,
+        shared_among,
         own_load,
     })
 }
@@ -302,61 +332,6 @@ fn fan_in(table: &Table, network: &Network) -> Outcome<Option<FanInSpec>> {
         senders,
         below: table.bytes("fan_in_below").unwrap_or(Bytes::from_kb(100)),
     }))
-}
-
-fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
-    let hosts = network.built.hosts();
-    let racks = network.built.racks.iter().collect::<BTreeSet<_>>().len();
-    let several_racks = |key: &str| match racks {
-        0 | 1 => {
-            let found = "a topology with one rack";
-            Err(table.error(key, found, "at least two racks for flows between racks"))
-        }
-        _ => Ok(()),
-    };
-    let host = |key: &str, host: u32| match host < hosts {
-        true => Ok(host),
-        false => {
-            let allowed = format!("a host of the topology, 0 to {}", hosts - 1);
-            Err(table.error(key, format!("host {host}"), allowed))
-        }
-    };
-    match table.word("matrix") {
-        Some("anywhere") => Ok(MatrixSpec::Anywhere),
-        Some("between-racks") => several_racks("matrix").map(|()| MatrixSpec::BetweenRacks),
-        Some("permutation") => {
-            let within_racks = table.is_set("within_racks");
-            if !within_racks {
-                several_racks("within_racks")?;
-            }
-            Ok(MatrixSpec::Permutation { within_racks })
-        }
-        Some("incast") => {
-            let receiver = host("receiver", table.small("receiver").unwrap_or(0))?;
-            let senders = table.small("senders").unwrap_or(hosts - 1);
-            if senders >= hosts {
-                let allowed = format!("1 to {}: all hosts but the receiver", hosts - 1);
-                return Err(table.error("senders", senders.to_string(), allowed));
-            }
-            Ok(MatrixSpec::Incast { senders, receiver })
-        }
-        Some("pairs") => {
-            let Some(Value::Pairs(pairs)) = table.value("pairs") else {
-                return Err(table.error("pairs", "none", "pairs of source and destination"));
-            };
-            for &(src, dst) in &pairs {
-                host("pairs", src)?;
-                host("pairs", dst)?;
-                if src == dst {
-                    let found = format!("host {src} paired with itself");
-                    return Err(table.error("pairs", found, "two different hosts a pair"));
-                }
-            }
-            Ok(MatrixSpec::Pairs(pairs))
-        }
-        _ if racks > 1 => Ok(MatrixSpec::BetweenRacks),
-        _ => Ok(MatrixSpec::Anywhere),
-    }
 }
 
 fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDistribution>)> {
@@ -459,6 +434,7 @@ fn read(scenario: &Scenario, table: &Table, key: &str, file: &str) -> Outcome<(S
 mod tests {
     use super::super::topology::network;
     use super::*;
+    use tailcut_sim::MatrixSpec;
 
     fn of(text: &str) -> Outcome<Vec<WorkloadSpec>> {
         let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
@@ -487,6 +463,33 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!([fraction(&specs[1], 0), fraction(&specs[1], 1)], [0.6, 0.1]);
+    }
+
+    #[test]
+    fn a_sweep_of_the_share_of_hosts_sets_how_many_take_part() {
+        let text = "loads = [0.01, 0.5, 1]\n[[workload]]\nkind = \"burst\"\n\
+                    matrix = \"permutation\"\nshare = \"sweep\"\n";
+        let taking_part = of(text).expect("three workloads").into_iter().map(|spec| {
+            let FlowsSpec::Burst(burst) = &spec.parts[0].flows else {
+                panic!("{spec:?}");
+            };
+            let MatrixSpec::PermutationOf { hosts, .. } = burst.matrix else {
+                panic!("{burst:?}");
+            };
+            (spec.load, hosts)
+        });
+        let of_32 = [(Some(0.01), 2), (Some(0.5), 16), (Some(1.0), 32)];
+        assert_eq!(taking_part.collect::<Vec<_>>(), of_32);
+        let error = refusal(&text.replace("0.5", "1.5"));
+        assert!(error.starts_with("s.toml:1: loads: found 1.5"), "{error}");
+        let error = refusal("[[workload]]\nmatrix = \"permutation\"\nshare = \"sweep\"\n");
+        assert!(error.contains("workload.load: found sweep"), "{error}");
+        let error = refusal("[[workload]]\nshare = 0.5\n");
+        assert!(error.starts_with("s.toml:2: workload.share"), "{error}");
+        let beside = "matrix = \"anywhere\"\nleave_out = \"sweep\"\nflows_per_second = 9\n";
+        let text = format!("loads = [0.5, 0.97]\n[[workload]]\n{beside}");
+        let error = refusal(&text);
+        assert!(error.starts_with("s.toml:1: loads: found 0.97"), "{error}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The load that is asked for is the load that links carry.
 
 use crate::support::{Run, config, leaf_spine, queue_of, simulate, workload};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tailcut_oracle::statistics::mean_interval;
 use tailcut_sim::fabric::topology::Node;
 use tailcut_sim::workload::{Arrivals, SizeDistribution};
-use tailcut_sim::{FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec};
+use tailcut_sim::{BurstPart, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec};
 use tailcut_units::Duration;
 
 const OVERHEAD: u64 = 78;
@@ -121,5 +122,42 @@ fn the_load_on_host_links_and_on_rack_uplinks_is_the_load_asked() {
         );
         assert!(load.contains(fraction), "{load:?}");
         assert!(load.relative_half_width() < 0.03, "{load:?}");
+    }
+}
+
+#[test]
+fn flows_beside_a_permutation_of_some_hosts_keep_to_the_others() {
+    for seed in 1..5 {
+        let long = FlowsSpec::Burst(BurstPart {
+            sizes: Arc::new(SizeDistribution::fixed(10_000)),
+            matrix: MatrixSpec::PermutationOf {
+                hosts: 7,
+                within_racks: true,
+            },
+            at: Duration::ZERO,
+            jitter: Duration::ZERO,
+        });
+        let studied = FlowsSpec::Open(OpenSpec {
+            sizes: Arc::new(SizeDistribution::fixed(1_000)),
+            arrivals: Arrivals::Poisson,
+            matrix: MatrixSpec::AnywhereBeside { left_out: 7 },
+            rate: OfferedRate::FlowsPerSecond(200_000.0),
+            from: Duration::ZERO,
+            until: Duration::from_ms(1),
+            max_flows: None,
+            fan_in: None,
+        });
+        let shape = leaf_spine(queue_of(100), None);
+        let traffic = workload("beside", vec![long, studied]);
+        let mut config = config("tcp", "leaf-spine", shape, traffic);
+        config.seed = seed;
+        let record = simulate(&config);
+        let ends = |bytes: u64| -> BTreeSet<u32> {
+            let flows = record.flows.iter().filter(|flow| flow.bytes.0 == bytes);
+            flows.flat_map(|flow| [flow.src.0, flow.dst.0]).collect()
+        };
+        let (taken, free) = (ends(10_000), ends(1_000));
+        assert_eq!((taken.len(), free.len()), (7, 5), "of 12 hosts");
+        assert!(taken.is_disjoint(&free));
     }
 }

@@ -64,6 +64,28 @@ const WORKLOAD_KEYS: &[Key] = &[
         "For a permutation: whether flows may stay within a rack.",
     ),
     key(
+        "share",
+        Kind::Number {
+            above: 0.0,
+            most: 1.0,
+        },
+        Is("1"),
+        "For a permutation: the share of the hosts that take part, drawn by the seed, at least two of \
+         them; sweep: each of the study's loads in turn.",
+    )
+    .or(&["sweep"]),
+    key(
+        "leave_out",
+        Kind::Number {
+            above: 0.0,
+            most: 1.0,
+        },
+        Is("off"),
+        "For anywhere: the share of the hosts that neither send nor receive, the very hosts that a \
+         permutation of that share takes; at least two hosts stay. sweep: each of the study's loads.",
+    )
+    .or(&["off", "sweep"]),
+    key(
         "senders",
         count(1, 65_534),
         Follows("all other hosts"),
