@@ -84,6 +84,7 @@ pub struct Wait {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Books {
     pub injected: Count,
+    pub copied: Count,
     pub delivered: Count,
     pub drops: DropCounts,
     pub trimmed: Count,
@@ -143,6 +144,10 @@ impl<B: Copy> Fabric<B> {
     /// Packets injected so far.
     pub const fn injected(&self) -> Count {
         self.books.injected
+    }
+    /// Copies that switches have made of multicast packets so far, beyond the packet itself.
+    pub const fn copied(&self) -> Count {
+        self.books.copied
     }
     /// Packets delivered to hosts so far.
     pub const fn delivered(&self) -> Count {

@@ -6,6 +6,7 @@ use crate::fifo::{self, Outcome, Rings};
 use crate::forwarding::Forwarding;
 use crate::general::General;
 use crate::load_balancer::{Balancer, BalancerState, LoadBalancerConfig, PortView};
+use crate::multicast::Multicast;
 use crate::packet::{Packet, PacketId, Packets, prefetch};
 use crate::port::{Port, PortClass, PortEvents};
 use crate::queue::{DropReason, PhantomState, Queue, QueueConfig};
@@ -44,10 +45,10 @@ pub struct Delivery<B> {
 }
 
 #[derive(Debug)]
-struct Switch {
-    forwarding: Forwarding,
-    balancer: Balancer,
-    first_port: u32,
+pub(crate) struct Switch {
+    pub forwarding: Forwarding,
+    pub balancer: Balancer,
+    pub first_port: u32,
 }
 
 /// Where a link ends: a switch, or with the high bit a host.
@@ -72,7 +73,7 @@ pub struct Fabric<B> {
     pub(crate) generals: Vec<General>,
     /// A phantom queue a port, where any port has one.
     pub(crate) phantoms: Vec<PhantomState>,
-    switches: Vec<Switch>,
+    pub(crate) switches: Vec<Switch>,
     pub(crate) pools: Vec<Pool>,
     /// Each host's uplink.
     uplinks: Vec<u32>,
@@ -80,6 +81,7 @@ pub struct Fabric<B> {
     /// Waits noted since they were last taken, and when each packet in the network reached its
     /// port; `None` when nobody asks.
     pub(crate) waits: Option<Waits>,
+    pub(crate) multicast: Multicast,
 }
 
 /// See [`FabricConfig::record_waits`].
@@ -129,6 +131,7 @@ impl<B: Copy> Fabric<B> {
             uplinks: topology.uplinks.clone(),
             books: Books::default(),
             waits: config.record_waits.then(Waits::default),
+            multicast: Multicast::default(),
         };
         let mut pool_of_switch = Vec::with_capacity(topology.switches.len());
         for (number, switch) in topology.switches.iter().enumerate() {
@@ -199,6 +202,9 @@ impl<B: Copy> Fabric<B> {
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
+        if packet.dst.is_group() {
+            self.multicast.enter(packet.dst, id);
+        }
         let port = self.uplinks[from.0 as usize];
         self.arrive_at_port(now, port, id);
     }
@@ -228,6 +234,9 @@ impl<B: Copy> Fabric<B> {
             } else {
                 let (packet, body) = self.packets.remove(id);
                 self.books.delivered.add(packet.size);
+                if packet.dst.is_group() {
+                    self.multicast.leave_network(packet.dst);
+                }
                 return Some(Delivery {
                     time: now,
                     host: HostId(far_end ^ HOST),
@@ -273,6 +282,9 @@ impl<B: Copy> Fabric<B> {
 
     #[inline]
     pub(crate) fn arrive_at_switch(&mut self, now: Time, switch: u32, id: PacketId) {
+        if self.packets.header(id).dst.is_group() {
+            return self.branch(now, switch, id);
+        }
         match self.egress(now, switch, id) {
             Some(port) => self.arrive_at_port(now, port, id),
             None => self.drop_packet(None, id, DropReason::NoRoute),
@@ -335,7 +347,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     #[inline]
-    fn arrive_at_port(&mut self, now: Time, port_id: u32, id: PacketId) {
+    pub(crate) fn arrive_at_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &mut self.ports[port_id as usize];
         let class = &self.classes[usize::from(port.class)];
         let Some(queue) = &class.drop_tail else {
@@ -360,6 +372,9 @@ impl<B: Copy> Fabric<B> {
     #[cold]
     pub(crate) fn drop_packet(&mut self, port: Option<u32>, id: PacketId, reason: DropReason) {
         let (packet, _) = self.packets.remove(id);
+        if packet.dst.is_group() {
+            self.multicast.leave_network(packet.dst);
+        }
         if let Some(port) = port {
             self.ports[port as usize].dropped += 1;
         }

@@ -52,6 +52,52 @@ pub enum Forwarding {
     Table(Table),
 }
 
+/// A switch's equal-cost ports towards a destination, whichever way it forwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Choices<'a> {
+    Range(Group),
+    List(&'a [u16]),
+}
+
+impl Choices<'_> {
+    pub const fn count(&self) -> u32 {
+        match self {
+            Self::Range(group) => group.count,
+            Self::List(ports) => ports.len() as u32,
+        }
+    }
+
+    /// The port of a choice below `count`, numbered within the switch.
+    pub fn port(&self, choice: u32) -> u32 {
+        match self {
+            Self::Range(group) => group.first + choice,
+            Self::List(ports) => u32::from(ports[choice as usize]),
+        }
+    }
+
+    pub fn contains(&self, port: u32) -> bool {
+        (0..self.count()).any(|choice| self.port(choice) == port)
+    }
+}
+
+impl Forwarding {
+    /// The ports towards `dst`.
+    pub(crate) fn towards(&self, dst: HostId) -> Choices<'_> {
+        match self {
+            Self::Clos(clos) => Choices::Range(clos.towards(dst)),
+            Self::Table(table) => Choices::List(table.towards(dst)),
+        }
+    }
+
+    /// See [`Clos::pin_divisor`].
+    pub(crate) const fn pin_divisor(&self) -> u32 {
+        match self {
+            Self::Clos(clos) => clos.pin_divisor,
+            Self::Table(table) => table.pin_divisor,
+        }
+    }
+}
+
 impl Clos {
     /// The ports towards `dst`.
     #[inline]

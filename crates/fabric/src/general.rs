@@ -106,6 +106,9 @@ impl<B: Copy> Fabric<B> {
         let place = self.ports[port_id as usize].place;
         let owner = self.generals[place as usize].owner;
         let packet = self.packets.header(id);
+        if packet.dst.is_group() {
+            self.multicast.leave_network(packet.dst);
+        }
         core::mem::swap(&mut packet.src, &mut packet.dst);
         packet.returned = true;
         self.books.returned.add(packet.size);

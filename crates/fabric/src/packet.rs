@@ -129,6 +129,12 @@ impl<B: Copy> Packets<B> {
         (self.headers[id.0 as usize], self.bodies[id.0 as usize])
     }
 
+    /// Puts a copy of a packet in.
+    pub(crate) fn duplicate(&mut self, id: PacketId) -> PacketId {
+        let (packet, body) = (self.headers[id.0 as usize], self.bodies[id.0 as usize]);
+        self.insert(packet, body)
+    }
+
     /// The packets in the network now.
     pub fn live(&self) -> usize {
         self.headers.len() - self.free.len()

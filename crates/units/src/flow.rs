@@ -7,6 +7,32 @@ use core::fmt;
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostId(pub u32);
 
+/// The bit that tells the address of a multicast group from that of a host.
+const GROUP: u32 = 1 << 31;
+
+impl HostId {
+    /// The address of multicast group `number`, below 2^31.
+    pub const fn group(number: u32) -> Self {
+        Self(GROUP | number)
+    }
+
+    /// Whether this is the address of a multicast group.
+    #[inline]
+    pub const fn is_group(self) -> bool {
+        self.0 & GROUP != 0
+    }
+
+    /// The number of the multicast group that this is the address of.
+    #[inline]
+    pub const fn group_number(self) -> Option<u32> {
+        if self.is_group() {
+            Some(self.0 ^ GROUP)
+        } else {
+            None
+        }
+    }
+}
+
 /// A flow, numbered from zero in the order in which the workload starts them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowId(pub u32);

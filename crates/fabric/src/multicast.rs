@@ -1,0 +1,293 @@
+//! Multicast: a packet to a group leaves a switch once through every port that leads to a member, so
+//! that no link carries it twice. The tree is made hop by hop: where equal-cost ports lead to members,
+//! the switch's load balancer chooses one of them for all, so a group has as many trees as there are
+//! ways up, one a flow under ECMP and one a packet under spraying.
+//!
+//! Each copy knows the members that it is for; it is queued, marked, trimmed or dropped on its branch
+//! as any packet is, and its other branches go on.
+
+use crate::fabric::Fabric;
+use crate::packet::{Packet, PacketId};
+use crate::queue::DropReason;
+use alloc::vec::Vec;
+use core::fmt;
+use tailcut_units::{HostId, Time};
+
+/// The most members of a group: a copy's members are bits of a word.
+pub const MAX_MEMBERS: usize = 64;
+
+/// Why hosts do not make a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroupError {
+    /// None, or more than [`MAX_MEMBERS`].
+    Members(usize),
+    /// One of them twice.
+    Repeated(HostId),
+}
+
+impl fmt::Display for GroupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Members(found) => {
+                write!(
+                    f,
+                    "group: found {found} members; allowed are 1 to {MAX_MEMBERS}"
+                )
+            }
+            Self::Repeated(host) => write!(f, "group: {host} is in it twice; allowed is once"),
+        }
+    }
+}
+
+impl core::error::Error for GroupError {}
+
+#[derive(Debug, Default)]
+struct Group {
+    members: Vec<HostId>,
+    /// Members that new packets go to, a bit each.
+    present: u64,
+    /// Packets in the network.
+    packets: u32,
+    dissolved: bool,
+}
+
+/// A port of a switch, numbered within it, and the members whose copy leaves through it.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    port: u32,
+    members: u64,
+}
+
+/// The groups, and what each packet to a group is for.
+#[derive(Debug, Default)]
+pub(crate) struct Multicast {
+    groups: Vec<Group>,
+    free: Vec<u32>,
+    /// The members that a packet goes to, by its place in the pool; for packets to groups only.
+    members: Vec<u64>,
+    /// Room to work in.
+    branches: Vec<Branch>,
+}
+
+impl Multicast {
+    fn group(&mut self, address: HostId) -> Option<&mut Group> {
+        let number = address.group_number()?;
+        self.groups.get_mut(number as usize)
+    }
+
+    /// A packet to a group enters the network.
+    #[cold]
+    pub fn enter(&mut self, address: HostId, id: PacketId) {
+        let present = self.group(address).map_or(0, |group| {
+            group.packets += 1;
+            group.present
+        });
+        self.set(id, present);
+    }
+
+    fn set(&mut self, id: PacketId, members: u64) {
+        let slot = id.0 as usize;
+        if self.members.len() <= slot {
+            self.members.resize(slot + 1, 0);
+        }
+        self.members[slot] = members;
+    }
+
+    /// A packet to a group is in the network no more.
+    #[cold]
+    pub fn leave_network(&mut self, address: HostId) {
+        if let Some(group) = self.group(address) {
+            group.packets -= 1;
+            self.forget(address);
+        }
+    }
+
+    /// Frees the number of a group that is dissolved and has no packets any more.
+    fn forget(&mut self, address: HostId) {
+        let Some(number) = address.group_number() else {
+            return;
+        };
+        if let Some(group) = self.groups.get_mut(number as usize)
+            && group.dissolved
+            && group.packets == 0
+        {
+            *group = Group::default();
+            self.free.push(number);
+        }
+    }
+}
+
+/// The numbers of the bits that are set, from the lowest.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let lowest = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (lowest < u64::BITS).then_some(lowest as usize)
+    })
+}
+
+impl<B: Copy> Fabric<B> {
+    /// Makes a group and gives its address, for [`Packet::dst`]. A sender that is a member gets its
+    /// own packets back.
+    ///
+    /// # Errors
+    /// No members, too many, or one twice.
+    pub fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
+        if members.is_empty() || members.len() > MAX_MEMBERS {
+            return Err(GroupError::Members(members.len()));
+        }
+        let mut sorted = members.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(GroupError::Repeated(pair[0]));
+        }
+        let group = Group {
+            members: members.to_vec(),
+            present: u64::MAX >> (MAX_MEMBERS - members.len()),
+            packets: 0,
+            dissolved: false,
+        };
+        let groups = &mut self.multicast.groups;
+        let number = self.multicast.free.pop().unwrap_or_else(|| {
+            groups.push(Group::default());
+            (groups.len() - 1) as u32
+        });
+        groups[number as usize] = group;
+        Ok(HostId::group(number))
+    }
+
+    /// Packets that enter the network from now on do not go to `member`.
+    pub fn leave_group(&mut self, address: HostId, member: HostId) {
+        if let Some(group) = self.multicast.group(address)
+            && let Some(place) = group.members.iter().position(|host| *host == member)
+        {
+            group.present &= !(1 << place);
+        }
+    }
+
+    /// Ends a group: its packets in the network go on, none enters. The address may come back with
+    /// another group once they have left.
+    pub fn dissolve_group(&mut self, address: HostId) {
+        if let Some(group) = self.multicast.group(address) {
+            group.present = 0;
+            group.dissolved = true;
+            self.multicast.forget(address);
+        }
+    }
+
+    /// A packet to a group reaches a switch: a copy leaves through every port that leads to members.
+    #[cold]
+    pub(crate) fn branch(&mut self, now: Time, switch: u32, id: PacketId) {
+        let mut branches = core::mem::take(&mut self.multicast.branches);
+        let served = self.find_branches(now, switch, id, &mut branches);
+        let first_port = self.switches[switch as usize].first_port;
+        let others = branches.len().saturating_sub(1);
+        if !served {
+            self.drop_packet(None, id, DropReason::NoRoute);
+        }
+        for (number, branch) in branches.drain(..).enumerate() {
+            let copy = if number == others {
+                id
+            } else {
+                let copy = self.packets.duplicate(id);
+                let packet = *self.packets.header(copy);
+                self.books.copied.add(packet.size);
+                if let Some(group) = self.multicast.group(packet.dst) {
+                    group.packets += 1;
+                }
+                copy
+            };
+            self.multicast.set(copy, branch.members);
+            self.arrive_at_port(now, first_port + branch.port, copy);
+        }
+        self.multicast.branches = branches;
+    }
+
+    /// Splits a packet's members by the port through which their copy leaves. Whether there is any.
+    fn find_branches(
+        &mut self,
+        now: Time,
+        switch: u32,
+        id: PacketId,
+        branches: &mut Vec<Branch>,
+    ) -> bool {
+        let packet = *self.packets.header(id);
+        let members = self.multicast.members[id.0 as usize];
+        let Some(group) = self.multicast.group(packet.dst) else {
+            return false;
+        };
+        let hosts = core::mem::take(&mut group.members);
+        // Where there is no choice first: a port that is taken anyway is the best of several.
+        for only in [true, false] {
+            for place in bits(members) {
+                self.join_branch(
+                    now,
+                    switch,
+                    &packet,
+                    (hosts[place], 1 << place),
+                    only,
+                    branches,
+                );
+            }
+        }
+        if let Some(group) = self.multicast.group(packet.dst) {
+            group.members = hosts;
+        }
+        branches.sort_unstable_by_key(|branch| branch.port);
+        !branches.is_empty()
+    }
+
+    /// Adds a member to the branch that leads to it, if the number of ports towards it is one as
+    /// `only` says or else several.
+    fn join_branch(
+        &mut self,
+        now: Time,
+        switch: u32,
+        packet: &Packet,
+        (host, bit): (HostId, u64),
+        only: bool,
+        branches: &mut Vec<Branch>,
+    ) {
+        let switch = &mut self.switches[switch as usize];
+        let choices = switch.forwarding.towards(host);
+        let count = choices.count();
+        if count == 0 || (count == 1) != only {
+            return;
+        }
+        if let Some(taken) = branches.iter_mut().find(|b| choices.contains(b.port)) {
+            taken.members |= bit;
+            return;
+        }
+        let choice = match count {
+            1 => 0,
+            n if packet.path != Packet::ANY_PATH => {
+                u32::from(packet.path) / switch.forwarding.pin_divisor() % n
+            }
+            n => {
+                let towards_member = Packet {
+                    dst: host,
+                    ..*packet
+                };
+                let (ports, classes) = (&self.ports, &self.classes);
+                let (rings, generals) = (&self.rings, &self.generals);
+                let first_port = switch.first_port;
+                switch.balancer.select(now, &towards_member, n, |choice| {
+                    let port = choices.port(choice);
+                    let of_fabric = &ports[(first_port + port) as usize];
+                    let class = &classes[usize::from(of_fabric.class)];
+                    crate::load_balancer::PortView {
+                        port,
+                        backlog_bytes: crate::books::backlog_of(
+                            now, of_fabric, class, rings, generals,
+                        )
+                        .bytes,
+                    }
+                })
+            }
+        };
+        branches.push(Branch {
+            port: choices.port(choice),
+            members: bit,
+        });
+    }
+}

@@ -1,0 +1,284 @@
+//! Multicast: every member gets every packet once, no link carries one twice, and what happens to a
+//! copy on one branch happens to no other.
+
+mod common;
+
+use common::{drop_tail, leaf_spine, packet, wire};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use tailcut_fabric::load_balancer::LoadBalancerConfig;
+use tailcut_fabric::queue::{Limit, QueueConfig, Sharing, Trimming, Victim};
+use tailcut_fabric::topology::{
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, Node, SingleSwitch, Topology,
+};
+use tailcut_fabric::{Fabric, FabricConfig, GroupError, Packet, PortId};
+use tailcut_units::{HostId, Time};
+
+const ROOMY: Limit = Limit::Packets(10_000);
+
+fn fat_tree() -> Topology {
+    FatTree {
+        k: 4,
+        tiers: 3,
+        edge_oversubscription: 2,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(10, 500),
+        fabric_wire: wire(10, 500),
+        queue: drop_tail(ROOMY, None),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a fat-tree")
+}
+
+/// Two racks with three hosts each, joined by a direct link and by two switches in a row.
+fn custom() -> Topology {
+    let switch = Node::Switch;
+    let mut ends = vec![
+        (switch(0), switch(2)),
+        (switch(2), switch(1)),
+        (switch(0), switch(3)),
+        (switch(3), switch(1)),
+        (switch(1), switch(4)),
+    ];
+    ends.extend((0..8).map(|host| {
+        (
+            Node::Host(HostId(host)),
+            switch([0, 1, 4][host as usize % 3]),
+        )
+    }));
+    CustomTopology {
+        hosts: 8,
+        switches: 5,
+        links: ends
+            .into_iter()
+            .map(|(a, b)| CustomLink {
+                a,
+                b,
+                wire: wire(10, 500),
+            })
+            .collect(),
+        queue: drop_tail(ROOMY, None),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a network")
+}
+
+fn fabric(topology: &Topology, load_balancer: LoadBalancerConfig, seed: u64) -> Fabric<u32> {
+    let config = FabricConfig {
+        load_balancer,
+        seed,
+        ..FabricConfig::default()
+    };
+    Fabric::new(topology, config)
+}
+
+fn hosts(numbers: &[u32]) -> Vec<HostId> {
+    numbers.iter().copied().map(HostId).collect()
+}
+
+/// The hosts that packets reach until nothing moves any more.
+fn delivered(fabric: &mut Fabric<u32>) -> Vec<HostId> {
+    let deliveries = std::iter::from_fn(|| fabric.advance(Time::MAX));
+    let mut hosts: Vec<HostId> = deliveries.map(|delivery| delivery.host).collect();
+    hosts.sort_unstable();
+    hosts
+}
+
+fn carried(fabric: &Fabric<u32>) -> Vec<u64> {
+    (0..fabric.port_count())
+        .map(|port| fabric.port_report(Time::MAX, PortId(port)).sent_packets)
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn every_member_gets_a_packet_once_and_no_link_carries_it_twice(
+        (shape, source, chosen) in (0..4usize, any::<prop::sample::Index>(), prop::collection::btree_set(0..64u32, 1..12)),
+        sprayed in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let topology = match shape {
+            0 => leaf_spine(drop_tail(ROOMY, None)),
+            1 => fat_tree(),
+            2 => custom(),
+            _ => SingleSwitch {
+                hosts: 9,
+                host_wire: wire(10, 500),
+                queue: drop_tail(ROOMY, None),
+                shared_buffer: None,
+            }
+            .build()
+            .expect("a switch"),
+        };
+        let count = topology.hosts();
+        let members: BTreeSet<HostId> = chosen.iter().map(|n| HostId(n % count)).collect();
+        let members: Vec<HostId> = members.into_iter().collect();
+        let balancer = if sprayed { LoadBalancerConfig::Spray } else { LoadBalancerConfig::Ecmp };
+        let mut fabric = fabric(&topology, balancer, seed);
+        let group = fabric.form_group(&members).expect("distinct members");
+        let source = source.index(count as usize) as u32;
+        let sent = Packet { dst: group, ..packet(source, 0, 1_000, 7) };
+        fabric.inject(Time::ZERO, HostId(source), sent, 0);
+        prop_assert_eq!(delivered(&mut fabric), members.clone());
+        prop_assert!(carried(&fabric).iter().all(|packets| *packets <= 1));
+        prop_assert_eq!(fabric.copied().packets, members.len() as u64 - 1);
+        prop_assert_eq!(fabric.injected().bytes + fabric.copied().bytes, fabric.delivered().bytes);
+        prop_assert_eq!(fabric.in_network(), 0);
+    }
+}
+
+#[test]
+fn a_tree_has_as_few_links_as_one_can() {
+    // From rack 0 to two hosts of rack 1 and one of rack 2: up, down twice, and three last hops.
+    let mut fabric = fabric(
+        &leaf_spine(drop_tail(ROOMY, None)),
+        LoadBalancerConfig::Spray,
+        1,
+    );
+    let group = fabric.form_group(&hosts(&[4, 5, 8])).expect("three hosts");
+    for n in 0..100 {
+        let sent = Packet {
+            dst: group,
+            ..packet(0, 0, 1_000, n)
+        };
+        fabric.inject(Time::from_ns(u64::from(n) * 10_000), HostId(0), sent, 0);
+    }
+    assert_eq!(delivered(&mut fabric).len(), 300);
+    assert_eq!(fabric.packet_hops(), 100 * (1 + 1 + 2 + 3));
+}
+
+#[test]
+fn one_flow_keeps_to_one_tree_under_ecmp_and_takes_all_under_spraying() {
+    let topology = fat_tree();
+    let cores = |balancer| {
+        let mut fabric = fabric(&topology, balancer, 3);
+        let group = fabric
+            .form_group(&hosts(&[9, 20, 30]))
+            .expect("three hosts");
+        for _ in 0..200 {
+            let sent = Packet {
+                dst: group,
+                ..packet(0, 0, 1_000, 7)
+            };
+            fabric.inject(Time::ZERO, HostId(0), sent, 0);
+        }
+        delivered(&mut fabric);
+        let of_cores = topology.switches.iter().filter(|switch| switch.tier == 2);
+        let carried = carried(&fabric);
+        of_cores
+            .filter(|core| carried[core.first_port as usize..][..4].iter().sum::<u64>() > 0)
+            .count()
+    };
+    assert_eq!(cores(LoadBalancerConfig::Ecmp), 1);
+    assert_eq!(cores(LoadBalancerConfig::Spray), 4);
+}
+
+#[test]
+fn a_branch_is_trimmed_alone() {
+    let queue = QueueConfig::Trimming(Trimming {
+        classes: 1,
+        data_limit: Limit::Packets(8),
+        header_limit_bytes: 64_000,
+        headers_per_data: 10,
+        victim: Victim::Coin,
+        sharing: Sharing::Shared,
+        return_to_sender: false,
+    });
+    let topology = SingleSwitch {
+        hosts: 12,
+        host_wire: wire(10, 500),
+        queue,
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a switch");
+    let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, 1);
+    let whole = |src, dst| Packet {
+        trimmed_size: 64,
+        ..packet(src, dst, 1_538, 1)
+    };
+    let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
+    // Eight unicast senders crowd the link to host 1 while as many packets go to the group.
+    for n in 0..8 {
+        for src in 4..12 {
+            fabric.inject(Time::from_ns(n * 1_500), HostId(src), whole(src, 1), 0);
+        }
+        let sent = Packet {
+            dst: group,
+            ..whole(0, 0)
+        };
+        fabric.inject(Time::from_ns(n * 1_500), HostId(0), sent, 1);
+    }
+    let (mut whole_at, mut headers_at) = ([0; 3], [0; 3]);
+    while let Some(delivery) = fabric.advance(Time::MAX) {
+        if delivery.body == 1 {
+            assert_eq!(delivery.packet.dst, group, "the group's address stays");
+            let counts = if delivery.packet.trimmed {
+                &mut headers_at
+            } else {
+                &mut whole_at
+            };
+            counts[delivery.host.0 as usize] += 1;
+        }
+    }
+    assert_eq!((whole_at[2], headers_at[2]), (8, 0), "the free branch");
+    assert_eq!(whole_at[1] + headers_at[1], 8);
+    assert!(headers_at[1] > 0, "the crowded one");
+    assert_eq!(
+        fabric.injected().bytes + fabric.copied().bytes,
+        fabric.delivered().bytes + fabric.trimmed().bytes
+    );
+}
+
+#[test]
+fn who_leaves_gets_no_new_packets_and_a_dissolved_group_none() {
+    let mut fabric = fabric(
+        &leaf_spine(drop_tail(ROOMY, None)),
+        LoadBalancerConfig::Ecmp,
+        1,
+    );
+    let group = fabric.form_group(&hosts(&[4, 5, 8])).expect("three hosts");
+    let sent = Packet {
+        dst: group,
+        ..packet(0, 0, 1_000, 7)
+    };
+    let at = |us: u64| Time::from_ns(us * 1_000);
+    fabric.inject(at(0), HostId(0), sent, 0);
+    // On its way already: it still reaches who leaves now.
+    fabric.leave_group(group, HostId(5));
+    assert_eq!(delivered(&mut fabric), hosts(&[4, 5, 8]));
+    fabric.inject(at(100), HostId(0), sent, 0);
+    assert_eq!(delivered(&mut fabric), hosts(&[4, 8]));
+    fabric.inject(at(200), HostId(0), sent, 0);
+    fabric.dissolve_group(group);
+    let other = fabric.form_group(&hosts(&[1])).expect("one host");
+    assert_ne!(other, group, "a packet to the old group is on its way");
+    assert_eq!(delivered(&mut fabric), hosts(&[4, 8]));
+    assert_eq!(fabric.form_group(&hosts(&[2])), Ok(group), "free again");
+    fabric.dissolve_group(group);
+    fabric.inject(at(300), HostId(0), sent, 0);
+    assert_eq!(delivered(&mut fabric), []);
+    assert_eq!(fabric.drops().no_route.packets, 1);
+    assert_eq!(fabric.in_network(), 0);
+}
+
+#[test]
+fn a_group_has_one_to_sixty_four_members_each_once() {
+    let mut fabric = fabric(
+        &leaf_spine(drop_tail(ROOMY, None)),
+        LoadBalancerConfig::Ecmp,
+        1,
+    );
+    let many: Vec<HostId> = (0..65).map(HostId).collect();
+    assert_eq!(fabric.form_group(&[]), Err(GroupError::Members(0)));
+    assert_eq!(fabric.form_group(&many), Err(GroupError::Members(65)));
+    assert!(fabric.form_group(&many[..64]).is_ok());
+    let twice = hosts(&[3, 4, 3]);
+    assert_eq!(
+        fabric.form_group(&twice),
+        Err(GroupError::Repeated(HostId(3)))
+    );
+}
