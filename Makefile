@@ -5,9 +5,11 @@ CARGO ?= cargo
 # Property tests draw the same cases every time, so that a change is what turns a test red.
 # `make explore` draws new ones.
 export PROPTEST_RNG_SEED ?= 20261120
+# The versions of Node that repnet is for, without the one that is installed.
+OTHER_NODES = $(filter-out $(shell node -p 'process.versions.node.split(".")[0]'),20 22 24)
 TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 
-.PHONY: explore demo test build tools rust-test lint npm-test bench reproduce
+.PHONY: explore demo test build tools rust-test lint npm-test node-suite bench reproduce
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
@@ -15,7 +17,7 @@ demo: build
 	    --load 0.3,0.5,0.7 --seeds 6 --flows 1200 --out out/demo
 
 # Every test there is. Installs what they need where it is missing (see .ci/tools).
-test: tools lint rust-test npm-test
+test: tools lint rust-test npm-test node-suite
 
 build:
 	$(CARGO) build --release --locked --bin tailcut
@@ -36,6 +38,13 @@ explore:
 
 npm-test:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run lint && npm test
+	cd packages/repnet && for major in $(OTHER_NODES); do \
+	    npm exec --yes --package=node@$$major -c 'npm run test:built' || exit 1; \
+	done
+
+# Node's own net tests with repnet in the place of `net`.
+node-suite:
+	tests="$$(.ci/node-tests)" && cd packages/repnet && npm ci --no-audit --no-fund && npm run node-suite -- --tests "$$tests"
 
 # The figures of docs/performance.md.
 bench: build

@@ -100,12 +100,3 @@ test('every reason in known.json names a test once, a mode, and says something',
     assert.ok(reason.length > 20);
   }
 });
-
-test("Node's own net tests pass with net swapped", async (t) => {
-  const tests = process.env['REPNET_NODE_TESTS'];
-  if (tests === undefined) {
-    t.skip('REPNET_NODE_TESTS does not name the test folder of a Node source tree');
-    return;
-  }
-  await promisify(execFile)(process.execPath, [path.join(__dirname, 'run.js'), '--tests', tests]);
-});
