@@ -51,6 +51,13 @@ pub(crate) struct Switch {
     pub first_port: u32,
 }
 
+/// A host's uplinks: ports in a row.
+#[derive(Clone, Copy, Debug)]
+struct Uplinks {
+    first: u32,
+    others: u32,
+}
+
 /// Where a link ends: a switch, or with the high bit a host.
 pub(crate) const HOST: u32 = 1 << 31;
 /// Entities of events: a port whose link is free, or with this bit a link that delivers. At one
@@ -75,8 +82,7 @@ pub struct Fabric<B> {
     pub(crate) phantoms: Vec<PhantomState>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) pools: Vec<Pool>,
-    /// Each host's uplink.
-    uplinks: Vec<u32>,
+    uplinks: Vec<Uplinks>,
     pub(crate) books: Books,
     /// Waits noted since they were last taken, and when each packet in the network reached its
     /// port; `None` when nobody asks.
@@ -128,7 +134,15 @@ impl<B: Copy> Fabric<B> {
             phantoms: Vec::new(),
             switches: Vec::with_capacity(topology.switches.len()),
             pools: Vec::new(),
-            uplinks: topology.uplinks.clone(),
+            uplinks: (0..topology.hosts())
+                .map(|host| {
+                    let uplinks = topology.uplinks_of(HostId(host));
+                    Uplinks {
+                        first: uplinks.start,
+                        others: uplinks.len() as u32 - 1,
+                    }
+                })
+                .collect(),
             books: Books::default(),
             waits: config.record_waits.then(Waits::default),
             multicast: Multicast::default(),
@@ -197,22 +211,36 @@ impl<B: Copy> Fabric<B> {
         u16::try_from(number).expect("fewer than 65,536 kinds of ports")
     }
 
-    /// Puts a packet on a host's uplink at `now`; behind others, if the uplink is not free.
+    /// Puts a packet on a host's uplink at `now`, behind others if the uplink is not free; of several
+    /// uplinks on the one that is free first. Gives the time at which that uplink has sent everything.
     #[inline]
-    pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) {
+    pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Time {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
         if packet.dst.is_group() {
             self.multicast.enter(packet.dst, id);
         }
-        let port = self.uplinks[from.0 as usize];
+        let port = self.next_uplink(from);
         self.arrive_at_port(now, port, id);
+        Time::from_ps(self.ports[port as usize].busy_until_ps)
     }
 
-    /// When the host's uplink has sent everything that was injected.
+    /// When an uplink of the host has sent everything that was injected on it.
     #[inline]
     pub fn uplink_free_at(&self, host: HostId) -> Time {
-        Time::from_ps(self.ports[self.uplinks[host.0 as usize] as usize].busy_until_ps)
+        Time::from_ps(self.ports[self.next_uplink(host) as usize].busy_until_ps)
+    }
+
+    /// The host's uplink that is free first.
+    #[inline]
+    fn next_uplink(&self, host: HostId) -> u32 {
+        let Uplinks { first, others } = self.uplinks[host.0 as usize];
+        if others == 0 {
+            return first;
+        }
+        let all = first..=first + others;
+        all.min_by_key(|&port| self.ports[port as usize].busy_until_ps)
+            .unwrap_or(first)
     }
 
     /// Runs the network up to and including `until`, or until a packet reaches its host.

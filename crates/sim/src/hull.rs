@@ -88,8 +88,7 @@ pub(crate) fn pacer(config: &RunConfig, topology: &Topology, host: HostId) -> Op
         return None;
     }
     let parameters = config.designs.hull.pacer.as_ref()?;
-    let link = topology.uplinks[host.0 as usize];
-    let line_rate = topology.links[link as usize].config.rate;
+    let line_rate = topology.host_rate(host);
     let hundredth = Rate::from_bps(line_rate.as_bps() / 100).unwrap_or(line_rate);
     Some(PacedConfig {
         pacer: PacerConfig {

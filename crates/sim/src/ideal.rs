@@ -25,7 +25,8 @@ struct Hop {
 ///
 /// Where switches choose a path for each packet, packets overtake each other and one flow uses all
 /// paths at once. Its ideal is then a lower bound: at every hop, all equal-cost ports together
-/// serve all its bytes, and nothing but the smallest packet goes before or after.
+/// serve all its bytes, and nothing but the smallest packet goes before or after. So it is for hosts
+/// with several links, which use them all at once.
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
@@ -60,6 +61,7 @@ impl Ideal {
         let last = bytes - (packets - 1) * mss;
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
         let data = match self.design.routing {
+            _ if self.is_bonded(src, dst) => over_all_paths,
             Routing::Spray | Routing::Permute if choice => over_all_paths,
             // Flowlets gain from a second path only where one cannot keep up with the host.
             Routing::LetFlow if choice && there.iter().any(|hop| hop.rate < there[0].rate) => {
@@ -78,7 +80,17 @@ impl Ideal {
         one_way(&there, 1, full, full) + one_way(&back, 1, control, control)
     }
 
+    /// Whether packets take several links at an end.
+    fn is_bonded(&self, src: HostId, dst: HostId) -> bool {
+        [src, dst]
+            .iter()
+            .any(|host| self.topology.is_multi_homed(*host))
+    }
+
     fn hops(&mut self, src: HostId, dst: HostId) -> Vec<Hop> {
+        if self.is_bonded(src, dst) {
+            return bonded(&self.topology, src, dst);
+        }
         let topology = &*self.topology;
         let (from, to) = (
             topology.racks[src.0 as usize],
@@ -98,6 +110,65 @@ impl Ideal {
     }
 }
 
+/// The hops between hosts of which one is multi-homed, none slower than any packet meets: as many as
+/// the shortest path has, each with the fastest rate and the shortest delay that its like has in the
+/// whole network.
+fn bonded(topology: &Topology, src: HostId, dst: HostId) -> Vec<Hop> {
+    let uplinks = topology.uplinks_of(src);
+    let mut here: Vec<u32> = uplinks
+        .clone()
+        .filter_map(|link| switch_of(topology.links[link as usize].to))
+        .collect();
+    let downlinks = topology.links.iter().zip(0u32..);
+    let downlinks = downlinks.filter(|(link, _)| link.to == Node::Host(dst));
+    let downlinks: Vec<u32> = downlinks.map(|(_, port)| port).collect();
+    let mut hops: Vec<Hop> = best(topology, uplinks).into_iter().collect();
+    let last_switches: Vec<Node> = downlinks
+        .iter()
+        .map(|&port| topology.links[port as usize].from)
+        .collect();
+    let core = topology.links.iter().zip(0u32..);
+    let core =
+        core.filter(|(link, _)| matches!((link.from, link.to), (Node::Switch(_), Node::Switch(_))));
+    let between = best(topology, core.map(|(_, port)| port));
+    while !here
+        .iter()
+        .any(|&s| last_switches.contains(&Node::Switch(s)))
+    {
+        let mut next: Vec<u32> = here
+            .iter()
+            .flat_map(|&switch| ports_towards(topology, switch, dst))
+            .filter_map(|port| switch_of(topology.links[port as usize].to))
+            .collect();
+        next.sort_unstable();
+        next.dedup();
+        if next.is_empty() {
+            break;
+        }
+        hops.extend(between);
+        here = next;
+    }
+    hops.extend(best(topology, downlinks.into_iter()));
+    hops
+}
+
+const fn switch_of(node: Node) -> Option<u32> {
+    match node {
+        Node::Switch(switch) => Some(switch),
+        Node::Host(_) => None,
+    }
+}
+
+/// The fastest rate and the shortest delay of some ports, and what they carry together.
+fn best(topology: &Topology, ports: impl Iterator<Item = u32>) -> Option<Hop> {
+    let hops = ports.map(|port| hop(topology, port));
+    hops.reduce(|best, other| Hop {
+        rate: best.rate.max(other.rate),
+        delay: best.delay.min(other.delay),
+        together_bps: best.together_bps.saturating_add(other.together_bps),
+    })
+}
+
 fn hop(topology: &Topology, port: u32) -> Hop {
     let config = &topology.links[port as usize].config;
     Hop {
@@ -113,16 +184,11 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
     let mut hops = Vec::new();
     let mut here = vec![from];
     while !here.contains(&rack) {
-        let mut best: Option<Hop> = None;
+        let mut ports = Vec::new();
         let mut next = Vec::new();
         for &switch in &here {
             for port in ports_towards(topology, switch, dst) {
-                let candidate = hop(topology, port);
-                best = Some(best.map_or(candidate, |best| Hop {
-                    rate: best.rate.max(candidate.rate),
-                    delay: best.delay.min(candidate.delay),
-                    together_bps: best.together_bps + candidate.together_bps,
-                }));
+                ports.push(port);
                 if let Node::Switch(switch) = topology.links[port as usize].to
                     && !next.contains(&switch)
                 {
@@ -130,7 +196,9 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
                 }
             }
         }
-        let Some(best) = best else { break };
+        let Some(best) = best(topology, ports.into_iter()) else {
+            break;
+        };
         hops.push(best);
         here = next;
     }

@@ -46,7 +46,7 @@ pub(crate) fn scdp(
     host: HostId,
 ) -> Result<(ScdpConfig, ModelCodec), ConfigError> {
     let parameters = &config.designs.scdp;
-    let usual_window = match rate(topology, host) {
+    let usual_window = match topology.host_rate(host) {
         rate if rate <= Rate::from_gbps(1) => 12,
         rate if rate <= Rate::from_gbps(5) => 24,
         _ => 32,
@@ -75,16 +75,11 @@ pub(crate) fn scdp(
     Ok((scdp, codec))
 }
 
-fn rate(topology: &Topology, host: HostId) -> Rate {
-    let link = topology.uplinks[host.0 as usize];
-    topology.links[link as usize].config.rate
-}
-
 /// The time of a full packet on a host's link, with all that it takes there.
 fn pull_interval(config: &RunConfig, topology: &Topology, host: HostId) -> Duration {
     let framing = &config.framing;
     let full = framing.payload + framing.header + framing.preamble_and_gap;
-    rate(topology, host).serialisation(u64::from(full))
+    topology.host_rate(host).serialisation(u64::from(full))
 }
 
 /// Classes by bytes sent.

@@ -210,12 +210,12 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                     break;
                 };
                 let packet = to_packet(&segment, &self.framing);
-                self.fabric.inject(self.now, host, packet, segment);
+                let departs = self.fabric.inject(self.now, host, packet, segment);
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts
                     && segment.payload > 0
                 {
-                    bursts.departed(self.now, free_at, host, packet.size);
+                    bursts.departed(self.now, departs, host, packet.size);
                 }
             }
             if free_at > self.now && state.transport.has_transmit() {

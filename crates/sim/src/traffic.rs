@@ -200,7 +200,10 @@ fn reference(
     let uplinks = Rate::from_bps(topology.rack_uplink_capacity_bps());
     let of_hosts = || {
         let senders = matrix.sources();
-        let rate = senders.iter().map(|host| uplink_bps(topology, *host)).sum();
+        let rate = senders
+            .iter()
+            .map(|host| topology.host_rate(*host).as_bps())
+            .sum();
         Reference::Bottleneck {
             // A host's link has a rate above zero, and a matrix has a sender.
             rate: Rate::from_bps(rate).unwrap_or(Rate::from_mbps(1)),
@@ -218,11 +221,6 @@ fn reference(
         },
         (LoadReference::RackUplinks, None) | (LoadReference::HostLinks, _) => of_hosts(),
     }
-}
-
-fn uplink_bps(topology: &Topology, host: HostId) -> u64 {
-    let link = topology.uplinks[host.0 as usize];
-    topology.links[link as usize].config.rate.as_bps()
 }
 
 /// The expected share of flows that leave their rack.

@@ -16,6 +16,8 @@ const UPLINK_QUEUE: QueueConfig = QueueConfig::DropTail(DropTail {
 
 pub(super) struct Builder {
     uplinks: Vec<Link>,
+    /// Each host's first uplink.
+    first_uplinks: Vec<u32>,
     racks: Vec<u32>,
     down_and_up: Vec<Vec<Link>>,
     forwarding: Vec<(Forwarding, u8)>,
@@ -27,6 +29,7 @@ impl Builder {
     pub fn new(queue: &QueueConfig, shared_buffer: Option<SharedBuffer>) -> Self {
         Self {
             uplinks: Vec::new(),
+            first_uplinks: Vec::new(),
             racks: Vec::new(),
             down_and_up: Vec::new(),
             forwarding: Vec::new(),
@@ -44,7 +47,14 @@ impl Builder {
 
     /// Adds a host on a switch, with both directions of its link.
     pub fn host(&mut self, switch: u32, wire: Wire) {
-        let host = Node::Host(HostId(self.uplinks.len() as u32));
+        self.first_uplinks.push(self.uplinks.len() as u32);
+        self.racks.push(switch);
+        self.further_link(switch, wire);
+    }
+
+    /// Links the host that was added last to a switch once more, in both directions.
+    pub fn further_link(&mut self, switch: u32, wire: Wire) {
+        let host = Node::Host(HostId((self.first_uplinks.len() - 1) as u32));
         self.uplinks.push(Link {
             from: host,
             to: Node::Switch(switch),
@@ -55,7 +65,6 @@ impl Builder {
                 phantom: None,
             },
         });
-        self.racks.push(switch);
         self.port(switch, host, wire);
     }
 
@@ -79,7 +88,7 @@ impl Builder {
     }
 
     pub fn finish(self, paths: u32) -> Topology {
-        let uplinks = (0..self.uplinks.len() as u32).collect();
+        let uplink_count = self.uplinks.len() as u32;
         let mut links = self.uplinks;
         let mut switches = Vec::with_capacity(self.forwarding.len());
         for (ports, (forwarding, tier)) in self.down_and_up.into_iter().zip(self.forwarding) {
@@ -94,7 +103,8 @@ impl Builder {
         Topology {
             links,
             switches,
-            uplinks,
+            uplinks: self.first_uplinks,
+            uplink_count,
             racks: self.racks,
             paths,
         }

@@ -23,9 +23,12 @@ pub struct CustomLink {
 
 /// A network given by its links. Switches send along every shortest path (in hops), in the order of
 /// the links; a pinned path p takes choice `p mod n` at every switch with n choices.
+///
+/// A host with several links is multi-homed: it sends each packet on the link that is free first, and
+/// is reached over all its links that are on shortest paths.
 #[derive(Clone, Debug)]
 pub struct CustomTopology {
-    /// Number of hosts. Each must be on exactly one switch.
+    /// Number of hosts. Each has one link at least, and all its links lead to switches.
     pub hosts: u32,
     /// Number of switches.
     pub switches: u32,
@@ -51,20 +54,29 @@ impl CustomTopology {
             }
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        // Hosts of each switch, and each host's place among those of its own.
+        // Ports of each switch towards hosts, and the places of each host's among those of its own.
         let mut down = alloc::vec![0u16; self.switches as usize];
-        let places: Vec<u16> = attachments
+        let places: Vec<Vec<u16>> = attachments
             .iter()
-            .map(|&(rack, _)| {
-                down[rack as usize] += 1;
-                down[rack as usize] - 1
+            .map(|links| {
+                let places = links.iter().map(|&(rack, _)| {
+                    down[rack as usize] += 1;
+                    down[rack as usize] - 1
+                });
+                places.collect()
             })
             .collect();
         for &hosts in &down {
             builder.switch(u8::from(hosts == 0), Forwarding::Clos(NOWHERE));
         }
-        for &(switch, wire) in &attachments {
-            builder.host(switch, wire);
+        for links in &attachments {
+            for (number, &(switch, wire)) in links.iter().enumerate() {
+                if number == 0 {
+                    builder.host(switch, wire);
+                } else {
+                    builder.further_link(switch, wire);
+                }
+            }
         }
         for (switch, its) in neighbours.iter().enumerate() {
             for &(other, wire) in its {
@@ -73,12 +85,13 @@ impl CustomTopology {
         }
         let mut paths = 1;
         let mut tables = alloc::vec![TableBuilder::default(); self.switches as usize];
-        let mut towards: BTreeMap<u32, Vec<Vec<u16>>> = BTreeMap::new();
-        for (host, &(rack, _)) in attachments.iter().enumerate() {
-            let towards = match towards.entry(rack) {
+        let mut towards: BTreeMap<Vec<u32>, Vec<Vec<u16>>> = BTreeMap::new();
+        for (host, links) in attachments.iter().enumerate() {
+            let racks: Vec<u32> = links.iter().map(|&(rack, _)| rack).collect();
+            let towards = match towards.entry(racks.clone()) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
-                    let distances = distances_to(rack, &neighbours);
+                    let distances = distances_to(&racks, &neighbours);
                     let cut_off = (0..self.switches)
                         .find(|&s| distances[s as usize] == UNREACHED && down[s as usize] > 0);
                     if let Some(switch) = cut_off {
@@ -87,19 +100,21 @@ impl CustomTopology {
                             problem: alloc::format!("no path from s{switch} to h{host}"),
                         });
                     }
-                    let counts = path_counts(rack, &neighbours, &distances);
-                    let racks = (0..self.switches).filter(|&s| down[s as usize] > 0);
-                    paths = racks.map(|s| counts[s as usize]).fold(paths, u32::max);
+                    let counts = path_counts(&racks, &neighbours, &distances);
+                    let others = (0..self.switches).filter(|&s| down[s as usize] > 0);
+                    paths = others.map(|s| counts[s as usize]).fold(paths, u32::max);
                     unknown.insert(ports_towards(&distances, &neighbours, &down))
                 }
             };
             for (switch, ports) in towards.iter().enumerate() {
-                let ports = if switch as u32 == rack {
-                    alloc::vec![places[host]]
-                } else {
+                let own = racks.iter().zip(&places[host]);
+                let own = own.filter(|(rack, _)| **rack == switch as u32);
+                let direct: Vec<u16> = own.map(|(_, place)| *place).collect();
+                tables[switch].push(if direct.is_empty() {
                     ports.clone()
-                };
-                tables[switch].push(ports);
+                } else {
+                    direct
+                });
             }
         }
         for (switch, table) in tables.into_iter().enumerate() {
@@ -108,8 +123,8 @@ impl CustomTopology {
         Ok(builder.finish(paths))
     }
 
-    /// Each host's switch and link.
-    fn attachments(&self) -> Result<Vec<(u32, Wire)>, TopologyError> {
+    /// Each host's links, and the switches that they lead to.
+    fn attachments(&self) -> Result<Vec<Vec<(u32, Wire)>>, TopologyError> {
         let wrong = |problem| {
             Err(TopologyError {
                 parameter: "links",
@@ -126,7 +141,7 @@ impl CustomTopology {
                 ),
             });
         }
-        let mut found: Vec<Option<(u32, Wire)>> = alloc::vec![None; self.hosts as usize];
+        let mut found: Vec<Vec<(u32, Wire)>> = alloc::vec![Vec::new(); self.hosts as usize];
         for link in &self.links {
             for end in [link.a, link.b] {
                 let exists = match end {
@@ -150,21 +165,14 @@ impl CustomTopology {
                 }
                 (Node::Switch(_), Node::Switch(_)) => continue,
             };
-            if found[host.0 as usize]
-                .replace((switch, link.wire))
-                .is_some()
-            {
-                return wrong(alloc::format!("{host} has two links; allowed is one"));
-            }
+            found[host.0 as usize].push((switch, link.wire));
         }
-        let mut attachments = Vec::with_capacity(found.len());
-        for (host, attachment) in found.into_iter().enumerate() {
-            match attachment {
-                Some(attachment) => attachments.push(attachment),
-                None => return wrong(alloc::format!("h{host} has no link; allowed is one")),
-            }
+        match found.iter().position(Vec::is_empty) {
+            Some(host) => wrong(alloc::format!(
+                "h{host} has no link; allowed is one or more"
+            )),
+            None => Ok(found),
         }
-        Ok(attachments)
     }
 }
 
@@ -178,11 +186,13 @@ const NOWHERE: Clos = Clos {
     pin_divisor: 1,
 };
 
-/// Hops from every switch to `rack`.
-fn distances_to(rack: u32, neighbours: &[Vec<(u32, Wire)>]) -> Vec<u32> {
+/// Hops from every switch to the nearest of `racks`.
+fn distances_to(racks: &[u32], neighbours: &[Vec<(u32, Wire)>]) -> Vec<u32> {
     let mut distances = alloc::vec![UNREACHED; neighbours.len()];
-    distances[rack as usize] = 0;
-    let mut queue = VecDeque::from([rack]);
+    let mut queue: VecDeque<u32> = racks.iter().copied().collect();
+    for &rack in racks {
+        distances[rack as usize] = 0;
+    }
     while let Some(switch) = queue.pop_front() {
         for &(next, _) in &neighbours[switch as usize] {
             if distances[next as usize] == UNREACHED {
@@ -213,14 +223,17 @@ fn ports_towards(
         .collect()
 }
 
-/// Number of shortest paths from every switch to `rack`, saturating.
-fn path_counts(rack: u32, neighbours: &[Vec<(u32, Wire)>], distances: &[u32]) -> Vec<u32> {
+/// Number of shortest paths from every switch to `racks`, saturating; a rack that is there twice has
+/// two.
+fn path_counts(racks: &[u32], neighbours: &[Vec<(u32, Wire)>], distances: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..neighbours.len() as u32)
         .filter(|&s| distances[s as usize] != UNREACHED)
         .collect();
     order.sort_unstable_by_key(|&s| distances[s as usize]);
     let mut counts = alloc::vec![0u32; neighbours.len()];
-    counts[rack as usize] = 1;
+    for &rack in racks {
+        counts[rack as usize] += 1;
+    }
     for switch in order {
         for &(next, _) in &neighbours[switch as usize] {
             if distances[next as usize] == distances[switch as usize] + 1 {

@@ -12,6 +12,7 @@ use crate::shared_buffer::SharedBuffer;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 pub use custom::{CustomLink, CustomTopology};
 pub use fat_tree::{CoreOversubscription, FatTree};
 pub use leaf_spine::LeafSpine;
@@ -67,9 +68,11 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Every switch.
     pub switches: Vec<SwitchSpec>,
-    /// Each host's uplink, an index into `links`.
+    /// Each host's first uplink, an index into `links`; its others follow.
     pub uplinks: Vec<u32>,
-    /// Each host's rack: the number of the switch it hangs on.
+    /// Uplinks of all hosts together.
+    pub uplink_count: u32,
+    /// Each host's rack: the number of the switch that its first link leads to.
     pub racks: Vec<u32>,
     /// The largest number of equal-cost paths between two hosts; a pinned path is below it.
     pub paths: u32,
@@ -107,12 +110,29 @@ impl Topology {
         self.uplinks.len() as u32
     }
 
+    /// A host's uplinks, indices into `links`: one, or more when it is multi-homed.
+    pub fn uplinks_of(&self, host: HostId) -> Range<u32> {
+        let place = host.0 as usize;
+        let end = self.uplinks.get(place + 1).copied();
+        self.uplinks[place]..end.unwrap_or(self.uplink_count)
+    }
+
+    /// Whether a host has several uplinks.
+    pub fn is_multi_homed(&self, host: HostId) -> bool {
+        self.uplinks_of(host).len() > 1
+    }
+
+    /// The rates of a host's uplinks together.
+    pub fn host_rate(&self, host: HostId) -> Rate {
+        let uplinks = self.uplinks_of(host);
+        let rates = uplinks.map(|link| self.links[link as usize].config.rate.as_bps());
+        Rate::from_bps(rates.sum()).expect("a host has an uplink, and a link a rate above zero")
+    }
+
     /// Sum of the rates of hosts' uplinks in bits per second.
     pub fn host_capacity_bps(&self) -> u64 {
-        let uplinks = self.uplinks.iter();
-        uplinks
-            .map(|&link| self.links[link as usize].config.rate.as_bps())
-            .sum()
+        let uplinks = self.links[..self.uplink_count as usize].iter();
+        uplinks.map(|link| link.config.rate.as_bps()).sum()
     }
 
     /// Sum of the rates of all links from switches with hosts to other switches, in bits per

@@ -96,7 +96,7 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
         assert_eq!(held, 0, "{case}: switches hold nothing at the end");
     }
     assert!(held <= remaining, "{case}: {held} held, {remaining} remain");
-    let sent_by_hosts: u64 = record.ports[..run.topology.uplinks.len()]
+    let sent_by_hosts: u64 = record.ports[..run.topology.uplink_count as usize]
         .iter()
         .map(|port| port.packets)
         .sum();
@@ -217,7 +217,7 @@ fn the_flows_account_for_every_payload_byte(
 ) {
     let framing = config.framing;
     let overhead = u64::from(framing.header + framing.preamble_and_gap);
-    let uplinks = &record.ports[..run.topology.uplinks.len()];
+    let uplinks = &record.ports[..run.topology.uplink_count as usize];
     let carried: u64 = uplinks
         .iter()
         .map(|port| port.bytes.0 - overhead * port.packets)
@@ -266,7 +266,35 @@ fn networks(packets: u32) -> Vec<(&'static str, Shape)> {
         ("fat-tree", fat_tree(queue())),
         ("odd network", odd_network(queue())),
         ("unlike parallel paths", unlike_paths(queue())),
+        ("hosts on two leaves", dual_homed(queue())),
     ]
+}
+
+/// Six hosts, each with a link to two of three leaves, unlike links among them, and one spine.
+fn dual_homed(queue: QueueConfig) -> Shape {
+    let link = |a, b, mbps| CustomLink {
+        a,
+        b,
+        wire: Wire {
+            rate: Rate::from_mbps(mbps),
+            delay: Duration::from_ns(500),
+        },
+    };
+    let (host, switch) = (|n| Node::Host(HostId(n)), Node::Switch);
+    let of_hosts = (0..6).flat_map(|n| {
+        [
+            link(host(n), switch(n % 3), 10_000),
+            link(host(n), switch((n + 1) % 3), 5_000),
+        ]
+    });
+    let of_spine = (0..3).map(|leaf| link(switch(leaf), switch(3), 10_000));
+    Shape::Custom(Arc::new(CustomTopology {
+        hosts: 6,
+        switches: 4,
+        links: of_hosts.chain(of_spine).collect(),
+        queue,
+        shared_buffer: None,
+    }))
 }
 
 /// h0, h1 - s0 - h2, h3 on s3, over s1 or s2, of which one is faster and the other nearer.

@@ -129,8 +129,9 @@ pub const NODES: Section = Section {
 pub const LINKS: Section = Section {
     name: "links",
     repeated: true,
-    about: "Links of a custom topology: a host is on exactly one switch; switches forward along \
-            all shortest paths. Between a name with a count and another, every pair is linked.",
+    about: "Links of a custom topology: a host has one link to a switch or more, and sends each packet \
+            on the one that is free first; switches forward along all shortest paths. Between a name \
+            with a count and another, every pair is linked.",
     keys: &[
         key(
             "a",
