@@ -14,6 +14,8 @@ const OPEN: &str = "[[workload]]\n";
 const FAN_IN: &str = "[[workload]]\nfan_in_senders = 4\n";
 const CLOSED: &str = "[[workload]]\nkind = \"closed\"\n";
 const BURST: &str = "[[workload]]\nkind = \"burst\"\n";
+const REQUESTS: &str = "[[workload]]\nkind = \"requests\"\n";
+const DISK: &str = "[servers]\ndisk = \"1Gbps\"\n";
 const INCAST: &str = "[[workload]]\nmatrix = \"incast\"\n";
 const PERMUTATION: &str = "[[workload]]\nmatrix = \"permutation\"\n";
 const ANYWHERE: &str = "[[workload]]\nmatrix = \"anywhere\"\n";
@@ -123,6 +125,28 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("scdp.headers_per_data", "", "5"),
     ("scdp.victim", "", "coin"),
     ("letflow.gap", "", "1ms"),
+    ("servers.cpu", "", "1ms"),
+    ("servers.cpu_times", "", "exponential"),
+    ("servers.straggler_share", "", "0.05"),
+    ("servers.straggler_factor", "", "3"),
+    ("servers.disk", "", "1Gbps"),
+    ("servers.seek", DISK, "1ms"),
+    ("servers.link", "", "3Gbps"),
+    ("servers.client_link", "", "1Gbps"),
+    ("servers.chunk", "", "64KB"),
+    ("servers.discipline", "", "processor-sharing"),
+    ("servers.preemption", "", "never"),
+    ("servers.delay", "", "1us"),
+    ("servers.purge_delay", "", "1ms"),
+    ("rans.copies", "", "3"),
+    ("rans.quorum", "", "2"),
+    ("rans.purge", "", "queued"),
+    ("rans.swap_lead", "", "1MB"),
+    ("rans.hedge_percentile", "", "99"),
+    ("rans.hedge_window", "", "10"),
+    ("rans.hedge_after", "", "1ms"),
+    ("rans.budget", "", "5"),
+    ("rans.budget_burst", "", "3"),
     ("workload.kind", OPEN, "burst"),
     ("workload.class", OPEN, "probe"),
     ("workload.sizes", OPEN, "fixed:1KB"),
@@ -148,6 +172,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("workload.path", OPEN, "1"),
     ("workload.at", BURST, "1ms"),
     ("workload.jitter", BURST, "1ms"),
+    ("workload.clients", REQUESTS, "3"),
+    ("workload.servers", REQUESTS, "3"),
+    ("workload.requests_per_second", REQUESTS, "9"),
 ];
 
 /// Keys without which there is nothing to be read: other tests hold them.
@@ -165,7 +192,12 @@ fn in_words(scenario: &Scenario) -> Result<String, String> {
 #[test]
 fn every_key_changes_something() {
     for (path, text, value) in CHANGES {
-        let before = Scenario::parse("s.toml", "", &format!("{TOP}{text}")).expect(path);
+        // Requests have designs of their own.
+        let top = match *text {
+            REQUESTS => "designs = [\"stations\", \"rans\"]\n",
+            _ => TOP,
+        };
+        let before = Scenario::parse("s.toml", "", &format!("{top}{text}")).expect(path);
         let mut after = before.clone();
         after.set(path, value, &Place::flag("--set")).expect(path);
         let (before, after) = (in_words(&before), in_words(&after));

@@ -1,6 +1,6 @@
 //! Closed forms and checkers that the tests hold simulations against.
 //!
-//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1 and processor sharing, and the
+//! - [`queueing`]: waiting and sojourn times of M/M/1, M/D/1, M/G/1 and processor sharing and strict priorities, and the
 //!   model of RepFlow, the smaller of two waits;
 //! - [`dctcp`]: the steady state of DCTCP's window, alpha and queue;
 //! - [`ideal`]: the completion time of a flow alone, exact to the picosecond;

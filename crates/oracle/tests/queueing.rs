@@ -3,7 +3,7 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_oracle::queueing::repflow::{Lattice, Mouse, slow_start_rounds};
-use tailcut_oracle::queueing::{Service, Waits, md1, mg1, mm1, processor_sharing};
+use tailcut_oracle::queueing::{Service, Waits, md1, mg1, mm1, priority, processor_sharing};
 use tailcut_oracle::statistics::{Interval, batch_means};
 
 struct Random(Xoshiro256PlusPlus);
@@ -365,4 +365,21 @@ fn processor_sharing_slows_every_size_alike_whatever_the_distribution() {
         let expected = processor_sharing::mean_sojourn_of(1.0, arrivals, mean);
         assert_mean("slowdown", &slowdowns, expected);
     }
+}
+
+#[test]
+fn priorities_agree_with_the_queues_that_they_contain() {
+    let (fast, slow) = (Service::Exponential(1.0), Service::deterministic(2.0));
+    let classes = [(0.3, &fast), (0.2, &slow)];
+    // The high class alone has the server to itself where it interrupts.
+    let alone = mm1::mean_sojourn(0.3, 1.0);
+    assert!((priority::preemptive_sojourn(&classes, 0) - alone).abs() < 1e-12);
+    // Work is conserved: waits weighted by load do not depend on the order (Kleinrock, volume 2, 3.19).
+    let weighted = 0.3 * priority::non_preemptive_wait(&classes, 0)
+        + 0.4 * priority::non_preemptive_wait(&classes, 1);
+    let residual: f64 = (0.3 * 2.0 + 0.2 * 4.0) / 2.0;
+    assert!((weighted - 0.7 * residual / 0.3).abs() < 1e-12);
+    // One class is M/G/1.
+    let one = priority::non_preemptive_wait(&classes[1..], 0);
+    assert!((one - mg1::mean_wait(0.2, &slow)).abs() < 1e-12);
 }

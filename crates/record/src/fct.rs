@@ -2,7 +2,7 @@
 
 use crate::FlowRecord;
 use serde::{Deserialize, Serialize};
-use tailcut_units::Bytes;
+use tailcut_units::{Bytes, Duration};
 
 /// A group of flow sizes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -68,10 +68,15 @@ pub struct FctStats {
 impl FctStats {
     /// The figures of `flows`, in any order.
     pub fn of<'a>(flows: impl IntoIterator<Item = &'a FlowRecord>) -> Self {
+        Self::of_times(flows.into_iter().map(|flow| flow.fct))
+    }
+
+    /// The figures of completion times, in any order; `None` for what did not finish.
+    pub fn of_times(times: impl IntoIterator<Item = Option<Duration>>) -> Self {
         let mut unfinished = 0;
         let mut fcts: Vec<u64> = Vec::new();
-        for flow in flows {
-            match flow.fct {
+        for time in times {
+            match time {
                 Some(fct) => fcts.push(fct.as_ps()),
                 None => unfinished += 1,
             }

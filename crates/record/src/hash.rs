@@ -1,10 +1,15 @@
 //! The hash that shows two runs equal.
 
-use crate::{FlowRecord, PacketCount, RunTotals};
+use crate::{FlowRecord, PacketCount, RequestRecord, RunTotals};
 use twox_hash::XxHash3_128;
 
-/// Hashes `flows` in flow order, then `totals` without `events`.
-pub(crate) fn of_run(flows: &[FlowRecord], totals: &RunTotals) -> String {
+/// Hashes `flows` in flow order, then `totals` without `events`, then the requests in their order where
+/// there are any.
+pub(crate) fn of_run(
+    flows: &[FlowRecord],
+    totals: &RunTotals,
+    requests: &[RequestRecord],
+) -> String {
     let mut order: Vec<&FlowRecord> = flows.iter().collect();
     order.sort_by_key(|flow| flow.flow);
     let mut hash = Fields(XxHash3_128::with_seed(0));
@@ -13,6 +18,11 @@ pub(crate) fn of_run(flows: &[FlowRecord], totals: &RunTotals) -> String {
         hash.flow(flow);
     }
     hash.totals(totals);
+    let mut order: Vec<&RequestRecord> = requests.iter().collect();
+    order.sort_by_key(|request| request.request);
+    for request in order {
+        hash.request(request);
+    }
     format!("{:032x}", hash.0.finish_128())
 }
 
@@ -67,6 +77,35 @@ impl Fields {
         for count in [retransmissions, timeouts, copies, u32::from(class)] {
             self.number(u64::from(count));
         }
+    }
+
+    fn request(&mut self, request: &RequestRecord) {
+        let RequestRecord {
+            request,
+            client,
+            server,
+            bytes,
+            start,
+            latency,
+            copies,
+            winner,
+            sent,
+            wasted,
+            service,
+            purged,
+            purge,
+        } = *request;
+        for number in [request, client.0, server.0, copies, purged] {
+            self.number(u64::from(number));
+        }
+        for bytes in [bytes, sent, wasted] {
+            self.number(bytes.0);
+        }
+        self.number(start.as_ps());
+        self.number(service.as_ps());
+        self.optional(winner.map(u64::from));
+        self.optional(latency.map(|span| span.as_ps()));
+        self.optional(purge.map(|span| span.as_ps()));
     }
 
     fn totals(&mut self, totals: &RunTotals) {

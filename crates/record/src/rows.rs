@@ -1,7 +1,9 @@
 //! Records to tables and back: the names, order and units of every column.
 
 use crate::table::{Kind, Schema, Table};
-use crate::{FlowRecord, LinkSample, PortTotals, QueueSample, RunRecord, TopologyLink};
+use crate::{
+    FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord, TopologyLink,
+};
 use std::sync::Arc;
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
@@ -20,6 +22,23 @@ pub(crate) const FLOWS: &Schema = &[
     ("class", Kind::Text),
     ("handshake_ns", Kind::Optional),
     ("payload_sent_bytes", Kind::Integer),
+];
+
+pub(crate) const REQUESTS: &Schema = &[
+    ("request", Kind::Integer),
+    ("design", Kind::Text),
+    ("client", Kind::Integer),
+    ("server", Kind::Integer),
+    ("bytes", Kind::Integer),
+    ("start_ns", Kind::Integer),
+    ("latency_ns", Kind::Optional),
+    ("copies", Kind::Integer),
+    ("winner", Kind::Optional),
+    ("sent_bytes", Kind::Integer),
+    ("wasted_bytes", Kind::Integer),
+    ("service_ns", Kind::Integer),
+    ("purged", Kind::Integer),
+    ("purge_ns", Kind::Optional),
 ];
 
 pub(crate) const PORTS: &Schema = &[
@@ -121,6 +140,53 @@ pub(crate) fn flows_from(
                 class: u8::try_from(class).map_err(|_| "more than 256 classes".to_owned())?,
                 handshake: row.optional(12)?.map(Duration::from_ns),
                 payload_sent: Bytes(row.u64(13)?),
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn requests_table(run: &RunRecord) -> Table {
+    let design: Arc<str> = Arc::from(&*run.key.design);
+    let requests = || run.requests.iter();
+    Table::default()
+        .integer("request", requests().map(|r| u64::from(r.request)))
+        .text("design", requests().map(|_| Arc::clone(&design)))
+        .integer("client", requests().map(|r| u64::from(r.client.0)))
+        .integer("server", requests().map(|r| u64::from(r.server.0)))
+        .integer("bytes", requests().map(|r| r.bytes.0))
+        .integer("start_ns", requests().map(|r| r.start.as_ns()))
+        .optional(
+            "latency_ns",
+            requests().map(|r| r.latency.map(Duration::as_ns)),
+        )
+        .integer("copies", requests().map(|r| u64::from(r.copies)))
+        .optional("winner", requests().map(|r| r.winner.map(u64::from)))
+        .integer("sent_bytes", requests().map(|r| r.sent.0))
+        .integer("wasted_bytes", requests().map(|r| r.wasted.0))
+        .integer("service_ns", requests().map(|r| r.service.as_ns()))
+        .integer("purged", requests().map(|r| u64::from(r.purged)))
+        .optional("purge_ns", requests().map(|r| r.purge.map(Duration::as_ns)))
+}
+
+pub(crate) fn requests_from(table: &Table) -> Result<Vec<RequestRecord>, String> {
+    (0..table.rows())
+        .map(|index| {
+            let row = Row { table, index };
+            let winner = row.optional(8)?.map(u32::try_from).transpose();
+            Ok(RequestRecord {
+                request: row.u32(0)?,
+                client: HostId(row.u32(2)?),
+                server: HostId(row.u32(3)?),
+                bytes: Bytes(row.u64(4)?),
+                start: Time::from_ns(row.u64(5)?),
+                latency: row.optional(6)?.map(Duration::from_ns),
+                copies: row.u32(7)?,
+                winner: winner.map_err(|_| format!("row {index}: winner out of range"))?,
+                sent: Bytes(row.u64(9)?),
+                wasted: Bytes(row.u64(10)?),
+                service: Duration::from_ns(row.u64(11)?),
+                purged: row.u32(12)?,
+                purge: row.optional(13)?.map(Duration::from_ns),
             })
         })
         .collect()

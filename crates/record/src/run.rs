@@ -1,8 +1,8 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
 use crate::{
-    BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, Sampling, SwitchWaits,
-    TopologyLink, hash,
+    BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord,
+    RequestSummary, Sampling, SwitchWaits, TopologyLink, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -108,6 +108,8 @@ pub struct RunRecord {
     pub classes: Vec<String>,
     /// The flows, finished or not.
     pub flows: Vec<FlowRecord>,
+    /// The requests, finished or not; empty for a workload without any.
+    pub requests: Vec<RequestRecord>,
     /// Every port's name and totals; may be empty.
     pub ports: Vec<PortTotals>,
     /// Every port's link, in the order of the ports; may be empty. Not hashed.
@@ -133,6 +135,7 @@ impl RunRecord {
             cost: RunCost::default(),
             classes: Vec::new(),
             flows: Vec::new(),
+            requests: Vec::new(),
             ports: Vec::new(),
             topology: Vec::new(),
             sampling: None,
@@ -143,10 +146,10 @@ impl RunRecord {
         }
     }
 
-    /// The hash of the flows, in flow order, and of the totals but for `events`: 32 hexadecimal
-    /// digits (XXH3-128). Equal on every platform, engine and number of threads.
+    /// The hash of the flows, in flow order, of the totals but for `events`, and of the requests: 32
+    /// hexadecimal digits (XXH3-128). Equal on every platform, engine and number of threads.
     pub fn hash(&self) -> String {
-        hash::of_run(&self.flows, &self.totals)
+        hash::of_run(&self.flows, &self.totals, &self.requests)
     }
 
     /// The object that `--json` prints for this run.
@@ -178,6 +181,7 @@ impl RunRecord {
             switch_waits: self.switch_waits.clone(),
             host_bursts: self.host_bursts,
             sampling: self.sampling,
+            requests: RequestSummary::of(&self.requests),
         }
     }
 
@@ -243,4 +247,7 @@ pub struct RunSummary {
     /// When queues and links were sampled; `None`: never.
     #[serde(default)]
     pub sampling: Option<Sampling>,
+    /// Requests; `None` for a workload without any.
+    #[serde(default)]
+    pub requests: Option<RequestSummary>,
 }

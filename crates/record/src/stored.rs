@@ -5,8 +5,8 @@ use crate::output::{MANIFEST, RUN, RUNS, RunFile, TableFile};
 use crate::table::{Schema, Table};
 use crate::whole_file::read_json;
 use crate::{
-    Error, FlowRecord, LinkSample, PortTotals, QueueSample, RunSummary, TopologyLink, csv_file,
-    hash, parquet_file, rows,
+    Error, FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord, RunSummary,
+    TopologyLink, csv_file, hash, parquet_file, rows,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,6 +80,15 @@ impl StoredRun {
         });
         self.classes = classes;
         flows
+    }
+
+    /// The run's requests in the order of their numbers, with times to the nanosecond; empty for a
+    /// workload without any.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn requests(&self) -> Result<Vec<RequestRecord>, Error> {
+        self.read("requests", rows::REQUESTS, rows::requests_from)
     }
 
     /// Every port's totals; empty when none were recorded.

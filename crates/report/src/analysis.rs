@@ -161,9 +161,9 @@ fn cell_rows(setting: usize, cell: &Cell<'_>, baseline: &str) -> Vec<Row> {
     rows
 }
 
-/// All sizes, the main groups, the finer ones, and the workload's parts where it has several.
+/// All requests, all sizes, the main groups, the finer ones, and the workload's parts where it has several.
 fn groups(cell: &Cell<'_>) -> Vec<Group> {
-    let mut groups = vec![Group::all()];
+    let mut groups = vec![Group::requests(), Group::all()];
     groups.extend(Group::main());
     groups.extend(Group::fine());
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);

@@ -51,14 +51,15 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
 
 /// The group that the answer is about.
 pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
-    let mice = Group::mice();
-    let has_mice = analysis.rows(setting, &mice).next().is_some();
-    if has_mice { mice } else { Group::all() }
+    let groups = [Group::requests(), Group::mice()];
+    let here = |group: &Group| analysis.rows(setting, group).next().is_some();
+    groups.into_iter().find(here).unwrap_or_else(Group::all)
 }
 
 fn tail_of(group: &Group) -> String {
     match group.short.as_str() {
         "mice" => "the p99 of mice".to_owned(),
+        "requests" => "the p99 of requests".to_owned(),
         _ => "the p99 of all flows".to_owned(),
     }
 }
@@ -284,9 +285,10 @@ pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &s
         let same_seed = cell.runs(base).iter().find(|r| r.summary.key.seed == seed);
         if let Some(base_run) = same_seed {
             let on_wire = run.summary.sent.bytes > 0 && base_run.summary.sent.bytes > 0;
-            let bytes = |summary: &tailcut_record::RunSummary| match on_wire {
-                true => summary.sent.bytes,
-                false => summary.payload_sent_bytes,
+            let bytes = |summary: &tailcut_record::RunSummary| match (on_wire, &summary.requests) {
+                (true, _) => summary.sent.bytes,
+                (false, Some(requests)) => requests.sent_bytes,
+                (false, None) => summary.payload_sent_bytes,
             };
             ours += bytes(&run.summary);
             theirs += bytes(&base_run.summary);

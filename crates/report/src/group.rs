@@ -1,6 +1,6 @@
 //! Which flows a figure is over.
 
-use crate::study::Flow;
+use crate::study::{Flow, Run};
 
 /// A range of flow sizes with a name, or all flows of one part of the workload.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,12 +14,22 @@ pub struct Group {
     /// ... to under this many.
     to: u64,
     class: Option<u8>,
+    /// Whether it is of requests, and not of flows.
+    of_requests: bool,
 }
 
 impl Group {
     /// All flows.
     pub fn all() -> Self {
         Self::sizes("all flows", "all", 0, u64::MAX)
+    }
+
+    /// All requests.
+    pub fn requests() -> Self {
+        Self {
+            of_requests: true,
+            ..Self::sizes("requests", "requests", 0, u64::MAX)
+        }
     }
 
     /// Mice (< 100 KB), medium flows, elephants (≥ 1 MB).
@@ -70,12 +80,21 @@ impl Group {
             from,
             to,
             class: None,
+            of_requests: false,
         }
     }
 
     /// Whether the group is one of [`Group::fine`].
     pub fn is_fine(&self) -> bool {
         Self::fine().contains(self)
+    }
+
+    /// What of a run the group is picked from.
+    pub fn pool<'a>(&self, run: &'a Run) -> &'a [Flow] {
+        match self.of_requests {
+            true => &run.requests,
+            false => &run.flows,
+        }
     }
 
     /// Whether `flow` belongs to the group.

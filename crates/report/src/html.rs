@@ -6,7 +6,7 @@ use crate::plot::{Layout, Plot, Series, colour_class, dark_colours, light_colour
 use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{Comparison, plots, queue, tables};
+use crate::{Comparison, plots, queue, requests, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::json;
 use std::path::Path;
@@ -115,6 +115,11 @@ fn sections(study: &Study) -> Vec<Section> {
         has_flows.then(|| distribution(study)),
     );
     add("size", "By flow size", by_size(study));
+    add(
+        "requests",
+        "Requests",
+        requests::table(study).map(|table| show_table(&table)),
+    );
     add(
         "queues",
         "Queues",

@@ -18,6 +18,7 @@ mod html;
 mod plot;
 mod plots;
 mod queue;
+mod requests;
 mod sample;
 mod study;
 mod table;

@@ -139,10 +139,11 @@ fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
         (Group::mice(), Statistic::P999),
         (Group::elephants(), Statistic::Mean),
     ];
-    if headline_group(analysis, first) != Group::mice() {
+    let headline = headline_group(analysis, first);
+    if headline != Group::mice() {
         wanted.extend([
-            (Group::all(), Statistic::P99),
-            (Group::all(), Statistic::Mean),
+            (headline.clone(), Statistic::P99),
+            (headline, Statistic::Mean),
         ]);
     }
     let lines = |figure: &dyn Fn(&Row) -> Option<Figure>, group: &Group| {
@@ -416,6 +417,7 @@ fn group_title(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
         "elephants" => "elephants",
+        "requests" => "requests",
         _ => "flows",
     }
 }

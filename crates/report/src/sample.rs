@@ -78,9 +78,10 @@ impl Sample {
             blocks: vec![Block::default(); BLOCKS * runs.len()],
         };
         for (run_index, run) in runs.iter().enumerate() {
-            for (index, flow) in run.flows.iter().enumerate() {
+            let pool = group.pool(run);
+            for (index, flow) in pool.iter().enumerate() {
                 if group.has(flow) {
-                    let block = run_index * BLOCKS + index * BLOCKS / run.flows.len();
+                    let block = run_index * BLOCKS + index * BLOCKS / pool.len();
                     sample.push(metric.of(flow), block);
                 }
             }

@@ -5,8 +5,8 @@ use crate::analysis::Analysis;
 use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
-    Error, FlowRecord, Manifest, PortTotals, QueueSample, RunRecord, RunState, RunSummary,
-    StoredStudy,
+    Error, FlowRecord, Manifest, PortTotals, QueueSample, RequestRecord, RunRecord, RunState,
+    RunSummary, StoredStudy,
 };
 
 /// A study: every finished run of one directory, or of one command.
@@ -28,6 +28,9 @@ pub struct Run {
     pub classes: Vec<String>,
     /// The flows in the order of their numbers.
     pub flows: Vec<Flow>,
+    /// The requests in the order of their numbers, as flows that have no ideal: the completion time is
+    /// the latency.
+    pub requests: Vec<Flow>,
     /// Port names and totals; may be empty.
     pub ports: Vec<PortTotals>,
     /// Queue samples in time order; may be empty.
@@ -64,6 +67,18 @@ impl From<&FlowRecord> for Flow {
     }
 }
 
+impl From<&RequestRecord> for Flow {
+    fn from(request: &RequestRecord) -> Self {
+        let latency = request.latency.map(|latency| latency.as_us_f64());
+        Self {
+            bytes: request.bytes.0,
+            fct_us: latency.unwrap_or(f64::INFINITY),
+            slowdown: f64::NAN,
+            class: 0,
+        }
+    }
+}
+
 impl From<&RunRecord> for Run {
     fn from(run: &RunRecord) -> Self {
         let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
@@ -72,6 +87,7 @@ impl From<&RunRecord> for Run {
             summary: run.summary(),
             classes: run.classes.clone(),
             flows: order.into_iter().map(Flow::from).collect(),
+            requests: run.requests.iter().map(Flow::from).collect(),
             ports: run.ports.clone(),
             queues: run.queues.clone(),
         }
@@ -112,6 +128,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         flows.sort_by_key(|flow| flow.flow);
         runs.push(Run {
             flows: flows.iter().map(Flow::from).collect(),
+            requests: run.requests()?.iter().map(Flow::from).collect(),
             ports: run.ports()?,
             queues: run.queues()?,
             classes: run.classes,

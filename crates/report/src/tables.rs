@@ -5,16 +5,17 @@ use crate::answer::{bytes_change, headline_group};
 use crate::estimate::{Basis, Ratio, SEEDS_FOR_T};
 use crate::format::{Quantity, change, count, estimate, signed_percent};
 use crate::group::Group;
-use crate::queue;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
+use crate::{queue, requests};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
 pub fn text_table(study: &Study) -> String {
     let mut text = String::new();
-    let tables: Vec<Table> = headline(study).into_iter().chain(sweep(study)).collect();
+    let answer = headline(study).into_iter().chain(sweep(study));
+    let tables: Vec<Table> = answer.chain(requests::table(study)).collect();
     for table in &tables {
         text.push_str(&table.to_text());
         text.push('\n');
@@ -32,6 +33,7 @@ pub fn json(study: &Study) -> Value {
         tables.push(figures(study, setting, Metric::Fct));
         tables.push(figures(study, setting, Metric::Slowdown));
     }
+    tables.extend(requests::table(study));
     tables.push(counts(study));
     tables.extend(unfinished(study));
     tables.extend(queue::table(study));

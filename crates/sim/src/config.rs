@@ -132,13 +132,15 @@ pub enum FlowsSpec {
     Closed(ClosedSpec),
     /// One flow a source, all at once.
     Burst(BurstPart),
+    /// Requests of clients to servers.
+    Requests(RequestsPart),
 }
 
 impl FlowsSpec {
     /// Sets how many hosts a permutation of some of them takes, or a matrix beside it leaves out.
     pub fn set_permuted_hosts(&mut self, count: u32) {
         let matrix = match self {
-            Self::Trace(_) => return,
+            Self::Trace(_) | Self::Requests(_) => return,
             Self::Open(spec) => &mut spec.matrix,
             Self::Closed(spec) => &mut spec.matrix,
             Self::Burst(spec) => &mut spec.matrix,
@@ -243,6 +245,37 @@ pub struct BurstPart {
     pub jitter: Duration,
 }
 
+/// Requests of clients to servers, each asked of servers that are drawn evenly.
+#[derive(Clone, Debug)]
+pub struct RequestsPart {
+    /// Bytes of the answers.
+    pub sizes: Arc<SizeDistribution>,
+    /// Clients.
+    pub clients: u32,
+    /// Servers.
+    pub servers: u32,
+    /// The arrival process of each client.
+    pub arrivals: Arrivals,
+    /// How much.
+    pub rate: RequestRate,
+    /// When arrivals begin.
+    pub from: Duration,
+    /// When they end, at the latest.
+    pub until: Duration,
+    /// How many there are at most.
+    pub max_requests: Option<u64>,
+}
+
+/// How many requests a second are offered.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RequestRate {
+    /// A fraction of what the busiest stations of all servers can do, copies beyond the quorum not
+    /// counted.
+    Load(f64),
+    /// Requests a second of all clients together.
+    PerSecond(f64),
+}
+
 /// Who sends to whom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MatrixSpec {
@@ -289,6 +322,7 @@ impl WorkloadSpec {
             FlowsSpec::Open(spec) => spec.until,
             FlowsSpec::Closed(spec) => spec.until,
             FlowsSpec::Burst(spec) => spec.at + spec.jitter,
+            FlowsSpec::Requests(spec) => spec.until,
         });
         spans.max().unwrap_or(Duration::ZERO)
     }

@@ -1,5 +1,6 @@
 //! The names of designs: `[replication+]transport[@routing]`.
 
+use crate::requests::Duplicates;
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,7 +19,7 @@ pub struct Design {
     pub routing: Routing,
 }
 
-/// How mice are replicated.
+/// How mice, or requests, are replicated.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Replication {
     /// Not at all.
@@ -30,6 +31,28 @@ pub enum Replication {
     RepSyn,
     /// Each mouse draws one of no replication, RepFlow and RepSYN, all in one network.
     Mixed,
+    /// Requests have duplicates.
+    Duplicates(Duplicates),
+}
+
+impl Replication {
+    /// Whether it is a layer over a transport. RepNet is one over connections. Duplicates of requests
+    /// go over whatever leaves priorities to them.
+    pub const fn works_over(self, transport: TransportKind) -> bool {
+        match self {
+            Self::None => true,
+            Self::RepFlow | Self::RepSyn | Self::Mixed => transport.has_handshake(),
+            Self::Duplicates(_) => matches!(transport, TransportKind::Stations),
+        }
+    }
+
+    /// What carries the bytes where the name does not say.
+    pub const fn usual_transport(self) -> TransportKind {
+        match self {
+            Self::Duplicates(_) => TransportKind::Stations,
+            _ => TransportKind::Tcp,
+        }
+    }
 }
 
 /// What carries the bytes.
@@ -54,6 +77,8 @@ pub enum TransportKind {
     NdpPlus,
     /// SCDP.
     Scdp,
+    /// No packets: requests at stations of servers, with delays between.
+    Stations,
 }
 
 impl TransportKind {
@@ -61,13 +86,8 @@ impl TransportKind {
     pub const fn has_handshake(self) -> bool {
         match self {
             Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias | Self::Hull => true,
-            Self::PFabric | Self::Ndp | Self::NdpPlus | Self::Scdp => false,
+            Self::PFabric | Self::Ndp | Self::NdpPlus | Self::Scdp | Self::Stations => false,
         }
-    }
-
-    /// Whether flows can be replicated: RepNet is a layer over connections.
-    pub const fn is_replicable(self) -> bool {
-        self.has_handshake()
     }
 
     /// How switches choose where the name does not say.
@@ -78,12 +98,14 @@ impl TransportKind {
             }
             Self::Ndp | Self::NdpPlus => Routing::Permute,
             Self::Scdp => Routing::Spray,
+            Self::Stations => Routing::Ecmp,
         }
     }
 
     /// Whether it works over a routing: only some senders choose paths themselves.
     pub const fn works_over(self, routing: Routing) -> bool {
         match (self, routing) {
+            (Self::Stations, routing) => matches!(routing, Routing::Ecmp),
             (_, Routing::Ecmp | Routing::Spray | Routing::LetFlow) => true,
             (Self::Ndp | Self::NdpPlus, Routing::Permute) => true,
             (_, Routing::Permute) => false,
@@ -121,7 +143,7 @@ const fn part<T>(name: &'static str, about: &'static str, value: T) -> Part<T> {
 }
 
 /// Every replication that a name can start with.
-pub const REPLICATIONS: [Part<Replication>; 3] = [
+pub const REPLICATIONS: [Part<Replication>; 11] = [
     part(
         "repflow",
         "mice under the size limit are sent whole over two connections (RepFlow, INFOCOM 2014)",
@@ -137,10 +159,50 @@ pub const REPLICATIONS: [Part<Replication>; 3] = [
         "each mouse draws tcp, repflow or repsyn: one network under all three, not a deployment",
         Replication::Mixed,
     ),
+    part(
+        "duplicate",
+        "requests go to two servers at once; nothing is cancelled",
+        Replication::Duplicates(Duplicates::All),
+    ),
+    part(
+        "duplicate-purge",
+        "the same, and the first answer purges the rest",
+        Replication::Duplicates(Duplicates::Purged),
+    ),
+    part(
+        "duplicate-low",
+        "requests go to two servers at once, the second time at low priority; nothing is cancelled",
+        Replication::Duplicates(Duplicates::Low),
+    ),
+    part(
+        "das",
+        "the same, and the first answer purges the rest: duplicate-aware scheduling (HotNets 2014)",
+        Replication::Duplicates(Duplicates::Das),
+    ),
+    part(
+        "rans",
+        "the same, and bytes of both answers count (RANS, HotNets 2014)",
+        Replication::Duplicates(Duplicates::Rans),
+    ),
+    part(
+        "hedge",
+        "requests go to another server after a percentile; the late answer is only ignored",
+        Replication::Duplicates(Duplicates::Hedge),
+    ),
+    part(
+        "hedge-purge",
+        "the same, and the first answer purges the rest",
+        Replication::Duplicates(Duplicates::HedgePurged),
+    ),
+    part(
+        "hedge-budget",
+        "hedge within a budget of copies; the late answer is only ignored",
+        Replication::Duplicates(Duplicates::HedgeBudget),
+    ),
 ];
 
 /// Every transport.
-pub const TRANSPORTS: [Part<TransportKind>; 9] = [
+pub const TRANSPORTS: [Part<TransportKind>; 10] = [
     part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
     part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
     part(
@@ -177,6 +239,11 @@ pub const TRANSPORTS: [Part<TransportKind>; 9] = [
         "scdp",
         "SCDP: RaptorQ symbols, pulled by receivers over switches that trim and have priorities",
         TransportKind::Scdp,
+    ),
+    part(
+        "stations",
+        "no packets: requests at stations of servers (queueing model), with delays between",
+        TransportKind::Stations,
     ),
 ];
 
@@ -241,9 +308,11 @@ fn names<T>(parts: &[Part<T>]) -> impl Iterator<Item = &'static str> {
     parts.iter().map(|part| part.name)
 }
 
-/// The transports that replication is a layer over.
-fn replicable() -> Vec<&'static str> {
-    let parts = TRANSPORTS.iter().filter(|p| p.value.is_replicable());
+/// The transports that a replication is a layer over.
+fn replicable(replication: Replication) -> Vec<&'static str> {
+    let parts = TRANSPORTS
+        .iter()
+        .filter(|p| replication.works_over(p.value));
     parts.map(|part| part.name).collect()
 }
 
@@ -268,15 +337,16 @@ impl FromStr for Design {
         };
         let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
         let (replication, transport) = match stack.split_once('+') {
-            Some((replication, transport)) => (
-                find(&REPLICATIONS, replication)
-                    .ok_or_else(|| unknown(replication, names(&REPLICATIONS).collect()))?,
-                find(&TRANSPORTS, transport)
-                    .filter(|transport| transport.is_replicable())
-                    .ok_or_else(|| unknown(transport, replicable()))?,
-            ),
+            Some((replication, transport)) => {
+                let replication = find(&REPLICATIONS, replication)
+                    .ok_or_else(|| unknown(replication, names(&REPLICATIONS).collect()))?;
+                let transport = find(&TRANSPORTS, transport)
+                    .filter(|transport| replication.works_over(*transport))
+                    .ok_or_else(|| unknown(transport, replicable(replication)))?;
+                (replication, transport)
+            }
             None => match (find(&REPLICATIONS, stack), find(&TRANSPORTS, stack)) {
-                (Some(replication), _) => (replication, TransportKind::default()),
+                (Some(replication), _) => (replication, replication.usual_transport()),
                 (None, Some(transport)) => (Replication::None, transport),
                 (None, None) => {
                     let allowed = names(&REPLICATIONS).chain(names(&TRANSPORTS)).collect();
@@ -305,8 +375,8 @@ impl fmt::Display for Design {
         let transport = name_of(&TRANSPORTS, &self.transport).unwrap_or_default();
         match replication {
             None => f.write_str(transport)?,
-            Some(replication) if self.transport == TransportKind::default() => {
-                f.write_str(replication)?;
+            Some(name) if self.transport == self.replication.usual_transport() => {
+                f.write_str(name)?;
             }
             Some(replication) => write!(f, "{replication}+{transport}")?,
         }
@@ -340,6 +410,9 @@ mod tests {
             ("ndp@spray", "ndp@spray"),
             ("ndp+", "ndp-plus"),
             ("scdp", "scdp"),
+            ("stations", "stations"),
+            ("rans", "rans"),
+            ("rans+stations", "rans"),
             ("scdp@spray", "scdp"),
             ("scdp@ecmp", "scdp@ecmp"),
             ("ndp+@ecmp", "ndp-plus@ecmp"),

@@ -27,7 +27,7 @@ pub(crate) fn repnet_config(config: &RunConfig) -> Option<RepNetConfig> {
 /// What hosts replicate where the driver does not say; `None` for hosts that replicate nothing.
 fn mode(replication: Replication) -> Option<Mode> {
     match replication {
-        Replication::None => None,
+        Replication::None | Replication::Duplicates(_) => None,
         // Of a mixed run the driver draws every mouse's replication itself.
         Replication::RepFlow | Replication::Mixed => Some(Mode::RepFlow),
         Replication::RepSyn => Some(Mode::RepSyn),

@@ -13,6 +13,7 @@ mod priorities;
 mod queues;
 mod receiver_driven;
 mod recorder;
+mod requests;
 mod run;
 mod simulation;
 mod topology_record;
@@ -20,7 +21,8 @@ mod traffic;
 
 pub use config::{
     BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
-    RepNetParameters, RunConfig, Shape, TopologySpec, WorkloadPart, WorkloadSpec,
+    RepNetParameters, RequestRate, RequestsPart, RunConfig, Shape, TopologySpec, WorkloadPart,
+    WorkloadSpec,
 };
 pub use design::{
     Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
@@ -33,6 +35,7 @@ pub use measures::Measures;
 pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
 pub use paths::PathParameters;
 pub use priorities::{PFabricParameters, PiasParameters};
+pub use requests::{Duplicates, RequestParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

@@ -3,6 +3,7 @@
 use crate::hull::HullParameters;
 use crate::paths::PathParameters;
 use crate::priorities::{PFabricParameters, PiasParameters};
+use crate::requests::RequestParameters;
 use tailcut_fabric::queue::{Limit, Victim};
 use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
 use tailcut_units::{Bytes, Duration};
@@ -22,6 +23,8 @@ pub struct DesignParameters {
     pub hull: HullParameters,
     /// Those of the ways in which switches choose paths.
     pub paths: PathParameters,
+    /// Those of requests, servers and duplicates.
+    pub requests: RequestParameters,
 }
 
 /// Where NDP+ and SCDP demote flows: after 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper, section V).

@@ -33,9 +33,11 @@ pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
 fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
     let designs = &config.designs;
     match config.design.transport {
-        TransportKind::Tcp | TransportKind::Cubic | TransportKind::Dctcp | TransportKind::Hull => {
-            None
-        }
+        TransportKind::Tcp
+        | TransportKind::Cubic
+        | TransportKind::Dctcp
+        | TransportKind::Hull
+        | TransportKind::Stations => None,
         TransportKind::PFabric => Some(priorities::pfabric_queue(&designs.pfabric)),
         TransportKind::Pias => Some(priorities::pias_queue(&designs.pias, usual)),
         TransportKind::Ndp => Some(ndp(config, &designs.ndp, 1)),

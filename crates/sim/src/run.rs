@@ -8,6 +8,7 @@ use crate::measures::{Bursts, PortWaits};
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
+use crate::requests;
 use crate::simulation::{Horizon, Simulation};
 use crate::topology_record;
 use crate::traffic;
@@ -51,6 +52,8 @@ pub enum RunError {
     Workload(tailcut_workload::Error),
     /// The transport's parameters are out of range.
     Transport(tcp::ConfigError),
+    /// The requests cannot be run like this.
+    Requests(&'static str),
     /// [`RunControl::stop`] said so.
     Stopped,
 }
@@ -61,6 +64,7 @@ impl fmt::Display for RunError {
             Self::Topology(error) => write!(f, "topology: {error}"),
             Self::Workload(error) => write!(f, "workload: {error}"),
             Self::Transport(error) => write!(f, "transport: {error}"),
+            Self::Requests(fault) => write!(f, "requests: {fault}"),
             Self::Stopped => f.write_str("stopped before it ended"),
         }
     }
@@ -73,6 +77,9 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// [`RunError`] where the configuration cannot be run, or when it was stopped.
 pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
+    if config.design.transport == TransportKind::Stations {
+        return run_stations(config, control);
+    }
     let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
     queues::install(config, &mut topology);
     let topology = Arc::new(topology);
@@ -99,6 +106,35 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
             None => simulate(config, &topology, hosts::tcp(config), control),
             Some(repnet) => simulate(config, &topology, hosts::repnet(config, repnet), control),
         },
+    }
+}
+
+/// A run without packets.
+fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
+    let wall = Instant::now();
+    let cpu = ThreadTime::try_now().ok();
+    let mut record = RunRecord::new(key(config));
+    (record.requests, record.totals) = requests::stations::run(config, control)?;
+    record.cost = cost(wall, cpu);
+    Ok(record)
+}
+
+/// What names the run.
+fn key(config: &RunConfig) -> RunKey {
+    RunKey {
+        design: config.design.to_string(),
+        topology: config.topology.name.clone(),
+        workload: config.workload.name.clone(),
+        load: config.workload.load,
+        seed: config.seed,
+    }
+}
+
+fn cost(wall: Instant, cpu: Option<ThreadTime>) -> RunCost {
+    RunCost {
+        cpu_seconds: cpu.map(|cpu| cpu.elapsed().as_secs_f64()),
+        wall_seconds: Some(wall.elapsed().as_secs_f64()),
+        peak_rss_bytes: peak_rss_bytes(),
     }
 }
 
@@ -157,13 +193,7 @@ fn simulate<T: Transport>(
         return Err(RunError::Stopped);
     }
     let (mut recorder, fabric, host_events, end) = simulation.finish();
-    let mut record = RunRecord::new(RunKey {
-        design: config.design.to_string(),
-        topology: config.topology.name.clone(),
-        workload: config.workload.name.clone(),
-        load: config.workload.load,
-        seed: config.seed,
-    });
+    let mut record = RunRecord::new(key(config));
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
     fill(&mut record, topology, fabric, host_events, end);
     if let Some(waits) = recorder.waits.take() {
@@ -177,11 +207,7 @@ fn simulate<T: Transport>(
     if config.design.replication == Replication::Mixed {
         name_mixed(&mut record, config);
     }
-    record.cost = RunCost {
-        cpu_seconds: cpu.map(|cpu| cpu.elapsed().as_secs_f64()),
-        wall_seconds: Some(wall.elapsed().as_secs_f64()),
-        peak_rss_bytes: peak_rss_bytes(),
-    };
+    record.cost = cost(wall, cpu);
     Ok(record)
 }
 

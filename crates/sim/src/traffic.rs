@@ -16,7 +16,7 @@ use tailcut_workload::{
 pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn Source>, Error> {
     let mut sources = Vec::with_capacity(config.workload.parts.len());
     for (label, part) in config.workload.parts.iter().enumerate() {
-        sources.push(part_source(config, topology, part, label as u64)?);
+        sources.extend(part_source(config, topology, part, label as u64)?);
     }
     Ok(match sources.pop() {
         Some(only) if sources.is_empty() => only,
@@ -33,13 +33,15 @@ fn part_source(
     topology: &Topology,
     part: &WorkloadPart,
     label: u64,
-) -> Result<Box<dyn Source>, Error> {
-    Ok(match &part.flows {
+) -> Result<Option<Box<dyn Source>>, Error> {
+    Ok(Some(match &part.flows {
         FlowsSpec::Trace(trace) => Box::new(TraceSource::new((**trace).clone())),
         FlowsSpec::Open(spec) => Box::new(open(config, topology, part, spec, label)?),
         FlowsSpec::Closed(spec) => Box::new(closed(config, topology, part, spec, label)?),
         FlowsSpec::Burst(spec) => Box::new(burst(config, topology, part, spec, label)?),
-    })
+        // Requests are no flows; they make some.
+        FlowsSpec::Requests(_) => return Ok(None),
+    }))
 }
 
 fn open(

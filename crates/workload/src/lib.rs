@@ -18,6 +18,7 @@ mod flow;
 mod load;
 mod matrix;
 mod random;
+mod requests;
 pub mod sizes;
 pub mod source;
 pub mod trace;
@@ -28,6 +29,7 @@ pub use flow::{Class, Flow};
 pub use load::{Counted, Framing, Load, Reference};
 pub use matrix::{Matrix, Racks};
 pub use random::Stream;
+pub use requests::{Request, Requests, RequestsSpec, WorkSpec, WorkTimes};
 pub use sizes::SizeDistribution;
 pub use source::{
     Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, FanIn, Generated, GeneratedSpec, Merge, Source,

@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     Jitter,
     Think,
     Sample,
+    Servers,
+    Service,
 }
 
 /// A stream of random draws (xoshiro256++), the same on every platform.

@@ -27,7 +27,7 @@ pub fn execute(what: Listing, common: &Common) -> Result<(), Failure> {
         Listing::Designs => (
             designs(),
             "A design is [replication+]transport[@routing]: repflow+dctcp, dctcp@spray. What is left \
-             out: no replication, tcp, ecmp.",
+             out: no replication, tcp, ecmp; under duplicates of requests, stations.",
         ),
         Listing::Workloads => (
             workloads(),

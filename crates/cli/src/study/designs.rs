@@ -1,6 +1,6 @@
 //! Parameters of designs from their sections.
 
-use super::{Outcome, paths, receiver_driven};
+use super::{Outcome, paths, receiver_driven, requests};
 use crate::scenario::value::Value;
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::fabric::queue::{Limit, Placement};
@@ -19,6 +19,7 @@ pub fn parameters(scenario: &Scenario) -> Outcome<DesignParameters> {
         pias: pias(&scenario.table("pias"))?,
         hull: hull(&scenario.table("hull"))?,
         ndp: receiver_driven::ndp(&scenario.table("ndp"))?,
+        requests: requests::parameters(scenario)?,
         scdp: receiver_driven::scdp(&scenario.table("scdp"))?,
         paths: paths::parameters(scenario),
     })

@@ -4,6 +4,7 @@ mod designs;
 mod matrix;
 mod paths;
 mod receiver_driven;
+mod requests;
 mod topology;
 mod transport;
 mod workload;
@@ -75,6 +76,7 @@ impl Study {
         for seed in first..first + seeds {
             for workload in &workloads {
                 for &design in &designs {
+                    requests::check(scenario, design, &parameters.requests, workload)?;
                     runs.push(RunConfig {
                         design,
                         topology: network.spec.clone(),

@@ -1,16 +1,16 @@
 //! Workloads from their sections, one for each load, and from the short form of `--workload`.
 
-use super::Outcome;
 use super::matrix::{hosts_of, matrix};
 use super::topology::Network;
+use super::{Outcome, requests};
 use crate::scenario::value::{Value, shortened};
 use crate::scenario::{Place, Scenario, ScenarioError, Table};
 use std::path::Path;
 use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class, Error, Limits, SizeDistribution, TextError, Trace};
 use tailcut_sim::{
-    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, OfferedRate, OpenSpec,
-    WorkloadPart, WorkloadSpec,
+    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, OfferedRate, OpenSpec, RequestRate,
+    RequestsPart, WorkloadPart, WorkloadSpec,
 };
 use tailcut_units::{Bytes, Duration};
 
@@ -33,6 +33,17 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
 fn keys_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "trace" => &["file"],
+        "requests" => &[
+            "sizes",
+            "clients",
+            "servers",
+            "requests_per_second",
+            "load",
+            "arrivals",
+            "from",
+            "until",
+            "flows",
+        ],
         "open" => &[
             "sizes",
             "matrix",
@@ -86,7 +97,7 @@ fn keys_of(kind: &str) -> &'static [&'static str] {
     }
 }
 
-const KINDS: [&str; 4] = ["open", "closed", "burst", "trace"];
+const KINDS: [&str; 5] = ["open", "closed", "burst", "trace", "requests"];
 
 /// The workloads of a scenario: one a load where any part sweeps, else one.
 pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<WorkloadSpec>> {
@@ -146,10 +157,14 @@ struct Draft {
 impl Draft {
     fn at_load(&self, load: Option<f64>) -> WorkloadPart {
         let mut part = self.part.clone();
-        if let (true, Some(load), FlowsSpec::Open(open)) = (self.sweeps, load, &mut part.flows)
-            && let OfferedRate::Load { fraction, .. } = &mut open.rate
-        {
-            *fraction = load;
+        match (&mut part.flows, load.filter(|_| self.sweeps)) {
+            (FlowsSpec::Open(open), Some(load)) => {
+                if let OfferedRate::Load { fraction, .. } = &mut open.rate {
+                    *fraction = load;
+                }
+            }
+            (FlowsSpec::Requests(requests), Some(load)) => requests.rate = RequestRate::Load(load),
+            _ => {}
         }
         if let (Some(all), Some(load)) = (self.shared_among, load) {
             part.flows.set_permuted_hosts(hosts_of(load, all));
@@ -215,16 +230,30 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             }
             FlowsSpec::Open(OpenSpec {
                 sizes,
-                arrivals: table
-                    .word("arrivals")
-                    .and_then(Arrivals::named)
-                    .unwrap_or_default(),
+                arrivals: arrivals(table),
                 matrix,
                 rate,
                 from: table.duration("from").unwrap_or_default(),
                 until: until(scenario, table)?,
                 max_flows: max_flows(scenario, table),
                 fan_in: fan_in(table, network)?,
+            })
+        }
+        "requests" => {
+            let rate = requests::rate(table)?;
+            if let RequestRate::Load(fraction) = rate {
+                sweeps = table.number("load").is_none();
+                own_load = (!sweeps).then_some(fraction);
+            }
+            FlowsSpec::Requests(RequestsPart {
+                sizes,
+                clients: table.small("clients").unwrap_or(10),
+                servers: table.small("servers").unwrap_or(10),
+                arrivals: arrivals(table),
+                rate,
+                from: table.duration("from").unwrap_or_default(),
+                until: until(scenario, table)?,
+                max_requests: max_flows(scenario, table),
             })
         }
         "closed" => FlowsSpec::Closed(ClosedSpec {
@@ -269,6 +298,11 @@ fn path(table: &Table, network: &Network) -> Outcome<Option<u16>> {
             Err(table.error("path", path.to_string(), allowed))
         }
     }
+}
+
+fn arrivals(table: &Table) -> Arrivals {
+    let named = table.word("arrivals").and_then(Arrivals::named);
+    named.unwrap_or_default()
 }
 
 fn until(scenario: &Scenario, table: &Table) -> Outcome<Duration> {

@@ -9,6 +9,7 @@ mod lattice;
 pub mod md1;
 pub mod mg1;
 pub mod mm1;
+pub mod priority;
 pub mod processor_sharing;
 pub mod repflow;
 mod service;

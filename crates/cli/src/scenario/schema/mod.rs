@@ -7,6 +7,7 @@ mod designs;
 mod network;
 mod paths;
 mod receiver_driven;
+mod requests;
 mod study;
 mod transport;
 mod workload;
@@ -156,6 +157,8 @@ pub const SECTIONS: &[Section] = &[
     receiver_driven::NDP,
     receiver_driven::SCDP,
     paths::LETFLOW,
+    requests::SERVERS,
+    requests::RANS,
     workload::WORKLOAD,
 ];
 

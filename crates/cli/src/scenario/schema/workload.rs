@@ -20,9 +20,9 @@ const WORKLOAD_KEYS: &[Key] = &[
         Is("open"),
         "open: flows arrive whether or not earlier ones have finished. closed: each source keeps a \
          number of flows outstanding. burst: each source starts one flow. trace: exactly the flows \
-         of a file.",
+         of a file. requests: clients ask servers for objects.",
     )
-    .or(&["open", "closed", "burst", "trace"]),
+    .or(&["open", "closed", "burst", "trace", "requests"]),
     key(
         "class",
         Kind::Choice,
@@ -34,7 +34,7 @@ const WORKLOAD_KEYS: &[Key] = &[
         "sizes",
         Kind::Text("a name of `tailcut list workloads`, fixed:BYTES, uniform:MIN:MAX or table:FILE.csv"),
         Is("websearch"),
-        "Flow sizes. Not for a trace.",
+        "Flow sizes; for requests, those of the objects. Not for a trace.",
     ),
     key(
         "file",
@@ -104,13 +104,36 @@ const WORKLOAD_KEYS: &[Key] = &[
         "For pairs: source and destination of each.",
     ),
     key(
+        "clients",
+        count(1, 65_534),
+        Is("10"),
+        "For requests: how many clients ask.",
+    ),
+    key(
+        "servers",
+        count(1, 65_534),
+        Is("10"),
+        "For requests: how many servers there are; each request draws its own evenly.",
+    ),
+    key(
+        "requests_per_second",
+        Kind::Number {
+            above: 0.0,
+            most: 1e12,
+        },
+        Is("off"),
+        "For requests: requests a second of all clients together, in place of a load.",
+    )
+    .or(&["off"]),
+    key(
         "load",
         Kind::Number {
             above: 0.0,
             most: 10.0,
         },
         Is("sweep"),
-        "For an open loop: the load; sweep: each of the study's loads in turn.",
+        "For an open loop: the load; sweep: each of the study's loads in turn. For requests it is of the \
+         servers' busiest stations, duplicates not counted.",
     )
     .or(&["sweep"]),
     key(

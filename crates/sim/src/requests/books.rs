@@ -1,0 +1,84 @@
+//! What became of each request.
+
+use tailcut_record::RequestRecord;
+use tailcut_transport::rans::{Completion, CopyId, Departure, RequestId};
+use tailcut_units::{Bytes, HostId, Time};
+use tailcut_workload::Request;
+
+/// Rows of requests by their numbers, while the run goes on.
+pub(crate) struct Books {
+    rows: Vec<RequestRecord>,
+    last_start: Time,
+    /// Bytes that a request needs beside those of its object: whole answers of a quorum.
+    quorum: u64,
+}
+
+impl Books {
+    pub fn new(quorum: u8) -> Self {
+        Self {
+            rows: Vec::new(),
+            last_start: Time::ZERO,
+            quorum: u64::from(quorum),
+        }
+    }
+
+    /// A request starts. Requests come in the order of their numbers.
+    pub fn started(&mut self, request: &Request, client: HostId, server: HostId) {
+        self.last_start = request.start;
+        self.rows.push(RequestRecord {
+            request: request.number,
+            client,
+            server,
+            bytes: Bytes(request.bytes),
+            start: request.start,
+            ..RequestRecord::default()
+        });
+    }
+
+    /// A client sends a copy.
+    pub fn asked(&mut self, copy: CopyId) {
+        if let Some(row) = self.row(copy.request) {
+            row.copies += 1;
+        }
+    }
+
+    /// A request is done.
+    pub fn completed(&mut self, now: Time, completion: Completion) {
+        if let Some(row) = self.row(completion.request) {
+            row.latency = Some(now.since(row.start));
+            row.winner = Some(u32::from(completion.winner));
+        }
+    }
+
+    /// A copy has left its server.
+    pub fn departed(&mut self, departure: Departure) {
+        if let Some(row) = self.row(departure.copy.request) {
+            row.sent.0 += departure.sent;
+            row.service += departure.service;
+            row.purged += u32::from(departure.is_purged);
+            if let Some(latency) = row.latency {
+                let since_end = departure.time.since(row.start.saturating_add(latency));
+                row.purge = row.purge.max(Some(since_end));
+            }
+        }
+    }
+
+    /// When the last request so far started.
+    pub fn last_start(&self) -> Time {
+        self.last_start
+    }
+
+    /// The rows, with what was wasted worked out.
+    pub fn finish(mut self) -> Vec<RequestRecord> {
+        for row in &mut self.rows {
+            if row.latency.is_some() {
+                row.wasted = Bytes(row.sent.0.saturating_sub(row.bytes.0 * self.quorum));
+            }
+        }
+        self.rows
+    }
+
+    fn row(&mut self, request: RequestId) -> Option<&mut RequestRecord> {
+        self.rows.get_mut(request.0 as usize)
+    }
+}

@@ -1,0 +1,314 @@
+//! The client's side: copies out, answers in, the first one ends the request everywhere.
+
+use super::coverage::Coverage;
+use super::header::{ByteRange, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId};
+use super::hedging::{Budget, Latencies};
+use super::policy::{MAX_COPIES, Policy, Trigger};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use tailcut_units::{HostId, Time};
+
+/// A request is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// The request.
+    pub request: RequestId,
+    /// The copy whose bytes completed it.
+    pub winner: u8,
+    /// Copies that had been sent.
+    pub copies: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CopyState {
+    server: HostId,
+    priority: u8,
+    received: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    bytes: u64,
+    start: Time,
+    copies: [CopyState; MAX_COPIES],
+    /// Copies that could be sent: servers that were named.
+    servers: u8,
+    /// Copies that were sent.
+    sent: u8,
+    /// Copies that have arrived whole.
+    whole: u8,
+    coverage: Coverage,
+}
+
+/// One client. Its application [`submit`](Self::submit)s, the network gives it
+/// [`on_bytes`](Self::on_bytes) and takes [`poll_transmit`](Self::poll_transmit), the clock calls
+/// [`on_timeout`](Self::on_timeout); requests that are done come out of
+/// [`poll_completion`](Self::poll_completion).
+#[derive(Clone, Debug)]
+pub struct Client {
+    policy: Policy,
+    pending: BTreeMap<RequestId, Pending>,
+    /// When requests get their next copy.
+    hedges: BTreeSet<(Time, RequestId)>,
+    latencies: Latencies,
+    budget: Option<Budget>,
+    out: VecDeque<(HostId, RequestHeader)>,
+    completions: VecDeque<Completion>,
+}
+
+impl Client {
+    /// A client without requests.
+    ///
+    /// # Errors
+    /// What is wrong with the policy.
+    pub fn new(policy: Policy) -> Result<Self, &'static str> {
+        match policy.fault() {
+            Some(fault) => Err(fault),
+            None => Ok(Self {
+                policy,
+                pending: BTreeMap::new(),
+                hedges: BTreeSet::new(),
+                latencies: Latencies::over(match policy.trigger {
+                    Trigger::AfterPercentile { window, .. } => window,
+                    _ => 0,
+                }),
+                budget: policy.budget.map(Budget::new),
+                out: VecDeque::new(),
+                completions: VecDeque::new(),
+            }),
+        }
+    }
+
+    /// The application asks for an object of `bytes` (at least 1) that all of `servers` have, in the
+    /// order in which they are to be asked. Servers beyond the policy's copies are ignored; with fewer
+    /// there are fewer copies. A number that is pending, or no server at all, is ignored.
+    pub fn submit(&mut self, now: Time, request: RequestId, bytes: u64, servers: &[HostId]) {
+        let Some(&first) = servers.first() else {
+            return;
+        };
+        if self.pending.contains_key(&request) {
+            return;
+        }
+        let none = CopyState {
+            server: first,
+            priority: HIGH,
+            received: 0,
+        };
+        let mut copies = [none; MAX_COPIES];
+        let wanted = servers.iter().take(usize::from(self.policy.copies));
+        let mut named = 0;
+        for (index, (state, server)) in copies.iter_mut().zip(wanted).enumerate() {
+            state.server = *server;
+            if self.policy.low_priority && index >= usize::from(self.policy.quorum) {
+                state.priority = LOW;
+            }
+            named += 1;
+        }
+        let bytes = bytes.max(1);
+        let pending = Pending {
+            bytes,
+            start: now,
+            copies,
+            servers: named,
+            sent: 0,
+            whole: 0,
+            coverage: Coverage::of(bytes),
+        };
+        self.pending.insert(request, pending);
+        if let Some(budget) = &mut self.budget {
+            budget.earn();
+        }
+        let at_once = match self.policy.trigger {
+            Trigger::AtOnce => named,
+            _ => named.min(self.policy.quorum),
+        };
+        for index in 0..at_once {
+            // Copies at once are bounded by the budget as later ones are.
+            if index >= self.policy.quorum && !self.may_spend() {
+                break;
+            }
+            self.send_next(request);
+        }
+        self.plan_hedge(now, request);
+    }
+
+    /// `bytes` more of a copy's answer arrived, in the order that was asked for. Gives how many of them
+    /// the request had not had yet: none when it is done or was never pending.
+    pub fn on_bytes(&mut self, now: Time, copy: CopyId, bytes: u64) -> u64 {
+        let aggregates = self.policy.aggregates;
+        let Some(pending) = self.pending.get_mut(&copy.request) else {
+            return 0;
+        };
+        if copy.copy >= pending.sent {
+            return 0;
+        }
+        let state = &mut pending.copies[usize::from(copy.copy)];
+        let before = state.received;
+        state.received = before.saturating_add(bytes).min(pending.bytes);
+        let fresh = state.received - before;
+        let became_whole = fresh > 0 && state.received == pending.bytes;
+        if became_whole {
+            pending.whole += 1;
+        }
+        let useful = match (aggregates, copy.copy) {
+            (true, 0) => pending.coverage.from_front(fresh),
+            (true, _) => pending.coverage.from_back(fresh),
+            (false, _) => fresh,
+        };
+        let is_done = match aggregates {
+            true => pending.coverage.is_whole(),
+            false => pending.whole >= self.policy.quorum.min(pending.servers),
+        };
+        if is_done {
+            self.complete(now, copy);
+        } else {
+            self.maybe_swap(copy.request);
+        }
+        useful
+    }
+
+    /// Sends copies that are due.
+    pub fn on_timeout(&mut self, now: Time) {
+        while let Some(&(due, request)) = self.hedges.first()
+            && due <= now
+        {
+            self.hedges.pop_first();
+            if self.may_spend() {
+                self.send_next(request);
+                self.plan_hedge(now, request);
+            }
+        }
+    }
+
+    /// When the next copy is due.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.hedges.first().map(|(due, _)| *due)
+    }
+
+    /// The next message to a server.
+    pub fn poll_transmit(&mut self) -> Option<(HostId, RequestHeader)> {
+        self.out.pop_front()
+    }
+
+    /// The next request that is done.
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+
+    /// Whether a request is not done.
+    pub fn is_pending(&self, request: RequestId) -> bool {
+        self.pending.contains_key(&request)
+    }
+
+    /// Requests that are not done.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    fn may_spend(&mut self) -> bool {
+        self.budget.as_mut().is_none_or(Budget::spend)
+    }
+
+    fn send_next(&mut self, request: RequestId) {
+        let Some(pending) = self.pending.get_mut(&request) else {
+            return;
+        };
+        if pending.sent < pending.servers {
+            let copy = pending.sent;
+            pending.sent += 1;
+            let message = header(pending, request, copy, Purpose::Ask, &self.policy);
+            self.out.push_back(message);
+        }
+    }
+
+    /// Plans the next copy of a request that has more servers to ask.
+    fn plan_hedge(&mut self, now: Time, request: RequestId) {
+        let delay = match self.policy.trigger {
+            Trigger::AtOnce => None,
+            Trigger::After(delay) => Some(delay),
+            Trigger::AfterPercentile { thousandths, .. } => self.latencies.percentile(thousandths),
+        };
+        let more = |pending: &Pending| pending.sent < pending.servers;
+        if let Some(delay) = delay
+            && self.pending.get(&request).is_some_and(more)
+        {
+            self.hedges.insert((now.saturating_add(delay), request));
+        }
+    }
+
+    fn complete(&mut self, now: Time, copy: CopyId) {
+        let request = copy.request;
+        let Some(pending) = self.pending.remove(&request) else {
+            return;
+        };
+        self.latencies.add(now.since(pending.start));
+        if self.policy.trigger != Trigger::AtOnce {
+            self.hedges.retain(|(_, planned)| *planned != request);
+        }
+        if let Some(scope) = self.policy.purge {
+            for index in 0..pending.sent {
+                let is_whole = pending.copies[usize::from(index)].received == pending.bytes;
+                if !is_whole {
+                    let purpose = Purpose::Cancel(scope);
+                    let message = header(&pending, request, index, purpose, &self.policy);
+                    self.out.push_back(message);
+                }
+            }
+        }
+        self.completions.push_back(Completion {
+            request,
+            winner: copy.copy,
+            copies: pending.sent,
+        });
+    }
+
+    /// Exchanges the priorities of the two copies when the low one is far enough ahead.
+    fn maybe_swap(&mut self, request: RequestId) {
+        let (Some(lead), Some(pending)) = (self.policy.swap_lead, self.pending.get_mut(&request))
+        else {
+            return;
+        };
+        if pending.sent < 2 {
+            return;
+        }
+        let [first, second] = [0, 1].map(|index: usize| pending.copies[index]);
+        let (high, low) = match first.priority == HIGH {
+            true => (first, second),
+            false => (second, first),
+        };
+        if high.priority == low.priority || low.received < high.received.saturating_add(lead) {
+            return;
+        }
+        pending.copies[0].priority = second.priority;
+        pending.copies[1].priority = first.priority;
+        for index in 0..2 {
+            let message = header(pending, request, index, Purpose::Reprioritise, &self.policy);
+            self.out.push_back(message);
+        }
+    }
+}
+
+/// The message about one copy, and to whom it goes.
+fn header(
+    pending: &Pending,
+    request: RequestId,
+    copy: u8,
+    purpose: Purpose,
+    policy: &Policy,
+) -> (HostId, RequestHeader) {
+    let state = &pending.copies[usize::from(copy)];
+    let order = match policy.aggregates && copy > 0 {
+        true => Order::Backwards,
+        false => Order::Forwards,
+    };
+    let message = RequestHeader {
+        copy: CopyId { request, copy },
+        purpose,
+        priority: state.priority,
+        range: ByteRange {
+            from: 0,
+            to: pending.bytes,
+        },
+        order,
+    };
+    (state.server, message)
+}

@@ -1,0 +1,89 @@
+//! What clients and servers say to each other.
+
+use tailcut_units::HostId;
+
+/// A request's number, unique within a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct RequestId(pub u32);
+
+/// One copy of a request.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct CopyId {
+    /// The request.
+    pub request: RequestId,
+    /// Which of its copies: 0 is the primary.
+    pub copy: u8,
+}
+
+/// The high class, that of primaries.
+pub const HIGH: u8 = 0;
+/// The low class, that of duplicates.
+pub const LOW: u8 = 1;
+
+/// Bytes of an object, from the first to one past the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ByteRange {
+    /// The first byte.
+    pub from: u64,
+    /// One past the last byte.
+    pub to: u64,
+}
+
+/// The end of its range that a copy starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// From the first byte up.
+    #[default]
+    Forwards,
+    /// From the last byte down: the duplicate's order where the bytes of both count.
+    Backwards,
+}
+
+/// What a cancellation may take away at a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CancelScope {
+    /// Copies that wait; what is being served goes on to its end.
+    Queued,
+    /// Also what is being served, at once.
+    #[default]
+    Running,
+}
+
+/// What a message of a client is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// Asks for the object's range.
+    Ask,
+    /// The request is done: its copy at this server is not wanted any more.
+    Cancel(CancelScope),
+    /// The copy has another priority from now on.
+    Reprioritise,
+}
+
+/// The header of a client's message to a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestHeader {
+    /// Which copy of which request.
+    pub copy: CopyId,
+    /// What the message is for.
+    pub purpose: Purpose,
+    /// The copy's class: [`HIGH`] or [`LOW`].
+    pub priority: u8,
+    /// The bytes that are asked for.
+    pub range: ByteRange,
+    /// Which of them come first.
+    pub order: Order,
+}
+
+/// A part of an answer, in the order that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Response {
+    /// To whom.
+    pub client: HostId,
+    /// Of which copy.
+    pub copy: CopyId,
+    /// Its class.
+    pub priority: u8,
+    /// Bytes of this part.
+    pub bytes: u64,
+}

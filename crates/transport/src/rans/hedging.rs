@@ -1,0 +1,77 @@
+//! What hedging needs to know: a percentile of the latest latencies, and a budget.
+
+use super::policy::BudgetConfig;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use tailcut_units::Duration;
+
+/// The latest latencies of a client, in order of arrival and sorted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Latencies {
+    window: usize,
+    recent: VecDeque<u64>,
+    sorted: Vec<u64>,
+}
+
+impl Latencies {
+    pub fn over(window: u32) -> Self {
+        Self {
+            window: window as usize,
+            ..Self::default()
+        }
+    }
+
+    pub fn add(&mut self, latency: Duration) {
+        if self.window == 0 {
+            return;
+        }
+        if self.recent.len() == self.window
+            && let Some(oldest) = self.recent.pop_front()
+        {
+            let place = self.sorted.partition_point(|value| *value < oldest);
+            self.sorted.remove(place);
+        }
+        let latency = latency.as_ps();
+        self.recent.push_back(latency);
+        let place = self.sorted.partition_point(|value| *value < latency);
+        self.sorted.insert(place, latency);
+    }
+
+    /// The percentile by nearest rank; `None` until the window is full.
+    pub fn percentile(&self, thousandths: u16) -> Option<Duration> {
+        if self.recent.len() < self.window || self.window == 0 {
+            return None;
+        }
+        let rank = (self.window * usize::from(thousandths)).div_ceil(1_000);
+        let value = self.sorted.get(rank.max(1) - 1)?;
+        Some(Duration::from_ps(*value))
+    }
+}
+
+/// Tokens for copies, in thousandths.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    config: BudgetConfig,
+    tokens: u64,
+}
+
+impl Budget {
+    pub fn new(config: BudgetConfig) -> Self {
+        Self { config, tokens: 0 }
+    }
+
+    /// A request was sent.
+    pub fn earn(&mut self) {
+        let most = u64::from(self.config.burst) * 1_000;
+        self.tokens = (self.tokens + u64::from(self.config.thousandths)).min(most);
+    }
+
+    /// Whether a copy may be sent; it is paid for then.
+    pub fn spend(&mut self) -> bool {
+        let enough = self.tokens >= 1_000;
+        if enough {
+            self.tokens -= 1_000;
+        }
+        enough
+    }
+}

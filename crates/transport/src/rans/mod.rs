@@ -1,0 +1,38 @@
+//! RANS: requests with low-priority duplicates, after "Towards a Redundancy-Aware Network Stack for Data
+//! Centers" (Iftikhar, Dogar, Qazi; HotNets 2014) and its slides.
+//!
+//! A client sends each request to one server at high priority and to another one at low priority, both at
+//! once. Every resource that may be a bottleneck serves strict priorities, is never idle while there is
+//! work, and lets high work interrupt low work. The first answer purges every other copy, the primary
+//! included. Bytes of both answers may count ([`Coverage`]). [`Policy`] holds what is done instead by
+//! those who hedge.
+//!
+//! [`Client`] and [`Server`] are plain state as every endpoint here: the driver brings messages and time,
+//! and has the network in between.
+//!
+//! Deviations:
+//! - How the bytes of an object are split between two copies is not published: here the duplicate sends
+//!   from the tail backwards, and the request is done where the two meet.
+//! - Reprioritisation is published as one line, by congestion window: here the client compares the bytes
+//!   that have come, which is what windows add up to, and the low copy's lead is a parameter.
+//! - Units of service are chunks of a size that is a parameter; the slides say that packets are small
+//!   enough.
+//! - A message about a copy that is not at the server (purged, done, never asked) is ignored, as is an
+//!   answer to a request that is done.
+
+mod client;
+mod coverage;
+mod header;
+mod hedging;
+mod policy;
+mod server;
+mod station;
+
+pub use client::{Client, Completion};
+pub use coverage::Coverage;
+pub use header::{
+    ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId, Response,
+};
+pub use policy::{BudgetConfig, MAX_COPIES, Policy, Trigger};
+pub use server::{Demand, Departure, Server, ServerConfig};
+pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};

@@ -1,0 +1,121 @@
+//! What a client does about slow answers.
+
+use super::header::CancelScope;
+use tailcut_units::Duration;
+
+/// The most copies of a request.
+pub const MAX_COPIES: usize = 8;
+
+/// When copies beyond the first ones are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Trigger {
+    /// Together with the first ones.
+    #[default]
+    AtOnce,
+    /// One copy after this span without an answer.
+    After(Duration),
+    /// One copy after the client's own percentile of latency.
+    AfterPercentile {
+        /// The percentile in thousandths, 1 to 999: 950 is p95.
+        thousandths: u16,
+        /// How many of the latest latencies it is taken over, at least 1. No copy is sent before so
+        /// many are known.
+        window: u32,
+    },
+}
+
+/// A bound on copies beyond the first ones, as in gRPC, Finagle and Envoy: each request adds
+/// `thousandths / 1000` of a token, each such copy takes one; `burst` tokens are kept at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BudgetConfig {
+    /// Thousandths of a copy that a request allows.
+    pub thousandths: u32,
+    /// Copies that may follow each other at once.
+    pub burst: u32,
+}
+
+/// What a client does with its requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// Copies of a request at most, N: 1 to [`MAX_COPIES`].
+    pub copies: u8,
+    /// Whole answers that a request needs, K: 1 to `copies`. So many copies are sent at once and high.
+    pub quorum: u8,
+    /// Whether copies beyond the quorum go in the low class.
+    pub low_priority: bool,
+    /// When copies beyond the quorum are sent.
+    pub trigger: Trigger,
+    /// What the end of a request takes away at servers; `None`: nothing, their work goes on.
+    pub purge: Option<CancelScope>,
+    /// Whether bytes of both copies count (two copies, a quorum of one): the second sends from the tail.
+    pub aggregates: bool,
+    /// The low copy and the high one change places once the low one is this many bytes ahead; `None`:
+    /// never.
+    pub swap_lead: Option<u64>,
+    /// A bound on copies beyond the quorum; `None`: none.
+    pub budget: Option<BudgetConfig>,
+}
+
+impl Policy {
+    /// One copy: no duplicates.
+    pub const SINGLE: Self = Self {
+        copies: 1,
+        quorum: 1,
+        low_priority: false,
+        trigger: Trigger::AtOnce,
+        purge: None,
+        aggregates: false,
+        swap_lead: None,
+        budget: None,
+    };
+
+    /// Two copies in one class at once; nothing is ever cancelled.
+    pub const DUPLICATE: Self = Self {
+        copies: 2,
+        ..Self::SINGLE
+    };
+
+    /// Two copies at once, the second one low; nothing is ever cancelled.
+    pub const DUPLICATE_LOW: Self = Self {
+        low_priority: true,
+        ..Self::DUPLICATE
+    };
+
+    /// Duplicate-aware scheduling: the second copy low, and everything purged by the first answer.
+    pub const DAS: Self = Self {
+        purge: Some(CancelScope::Running),
+        ..Self::DUPLICATE_LOW
+    };
+
+    /// RANS: duplicate-aware scheduling, and bytes of both copies count.
+    pub const RANS: Self = Self {
+        aggregates: true,
+        ..Self::DAS
+    };
+
+    /// What is wrong with the policy, if anything is.
+    pub fn fault(&self) -> Option<&'static str> {
+        let copies = usize::from(self.copies);
+        if copies == 0 || copies > MAX_COPIES {
+            return Some("copies must be 1 to 8");
+        }
+        if self.quorum == 0 || self.quorum > self.copies {
+            return Some("the quorum must be 1 to the number of copies");
+        }
+        if self.aggregates && (self.copies != 2 || self.quorum != 1) {
+            return Some("bytes of both copies count with two copies and a quorum of one only");
+        }
+        if self.swap_lead.is_some() && (self.copies != 2 || self.quorum != 1) {
+            return Some("two copies and a quorum of one change places, no others");
+        }
+        match self.trigger {
+            Trigger::AfterPercentile {
+                thousandths,
+                window,
+            } if thousandths == 0 || thousandths > 999 || window == 0 => {
+                Some("a percentile must be above 0 and below 100, over a window of at least one")
+            }
+            _ => None,
+        }
+    }
+}
