@@ -3,7 +3,7 @@
 use crate::estimate::{Estimate, Measured, Ratio};
 use crate::group::Group;
 use crate::sample::{Metric, Statistic};
-use crate::study::{Cell, Setting, Study};
+use crate::study::{Cell, Setting, Study, headline_load};
 
 /// All figures of a study.
 #[derive(Debug)]
@@ -84,14 +84,24 @@ impl Analysis {
         rows.filter(move |row| row.setting == setting && row.group == *group)
     }
 
-    /// The setting that the answer is about: of the first topology and workload, the load nearest
-    /// 0.5, the higher of two.
+    /// The setting that the answer is about: the headline of the first place.
     pub fn headline(&self) -> Option<usize> {
-        let first = self.settings.first()?;
-        let distance = |index: usize| (self.settings[index].load.unwrap_or(0.5) - 0.5).abs();
-        (0..self.settings.len())
-            .filter(|&index| self.settings[index].is_beside(first))
-            .min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(b.cmp(&a)))
+        self.headlines().first().copied()
+    }
+
+    /// Of every place, a topology with a workload, the setting at [`headline_load`].
+    pub fn headlines(&self) -> Vec<usize> {
+        let firsts =
+            (0..self.settings.len()).filter(|&index| self.sweep(index).first() == Some(&index));
+        firsts
+            .filter_map(|first| {
+                let sweep = self.sweep(first);
+                let load = headline_load(sweep.iter().map(|&index| self.settings[index].load))?;
+                sweep
+                    .into_iter()
+                    .find(|&index| self.settings[index].load == load)
+            })
+            .collect()
     }
 
     /// The settings that differ from `setting` in the load only, itself included.
@@ -106,6 +116,14 @@ impl Analysis {
     pub fn has_several_places(&self) -> bool {
         let first = self.settings.first();
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
+    }
+
+    /// What the ids of plots and tables of the place with this headline end in: nothing for the first.
+    pub fn suffix(&self, headline: usize) -> String {
+        match self.headline() == Some(headline) {
+            true => String::new(),
+            false => format!("-{headline}"),
+        }
     }
 
     /// The setting's name, as short as the study allows.

@@ -16,12 +16,27 @@ pub fn answer(study: &Study) -> String {
 /// The answer, a sentence each; the first says it.
 pub(crate) fn sentences(study: &Study) -> Vec<String> {
     let analysis = study.analysis();
-    let Some(setting) = analysis.headline() else {
+    let headlines = analysis.headlines();
+    let Some((&first, others)) = headlines.split_first() else {
         return vec![match study.manifest().runs.len() {
             0 => "This study has no runs.".to_owned(),
             planned => format!("None of the {planned} planned runs has finished."),
         }];
     };
+    let mut sentences = sentences_at(study, first);
+    // Each place is compared within itself.
+    let of_others = others.iter().filter_map(|&other| {
+        let sentences = sentences_at(study, other);
+        sentences.into_iter().next()
+    });
+    sentences.extend(of_others);
+    sentences.extend(missing_sentence(study));
+    sentences
+}
+
+/// What there is to say of the place with this headline.
+pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
+    let analysis = study.analysis();
     let group = headline_group(analysis, setting);
     let rows: Vec<&Row> = analysis.rows(setting, &group).collect();
     let Some((base, others)) = split_baseline(&rows, study.baseline()) else {
@@ -45,7 +60,6 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
         sentences.extend(sweep_sentence(analysis, setting, &group, &best.design));
     }
     sentences.extend(unfinished_sentence(&rows));
-    sentences.extend(missing_sentence(study));
     sentences
 }
 

@@ -12,6 +12,8 @@ pub enum Quantity {
     Bytes,
     /// A share, 0 to 1, shown in per cent.
     Share,
+    /// Bits per second.
+    Rate,
     /// A plain number or ratio.
     Number,
 }
@@ -38,6 +40,9 @@ impl Quantity {
             Self::Bytes if value < 999_500_000.0 => (1e6, " MB"),
             Self::Bytes => (1e9, " GB"),
             Self::Share => (0.01, " %"),
+            Self::Rate if value < 999_500.0 => (1e3, " kb/s"),
+            Self::Rate if value < 999_500_000.0 => (1e6, " Mb/s"),
+            Self::Rate => (1e9, " Gb/s"),
             Self::Number => (1.0, ""),
         }
     }

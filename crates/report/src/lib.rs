@@ -1,7 +1,7 @@
 //! Records to an answer: percentiles with their uncertainty, tables, plots, and one HTML page.
 //!
 //! [`load`] reads a directory into a [`Study`] (or [`Study::new`] takes runs from memory);
-//! [`answer`], [`text_table`], [`json`](fn@json), [`plots`](fn@plots) and [`write_html`] show it.
+//! [`answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show it.
 //! The first design of a study is the baseline that the others are compared with.
 //!
 //! The report says how sure it is: every figure has its number of flows and a 95 % interval, a
@@ -13,13 +13,17 @@ mod answer;
 mod comparison;
 mod estimate;
 mod format;
+mod goodput;
 mod group;
 mod html;
+mod network;
+mod overhead;
 mod plot;
 mod plots;
 mod queue;
 mod requests;
 mod sample;
+mod sections;
 mod study;
 mod table;
 mod tables;
@@ -29,8 +33,8 @@ pub use comparison::{Comparison, ComparisonRow, Verdict, write_comparisons};
 pub use estimate::t_interval;
 pub use format::Quantity;
 pub use html::{html, write_html};
-pub use plot::{Axis, Mark, Plot, PngError, Point, Reference, Scale, Series, Whisker};
-pub use plots::plots;
+pub use plot::{Axis, Mark, Picture, Plot, PngError, Point, Reference, Scale, Series, Whisker};
+pub use plots::{pictures, plots};
 pub use study::{Cell as StudyCell, Flow, Run, Setting, Study, load};
 pub use table::{Cell, Table, Tendency};
 pub use tables::{json, text_table};

@@ -4,16 +4,17 @@ use crate::analysis::Row;
 use crate::answer::headline_group;
 use crate::format::Quantity;
 use crate::group::Group;
-use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
-use crate::queue;
+use crate::network::{self, Network};
+use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
+use crate::{goodput, overhead, queue};
 
 /// Points of one distribution function; more would lie on the same pixels.
 const DISTRIBUTION_POINTS: usize = 120;
 
 /// A range of completion times from which on their axis is logarithmic.
-const LOG_FROM: f64 = 10.0;
+pub(crate) const LOG_FROM: f64 = 10.0;
 
 /// The same for ratios, which a logarithmic axis shows alike on both sides of one.
 const RATIO_LOG_FROM: f64 = 3.0;
@@ -24,23 +25,36 @@ type Figure = (f64, Option<(f64, f64)>);
 /// Every plot of the report, in its order. A plot without a point is left out.
 pub fn plots(study: &Study) -> Vec<Plot> {
     let analysis = study.analysis();
-    let mut plots = by_design(study);
-    plots.extend(over_loads(study));
-    for setting in 0..analysis.settings.len() {
-        plots.extend(distributions(study, setting));
+    let mut plots = Vec::new();
+    for headline in analysis.headlines() {
+        plots.extend(by_design(study, headline));
+        plots.extend(over_loads(study, headline));
+        for setting in analysis.sweep(headline) {
+            plots.extend(distributions(study, setting));
+        }
+        plots.extend(by_size(study, headline));
+        plots.extend(goodput::plots(study, headline));
+        plots.extend(overhead::plots(study, headline));
+        plots.extend(queue::plots(study, headline));
+        plots.extend(network::plots(study, headline));
     }
-    plots.extend(by_size(study));
-    plots.extend(queue::plots(study));
     plots.retain(Plot::has_points);
     plots
 }
 
+/// Every plot and every drawing of the report as files.
+pub fn pictures(study: &Study) -> Vec<Picture> {
+    let mut pictures: Vec<Picture> = plots(study).iter().map(Plot::picture).collect();
+    for setting in study.analysis().headlines() {
+        let network = Network::of(study, setting);
+        pictures.extend(network.iter().flat_map(|network| network.pictures(study)));
+    }
+    pictures
+}
+
 /// The answer's figure, one row a design, and its ratio to the baseline.
-pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
+pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
-    let Some(setting) = analysis.headline() else {
-        return Vec::new();
-    };
     let group = headline_group(analysis, setting);
     let designs = Designs(study.designs());
     let base = study.baseline().unwrap_or_default();
@@ -76,9 +90,9 @@ pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
         Some((ratio.value, ratio.interval))
     });
     let whose = group_title(&group);
-    let at = analysis.setting_name(setting);
+    let (at, suffix) = (analysis.setting_name(setting), analysis.suffix(setting));
     let absolute = Plot {
-        id: format!("{}-p99-by-design", group.short),
+        id: format!("{}-p99-by-design{suffix}", group.short),
         title: format!("p99 of {whose}, {at}"),
         caption: "Whiskers are 95 % confidence intervals.".to_owned(),
         x: Axis::new("p99 of the completion time", Quantity::Time, Scale::Linear),
@@ -87,7 +101,7 @@ pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
         reference: None,
     };
     let relative = Plot {
-        id: format!("{}-p99-vs-baseline", group.short),
+        id: format!("{}-p99-vs-baseline{suffix}", group.short),
         title: format!("p99 of {whose} against {base}, {at}"),
         caption: format!(
             "Left of the dashed line is faster than {base}; an interval that crosses it is no difference."
@@ -107,27 +121,17 @@ pub(crate) fn by_design(study: &Study) -> Vec<Plot> {
     plots
 }
 
-/// Lines over the load, for every topology and workload with two loads or more.
-pub(crate) fn over_loads(study: &Study) -> Vec<Plot> {
+/// Lines over the load, where the place with this headline has two loads or more.
+pub(crate) fn over_loads(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
-    let mut plots = Vec::new();
-    let mut seen: Vec<usize> = Vec::new();
-    for setting in 0..analysis.settings.len() {
-        if seen.contains(&setting) {
-            continue;
-        }
-        let sweep = analysis.sweep(setting);
-        seen.extend(&sweep);
-        if sweep
-            .iter()
-            .filter(|&&index| analysis.settings[index].load.is_some())
-            .count()
-            >= 2
-        {
-            plots.extend(one_sweep(study, setting, &sweep));
-        }
+    let sweep = analysis.sweep(headline);
+    let loads = sweep
+        .iter()
+        .filter(|&&index| analysis.settings[index].load.is_some());
+    match (loads.count(), sweep.first()) {
+        (2.., Some(&first)) => one_sweep(study, first, &sweep),
+        _ => Vec::new(),
     }
-    plots
 }
 
 fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
@@ -284,11 +288,8 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
 }
 
 /// Mean and 99th percentile of the slowdown by flow size in the answer's setting.
-pub(crate) fn by_size(study: &Study) -> Vec<Plot> {
+pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
-    let Some(setting) = analysis.headline() else {
-        return Vec::new();
-    };
     let groups: Vec<Group> = Group::fine()
         .into_iter()
         .filter(|group| analysis.rows(setting, group).next().is_some())
@@ -314,7 +315,7 @@ pub(crate) fn by_size(study: &Study) -> Vec<Plot> {
         let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
         let name = statistic.name();
         Plot {
-            id: format!("size-slowdown-{name}"),
+            id: format!("size-slowdown-{name}{}", analysis.suffix(setting)),
             title: format!(
                 "{} slowdown by flow size, {}",
                 capital(name),
@@ -343,10 +344,10 @@ pub(crate) fn by_size(study: &Study) -> Vec<Plot> {
 }
 
 /// The study's designs, each with its own colour.
-struct Designs<'a>(Vec<&'a str>);
+pub(crate) struct Designs<'a>(pub Vec<&'a str>);
 
 impl Designs<'_> {
-    fn series(&self, design: &str, mark: Mark, points: Vec<Point>) -> Series {
+    pub fn series(&self, design: &str, mark: Mark, points: Vec<Point>) -> Series {
         Series {
             name: design.to_owned(),
             colour: self.0.iter().position(|name| *name == design).unwrap_or(0),
@@ -357,7 +358,7 @@ impl Designs<'_> {
 }
 
 /// Logarithmic where the largest value is `times` the least or more.
-fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
+pub(crate) fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
     let values = || series.iter().flat_map(|series| &series.points).map(value);
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(0.0, f64::max);

@@ -2,6 +2,7 @@
 
 use crate::format::Quantity;
 use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
+use crate::plots::Designs;
 use crate::study::{Run, Study};
 use crate::table::{Cell, Table};
 use std::collections::BTreeMap;
@@ -10,11 +11,8 @@ use tailcut_record::{QueueSample, quantile_rank};
 /// Intervals of a line over time; with more its peaks would lie on one another.
 const BINS: u64 = 100;
 
-/// The first run of each design in the answer's setting, if it has queue samples.
-fn sampled_runs(study: &Study) -> Vec<(&str, &Run)> {
-    let Some(setting) = study.analysis().headline() else {
-        return Vec::new();
-    };
+/// The first run of each design in `setting`, if it has queue samples.
+fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
     let cells = study.cells();
     cells[setting]
         .designs
@@ -27,17 +25,18 @@ fn sampled_runs(study: &Study) -> Vec<(&str, &Run)> {
 }
 
 /// Mean, 99th percentile and maximum of the sampled backlogs; `None` without samples.
-pub(crate) fn table(study: &Study) -> Option<Table> {
-    let rows: Vec<Vec<Cell>> = sampled_runs(study)
+pub(crate) fn table(study: &Study, setting: usize) -> Option<Table> {
+    let rows: Vec<Vec<Cell>> = sampled_runs(study, setting)
         .into_iter()
         .map(|(design, run)| {
-            let mut backlogs: Vec<u64> = run.queues.iter().map(|s| s.backlog.0).collect();
-            backlogs.sort_unstable();
-            let n = backlogs.len();
-            let mean = backlogs.iter().map(|&b| b as f64).sum::<f64>() / n as f64;
-            let p99 = quantile_rank(n, 0.99).map_or(0, |rank| backlogs[rank]);
-            let empty = backlogs.partition_point(|&b| b == 0) as f64 / n as f64;
-            let largest = backlogs.last().copied().unwrap_or(0);
+            let Backlogs { n, waiting } = Backlogs::of(run);
+            let mean = waiting.iter().map(|&b| b as f64).sum::<f64>() / n as f64;
+            let empty = 1.0 - waiting.len() as f64 / n as f64;
+            let p99 = quantile_rank(n, 0.99)
+                .and_then(|rank| waiting.get(rank.checked_sub(n - waiting.len())?))
+                .copied()
+                .unwrap_or(0);
+            let largest = waiting.last().copied().unwrap_or(0);
             let bytes = |b: f64| Cell::new(Quantity::Bytes.text(b), b);
             vec![
                 Cell::text(design),
@@ -51,38 +50,38 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
         .collect();
     let columns = ["design", "samples", "empty", "mean", "p99", "largest"];
     (!rows.is_empty()).then(|| Table {
-        id: "queues".to_owned(),
+        id: format!("queues{}", study.analysis().suffix(setting)),
         title: "Queue occupancy over all sampled ports".to_owned(),
-        caption: String::new(),
+        caption: "Of each design's first seed, every sample of every switch port until the last byte was \
+                  carried, empty queues included."
+            .to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     })
 }
 
 /// The fullest sampled queue over time, and how often a queue is how long; none without samples.
-pub(crate) fn plots(study: &Study) -> Vec<Plot> {
-    let runs = sampled_runs(study);
+pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
+    let runs = sampled_runs(study, setting);
     let Some(ports) = runs.iter().map(|(_, run)| port_count(run)).max() else {
         return Vec::new();
     };
+    let suffix = study.analysis().suffix(setting);
     let which = match ports {
         1 => "The one sampled port".to_owned(),
         _ => format!("{ports} sampled ports"),
     };
-    let designs = study.designs();
+    let designs = Designs(study.designs());
     let of_all = |points: &dyn Fn(&Run) -> Vec<Point>| -> Vec<Series> {
-        let series = runs.iter().map(|(design, run)| Series {
-            name: (*design).to_owned(),
-            colour: designs.iter().position(|d| d == design).unwrap_or(0),
-            mark: Mark::Line,
-            points: points(run),
-        });
+        let series = runs
+            .iter()
+            .map(|(design, run)| designs.series(design, Mark::Line, points(run)));
         series.filter(|series| !series.points.is_empty()).collect()
     };
     let ends = runs.iter().filter_map(|(_, run)| run.queues.last());
     let end_us = ends.map(|sample| time_us(sample) + 1).max().unwrap_or(1);
     let over_time = Plot {
-        id: "queue-occupancy".to_owned(),
+        id: format!("queue-occupancy{suffix}"),
         title: "The fullest queue over time".to_owned(),
         caption: format!("{which}, first seed; each point is the longest backlog of its interval."),
         x: Axis::new("time since the start", Quantity::Time, Scale::Linear),
@@ -91,7 +90,7 @@ pub(crate) fn plots(study: &Study) -> Vec<Plot> {
         reference: None,
     };
     let how_long = Plot {
-        id: "queue-distribution".to_owned(),
+        id: format!("queue-distribution{suffix}"),
         title: "How often a queue is how long".to_owned(),
         caption: format!("{which}, first seed, all samples."),
         x: Axis::new("backlog", Quantity::Bytes, Scale::Linear),
@@ -112,7 +111,7 @@ pub(crate) fn plots(study: &Study) -> Vec<Plot> {
 /// The longest backlog of any port in each of [`BINS`] intervals.
 fn over_time(run: &Run, end_us: u64) -> Vec<Point> {
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-    for sample in &run.queues {
+    for sample in run.queues.iter().filter(|s| run.is_switch_port(s.port)) {
         let fullest = bins.entry(time_us(sample) * BINS / end_us).or_default();
         *fullest = sample.backlog.0.max(*fullest);
     }
@@ -124,22 +123,47 @@ fn over_time(run: &Run, end_us: u64) -> Vec<Point> {
 
 /// For each backlog that occurred, up to a hundred of them, the share of samples that reach it.
 fn how_long(run: &Run) -> Vec<Point> {
-    let mut backlogs: Vec<u64> = run.queues.iter().map(|sample| sample.backlog.0).collect();
-    backlogs.sort_unstable();
-    let mut distinct = backlogs.clone();
+    let Backlogs { n, waiting } = Backlogs::of(run);
+    let mut distinct = waiting.clone();
     distinct.dedup();
     let every = distinct.len().div_ceil(100).max(1);
     let last = distinct.last().copied();
-    let n = backlogs.len() as f64;
     distinct
         .into_iter()
         .step_by(every)
         .chain(last)
         .map(|backlog| {
-            let shorter = backlogs.partition_point(|&other| other < backlog);
-            Point::new(backlog as f64, (n - shorter as f64) / n)
+            let shorter = waiting.partition_point(|&other| other < backlog);
+            Point::new(backlog as f64, (waiting.len() - shorter) as f64 / n as f64)
         })
         .collect()
+}
+
+/// The sampled backlogs of a run's switch ports.
+struct Backlogs {
+    /// Samples, those of empty queues included.
+    n: usize,
+    /// The backlogs that were not empty, ascending.
+    waiting: Vec<u64>,
+}
+
+impl Backlogs {
+    fn of(run: &Run) -> Self {
+        let samples = run.queues.iter().filter(|s| run.is_switch_port(s.port));
+        let rows = samples.clone().count();
+        let mut waiting: Vec<u64> = samples.map(|s| s.backlog.0).filter(|b| *b > 0).collect();
+        waiting.sort_unstable();
+        // A queue that was empty has no row of that instant.
+        let links = run.topology.iter();
+        let ports = links.filter(|link| run.is_switch_port(link.port)).count();
+        let taken = run
+            .instants()
+            .map_or(0, |instants| instants as usize * ports);
+        Self {
+            n: taken.max(rows).max(1),
+            waiting,
+        }
+    }
 }
 
 fn time_us(sample: &QueueSample) -> u64 {
@@ -147,8 +171,12 @@ fn time_us(sample: &QueueSample) -> u64 {
 }
 
 fn port_count(run: &Run) -> usize {
-    let mut ports: Vec<u32> = run.queues.iter().map(|sample| sample.port).collect();
-    ports.sort_unstable();
-    ports.dedup();
-    ports.len()
+    let switch_ports = run
+        .topology
+        .iter()
+        .filter(|link| run.is_switch_port(link.port));
+    let mut sampled: Vec<u32> = run.queues.iter().map(|sample| sample.port).collect();
+    sampled.sort_unstable();
+    sampled.dedup();
+    switch_ports.count().max(sampled.len())
 }

@@ -5,8 +5,8 @@ use crate::analysis::Analysis;
 use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
-    Error, FlowRecord, Manifest, PortTotals, QueueSample, RequestRecord, RunRecord, RunState,
-    RunSummary, StoredStudy,
+    Error, FlowRecord, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord, RunKey,
+    RunRecord, RunState, RunSummary, StoredStudy, TopologyLink,
 };
 
 /// A study: every finished run of one directory, or of one command.
@@ -33,8 +33,29 @@ pub struct Run {
     pub requests: Vec<Flow>,
     /// Port names and totals; may be empty.
     pub ports: Vec<PortTotals>,
-    /// Queue samples in time order; may be empty.
+    /// The network's links in the order of their ports; may be empty.
+    pub topology: Vec<TopologyLink>,
+    /// Queue samples in time order; empty where none were taken, or none of this run are shown.
     pub queues: Vec<QueueSample>,
+    /// Link samples in time order; empty likewise.
+    pub links: Vec<LinkSample>,
+}
+
+impl Run {
+    /// How often each port was sampled until the last byte was carried; `None` where the run does
+    /// not say.
+    pub(crate) fn instants(&self) -> Option<u64> {
+        let sampling = self.summary.sampling?;
+        let end = self.links.last()?.time.as_ns();
+        Some(end.div_ceil(sampling.every_ns.max(1)).max(1))
+    }
+
+    /// Whether the port is a switch's; a host feeds its link as that becomes free, so what waits
+    /// there waits in the host. True where the run does not keep its network.
+    pub(crate) fn is_switch_port(&self, port: u32) -> bool {
+        let link = self.topology.get(port as usize);
+        link.is_none_or(|link| link.from_tier > 0)
+    }
 }
 
 /// What the report keeps of a flow.
@@ -89,7 +110,9 @@ impl From<&RunRecord> for Run {
             flows: order.into_iter().map(Flow::from).collect(),
             requests: run.requests.iter().map(Flow::from).collect(),
             ports: run.ports.clone(),
+            topology: run.topology.clone(),
             queues: run.queues.clone(),
+            links: run.links.clone(),
         }
     }
 }
@@ -121,16 +144,24 @@ pub struct Cell<'a> {
 pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     let dir = dir.as_ref();
     let stored = StoredStudy::open(dir)?;
-    let mut runs = Vec::new();
+    let shown = shown_samples(&stored.manifest);
+    let mut runs: Vec<Run> = Vec::new();
     for run in stored.runs() {
         let mut run = run?;
+        // Samples are by far the longest tables; only those that the report shows are read.
+        let (queues, links, topology) = match shown.contains(&runs.len()) {
+            true => (run.queues()?, run.links()?, run.topology()?),
+            false => Default::default(),
+        };
         let mut flows = run.flows()?;
         flows.sort_by_key(|flow| flow.flow);
         runs.push(Run {
             flows: flows.iter().map(Flow::from).collect(),
             requests: run.requests()?.iter().map(Flow::from).collect(),
             ports: run.ports()?,
-            queues: run.queues()?,
+            topology,
+            queues,
+            links,
             classes: run.classes,
             summary: run.summary,
         });
@@ -138,6 +169,35 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     let mut study = Study::new(stored.manifest, runs);
     study.comparisons = crate::comparison::read(dir)?;
     Ok(study)
+}
+
+/// The finished runs whose samples the report shows, by their place among the finished ones: of
+/// every design, topology and workload the first seed at [`headline_load`].
+fn shown_samples(manifest: &Manifest) -> Vec<usize> {
+    let runs = manifest.runs.iter();
+    let finished = runs.filter(|run| run.state == RunState::Finished);
+    let keys: Vec<&RunKey> = finished.map(|run| &run.key).collect();
+    let same_place = |a: &RunKey, b: &RunKey| a.topology == b.topology && a.workload == b.workload;
+    let shown = |index: &usize| {
+        let key = keys[*index];
+        let place = || keys.iter().filter(|other| same_place(key, other));
+        let first_seed = place()
+            .filter(|other| other.design == key.design && other.load == key.load)
+            .map(|other| other.seed)
+            .min();
+        headline_load(place().map(|other| other.load)) == Some(key.load)
+            && first_seed == Some(key.seed)
+    };
+    (0..keys.len()).filter(shown).collect()
+}
+
+/// The load that a place's figures are shown at: the one nearest 0.5, the higher of two.
+pub(crate) fn headline_load(loads: impl Iterator<Item = Option<f64>>) -> Option<Option<f64>> {
+    let distance = |load: Option<f64>| (load.unwrap_or(0.5) - 0.5).abs();
+    loads.min_by(|&a, &b| {
+        let higher_first = || b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0));
+        distance(a).total_cmp(&distance(b)).then_with(higher_first)
+    })
 }
 
 impl Study {

@@ -8,14 +8,14 @@ use crate::group::Group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{queue, requests};
+use crate::{network, queue, requests};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
 pub fn text_table(study: &Study) -> String {
     let mut text = String::new();
-    let answer = headline(study).into_iter().chain(sweep(study));
-    let tables: Vec<Table> = answer.chain(requests::table(study)).collect();
+    let mut tables = headlines(study);
+    tables.extend(requests::table(study));
     for table in &tables {
         text.push_str(&table.to_text());
         text.push('\n');
@@ -28,7 +28,7 @@ pub fn text_table(study: &Study) -> String {
 /// Every table of the report, for scripts.
 pub fn json(study: &Study) -> Value {
     let analysis = study.analysis();
-    let mut tables: Vec<Table> = headline(study).into_iter().chain(sweep(study)).collect();
+    let mut tables = headlines(study);
     for setting in 0..analysis.settings.len() {
         tables.push(figures(study, setting, Metric::Fct));
         tables.push(figures(study, setting, Metric::Slowdown));
@@ -36,7 +36,10 @@ pub fn json(study: &Study) -> Value {
     tables.extend(requests::table(study));
     tables.push(counts(study));
     tables.extend(unfinished(study));
-    tables.extend(queue::table(study));
+    for headline in analysis.headlines() {
+        tables.extend(queue::table(study, headline));
+        tables.extend(network::hot_links(study, headline));
+    }
     tables.extend(study.comparisons.iter().map(crate::Comparison::table));
     json!({
         "answer": crate::answer(study),
@@ -82,10 +85,16 @@ pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
     format!("{how}{dagger}")
 }
 
-/// The table that carries the answer.
-pub(crate) fn headline(study: &Study) -> Option<Table> {
+/// Of every place the table that carries its answer, and the loads beside it.
+fn headlines(study: &Study) -> Vec<Table> {
+    let of_place = |at| headline(study, at).into_iter().chain(sweep(study, at));
+    let headlines = study.analysis().headlines().into_iter();
+    headlines.flat_map(of_place).collect()
+}
+
+/// The table that carries the answer of the place with this headline.
+pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
     let analysis = study.analysis();
-    let setting = analysis.headline()?;
     let group = headline_group(analysis, setting);
     let base = study.baseline().unwrap_or_default();
     let elephants = Group::elephants();
@@ -127,7 +136,7 @@ pub(crate) fn headline(study: &Study) -> Option<Table> {
         cells
     });
     let table = Table {
-        id: "headline".to_owned(),
+        id: format!("headline{}", analysis.suffix(setting)),
         title: format!(
             "{}, {}",
             capitalised(&group.name),
@@ -140,15 +149,16 @@ pub(crate) fn headline(study: &Study) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// The answer's figure at every setting, where there are several.
-pub(crate) fn sweep(study: &Study) -> Option<Table> {
+/// The answer's figure at every load of a place, where there are several.
+pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     let analysis = study.analysis();
-    let group = headline_group(analysis, analysis.headline()?);
-    if analysis.settings.len() < 2 {
+    let group = headline_group(analysis, headline);
+    let settings = analysis.sweep(headline);
+    if settings.len() < 2 {
         return None;
     }
     let base = study.baseline().unwrap_or_default();
-    let rows = (0..analysis.settings.len()).flat_map(|setting| {
+    let rows = settings.into_iter().flat_map(|setting| {
         analysis.rows(setting, &group).map(move |row| {
             vec![
                 Cell::text(analysis.setting_name(setting)),
@@ -174,7 +184,7 @@ pub(crate) fn sweep(study: &Study) -> Option<Table> {
         "unfinished".to_owned(),
     ];
     let table = Table {
-        id: "settings".to_owned(),
+        id: format!("settings{}", analysis.suffix(headline)),
         title: format!("{} at every setting", capitalised(&group.name)),
         caption: String::new(),
         columns,

@@ -35,7 +35,8 @@ fn every_plot_is_also_an_svg_and_a_png_file() {
     for plot in &plots {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         assert!(plot.id.chars().all(safe), "{} is no file name", plot.id);
-        let svg = plot.svg();
+        let picture = plot.picture();
+        let svg = &picture.svg;
         // A style sheet with variables or a link would not open on its own.
         assert!(
             !svg.contains("var(--") && !svg.contains("href"),
@@ -44,7 +45,7 @@ fn every_plot_is_also_an_svg_and_a_png_file() {
         );
         assert!(svg.contains(&format!(">{}<", plot.x.label)), "{}", plot.id);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", plot.id);
-        let png = plot.png().expect("a picture");
+        let png = picture.png().expect("a picture");
         let (width, height) = png_size(&png);
         assert_eq!(width, 1_440, "{}", plot.id);
         assert!(height > 800, "{}", plot.id);
@@ -69,9 +70,13 @@ fn a_picture_shows_its_title() {
         }],
         reference: None,
     };
-    let without = plot.png().unwrap();
+    let without = plot.picture().png().unwrap();
     plot.title = "p99 of mice".to_owned();
-    assert_ne!(plot.png().unwrap(), without, "the font has drawn something");
+    assert_ne!(
+        plot.picture().png().unwrap(),
+        without,
+        "the font has drawn something"
+    );
 }
 
 #[test]
@@ -81,8 +86,9 @@ fn markup_in_names_stays_text_in_files() {
         ..TCP
     };
     for plot in plots(&compare(&[TCP, hostile], &[0.5], 1, 2_000)) {
-        assert!(!plot.svg().contains("<b>"));
-        plot.png().expect("well-formed");
+        let picture = plot.picture();
+        assert!(!picture.svg.contains("<b>"));
+        picture.png().expect("well-formed");
     }
 }
 
@@ -104,9 +110,9 @@ fn a_plot_of_one_point_or_of_equal_values_is_still_drawn() {
                 }],
                 reference: None,
             };
-            let svg = plot.svg();
+            let svg = plot.picture().svg;
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-            plot.png().unwrap();
+            plot.picture().png().unwrap();
         }
     }
 }

@@ -48,16 +48,16 @@ fn make_dir(dir: &Path) -> anyhow::Result<()> {
 
 fn write_plots(study: &tailcut_report::Study, dir: &Path, picture: Picture) -> anyhow::Result<()> {
     make_dir(dir)?;
-    for plot in tailcut_report::plots(study) {
+    for drawn in tailcut_report::pictures(study) {
+        let name = drawn.id.clone();
         let (bytes, extension) = match picture {
-            Picture::Svg => (plot.svg().into_bytes(), "svg"),
+            Picture::Svg => (drawn.svg.into_bytes(), "svg"),
             Picture::Png => (
-                plot.png()
-                    .with_context(|| format!("cannot draw {}", plot.id))?,
+                drawn.png().with_context(|| format!("cannot draw {name}"))?,
                 "png",
             ),
         };
-        let path = dir.join(format!("{}.{extension}", plot.id));
+        let path = dir.join(format!("{name}.{extension}"));
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())

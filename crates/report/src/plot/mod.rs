@@ -28,6 +28,25 @@ pub struct Plot {
     pub reference: Option<Reference>,
 }
 
+/// A drawing as a file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Picture {
+    /// A name for the file, unique within a report.
+    pub id: String,
+    /// The drawing as an SVG file of its own.
+    pub svg: String,
+}
+
+impl Picture {
+    /// The drawing as a PNG file, twice the size of the SVG in pixels.
+    ///
+    /// # Errors
+    /// [`PngError`] where the renderer refuses.
+    pub fn png(&self) -> Result<Vec<u8>, PngError> {
+        png::render(&self.svg)
+    }
+}
+
 /// An axis.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
@@ -154,17 +173,12 @@ impl Plot {
         self.series.iter().any(|series| !series.points.is_empty())
     }
 
-    /// The plot as an SVG file of its own, light, with title and legend.
-    pub fn svg(&self) -> String {
-        svg::file(self)
-    }
-
-    /// The plot as a PNG file, twice the size of the SVG in pixels.
-    ///
-    /// # Errors
-    /// [`PngError`] where the renderer refuses.
-    pub fn png(&self) -> Result<Vec<u8>, PngError> {
-        png::render(&self.svg())
+    /// The plot as a file of its own, light, with title and legend.
+    pub fn picture(&self) -> Picture {
+        Picture {
+            id: self.id.clone(),
+            svg: svg::file(self),
+        }
     }
 
     /// Every point in words, for the page's tooltips, by series.

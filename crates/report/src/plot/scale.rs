@@ -84,7 +84,9 @@ fn unit_size(quantity: Quantity, high: f64) -> f64 {
     match quantity {
         Quantity::Share => 0.01,
         Quantity::Number => 1.0,
-        Quantity::Time | Quantity::Bytes => 1e3f64.powf((high.abs().log10() / 3.0).floor()),
+        Quantity::Time | Quantity::Bytes | Quantity::Rate => {
+            1e3f64.powf((high.abs().log10() / 3.0).floor())
+        }
     }
 }
 
@@ -130,7 +132,7 @@ fn linear_domain((low, high): (f64, f64), quantity: Quantity) -> (f64, f64) {
     }
     match quantity {
         Quantity::Share => (0.0, 1.0),
-        Quantity::Time | Quantity::Bytes => {
+        Quantity::Time | Quantity::Bytes | Quantity::Rate => {
             let low = low.min(0.0);
             (low, if high > low { high * 1.04 } else { low + 1.0 })
         }

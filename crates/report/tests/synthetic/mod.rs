@@ -6,11 +6,11 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_record::{
-    FlowRecord, Manifest, PacketCount, PortTotals, QueueSample, RunCost, RunKey, RunRecord,
-    RunState,
+    FlowRecord, LinkSample, Manifest, PacketCount, PortTotals, QueueSample, RunCost, RunKey,
+    RunRecord, RunState, Sampling, TopologyLink,
 };
 use tailcut_report::{Run, Study};
-use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
 /// One design's behaviour: how its flows compare with a common, seeded draw.
 #[derive(Clone, Copy)]
@@ -108,23 +108,72 @@ fn fill_totals(record: &mut RunRecord, behaviour: Behaviour, end_us: f64) {
         wall_seconds: Some(1.3),
         peak_rss_bytes: Some(50_000_000),
     };
-    record.ports = (0..4)
-        .map(|port| PortTotals {
-            port,
-            name: format!("edge0->aggregation{port}"),
-            ..PortTotals::default()
-        })
-        .collect();
-    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(7));
-    for step in 0..2_000u64 {
-        for port in 0..4 {
-            let packets = (random.exponential(8.0 * behaviour.mice_delay)).min(100.0) as u32;
-            record.queues.push(QueueSample {
-                time: Time::from_ps((end_us * 1e6 / 2_000.0) as u64 * step),
+    fill_network(record, behaviour, end_us);
+}
+
+/// Samples of each port.
+const INSTANTS: u64 = 400;
+
+/// The port that every design overloads: the fifth leaf's, towards its first host.
+pub const HOTSPOT: &str = "s4>h8";
+
+/// Eight leaves of two hosts over four spines, sampled, with one hot port.
+fn fill_network(record: &mut RunRecord, behaviour: Behaviour, end_us: f64) {
+    let hosts = (0..16).map(|host| (format!("h{host}"), 0, format!("s{}", host / 2), 1));
+    let leaves = (0..8)
+        .flat_map(|leaf| (8..12).map(move |spine| (format!("s{leaf}"), 1, format!("s{spine}"), 2)));
+    for (low, low_tier, high, high_tier) in hosts.chain(leaves) {
+        for up in [true, false] {
+            let (from, from_tier, to, to_tier) = match up {
+                true => (&low, low_tier, &high, high_tier),
+                false => (&high, high_tier, &low, low_tier),
+            };
+            let port = record.topology.len() as u32;
+            record.topology.push(TopologyLink {
                 port,
-                backlog: Bytes(u64::from(packets) * 1_500),
-                packets,
+                from: from.clone(),
+                to: to.clone(),
+                from_tier,
+                to_tier,
+                rate: Rate::from_gbps(10),
+                delay: Duration::from_us(1),
             });
+            record.ports.push(PortTotals {
+                port,
+                name: format!("{from}>{to}"),
+                ..PortTotals::default()
+            });
+        }
+    }
+    let every_ns = (end_us * 1e3) as u64 / INSTANTS;
+    record.sampling = Some(Sampling {
+        every_ns,
+        instants: INSTANTS,
+    });
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(7));
+    for step in 1..=INSTANTS {
+        let time = Time::from_ns(every_ns * step);
+        for port in 0..record.topology.len() as u32 {
+            let hot = record.ports[port as usize].name == HOTSPOT;
+            let busy = if hot { 0.99 } else { random.uniform().powi(2) };
+            let packets = match hot {
+                true => 90,
+                false => (random.exponential(3.0 * behaviour.mice_delay)).min(60.0) as u32,
+            };
+            record.links.push(LinkSample {
+                time,
+                link: port,
+                bytes: Bytes((busy * every_ns as f64 * 10.0 / 8.0) as u64),
+                utilisation: busy,
+            });
+            if packets > 0 {
+                record.queues.push(QueueSample {
+                    time,
+                    port,
+                    backlog: Bytes(u64::from(packets) * 1_500),
+                    packets,
+                });
+            }
         }
     }
 }

@@ -1,0 +1,99 @@
+//! Rank plots of goodput: every flow's, sorted, as papers on storage transports draw them.
+
+use crate::format::Quantity;
+use crate::group::Group;
+use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
+use crate::plots::Designs;
+use crate::study::{Flow, Run, Study};
+
+/// Points of a line; more would lie on the same pixels.
+const POINTS: usize = 120;
+
+/// A line a design of all flows, of elephants, and of each part of the workload where it has several.
+pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
+    let cells = study.cells();
+    let analysis = study.analysis();
+    let [mice, medium, _] = Group::main();
+    let wanted = |group: &Group| !group.is_fine() && ![&mice, &medium].contains(&group);
+    let mut groups: Vec<&Group> = Vec::new();
+    let rows = analysis.rows.iter().filter(|row| row.setting == setting);
+    for group in rows.map(|row| &row.group).filter(|group| wanted(group)) {
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let designs = Designs(study.designs());
+    let plot = |(index, group): (usize, &&Group)| {
+        let mut counts = Vec::new();
+        let lines = cells[setting].designs.iter().map(|(design, runs)| {
+            let goodputs = ranked(runs, group);
+            counts.push(goodputs.len());
+            designs.series(design, Mark::Line, line(&goodputs))
+        });
+        let series: Vec<Series> = lines.filter(|line| !line.points.is_empty()).collect();
+        Plot {
+            id: format!("goodput-rank-{setting}-{index}"),
+            title: format!(
+                "Goodput of {}, by rank, {}",
+                group.name,
+                analysis.setting_name(setting)
+            ),
+            caption: format!(
+                "Each flow's bytes over its completion time, slowest first, over all seeds ({} flows a design). \
+                 A flow that did not finish has none.",
+                flows(&counts)
+            ),
+            x: Axis::new(
+                "rank, as a share of the flows",
+                Quantity::Share,
+                Scale::Linear,
+            ),
+            y: Axis::new("goodput", Quantity::Rate, Scale::Linear),
+            series,
+            reference: None,
+        }
+    };
+    let mut plots: Vec<Plot> = groups.iter().enumerate().map(plot).collect();
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// Each flow's goodput in bits per second, ascending.
+fn ranked(runs: &[&Run], group: &Group) -> Vec<f64> {
+    let flows = runs.iter().flat_map(|run| group.pool(run));
+    let mut goodputs: Vec<f64> = flows.filter(|flow| group.has(flow)).map(goodput).collect();
+    goodputs.sort_unstable_by(f64::total_cmp);
+    goodputs
+}
+
+/// Bits per second; zero for a flow that did not finish.
+fn goodput(flow: &Flow) -> f64 {
+    match flow.fct_us.is_finite() && flow.fct_us > 0.0 {
+        true => flow.bytes as f64 * 8e6 / flow.fct_us,
+        false => 0.0,
+    }
+}
+
+/// The sorted values over their ranks, first and last included.
+fn line(sorted: &[f64]) -> Vec<Point> {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return Vec::new();
+    };
+    let mut ranks: Vec<usize> = (0..=POINTS).map(|i| i * last / POINTS).collect();
+    ranks.dedup();
+    let share = |rank: usize| (rank as f64 + 0.5) / sorted.len() as f64;
+    let points = ranks
+        .into_iter()
+        .map(|rank| Point::new(share(rank), sorted[rank]));
+    points.collect()
+}
+
+/// `2,000`, or the least and the most.
+fn flows(counts: &[usize]) -> String {
+    let count = |n: usize| crate::format::count(n as u64);
+    match (counts.iter().min(), counts.iter().max()) {
+        (Some(low), Some(high)) if low < high => format!("{} to {}", count(*low), count(*high)),
+        (Some(one), _) => count(*one),
+        _ => count(0),
+    }
+}

@@ -1,0 +1,317 @@
+//! A network drawn as SVG: links by utilisation, ports by backlog, at one frame of a film.
+
+use super::film::{Film, Take};
+use super::graph::Graph;
+use super::heat::{self, BUSY, Steps, WAITING};
+use super::layout::{BOX, FONT, Layout, Point};
+use crate::format::Quantity;
+use maud::{Markup, PreEscaped, html};
+use std::fmt::Write;
+
+/// From idle to full, darker and wider, on a light ground: one hue, so that it keeps its order for
+/// every kind of colour vision and in print.
+const BUSY_LIGHT: [&str; 7] = [
+    "#d3d8de", "#a9c9e6", "#74abd6", "#3f8bc4", "#1b65a6", "#0b3f78", "#061d3d",
+];
+/// The same, lighter, on a dark ground.
+const BUSY_DARK: [&str; 7] = [
+    "#3a424d", "#1f4d78", "#2a6ca8", "#3f91d8", "#79bbf2", "#b8dcfb", "#ffffff",
+];
+/// Backlogs: another hue, in the same order.
+const WAITING_LIGHT: [&str; 5] = ["none", "#f2b78a", "#e5813f", "#c2410c", "#7a1d02"];
+const WAITING_DARK: [&str; 5] = ["none", "#8a4a22", "#c9672b", "#ff9a5c", "#ffe0c2"];
+/// Widths of the steps' lines.
+const BUSY_WIDTHS: [f64; 7] = [0.8, 1.1, 1.5, 2.0, 2.6, 3.3, 4.0];
+const WAITING_WIDTHS: [f64; 5] = [0.0, 4.0, 5.5, 7.0, 9.0];
+
+/// How far a port reaches along its link.
+const PORT: f64 = 11.0;
+
+/// A graph with its layout and the paths of its links.
+pub(super) struct Drawing<'a> {
+    pub graph: &'a Graph,
+    pub layout: Layout,
+    /// By direction: the link's line as a path.
+    pub lines: Vec<String>,
+    /// By direction: its port, the line's beginning.
+    pub ports: Vec<String>,
+}
+
+/// The colours of both scales as CSS custom properties.
+pub(crate) fn light_heat() -> String {
+    properties(&BUSY_LIGHT, &WAITING_LIGHT)
+}
+
+/// The same on a dark ground.
+pub(crate) fn dark_heat() -> String {
+    properties(&BUSY_DARK, &WAITING_DARK)
+}
+
+fn properties(busy: &[&str], waiting: &[&str]) -> String {
+    let mut css = String::new();
+    for (name, colours) in [("busy", busy), ("waiting", waiting)] {
+        for (step, colour) in colours.iter().enumerate() {
+            let _ = write!(css, "--{name}-{step}:{colour};");
+        }
+    }
+    css
+}
+
+/// The rules of both scales' classes: `stroke` gives colour and width of a scale's step, whose full
+/// width it is told.
+fn rules(stroke: impl Fn(&str, usize, f64) -> (String, String)) -> String {
+    let mut css = String::new();
+    for (name, letter, widths) in [
+        ("busy", 'b', &BUSY_WIDTHS[..]),
+        ("waiting", 'w', &WAITING_WIDTHS),
+    ] {
+        for (step, width) in widths.iter().enumerate() {
+            let (colour, width) = stroke(name, step, *width);
+            let _ = write!(
+                css,
+                ".{letter}{step}{{stroke:{colour};stroke-width:{width}}}"
+            );
+        }
+    }
+    css
+}
+
+/// The page's rules for both scales; a drawing thins its lines by `--thickness`.
+pub(crate) fn heat_rules() -> String {
+    rules(|name, step, width| {
+        let width = format!("calc({width}px * var(--thickness, 1))");
+        (format!("var(--{name}-{step})"), width)
+    })
+}
+
+impl<'a> Drawing<'a> {
+    pub fn of(graph: &'a Graph) -> Self {
+        let layout = Layout::of(graph);
+        let widest = layout.lines.iter().map(|line| path(line)).collect();
+        let ports = layout
+            .lines
+            .iter()
+            .map(|line| path(&beginning(line)))
+            .collect();
+        Self {
+            graph,
+            lines: widest,
+            ports,
+            layout,
+        }
+    }
+
+    /// The paths of each step at `frame`: links, then ports.
+    fn at(&self, film: &Film, take: &Take, frame: usize) -> (Vec<String>, Vec<String>) {
+        let gather = |steps: Steps, levels: &mut dyn Iterator<Item = u8>, paths: &[String]| {
+            let mut gathered = vec![String::new(); steps.len()];
+            for (level, path) in levels.zip(paths) {
+                gathered[heat::step(steps, level)].push_str(path);
+            }
+            gathered
+        };
+        (
+            gather(BUSY, &mut film.busy_levels(take, frame), &self.lines),
+            gather(WAITING, &mut film.waiting_levels(take, frame), &self.ports),
+        )
+    }
+
+    /// Links, ports, nodes and names at `frame`, within an `svg` element.
+    pub fn body(&self, film: &Film, take: &Take, frame: usize) -> Markup {
+        let (busy, waiting) = self.at(film, take, frame);
+        let layout = &self.layout;
+        html! {
+            @for (y, name) in &layout.tiers {
+                text class="tier" x="4" y=(format!("{:.1}", y + FONT * 0.35)) { (name) }
+            }
+            g class="heat" {
+                @for (step, path) in busy.iter().enumerate() { path class={ "b" (step) } d=(path) {} }
+                @for (step, path) in waiting.iter().enumerate().skip(1) { path class={ "w" (step) } d=(path) {} }
+            }
+            path class="node" d=(self.boxes()) {}
+            @for (index, node) in self.graph.nodes.iter().enumerate() {
+                @if let Some((x, y, name)) = self.name(index, &node.name) {
+                    text class="name" x=(format!("{x:.1}")) y=(format!("{y:.1}")) text-anchor="middle" { (name) }
+                }
+            }
+        }
+    }
+
+    /// Every switch as a box and every host as a disc.
+    fn boxes(&self) -> String {
+        let mut path = String::new();
+        for (node, place) in self.graph.nodes.iter().zip(&self.layout.places) {
+            let (x, y, half) = (place.x, place.y, place.width / 2.0);
+            let _ = match node.hosts {
+                1 => write!(
+                    path,
+                    "M{:.1} {y:.1}a{half:.1} {half:.1} 0 1 0 {w:.1} 0a{half:.1} {half:.1} 0 1 0 -{w:.1} 0z",
+                    x - half,
+                    w = place.width
+                ),
+                _ => write!(
+                    path,
+                    "M{:.1} {:.1}h{w:.1}v{BOX}h-{w:.1}z",
+                    x - half,
+                    y - BOX / 2.0,
+                    w = place.width
+                ),
+            };
+        }
+        path
+    }
+
+    /// A node's name where there is room for it: within a switch, under a host.
+    fn name(&self, node: usize, name: &str) -> Option<(f64, f64, String)> {
+        let (place, hosts) = (self.layout.places[node], self.graph.nodes[node].hosts);
+        let (text, room, y) = match hosts {
+            0 => (name.to_owned(), place.width, place.y + FONT * 0.35),
+            1 => (name.to_owned(), place.room, place.y + FONT * 1.5),
+            many => (format!("{many} hosts"), place.width, place.y + FONT * 0.35),
+        };
+        let width = text.chars().count() as f64 * FONT * 0.6;
+        (width + 2.0 <= room).then_some((place.x, y, text))
+    }
+
+    /// The picture of one design's busiest frame as a file of its own.
+    pub fn file(&self, title: &str, film: &Film, take: &Take) -> String {
+        let layout = &self.layout;
+        let (font, width) = (FONT + 1.0, layout.width.max(520.0));
+        let above = font * 4.2;
+        let height = above + layout.height + font * 6.0;
+        let style = format!(
+            ".ground{{fill:#fff}}text{{fill:#30343a}}.title{{font-weight:bold}}.heat path{{fill:none}}\
+             .node{{fill:#fff;stroke:#30343a}}{}",
+            rules(|name, step, width| {
+                let colour = match name {
+                    "busy" => BUSY_LIGHT[step],
+                    _ => WAITING_LIGHT[step],
+                };
+                (
+                    colour.to_owned(),
+                    format!("{:.2}", width * layout.thickness),
+                )
+            })
+        );
+        let when = film.when(take.busiest);
+        let document = html! {
+            svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
+                viewBox=(format!("0 0 {width} {height}")) font-size=(FONT)
+                font-family="Ubuntu, 'Helvetica Neue', Arial, sans-serif" {
+                title { (title) }
+                style { (PreEscaped(style)) }
+                rect class="ground" width=(width) height=(height) {}
+                text class="title" x="4" y=(font * 1.6) font-size=(font * 1.2) { (title) }
+                text x="4" y=(font * 3.1) { "Its busiest time, " (when) ". The right one of a link's two lines goes up." }
+                g transform=(format!("translate(0 {above})")) { (self.body(film, take, take.busiest)) }
+                g transform=(format!("translate(4 {})", above + layout.height + font)) {
+                    (legend_row("Link busy", BUSY, 'b', &busy_texts()))
+                    g transform=(format!("translate(0 {})", font * 2.2)) {
+                        (legend_row("Port's queue", WAITING, 'w', &film.waiting_texts()))
+                    }
+                }
+            }
+        };
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n",
+            document.into_string()
+        )
+    }
+}
+
+/// The words of the steps of utilisation.
+pub(super) fn busy_texts() -> Vec<String> {
+    let percent = |level: u8| format!("{:.0} %", (heat::share(level) * 100.0 / 5.0).round() * 5.0);
+    let from = BUSY.iter().enumerate();
+    from.map(|(step, &level)| match step {
+        0 => "idle".to_owned(),
+        1 => format!("under {}", percent(BUSY[2])),
+        _ => format!("{} on", percent(level)),
+    })
+    .collect()
+}
+
+/// One scale in a file: a short line a step with its words.
+fn legend_row(name: &str, steps: Steps, letter: char, texts: &[String]) -> Markup {
+    let first = usize::from(letter == 'w');
+    html! {
+        text x="0" y="4" { (name) }
+        @for (place, step) in (first..steps.len()).enumerate() {
+            @let x = 78.0 + place as f64 * 88.0 * if letter == 'w' { 1.15 } else { 0.72 };
+            g class="heat" { path class={ (letter) (step) } d=(format!("M{x:.1} 0h14")) {} }
+            text x=(format!("{:.1}", x + 18.0)) y="4" { (texts[step]) }
+        }
+    }
+}
+
+impl Film {
+    /// The levels of the links at `frame`, by direction.
+    pub(super) fn busy_levels<'a>(
+        &self,
+        take: &'a Take,
+        frame: usize,
+    ) -> impl Iterator<Item = u8> + use<'a> {
+        let shares = take.shares(frame).iter();
+        shares.map(|share| heat::level(f64::from(*share)))
+    }
+
+    /// The levels of the ports' backlogs at `frame`, by direction.
+    pub(super) fn waiting_levels<'a>(
+        &self,
+        take: &'a Take,
+        frame: usize,
+    ) -> impl Iterator<Item = u8> + use<'a> {
+        let longest = self.longest.max(1) as f64;
+        let backlogs = take.backlogs(frame).iter();
+        backlogs.map(move |bytes| heat::level(*bytes as f64 / longest))
+    }
+
+    /// The backlog that a level stands for, in words.
+    pub(super) fn waiting_text(&self, level: u8) -> String {
+        Quantity::Bytes.text(heat::share(level) * self.longest as f64)
+    }
+
+    /// The words of the steps of backlogs.
+    pub(super) fn waiting_texts(&self) -> Vec<String> {
+        let steps = WAITING.iter().enumerate();
+        steps
+            .map(|(step, &level)| match step {
+                0 => "none".to_owned(),
+                1 => format!("under {}", self.waiting_text(WAITING[2])),
+                _ => format!("{} on", self.waiting_text(level)),
+            })
+            .collect()
+    }
+
+    /// When a frame is, in words.
+    pub(super) fn when(&self, frame: usize) -> String {
+        let us = |frames: usize| Quantity::Time.text(frames as f64 * self.frame.as_us_f64());
+        format!("{} to {}", us(frame), us(frame + 1))
+    }
+}
+
+/// A line as a path with one decimal.
+fn path(line: &[Point]) -> String {
+    let mut path = String::new();
+    for (index, (x, y)) in line.iter().enumerate() {
+        let command = if index == 0 { 'M' } else { 'L' };
+        let number = |value: f64| {
+            let text = format!("{value:.1}");
+            text.strip_suffix(".0")
+                .map_or_else(|| text.clone(), str::to_owned)
+        };
+        let _ = write!(path, "{command}{} {}", number(*x), number(*y));
+    }
+    path
+}
+
+/// The first piece of a line: where its port is drawn.
+fn beginning(line: &[Point]) -> [Point; 2] {
+    let [from, to, ..] = line else {
+        return [(0.0, 0.0); 2];
+    };
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx.hypot(dy).max(1e-9);
+    let share = (PORT / length).min(0.3);
+    [*from, (from.0 + dx * share, from.1 + dy * share)]
+}

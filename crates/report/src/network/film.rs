@@ -1,0 +1,143 @@
+//! What the links did over time, thinned to so many frames.
+
+use super::graph::Graph;
+use crate::study::Run;
+use tailcut_units::Duration;
+
+/// The runs of one setting on one network, frame by frame.
+#[derive(Clone, Debug)]
+pub(crate) struct Film {
+    /// Sample intervals in a frame.
+    pub intervals: u64,
+    /// The length of a frame.
+    pub frame: Duration,
+    /// How many there are.
+    pub frames: usize,
+    /// One a design.
+    pub takes: Vec<Take>,
+    /// The longest backlog of any direction, frame and design in bytes.
+    pub longest: u64,
+}
+
+/// One design's run.
+#[derive(Clone, Debug)]
+pub(crate) struct Take {
+    pub design: String,
+    pub seed: u64,
+    directions: usize,
+    /// By frame, then direction ([`Graph::ports`]): the share of the frame in which the link was
+    /// busy, of several links the busiest.
+    busy: Vec<f32>,
+    /// Likewise: the longest sampled backlog in bytes.
+    backlog: Vec<u64>,
+    /// The frame in which most bytes waited, else that which carried most.
+    pub busiest: usize,
+}
+
+impl Film {
+    /// The film of `runs`, a design's each, in at most `most_frames` frames; `None` where none was
+    /// sampled.
+    pub fn of(graph: &Graph, runs: &[(&str, &Run)], most_frames: usize) -> Option<Self> {
+        let sampled = |run: &Run| run.summary.sampling.filter(|_| !run.links.is_empty());
+        let every = runs.iter().filter_map(|(_, run)| sampled(run));
+        let every = Duration::from_ns(every.map(|sampling| sampling.every_ns).max()?);
+        // What comes after the last byte is left out.
+        let ends = runs.iter().filter_map(|(_, run)| run.links.last());
+        let end_ps = ends.map(|sample| sample.time.as_ps()).max()?;
+        let intervals = end_ps.div_ceil(every.as_ps().max(1)).max(1);
+        let together = intervals.div_ceil(most_frames.max(1) as u64).max(1);
+        let frame = every * together;
+        let frames = intervals.div_ceil(together) as usize;
+        let takes: Vec<Take> = runs
+            .iter()
+            .filter(|(_, run)| sampled(run).is_some())
+            .map(|(design, run)| Take::of(graph, design, run, (frame, frames), end_ps))
+            .collect();
+        let longest = takes.iter().flat_map(|take| &take.backlog).max();
+        Some(Self {
+            intervals: together,
+            frame,
+            frames,
+            longest: longest.copied().unwrap_or(0),
+            takes,
+        })
+    }
+}
+
+impl Take {
+    fn of(
+        graph: &Graph,
+        design: &str,
+        run: &Run,
+        (frame, frames): (Duration, usize),
+        end_ps: u64,
+    ) -> Self {
+        let ports = run.topology.len();
+        let frame_ps = frame.as_ps().max(1);
+        // An interval belongs to the frame that it ends in; so does a sample at its end.
+        let frame_of = |time_ps: u64| {
+            let index = time_ps.saturating_sub(1) / frame_ps;
+            (index as usize).min(frames - 1)
+        };
+        let every_ps = run.summary.sampling.map_or(0, |s| s.every_ns * 1_000);
+        // The last frame may be cut short.
+        let length = |index: usize| frame_ps.min(end_ps - index as u64 * frame_ps);
+        let mut busy = vec![0f32; frames * ports];
+        for sample in &run.links {
+            let index = frame_of(sample.time.as_ps());
+            if let Some(busy) = busy.get_mut(index * ports + sample.link as usize) {
+                *busy += (sample.utilisation * every_ps as f64 / length(index) as f64) as f32;
+            }
+        }
+        let mut backlog = vec![0u64; frames * ports];
+        for sample in &run.queues {
+            let place = frame_of(sample.time.as_ps()) * ports + sample.port as usize;
+            if let Some(longest) = backlog.get_mut(place) {
+                *longest = sample.backlog.0.max(*longest);
+            }
+        }
+        let directions = graph.directions();
+        let mut take = Self {
+            design: design.to_owned(),
+            seed: run.summary.key.seed,
+            directions,
+            busy: Vec::with_capacity(frames * directions),
+            backlog: Vec::with_capacity(frames * directions),
+            busiest: 0,
+        };
+        for at in 0..frames {
+            for direction in 0..directions {
+                let ports_of = graph.ports(direction).iter();
+                let places = ports_of.map(|port| at * ports + *port as usize);
+                let of_ports = |place: usize| (busy.get(place), backlog.get(place));
+                let (mut busiest, mut longest) = (0f32, 0u64);
+                for (busy, backlog) in places.map(of_ports) {
+                    busiest = busiest.max(busy.copied().unwrap_or(0.0));
+                    longest = longest.max(backlog.copied().unwrap_or(0));
+                }
+                take.busy.push(busiest.min(1.0));
+                take.backlog.push(longest);
+            }
+        }
+        let waiting = |at: usize| -> u64 { take.backlogs(at).iter().sum() };
+        let carried = |at: usize| -> f32 { take.shares(at).iter().sum() };
+        take.busiest = (0..frames)
+            .max_by(|&a, &b| {
+                let by_load = || carried(a).total_cmp(&carried(b));
+                let by_queues = waiting(a).cmp(&waiting(b));
+                by_queues.then_with(by_load).then(b.cmp(&a))
+            })
+            .unwrap_or(0);
+        take
+    }
+
+    /// The busy shares of one frame, a direction each.
+    pub fn shares(&self, frame: usize) -> &[f32] {
+        &self.busy[frame * self.directions..][..self.directions]
+    }
+
+    /// The longest backlogs of one frame, a direction each.
+    pub fn backlogs(&self, frame: usize) -> &[u64] {
+        &self.backlog[frame * self.directions..][..self.directions]
+    }
+}

@@ -1,0 +1,178 @@
+//! The network as it is drawn: nodes and links, hosts folded where there are many.
+
+use std::collections::BTreeMap;
+use tailcut_record::TopologyLink;
+use tailcut_units::Rate;
+
+/// Hosts beyond which those on the same switches are drawn as one.
+const MOST_HOSTS: usize = 64;
+
+/// Links and nodes a tier beyond which nothing could be told apart.
+const MOST_LINKS: usize = 6_000;
+const MOST_NODES: usize = 300;
+
+/// A node, or several hosts on the same switches.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Node {
+    /// Such as `s3`, `h17` or `8 hosts of s3`.
+    pub name: String,
+    /// Links to the nearest host.
+    pub tier: u8,
+    /// Hosts that it stands for; 0 for a switch.
+    pub hosts: usize,
+}
+
+/// Both directions between two nodes, of one link or of several.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Edge {
+    /// The end nearer to the hosts.
+    pub low: usize,
+    /// The other end.
+    pub high: usize,
+    /// The ports that feed it from `low` to `high`.
+    pub up: Vec<u32>,
+    /// The ports that feed it from `high` to `low`.
+    pub down: Vec<u32>,
+    /// The fastest link's rate.
+    pub rate: Rate,
+}
+
+/// Nodes and edges; nodes by tier, then by number.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Graph {
+    pub nodes: Vec<Node>,
+    pub edges: Vec<Edge>,
+}
+
+impl Graph {
+    /// The network of `links`; `None` without links.
+    pub fn of(links: &[TopologyLink]) -> Option<Self> {
+        let mut names: BTreeMap<&str, u8> = BTreeMap::new();
+        for link in links {
+            names.insert(&link.from, link.from_tier);
+            names.insert(&link.to, link.to_tier);
+        }
+        let drawn = drawn_nodes(links, &names);
+        let mut nodes: Vec<Node> = Vec::new();
+        for (name, tier) in &names {
+            let shown = &drawn[name];
+            let hosts = usize::from(*tier == 0);
+            match nodes.iter_mut().find(|node| node.name == *shown) {
+                Some(node) => node.hosts += hosts,
+                None => nodes.push(Node {
+                    name: shown.clone(),
+                    tier: *tier,
+                    hosts,
+                }),
+            }
+        }
+        nodes.sort_by_cached_key(|node| (node.tier, number(&node.name), node.name.clone()));
+        let place: BTreeMap<&str, usize> = nodes
+            .iter()
+            .enumerate()
+            .map(|(place, node)| (node.name.as_str(), place))
+            .collect();
+        let mut edges: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
+        for link in links {
+            let (from, to) = (place[&*drawn[&*link.from]], place[&*drawn[&*link.to]]);
+            let (low, high) = (from.min(to), from.max(to));
+            let edge = edges.entry((low, high)).or_insert(Edge {
+                low,
+                high,
+                up: Vec::new(),
+                down: Vec::new(),
+                rate: link.rate,
+            });
+            edge.rate = edge.rate.max(link.rate);
+            match from == low {
+                true => edge.up.push(link.port),
+                false => edge.down.push(link.port),
+            }
+        }
+        let edges = edges.into_values().collect();
+        (!links.is_empty()).then_some(Self { nodes, edges })
+    }
+
+    /// Whether links can be told apart in a drawing.
+    pub fn can_be_drawn(&self) -> bool {
+        let widest = (0..=self.top()).map(|tier| self.tier(tier).count()).max();
+        self.edges.len() <= MOST_LINKS && widest <= Some(MOST_NODES)
+    }
+
+    /// The highest tier.
+    pub fn top(&self) -> u8 {
+        self.nodes.iter().map(|node| node.tier).max().unwrap_or(0)
+    }
+
+    /// The nodes of a tier.
+    pub fn tier(&self, tier: u8) -> impl Iterator<Item = usize> + '_ {
+        let numbered = self.nodes.iter().enumerate();
+        numbered.filter_map(move |(index, node)| (node.tier == tier).then_some(index))
+    }
+
+    /// Whether any node stands for several hosts.
+    pub fn is_folded(&self) -> bool {
+        self.nodes.iter().any(|node| node.hosts > 1)
+    }
+
+    /// Directed links: up and down of every edge, in the order of the edges.
+    pub fn directions(&self) -> usize {
+        2 * self.edges.len()
+    }
+
+    /// The ports of direction `index`: `2 * edge` is up, the next one down.
+    pub fn ports(&self, index: usize) -> &[u32] {
+        let edge = &self.edges[index / 2];
+        match index.is_multiple_of(2) {
+            true => &edge.up,
+            false => &edge.down,
+        }
+    }
+
+    /// The names of the ends of direction `index`.
+    pub fn ends(&self, index: usize) -> (&str, &str) {
+        let edge = &self.edges[index / 2];
+        let (low, high) = (&self.nodes[edge.low].name, &self.nodes[edge.high].name);
+        match index.is_multiple_of(2) {
+            true => (low, high),
+            false => (high, low),
+        }
+    }
+}
+
+/// What each node is drawn as: itself, or with many hosts those on the same switches as one.
+fn drawn_nodes<'a>(
+    links: &'a [TopologyLink],
+    names: &BTreeMap<&'a str, u8>,
+) -> BTreeMap<&'a str, String> {
+    let itself = |name: &'a str| (name, name.to_owned());
+    let mut drawn: BTreeMap<&str, String> = names.keys().map(|&name| itself(name)).collect();
+    if names.values().filter(|tier| **tier == 0).count() <= MOST_HOSTS {
+        return drawn;
+    }
+    let mut switches: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for link in links.iter().filter(|link| link.from_tier == 0) {
+        switches.entry(&link.from).or_default().push(&link.to);
+    }
+    let mut groups: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
+    for (host, mut its) in switches {
+        its.sort_unstable();
+        groups.entry(its).or_default().push(host);
+    }
+    for (switches, hosts) in groups {
+        let name = match hosts.len() {
+            1 => hosts[0].to_owned(),
+            many => format!("{many} hosts of {}", switches.join(" and ")),
+        };
+        for host in hosts {
+            drawn.insert(host, name.clone());
+        }
+    }
+    drawn
+}
+
+/// The last number in a name, so that `s10` comes after `s9`.
+fn number(name: &str) -> u64 {
+    let digits = name.rsplit(|c: char| !c.is_ascii_digit()).next();
+    digits.and_then(|text| text.parse().ok()).unwrap_or(0)
+}

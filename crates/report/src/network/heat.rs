@@ -1,0 +1,82 @@
+//! Figures as levels: one character each in the page's data, one class each in a drawing.
+
+/// Characters that need no escape, neither in JSON nor in a script element: a level each.
+fn letters() -> impl Iterator<Item = char> {
+    ('#'..='~').filter(|letter| !matches!(letter, '<' | '\\'))
+}
+
+/// The highest level; the lowest is 0.
+pub(super) const FULL: u8 = 89;
+
+/// A share from 0 to 1 as a level; what is above zero is not level 0.
+pub(super) fn level(share: f64) -> u8 {
+    let level = (share * f64::from(FULL))
+        .round()
+        .clamp(0.0, f64::from(FULL)) as u8;
+    match share > 0.0 {
+        true => level.max(1),
+        false => 0,
+    }
+}
+
+/// The share in the middle of a level.
+pub(super) fn share(level: u8) -> f64 {
+    f64::from(level) / f64::from(FULL)
+}
+
+/// Levels as text, a character each.
+pub(super) fn text(levels: impl Iterator<Item = u8>) -> String {
+    let letters: Vec<char> = letters().collect();
+    levels.map(|level| letters[usize::from(level)]).collect()
+}
+
+/// The characters in the order of their levels, for the page's script.
+pub(super) fn alphabet() -> String {
+    letters().collect()
+}
+
+/// Steps of a scale: a level belongs to the last step that it reaches.
+pub(super) type Steps = &'static [u8];
+
+/// Utilisation: idle, then from 0, 20, 40, 60, 80 and 95 %.
+pub(super) const BUSY: Steps = &[0, 1, 18, 36, 54, 72, 85];
+
+/// Backlog over the longest in the drawing: none, then from 0, 10, 40 and 70 %.
+pub(super) const WAITING: Steps = &[0, 1, 9, 36, 63];
+
+/// The step of a level.
+pub(super) fn step(steps: Steps, level: u8) -> usize {
+    steps.partition_point(|from| *from <= level) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_has_a_character_of_its_own() {
+        let alphabet = alphabet();
+        assert_eq!(alphabet.chars().count(), usize::from(FULL) + 1);
+        assert_eq!(text(0..=FULL), alphabet);
+        assert!(!alphabet.contains(['<', '\\', '"']));
+    }
+
+    #[test]
+    fn a_level_is_within_half_a_level_of_its_share_and_nothing_is_only_nothing() {
+        for thousandth in 0..=1_000 {
+            let value = f64::from(thousandth) / 1_000.0;
+            let error = (share(level(value)) - value).abs();
+            assert!(error <= 0.5 / f64::from(FULL) + 1e-9 || level(value) == 1);
+            assert_eq!(level(value) == 0, thousandth == 0);
+        }
+        assert_eq!(level(7.0), FULL);
+    }
+
+    #[test]
+    fn steps_begin_where_the_legend_says() {
+        let reached = [0.0, 0.001, 0.19, 0.21, 0.94, 0.96, 1.0].map(|s| step(BUSY, level(s)));
+        assert_eq!(reached, [0, 1, 1, 2, 5, 6, 6]);
+        let waiting = [0.0, 0.01, 0.11, 0.5, 0.8].map(|s| step(WAITING, level(s)));
+        assert_eq!(waiting, [0, 1, 2, 3, 4]);
+    }
+}

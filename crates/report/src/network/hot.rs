@@ -1,0 +1,99 @@
+//! The links with the longest queues, in figures.
+
+use crate::format::Quantity;
+use crate::study::{Run, Study};
+use crate::table::{Cell, Table};
+
+/// Rows a design.
+const LINKS: usize = 3;
+
+/// What one link did over the whole film.
+#[derive(Clone, Copy, Default)]
+struct Heat {
+    /// Sums over the samples.
+    busy: f64,
+    backlog: f64,
+    /// The largest, and when.
+    busiest: (f64, u64),
+    longest: (u64, u64),
+}
+
+/// For every design its links with the longest mean queues, else the busiest.
+pub(super) fn table(study: &Study, setting: usize, runs: &[(&str, &Run)]) -> Table {
+    let rows = runs.iter().flat_map(|(design, run)| rows(design, run));
+    let columns = [
+        "design",
+        "link",
+        "rate",
+        "mean queue",
+        "longest queue",
+        "at",
+        "mean busy",
+        "busiest interval",
+        "ends at",
+    ];
+    Table {
+        id: format!("links-{setting}"),
+        title: format!(
+            "Where it was hot, {}",
+            study.analysis().setting_name(setting)
+        ),
+        caption: format!(
+            "Of each design's first seed the {LINKS} links with the longest mean queue at the port that feeds \
+             them. Means are over all samples until the last byte was carried."
+        ),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+fn rows(design: &str, run: &Run) -> Vec<Vec<Cell>> {
+    let mut heats = vec![Heat::default(); run.topology.len()];
+    for sample in &run.links {
+        if let Some(heat) = heats.get_mut(sample.link as usize) {
+            heat.busy += sample.utilisation;
+            if sample.utilisation > heat.busiest.0 {
+                heat.busiest = (sample.utilisation, sample.time.as_ns());
+            }
+        }
+    }
+    for sample in &run.queues {
+        if let Some(heat) = heats.get_mut(sample.port as usize) {
+            heat.backlog += sample.backlog.0 as f64;
+            if sample.backlog.0 > heat.longest.0 {
+                heat.longest = (sample.backlog.0, sample.time.as_ns());
+            }
+        }
+    }
+    // Hosts feed their links as these become free: what waits there is within the host.
+    let from_switches = |port: &usize| run.topology[*port].from_tier > 0;
+    let mut ports: Vec<usize> = (0..heats.len()).filter(from_switches).collect();
+    ports.sort_by(|&a, &b| {
+        let by_busy = || heats[b].busy.total_cmp(&heats[a].busy);
+        heats[b]
+            .backlog
+            .total_cmp(&heats[a].backlog)
+            .then_with(by_busy)
+    });
+    let samples = run.instants().unwrap_or(1) as f64;
+    let shown = ports.into_iter().take(LINKS);
+    shown
+        .map(|port| {
+            let (heat, link) = (heats[port], &run.topology[port]);
+            let time = |ns: u64| Cell::new(Quantity::Time.text(ns as f64 / 1e3), ns as f64 / 1e3);
+            let bytes = |bytes: f64| Cell::new(Quantity::Bytes.text(bytes), bytes);
+            let share = |share: f64| Cell::new(Quantity::Share.text(share), share);
+            vec![
+                Cell::text(design),
+                Cell::text(format!("{} → {}", link.from, link.to)),
+                Cell::text(link.rate.to_string()),
+                bytes(heat.backlog / samples),
+                bytes(heat.longest.0 as f64),
+                time(heat.longest.1),
+                share(heat.busy / samples),
+                share(heat.busiest.0.min(1.0)),
+                time(heat.busiest.1),
+            ]
+        })
+        .collect()
+}

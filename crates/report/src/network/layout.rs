@@ -1,0 +1,297 @@
+//! Where nodes and links are drawn: hosts below, then a row a tier.
+
+use super::graph::{Edge, Graph};
+
+/// Room for the tiers' names on the left.
+const NAMES: f64 = 86.0;
+const MARGIN: f64 = 14.0;
+pub(super) const FONT: f64 = 11.0;
+/// The height of a switch.
+pub(super) const BOX: f64 = 18.0;
+
+/// A point of the drawing.
+pub(super) type Point = (f64, f64);
+
+/// A node's place: its middle, its width, and the room that it has in its row.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(super) struct Place {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub room: f64,
+}
+
+/// A drawing's measures.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub width: f64,
+    pub height: f64,
+    /// By node.
+    pub places: Vec<Place>,
+    /// By direction, as [`Graph::ports`]: a line from its sending end. Traffic keeps to the right.
+    pub lines: Vec<Vec<Point>>,
+    /// What widths are multiplied by, so that neighbours stay apart: 0.3 to 1.
+    pub thickness: f64,
+    /// Each tier's height and name.
+    pub tiers: Vec<(f64, String)>,
+}
+
+impl Layout {
+    pub fn of(graph: &Graph) -> Self {
+        let top = graph.top();
+        let count = |tier: u8| graph.tier(tier).count() as f64;
+        let folded = graph.is_folded();
+        let room = |tier: u8| match (tier, folded) {
+            (0, false) => count(tier) * 16.0,
+            _ => count(tier) * 64.0,
+        };
+        let needed = (0..=top).map(room).fold(0.0, f64::max);
+        let inner = needed.clamp(230.0, 1_040.0);
+        let width = NAMES + inner + MARGIN;
+        let gap = match graph.edges.len() {
+            ..=200 => 104.0,
+            201..=600 => 150.0,
+            _ => 210.0,
+        };
+        let above = match has_arches(graph) {
+            true => gap * 0.6,
+            false => MARGIN + BOX,
+        };
+        let y = |tier: u8| above + f64::from(top - tier) * gap;
+        let height = y(0) + if folded { BOX } else { FONT * 2.0 } + 4.0;
+        let mut places = vec![Place::default(); graph.nodes.len()];
+        let degrees = degrees(graph);
+        // Room for each port on the side that has more of them.
+        let ports = |node: usize| degrees[node] as f64 * 12.0;
+        for tier in order_of_placing(top) {
+            let row = graph.tier(tier);
+            let mut row: Vec<(f64, usize)> = row
+                .map(|node| (pull(graph, node, tier, &places), node))
+                .collect();
+            row.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let spacing = inner / row.len().max(1) as f64;
+            for (place, (_, node)) in row.into_iter().enumerate() {
+                places[node] = Place {
+                    x: NAMES + (place as f64 + 0.5) * spacing,
+                    y: y(tier),
+                    room: spacing,
+                    width: match graph.nodes[node].hosts {
+                        1 => (spacing * 0.6).min(9.0),
+                        _ => (spacing * 0.84).min(ports(node).max(60.0)),
+                    },
+                };
+            }
+        }
+        settle_above_hosts(graph, &mut places);
+        let ends = ends(graph, &places);
+        let rooms = ends.iter().map(|(_, _, room)| *room);
+        let closest = rooms.fold(f64::INFINITY, f64::min);
+        Self {
+            width,
+            height,
+            lines: lines(graph, &places, &ends, gap),
+            thickness: (closest / 8.0).clamp(0.3, 1.0),
+            places,
+            tiers: (0..=top)
+                .map(|tier| (y(tier), tier_name(tier, top)))
+                .collect(),
+        }
+    }
+}
+
+/// By node, its edges to the tier above or to the one below, whichever are more.
+fn degrees(graph: &Graph) -> Vec<usize> {
+    let mut sides = vec![[0usize; 2]; graph.nodes.len()];
+    for edge in &graph.edges {
+        sides[edge.low][0] += 1;
+        sides[edge.high][1] += 1;
+    }
+    sides.into_iter().map(|[up, down]| up.max(down)).collect()
+}
+
+/// First the switches with hosts, whose numbers give the order; then hosts by their switch; then up.
+fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
+    [1, 0]
+        .into_iter()
+        .filter(move |tier| *tier <= top)
+        .chain(2..=top)
+}
+
+/// Where a node's neighbours pull it: the mean of those in the tier placed before.
+fn pull(graph: &Graph, node: usize, tier: u8, places: &[Place]) -> f64 {
+    let beside = match tier {
+        0 => 1,
+        1 => return 0.0,
+        tier => tier - 1,
+    };
+    let others = graph.edges.iter().filter_map(|edge| other_end(edge, node));
+    let (mut sum, mut count) = (0.0, 0);
+    for other in others.filter(|&other| graph.nodes[other].tier == beside) {
+        sum += places[other].x;
+        count += 1;
+    }
+    sum / f64::from(count.max(1))
+}
+
+fn other_end(edge: &Edge, node: usize) -> Option<usize> {
+    match (edge.low == node, edge.high == node) {
+        (true, _) => Some(edge.high),
+        (_, true) => Some(edge.low),
+        _ => None,
+    }
+}
+
+/// Moves each switch with hosts over the middle of them, where they are not evenly spread.
+fn settle_above_hosts(graph: &Graph, places: &mut [Place]) {
+    let mut sums = vec![(0.0, 0u32); places.len()];
+    for edge in graph
+        .edges
+        .iter()
+        .filter(|edge| graph.nodes[edge.low].tier == 0)
+    {
+        let (sum, count) = &mut sums[edge.high];
+        *sum += places[edge.low].x;
+        *count += 1;
+    }
+    let row: Vec<usize> = graph.tier(1).collect();
+    let settled: Vec<f64> = row
+        .iter()
+        .map(|&n| sums[n].0 / f64::from(sums[n].1.max(1)))
+        .collect();
+    let apart = row.iter().zip(&settled).all(|(&node, x)| {
+        let others = row
+            .iter()
+            .zip(&settled)
+            .filter(|(other, _)| **other != node);
+        let nearest = others
+            .map(|(_, other)| (other - x).abs())
+            .fold(f64::INFINITY, f64::min);
+        nearest > places[node].width
+    });
+    // Hosts on several switches may pull these onto one another: they stay evenly spread then.
+    if apart {
+        for (node, x) in row.into_iter().zip(settled) {
+            places[node].x = x;
+        }
+    }
+}
+
+/// Whether two nodes of one tier that are no neighbours in their row are linked.
+fn has_arches(graph: &Graph) -> bool {
+    graph
+        .edges
+        .iter()
+        .any(|edge| graph.nodes[edge.low].tier == graph.nodes[edge.high].tier)
+}
+
+/// Where an edge leaves its low end and reaches its high one, and the room beside it there.
+type Ends = (Point, Point, f64);
+
+/// The line of every direction.
+fn lines(graph: &Graph, places: &[Place], ends: &[Ends], gap: f64) -> Vec<Vec<Point>> {
+    let mut lines = Vec::with_capacity(graph.directions());
+    for (edge, (from, to, room)) in graph.edges.iter().zip(ends) {
+        let aside = (room * 0.22).clamp(0.5, 2.8);
+        let (low, high) = (&graph.nodes[edge.low], &graph.nodes[edge.high]);
+        let mut line = vec![*from, *to];
+        if low.tier == high.tier && !are_neighbours(graph, edge, places) {
+            // Over what lies between the two.
+            let rise = (0.25 * (to.0 - from.0).abs()).min(gap * 0.5);
+            line.insert(1, ((from.0 + to.0) / 2.0, from.1 - rise));
+        }
+        lines.push(beside(&line, aside));
+        line.reverse();
+        lines.push(beside(&line, aside));
+    }
+    lines
+}
+
+fn are_neighbours(graph: &Graph, edge: &Edge, places: &[Place]) -> bool {
+    let (a, b) = (places[edge.low].x, places[edge.high].x);
+    let between = graph
+        .tier(graph.nodes[edge.low].tier)
+        .map(|node| places[node].x);
+    between.filter(|x| *x > a.min(b) && *x < a.max(b)).count() == 0
+}
+
+fn ends(graph: &Graph, places: &[Place]) -> Vec<Ends> {
+    // Each node's edges above and below it, in the order of their other ends.
+    let mut above = vec![Vec::new(); places.len()];
+    let mut below = vec![Vec::new(); places.len()];
+    for (index, edge) in graph.edges.iter().enumerate() {
+        if graph.nodes[edge.low].tier < graph.nodes[edge.high].tier {
+            above[edge.low].push((index, places[edge.high].x));
+            below[edge.high].push((index, places[edge.low].x));
+        }
+    }
+    for side in above.iter_mut().chain(&mut below) {
+        side.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    }
+    let port = |node: usize, side: &[(usize, f64)], index: usize| {
+        let rank = side
+            .iter()
+            .position(|(other, _)| *other == index)
+            .unwrap_or(0);
+        let room = places[node].width / side.len().max(1) as f64;
+        (
+            places[node].x - places[node].width / 2.0 + (rank as f64 + 0.5) * room,
+            room,
+        )
+    };
+    let half = |node: usize| match graph.nodes[node].hosts {
+        1 => places[node].width / 2.0,
+        _ => BOX / 2.0,
+    };
+    let edges = graph.edges.iter().enumerate();
+    edges
+        .map(|(index, edge)| {
+            let (low, high) = (places[edge.low], places[edge.high]);
+            if graph.nodes[edge.low].tier == graph.nodes[edge.high].tier {
+                let towards = (high.x - low.x).signum();
+                return match are_neighbours(graph, edge, places) {
+                    true => (
+                        (low.x + towards * low.width / 2.0, low.y),
+                        (high.x - towards * high.width / 2.0, high.y),
+                        low.width,
+                    ),
+                    false => (
+                        (low.x, low.y - half(edge.low)),
+                        (high.x, high.y - half(edge.high)),
+                        low.width,
+                    ),
+                };
+            }
+            let (from, room_below) = port(edge.low, &above[edge.low], index);
+            let (to, room_above) = port(edge.high, &below[edge.high], index);
+            (
+                (from, low.y - half(edge.low)),
+                (to, high.y + half(edge.high)),
+                room_below.min(room_above),
+            )
+        })
+        .collect()
+}
+
+/// The line, `aside` to the right of its direction.
+fn beside(line: &[Point], aside: f64) -> Vec<Point> {
+    let (first, last) = (line[0], line[line.len() - 1]);
+    let (dx, dy) = (last.0 - first.0, last.1 - first.1);
+    let length = dx.hypot(dy).max(1e-9);
+    let (right, down) = (-dy / length * aside, dx / length * aside);
+    line.iter().map(|(x, y)| (x + right, y + down)).collect()
+}
+
+/// What the switches of a tier are usually called.
+fn tier_name(tier: u8, top: u8) -> String {
+    let name = match (tier, top) {
+        (0, _) => "hosts",
+        (1, 1) => "switches",
+        (1, 2) => "leaf",
+        (2, 2) => "spine",
+        (1, 3) => "edge",
+        (2, 3) => "aggregation",
+        (3, 3) => "core",
+        _ => return format!("tier {tier}"),
+    };
+    name.to_owned()
+}

@@ -1,0 +1,99 @@
+//! How busy the links were over time, as lines.
+
+use super::sampled_runs;
+use crate::format::Quantity;
+use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
+use crate::plots::Designs;
+use crate::study::{Run, Study};
+use tailcut_record::TopologyLink;
+
+/// Points of a line over time.
+const BINS: usize = 100;
+
+/// The mean and the busiest link of each bin, a line a design; none where links were not sampled.
+pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
+    let runs = sampled_runs(study, setting);
+    let Some((_, first)) = runs.first() else {
+        return Vec::new();
+    };
+    let links = &first.topology;
+    let analysis = study.analysis();
+    let (suffix, at) = (analysis.suffix(setting), analysis.setting_name(setting));
+    let designs = Designs(study.designs());
+    let between = |link: &TopologyLink| link.from_tier > 0 && link.to_tier > 0;
+    let has_between = links.iter().any(between);
+    let counted = |link: &TopologyLink| between(link) || !has_between;
+    let which = match has_between {
+        true => "links between switches",
+        false => "links",
+    };
+    let ends = runs.iter().filter_map(|(_, run)| run.links.last());
+    let end_us = ends
+        .map(|sample| sample.time.as_ps() as f64 / 1e6)
+        .fold(0.0, f64::max);
+    let of_all = |points: &dyn Fn(&[Vec<f64>]) -> Vec<f64>| -> Vec<Series> {
+        let lines = runs.iter().map(|(design, run)| {
+            let binned = binned(run, end_us, &counted);
+            let width = end_us / binned.len().max(1) as f64;
+            let values = points(&binned).into_iter().enumerate();
+            let line = values.map(|(bin, y)| Point::new((bin as f64 + 0.5) * width, y));
+            designs.series(design, Mark::Line, line.collect())
+        });
+        lines.collect()
+    };
+    let plot = |id: &str, title: String, caption: String, series| Plot {
+        id: format!("{id}{suffix}"),
+        title,
+        caption,
+        x: Axis::new("time since the start", Quantity::Time, Scale::Linear),
+        y: Axis::new("share of the time busy", Quantity::Share, Scale::Linear),
+        series,
+        reference: None,
+    };
+    let count = links.iter().filter(|link| counted(link)).count();
+    let mean = |shares: &Vec<f64>| shares.iter().sum::<f64>() / count.max(1) as f64;
+    let busiest = |shares: &Vec<f64>| shares.iter().copied().fold(0.0, f64::max).min(1.0);
+    vec![
+        plot(
+            "links-mean",
+            format!("How busy the {which} were over time, {at}"),
+            format!("The mean over {count} {which}, first seed."),
+            of_all(&|bins| bins.iter().map(mean).collect()),
+        ),
+        plot(
+            "links-busiest",
+            format!("The busiest of the {which} over time, {at}"),
+            format!(
+                "Of {count} {which}, first seed, the one that was busiest in the interval. Far above the mean \
+                 is a hotspot."
+            ),
+            of_all(&|bins| bins.iter().map(busiest).collect()),
+        ),
+    ]
+}
+
+/// By bin, each counted link's busy share of it, links that carried nothing left out.
+fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Vec<Vec<f64>> {
+    let every_us = run
+        .summary
+        .sampling
+        .map_or(1.0, |s| s.every_ns as f64 / 1e3);
+    // A bin is a whole number of intervals, so that none is split; the last may have fewer.
+    let intervals = (end_us / every_us).round().max(1.0);
+    let together = (intervals / BINS as f64).ceil().max(1.0);
+    let bins = (intervals / together).ceil() as usize;
+    let length = |bin: usize| together.min(intervals - bin as f64 * together);
+    let mut shares = vec![vec![0.0; run.topology.len()]; bins];
+    for sample in &run.links {
+        let Some(link) = run.topology.get(sample.link as usize) else {
+            continue;
+        };
+        // An interval belongs to the bin that it ends in.
+        let interval = ((sample.time.as_ps() as f64 / 1e6) / every_us - 0.5).max(0.0);
+        let bin = ((interval / together) as usize).min(bins - 1);
+        if counted(link) {
+            shares[bin][sample.link as usize] += sample.utilisation / length(bin);
+        }
+    }
+    shares
+}

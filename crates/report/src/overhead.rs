@@ -1,0 +1,175 @@
+//! What the designs send beyond what is useful: amplification and wasted bytes.
+
+use crate::estimate::{SEEDS_FOR_T, t_interval};
+use crate::format::Quantity;
+use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
+use crate::plots::Designs;
+use crate::study::{Cell, Run, Study};
+
+/// A figure of a run with the interval over its seeds.
+type Figure = (f64, Option<(f64, f64)>);
+
+/// Payload that a run put on the wire, and what of it was of use.
+#[derive(Clone, Copy)]
+struct Payload {
+    sent: u64,
+    useful: u64,
+}
+
+impl Payload {
+    /// Of use is every byte of a flow that finished, once; with requests, what their clients used.
+    fn of(run: &Run) -> Self {
+        if let Some(requests) = &run.summary.requests {
+            return Self {
+                sent: requests.sent_bytes,
+                useful: requests.useful_bytes,
+            };
+        }
+        let finished = run.flows.iter().filter(|flow| flow.fct_us.is_finite());
+        Self {
+            sent: run.summary.payload_sent_bytes,
+            useful: finished.map(|flow| flow.bytes).sum(),
+        }
+    }
+
+    fn amplification(self) -> f64 {
+        self.sent as f64 / self.useful as f64
+    }
+
+    fn wasted(self) -> f64 {
+        self.sent.saturating_sub(self.useful) as f64
+    }
+}
+
+/// Amplification and wasted bytes over the load, or a row a design where there is one load.
+pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let cells = study.cells();
+    let sweep = analysis.sweep(headline);
+    let loads = sweep
+        .iter()
+        .filter(|&&index| analysis.settings[index].load.is_some());
+    let over_loads = loads.count() >= 2;
+    let cells: Vec<&Cell<'_>> = match over_loads {
+        true => sweep.iter().map(|&index| &cells[index]).collect(),
+        false => vec![&cells[headline]],
+    };
+    let at = match (over_loads, analysis.has_several_places()) {
+        (false, _) => format!(", {}", analysis.setting_name(headline)),
+        (true, true) => {
+            let here = &analysis.settings[headline];
+            format!(" over the load, {}, {}", here.topology, here.workload)
+        }
+        (true, false) => " over the load".to_owned(),
+    };
+    let plot = |measure: &dyn Fn(Payload) -> f64| {
+        let designs = Designs(study.designs());
+        match over_loads {
+            true => lines(&designs, &cells, measure),
+            false => dots(&designs, cells[0], measure),
+        }
+    };
+    let suffix = analysis.suffix(headline);
+    let seeds = "Means over the seeds; whiskers are 95 % confidence intervals from three seeds on.";
+    let make =
+        |id: &str, title: &str, caption: String, axis: (&str, Quantity), drawn: Drawn, one| {
+            let (names, series) = drawn;
+            let value = Axis::new(axis.0, axis.1, Scale::Linear);
+            let (x, y, reference) = match names {
+                Some(names) => (value, Axis::names("design", names), Reference::X(1.0)),
+                None => (load_axis(), value, Reference::Y(1.0)),
+            };
+            Plot {
+                id: format!("{id}{suffix}"),
+                title: format!("{title}{at}"),
+                caption,
+                x,
+                y,
+                series,
+                reference: Some(reference).filter(|_| one),
+            }
+        };
+    let mut plots = vec![
+        make(
+            "amplification",
+            "Payload sent over useful bytes",
+            format!(
+                "All payload that hosts sent, copies and retransmissions included, over the bytes of the flows \
+                 that finished; with requests, answer bytes sent over those of use. {seeds}"
+            ),
+            ("amplification", Quantity::Number),
+            plot(&Payload::amplification),
+            true,
+        ),
+        make(
+            "wasted-bytes",
+            "Payload sent in vain",
+            format!(
+                "Payload sent less the bytes of the flows that finished, or less the answer bytes of use, a run. {seeds}"
+            ),
+            ("wasted bytes", Quantity::Bytes),
+            plot(&Payload::wasted),
+            false,
+        ),
+    ];
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// Names of the vertical axis where designs are rows, and the series.
+type Drawn = (Option<Vec<String>>, Vec<Series>);
+
+fn load_axis() -> Axis {
+    Axis::new("load", Quantity::Number, Scale::Linear)
+}
+
+/// The mean over the runs; `None` where one of them has no useful byte.
+fn figure(runs: &[&Run], measure: &dyn Fn(Payload) -> f64) -> Option<Figure> {
+    let payloads: Vec<Payload> = runs.iter().map(|run| Payload::of(run)).collect();
+    if payloads
+        .iter()
+        .any(|payload| payload.useful == 0 || payload.sent == 0)
+    {
+        return None;
+    }
+    let figures: Vec<f64> = payloads.into_iter().map(measure).collect();
+    let (mean, interval) = t_interval(&figures)?;
+    Some((mean, interval.filter(|_| figures.len() >= SEEDS_FOR_T)))
+}
+
+fn lines(designs: &Designs<'_>, cells: &[&Cell<'_>], measure: &dyn Fn(Payload) -> f64) -> Drawn {
+    let line = |design: &&str| {
+        let points = cells.iter().filter_map(|cell| {
+            let (y, interval) = figure(cell.runs(design), measure)?;
+            Some(Point {
+                x: cell.setting.load?,
+                y,
+                whisker: interval.map(|(low, high)| Whisker::Y(low, high)),
+            })
+        });
+        designs.series(design, Mark::LineAndDots, points.collect())
+    };
+    let series = designs.0.iter().map(line);
+    (
+        None,
+        series.filter(|line| !line.points.is_empty()).collect(),
+    )
+}
+
+fn dots(designs: &Designs<'_>, cell: &Cell<'_>, measure: &dyn Fn(Payload) -> f64) -> Drawn {
+    let figures = cell.designs.iter().rev();
+    let known: Vec<(&str, Figure)> = figures
+        .filter_map(|(design, runs)| Some((*design, figure(runs, measure)?)))
+        .collect();
+    let numbered = known.iter().enumerate();
+    let series = numbered.map(|(place, (design, (x, interval)))| {
+        let point = Point {
+            x: *x,
+            y: place as f64,
+            whisker: interval.map(|(low, high)| Whisker::X(low, high)),
+        };
+        designs.series(design, Mark::Dots, vec![point])
+    });
+    let names = known.iter().map(|(design, _)| (*design).to_owned());
+    (Some(names.collect()), series.collect())
+}

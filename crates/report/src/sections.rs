@@ -1,0 +1,294 @@
+//! What the page shows, in its order: the answer, a section or more a place, then what is common.
+//!
+//! A place is a topology with a workload. A study of one place has a section a subject; with several,
+//! each place has one section with all of its subjects, so that it is compared within itself.
+
+use crate::answer::{sentences, sentences_at};
+use crate::group::Group;
+use crate::html::{show_plots, show_table, table_rows, unbroken};
+use crate::network;
+use crate::sample::Metric;
+use crate::study::Study;
+use crate::table::Table;
+use crate::{Comparison, goodput, overhead, plots, queue, requests, tables};
+use maud::{Markup, html};
+
+/// A part of the page.
+pub(crate) struct Section {
+    pub id: String,
+    pub title: String,
+    pub body: Markup,
+}
+
+/// The answer, and where there is one place the table and plots that carry it.
+pub(crate) fn opening(study: &Study) -> Markup {
+    let sentences = sentences(study);
+    let headlines = study.analysis().headlines();
+    html! {
+        div class="answer" {
+            @for (index, sentence) in sentences.iter().enumerate() {
+                @if index == 0 { h1 { (unbroken(sentence)) } } @else { p { (unbroken(sentence)) } }
+            }
+        }
+        @if let [headline] = headlines[..] { (carrying(study, headline)) }
+    }
+}
+
+/// The table and plots that carry a place's answer.
+fn carrying(study: &Study, headline: usize) -> Markup {
+    html! {
+        @if let Some(table) = tables::headline(study, headline) {
+            (show_table(&table))
+            p class="note" { (unbroken(&tables::method_note(study, &[table]))) }
+        }
+        (show_plots(&plots::by_design(study, headline)))
+    }
+}
+
+/// The sections that have something to show.
+pub(crate) fn sections(study: &Study) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let mut add = |id: &str, title: &str, body: Option<Markup>| {
+        sections.extend(body.map(|body| Section {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            body,
+        }));
+    };
+    let analysis = study.analysis();
+    let has_flows = !analysis.rows.is_empty();
+    add(
+        "published",
+        "Published figures",
+        published(&study.comparisons),
+    );
+    match analysis.headlines()[..] {
+        [headline] if has_flows => {
+            for subject in subjects(study, headline) {
+                add(&subject.id, &subject.title, Some(subject.body));
+            }
+        }
+        _ => {
+            for headline in analysis.headlines().into_iter().filter(|_| has_flows) {
+                let here = &analysis.settings[headline];
+                let title = format!("{}, {}", here.topology, here.workload);
+                let id = format!("place-{headline}");
+                add(&id, &title, Some(place(study, headline)));
+            }
+        }
+    }
+    add(
+        "requests",
+        "Requests",
+        requests::table(study).map(|table| show_table(&table)),
+    );
+    add("figures", "All figures", has_flows.then(|| figures(study)));
+    add(
+        "unfinished",
+        "Unfinished flows",
+        has_flows.then(|| unfinished(study)),
+    );
+    add(
+        "counts",
+        "Packets and bytes",
+        has_flows.then(|| show_table(&tables::counts(study))),
+    );
+    add("method", "Method", Some(method()));
+    add("provenance", "Provenance", Some(provenance(study)));
+    sections
+}
+
+/// One place of several: its answer and its subjects.
+fn place(study: &Study, headline: usize) -> Markup {
+    html! {
+        @for sentence in sentences_at(study, headline) { p { (unbroken(&sentence)) } }
+        (carrying(study, headline))
+        @for subject in subjects(study, headline) {
+            h3 class="subject" id=(format!("{}-{headline}", subject.id)) { (subject.title) }
+            (subject.body)
+        }
+    }
+}
+
+/// What there is to say of a place, by subject.
+fn subjects(study: &Study, headline: usize) -> Vec<Section> {
+    let plots_of = |plots: Vec<_>| (!plots.is_empty()).then(|| show_plots(&plots));
+    let all = [
+        ("load", "Over the load", over_loads(study, headline)),
+        (
+            "distribution",
+            "Distribution",
+            Some(distribution(study, headline)),
+        ),
+        (
+            "size",
+            "By flow size",
+            plots_of(plots::by_size(study, headline)),
+        ),
+        (
+            "goodput",
+            "Goodput",
+            plots_of(goodput::plots(study, headline)),
+        ),
+        (
+            "overhead",
+            "Bytes sent in vain",
+            plots_of(overhead::plots(study, headline)),
+        ),
+        ("network", "Network", Some(network(study, headline))),
+        ("queues", "Queues", Some(queues(study, headline))),
+    ];
+    let shown = all.into_iter().filter_map(|(id, title, body)| {
+        Some(Section {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            body: body?,
+        })
+    });
+    shown.collect()
+}
+
+fn published(comparisons: &[Comparison]) -> Option<Markup> {
+    (!comparisons.is_empty()).then(|| {
+        html! {
+            p { "Ours beside theirs. The band is where ours should stay; where the two differ, the last \
+                 column says why." }
+            @for comparison in comparisons { (show_table(&comparison.table())) }
+        }
+    })
+}
+
+fn over_loads(study: &Study, headline: usize) -> Option<Markup> {
+    let table = tables::sweep(study, headline)?;
+    Some(html! {
+        (show_plots(&plots::over_loads(study, headline)))
+        (show_table(&table))
+    })
+}
+
+fn distribution(study: &Study, headline: usize) -> Markup {
+    let analysis = study.analysis();
+    html! {
+        (show_plots(&plots::distributions(study, headline)))
+        @for setting in analysis.sweep(headline).into_iter().filter(|s| *s != headline) {
+            details {
+                summary { "Distribution at " (analysis.setting_name(setting)) }
+                (show_plots(&plots::distributions(study, setting)))
+            }
+        }
+    }
+}
+
+fn network(study: &Study, headline: usize) -> Markup {
+    html! {
+        @if let Some(network) = network::section(study, headline) {
+            (network)
+            (show_plots(&network::plots(study, headline)))
+        } @else {
+            p { "Links were not sampled in these runs; a scenario says so with " code { "sample_every" } "." }
+        }
+    }
+}
+
+fn queues(study: &Study, headline: usize) -> Markup {
+    html! {
+        @if let Some(table) = queue::table(study, headline) {
+            (show_plots(&queue::plots(study, headline)))
+            (show_table(&table))
+        } @else {
+            p { "Queues were not sampled in these runs, or were always empty when they were." }
+        }
+    }
+}
+
+fn figures(study: &Study) -> Markup {
+    let analysis = study.analysis();
+    let settings: Vec<(usize, [Table; 2])> = (0..analysis.settings.len())
+        .map(|setting| {
+            let metrics = [Metric::Fct, Metric::Slowdown];
+            (
+                setting,
+                metrics.map(|metric| tables::figures(study, setting, metric)),
+            )
+        })
+        .collect();
+    let all: Vec<Table> = settings
+        .iter()
+        .flat_map(|(_, tables)| tables.clone())
+        .collect();
+    html! {
+        p class="note" { (unbroken(&tables::method_note(study, &all))) }
+        @for (setting, tables) in &settings {
+            @for table in tables {
+                details open[analysis.headlines().contains(setting)] {
+                    summary { (table.title) }
+                    (table_rows(table))
+                }
+            }
+        }
+    }
+}
+
+fn unfinished(study: &Study) -> Markup {
+    html! {
+        @match tables::unfinished(study) {
+            Some(table) => (show_table(&table)),
+            None => p { "Every flow finished in every run." },
+        }
+    }
+}
+
+fn method() -> Markup {
+    let [mice, medium, elephants] = Group::main().map(|group| group.name);
+    html! {
+        dl {
+            dt { "Completion time" }
+            dd { "From the moment the application hands the flow over until the receiver holds its last byte." }
+            dt { "Slowdown" }
+            dd { "Completion time over that of the same flow alone in the network." }
+            dt { "Groups" }
+            dd { (mice) ", " (medium) ", " (elephants) "; 1 KB is 1,000 bytes." }
+            dt { "Percentiles" }
+            dd { "Order statistics without interpolation: the smallest completion time that at least so many of the flows do not exceed." }
+            dt { "Unfinished flows" }
+            dd { "Slower than every other in percentiles and distributions; left out of means." }
+            dt { "Intervals" }
+            dd { "95 %, each for its own figure. From three seeds on: Student's t over the seeds, and for \
+                  ratios a paired t over the logarithms of the seeds' ratios, since one seed gives all designs \
+                  the same arrivals. With fewer: a bootstrap of 500 resamples over a hundred blocks of \
+                  consecutive flows a run, the same blocks for both designs of a ratio." }
+            dt { "Difference" }
+            dd { "A design is called faster or slower only where the interval of its ratio leaves out one. With \
+                  many designs, one in twenty equal ones would still be called different." }
+            dt { "Bytes" }
+            dd { "All that hosts sent: headers, copies, retransmissions and acknowledgements." }
+        }
+    }
+}
+
+fn provenance(study: &Study) -> Markup {
+    let manifest = study.manifest();
+    let config = serde_json::to_string_pretty(&manifest.config).unwrap_or_default();
+    let finished = study.runs().len();
+    html! {
+        dl {
+            dt { "Command" }
+            dd { code { (manifest.command_line.join(" ")) } }
+            dt { "Version" }
+            dd { (manifest.version) }
+            dt { "Started" }
+            dd { (manifest.started_at) }
+            dt { "Machine" }
+            dd { (manifest.host.cores) " cores, " (manifest.host.os) ", " (manifest.host.arch) }
+            dt { "First seed" }
+            dd { (manifest.seed) }
+            dt { "Runs" }
+            dd { (finished) " of " (manifest.runs.len()) " finished" }
+        }
+        details {
+            summary { "Runs and their record hashes" }
+            (table_rows(&tables::runs(study)))
+        }
+        details { summary { "Configuration" } pre tabindex="0" { (config) } }
+    }
+}
