@@ -176,7 +176,7 @@ impl<'a> Drawing<'a> {
     /// The picture of one design's busiest frame as a file of its own.
     pub fn file(&self, title: &str, film: &Film, take: &Take) -> String {
         let layout = &self.layout;
-        let (font, width) = (FONT + 1.0, layout.width.max(520.0));
+        let (font, width) = (FONT + 1.0, layout.width.max(660.0));
         let above = font * 4.2;
         let height = above + layout.height + font * 6.0;
         let style = format!(
@@ -234,10 +234,15 @@ pub(super) fn busy_texts() -> Vec<String> {
 /// One scale in a file: a short line a step with its words.
 fn legend_row(name: &str, steps: Steps, letter: char, texts: &[String]) -> Markup {
     let first = usize::from(letter == 'w');
+    let width = |text: &str| 34.0 + text.chars().count() as f64 * FONT * 0.6;
+    let mut x = 78.0;
+    let places = (first..steps.len()).map(|step| {
+        x += width(&texts[step]);
+        (step, x - width(&texts[step]))
+    });
     html! {
         text x="0" y="4" { (name) }
-        @for (place, step) in (first..steps.len()).enumerate() {
-            @let x = 78.0 + place as f64 * 88.0 * if letter == 'w' { 1.15 } else { 0.72 };
+        @for (step, x) in places {
             g class="heat" { path class={ (letter) (step) } d=(format!("M{x:.1} 0h14")) {} }
             text x=(format!("{:.1}", x + 18.0)) y="4" { (texts[step]) }
         }

@@ -51,20 +51,21 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
         reference: None,
     };
     let count = links.iter().filter(|link| counted(link)).count();
+    let shown = crate::format::count(count as u64);
     let mean = |shares: &Vec<f64>| shares.iter().sum::<f64>() / count.max(1) as f64;
     let busiest = |shares: &Vec<f64>| shares.iter().copied().fold(0.0, f64::max).min(1.0);
     vec![
         plot(
             "links-mean",
             format!("How busy the {which} were over time, {at}"),
-            format!("The mean over {count} {which}, first seed."),
+            format!("The mean over {shown} {which}, first seed."),
             of_all(&|bins| bins.iter().map(mean).collect()),
         ),
         plot(
             "links-busiest",
             format!("The busiest of the {which} over time, {at}"),
             format!(
-                "Of {count} {which}, first seed, the one that was busiest in the interval. Far above the mean \
+                "Of {shown} {which}, first seed, the one that was busiest in the interval. Far above the mean \
                  is a hotspot."
             ),
             of_all(&|bins| bins.iter().map(busiest).collect()),
