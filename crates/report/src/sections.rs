@@ -135,8 +135,8 @@ fn subjects(study: &Study, headline: usize) -> Vec<Section> {
             "Bytes sent in vain",
             plots_of(overhead::plots(study, headline)),
         ),
-        ("network", "Network", Some(network(study, headline))),
-        ("queues", "Queues", Some(queues(study, headline))),
+        ("network", "Network", network(study, headline)),
+        ("queues", "Queues", queues(study, headline)),
     ];
     let shown = all.into_iter().filter_map(|(id, title, body)| {
         Some(Section {
@@ -179,26 +179,35 @@ fn distribution(study: &Study, headline: usize) -> Markup {
     }
 }
 
-fn network(study: &Study, headline: usize) -> Markup {
-    html! {
+/// Whether anything was sent over a network: a model of servers has none to show.
+fn has_network(study: &Study, headline: usize) -> bool {
+    let rows = study.analysis().rows.iter();
+    rows.filter(|row| row.setting == headline)
+        .any(|row| row.group == Group::all())
+}
+
+fn network(study: &Study, headline: usize) -> Option<Markup> {
+    has_network(study, headline).then(|| html! {
         @if let Some(network) = network::section(study, headline) {
             (network)
             (show_plots(&network::plots(study, headline)))
         } @else {
             p { "Links were not sampled in these runs; a scenario says so with " code { "sample_every" } "." }
         }
-    }
+    })
 }
 
-fn queues(study: &Study, headline: usize) -> Markup {
-    html! {
-        @if let Some(table) = queue::table(study, headline) {
-            (show_plots(&queue::plots(study, headline)))
-            (show_table(&table))
-        } @else {
-            p { "Queues were not sampled in these runs, or were always empty when they were." }
+fn queues(study: &Study, headline: usize) -> Option<Markup> {
+    has_network(study, headline).then(|| {
+        html! {
+            @if let Some(table) = queue::table(study, headline) {
+                (show_plots(&queue::plots(study, headline)))
+                (show_table(&table))
+            } @else {
+                p { "Queues were not sampled in these runs, or were always empty when they were." }
+            }
         }
-    }
+    })
 }
 
 fn figures(study: &Study) -> Markup {

@@ -8,6 +8,7 @@ use tailcut_record::{
     Error, FlowRecord, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord, RunKey,
     RunRecord, RunState, RunSummary, StoredStudy, TopologyLink,
 };
+use tailcut_units::Time;
 
 /// A study: every finished run of one directory, or of one command.
 #[derive(Debug)]
@@ -48,6 +49,19 @@ impl Run {
         let sampling = self.summary.sampling?;
         let end = self.links.last()?.time.as_ns();
         Some(end.div_ceil(sampling.every_ns.max(1)).max(1))
+    }
+
+    /// When 99 % of the bytes had been carried, at the end of a sample interval: a few late flows
+    /// would leave most of a plot over time empty. `None` where links were not sampled.
+    pub(crate) fn nearly_all_carried(&self) -> Option<Time> {
+        let sum = |links: &[LinkSample]| links.iter().map(|sample| sample.bytes.0).sum::<u64>();
+        let late = sum(&self.links) / 100;
+        let mut after = 0;
+        let sample = self.links.iter().rev().find(|sample| {
+            after += sample.bytes.0;
+            after > late
+        });
+        sample.map(|sample| sample.time)
     }
 
     /// Whether the port is a switch's; a host feeds its link as that becomes free, so what waits

@@ -41,9 +41,8 @@ impl Film {
         let sampled = |run: &Run| run.summary.sampling.filter(|_| !run.links.is_empty());
         let every = runs.iter().filter_map(|(_, run)| sampled(run));
         let every = Duration::from_ns(every.map(|sampling| sampling.every_ns).max()?);
-        // What comes after the last byte is left out.
-        let ends = runs.iter().filter_map(|(_, run)| run.links.last());
-        let end_ps = ends.map(|sample| sample.time.as_ps()).max()?;
+        let end_ps = runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
+        let end_ps = end_ps.max()?.as_ps();
         let intervals = end_ps.div_ceil(every.as_ps().max(1)).max(1);
         let together = intervals.div_ceil(most_frames.max(1) as u64).max(1);
         let frame = every * together;
@@ -75,16 +74,14 @@ impl Take {
         let ports = run.topology.len();
         let frame_ps = frame.as_ps().max(1);
         // An interval belongs to the frame that it ends in; so does a sample at its end.
-        let frame_of = |time_ps: u64| {
-            let index = time_ps.saturating_sub(1) / frame_ps;
-            (index as usize).min(frames - 1)
-        };
+        let frame_of = |time_ps: u64| (time_ps.saturating_sub(1) / frame_ps) as usize;
         let every_ps = run.summary.sampling.map_or(0, |s| s.every_ns * 1_000);
         // The last frame may be cut short.
         let length = |index: usize| frame_ps.min(end_ps - index as u64 * frame_ps);
         let mut busy = vec![0f32; frames * ports];
         for sample in &run.links {
             let index = frame_of(sample.time.as_ps());
+            // What comes after the film's end has no frame.
             if let Some(busy) = busy.get_mut(index * ports + sample.link as usize) {
                 *busy += (sample.utilisation * every_ps as f64 / length(index) as f64) as f32;
             }

@@ -27,10 +27,8 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
         true => "links between switches",
         false => "links",
     };
-    let ends = runs.iter().filter_map(|(_, run)| run.links.last());
-    let end_us = ends
-        .map(|sample| sample.time.as_ps() as f64 / 1e6)
-        .fold(0.0, f64::max);
+    let ends = runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
+    let end_us = ends.max().map_or(0.0, |end| end.as_ps() as f64 / 1e6);
     let of_all = |points: &dyn Fn(&[Vec<f64>]) -> Vec<f64>| -> Vec<Series> {
         let lines = runs.iter().map(|(design, run)| {
             let binned = binned(run, end_us, &counted);
@@ -91,8 +89,8 @@ fn binned(run: &Run, end_us: f64, counted: &dyn Fn(&TopologyLink) -> bool) -> Ve
         };
         // An interval belongs to the bin that it ends in.
         let interval = ((sample.time.as_ps() as f64 / 1e6) / every_us - 0.5).max(0.0);
-        let bin = ((interval / together) as usize).min(bins - 1);
-        if counted(link) {
+        let bin = (interval / together) as usize;
+        if counted(link) && bin < bins {
             shares[bin][sample.link as usize] += sample.utilisation / length(bin);
         }
     }
