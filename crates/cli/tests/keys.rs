@@ -20,6 +20,8 @@ const INCAST: &str = "[[workload]]\nmatrix = \"incast\"\n";
 const PERMUTATION: &str = "[[workload]]\nmatrix = \"permutation\"\n";
 const ANYWHERE: &str = "[[workload]]\nmatrix = \"anywhere\"\n";
 const PAIRS: &str = "[[workload]]\nmatrix = \"pairs\"\npairs = [[0, 1]]\n";
+const FAILURE: &str =
+    "[topology]\nkind = \"leaf-spine\"\n[[failures]]\na = \"leaf0\"\nb = \"spine0\"\n";
 const COALESCING: &str = "[nic]\nrx_frames = 8\n";
 const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
 
@@ -58,6 +60,12 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("links.b", OWN, "t"),
     ("links.rate", OWN, "1Gbps"),
     ("links.delay", OWN, "3us"),
+    ("failures.a", FAILURE, "leaf1"),
+    ("failures.b", FAILURE, "spine1"),
+    ("failures.rate", FAILURE, "1Gbps"),
+    ("failures.from", FAILURE, "1ms"),
+    ("failures.until", FAILURE, "2s"),
+    ("failures.reconvergence", FAILURE, "1ms"),
     ("queue.limit", "", "7 packets"),
     ("queue.mark_above", "", "7 packets"),
     ("shared_buffer.capacity", BUFFER, "1MB"),
@@ -125,6 +133,24 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("scdp.headers_per_data", "", "5"),
     ("scdp.victim", "", "coin"),
     ("letflow.gap", "", "1ms"),
+    ("conga.gap", "", "1ms"),
+    ("conga.dre_interval", "", "1ms"),
+    ("conga.dre_keep", "", "0.5"),
+    ("conga.levels", "", "16"),
+    ("conga.metric_timeout", "", "1ms"),
+    ("expeditus.dre_interval", "", "1ms"),
+    ("expeditus.dre_keep", "", "0.5"),
+    ("expeditus.levels", "", "16"),
+    ("expeditus.entry_timeout", "", "1ms"),
+    ("expeditus_deck.level_bytes", "", "100"),
+    ("expeditus_deck.combination", "", "sum"),
+    ("expeditus_deck.heard_timeout", "", "2ms"),
+    ("expeditus_deck.encapsulation", "", "24"),
+    ("expeditus_deck.entry_timeout", "", "1ms"),
+    ("omniscient.sight", "", "queue"),
+    ("omniscient.dre_interval", "", "1ms"),
+    ("omniscient.dre_keep", "", "0.5"),
+    ("omniscient.entry_timeout", "", "1ms"),
     ("servers.cpu", "", "1ms"),
     ("servers.cpu_times", "", "exponential"),
     ("servers.straggler_share", "", "0.05"),

@@ -37,6 +37,9 @@ pub struct DropCounts {
     pub header_queue_full: Count,
     /// No port led to the destination.
     pub no_route: Count,
+    /// The link was down at whose far end the packet would have arrived. Not counted at any port,
+    /// which did send it.
+    pub link_down: Count,
 }
 
 impl DropCounts {
@@ -46,6 +49,7 @@ impl DropCounts {
             DropReason::SharedBuffer => &mut self.shared_buffer,
             DropReason::HeaderQueueFull => &mut self.header_queue_full,
             DropReason::NoRoute => &mut self.no_route,
+            DropReason::LinkDown => &mut self.link_down,
         }
     }
 }
@@ -96,7 +100,8 @@ pub(crate) struct Books {
 impl<B: Copy> Fabric<B> {
     /// What a port has done so far and holds at `now`.
     pub fn port_report(&self, now: Time, port: PortId) -> PortReport {
-        let port = &self.ports[port.0 as usize];
+        let number = port.0;
+        let port = &self.ports[number as usize];
         let class = &self.classes[usize::from(port.class)];
         let backlog = backlog_of(now, port, class, &self.rings, &self.generals);
         // A one-event port has already counted what still waits.
@@ -105,10 +110,13 @@ impl<B: Copy> Fabric<B> {
             None => (0, 0),
         };
         let left = Duration::from_ps(backlog.service_ends_ps.saturating_sub(now.as_ps()));
+        let faults = self.faults.as_ref();
+        let begun_at = faults.and_then(|faults| faults.rate_in_service(number, port));
+        let rate = begun_at.unwrap_or(class.rate);
         let begun_bytes = port.transmitted_bytes - waiting_bytes;
         PortReport {
             sent_packets: port.transmitted_packets - u64::from(waiting),
-            carried_bytes: begun_bytes - bytes_left(class.rate, left).min(begun_bytes),
+            carried_bytes: begun_bytes - bytes_left(rate, left).min(begun_bytes),
             marked: u64::from(port.marked),
             dropped: u64::from(port.dropped),
             trimmed: match class.drop_tail {
@@ -126,7 +134,7 @@ impl<B: Copy> Fabric<B> {
     pub fn count_remaining(&mut self) -> Count {
         let mut count = Count::default();
         while let Some(event) = self.engine.pop_until(Time::MAX) {
-            if event.entity() & ARRIVAL != 0 {
+            if event.entity() & ARRIVAL != 0 && !self.is_change(&event) {
                 count.add(self.packets.header(PacketId(event.payload())).size);
             }
         }
@@ -134,6 +142,11 @@ impl<B: Copy> Fabric<B> {
             count.packets += u64::from(general.queue.backlog_packets());
             count.bytes += general.queue.backlog_bytes();
         }
+        // What switches have put on packets was never injected.
+        count.bytes -= self
+            .chooser
+            .as_ref()
+            .map_or(0, |chooser| chooser.attached_bytes());
         count
     }
 

@@ -2,16 +2,18 @@
 
 use crate::books::{Books, Wait, backlog_of};
 use crate::engine::{Engine, EngineKind, Event};
+use crate::faults::{self, Faults, NOWHERE};
 use crate::fifo::{self, Outcome, Rings};
 use crate::forwarding::Forwarding;
 use crate::general::General;
-use crate::load_balancer::{Balancer, BalancerState, LoadBalancerConfig, PortView};
+use crate::load_balancer::{Balancer, LoadBalancerConfig, PathChooser, PortView};
 use crate::multicast::Multicast;
 use crate::packet::{Packet, PacketId, Packets, prefetch};
 use crate::port::{Port, PortClass, PortEvents};
 use crate::queue::{DropReason, PhantomState, Queue, QueueConfig};
 use crate::shared_buffer::Pool;
 use crate::topology::{Node, Topology};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, HostId, Time};
 
@@ -74,7 +76,7 @@ pub struct Fabric<B> {
     pub(crate) packets: Packets<B>,
     pub(crate) ports: Vec<Port>,
     /// The node at the other end of each port's link.
-    far_ends: Vec<u32>,
+    pub(crate) far_ends: Vec<u32>,
     pub(crate) classes: Vec<PortClass>,
     pub(crate) rings: Rings,
     pub(crate) generals: Vec<General>,
@@ -88,6 +90,10 @@ pub struct Fabric<B> {
     /// port; `None` when nobody asks.
     pub(crate) waits: Option<Waits>,
     pub(crate) multicast: Multicast,
+    /// What chooses paths by more than one switch knows; `None` where nothing does.
+    pub(crate) chooser: Option<Box<PathChooser>>,
+    /// Links that fail or slow down; `None` where none does.
+    pub(crate) faults: Option<Box<Faults>>,
 }
 
 /// See [`FabricConfig::record_waits`].
@@ -146,6 +152,8 @@ impl<B: Copy> Fabric<B> {
             books: Books::default(),
             waits: config.record_waits.then(Waits::default),
             multicast: Multicast::default(),
+            chooser: PathChooser::new(config.load_balancer, topology, config.seed).map(Box::new),
+            faults: None,
         };
         let mut pool_of_switch = Vec::with_capacity(topology.switches.len());
         for (number, switch) in topology.switches.iter().enumerate() {
@@ -159,7 +167,7 @@ impl<B: Copy> Fabric<B> {
                 first_port: switch.first_port,
             });
         }
-        for link in &topology.links {
+        for (number, link) in topology.links.iter().enumerate() {
             let (pool, owner) = match link.from {
                 Node::Switch(switch) => (pool_of_switch[switch as usize], switch),
                 Node::Host(host) => (None, host.0 | HOST),
@@ -169,6 +177,7 @@ impl<B: Copy> Fabric<B> {
                 QueueConfig::DropTail(drop_tail)
                     if pool.is_none()
                         && link.config.phantom.is_none()
+                        && !faults::changes_rate(topology, number)
                         && config.port_events == PortEvents::OneWherePossible =>
                 {
                     Some(*drop_tail)
@@ -198,11 +207,12 @@ impl<B: Copy> Fabric<B> {
         if fabric.classes.iter().any(|class| class.phantom.is_some()) {
             fabric.phantoms = alloc::vec![PhantomState::default(); fabric.ports.len()];
         }
+        fabric.schedule_faults(topology);
         fabric
     }
 
     /// The number of a class of ports, new or known.
-    fn class(&mut self, class: PortClass) -> u16 {
+    pub(crate) fn class(&mut self, class: PortClass) -> u16 {
         let known = self.classes.iter().position(|other| *other == class);
         let number = known.unwrap_or_else(|| {
             self.classes.push(class);
@@ -220,6 +230,9 @@ impl<B: Copy> Fabric<B> {
         if packet.dst.is_group() {
             self.multicast.enter(packet.dst, id);
         }
+        if let Some(chooser) = &mut self.chooser {
+            chooser.enters(id, 0);
+        }
         let port = self.next_uplink(from);
         self.arrive_at_port(now, port, id);
         Time::from_ps(self.ports[port as usize].busy_until_ps)
@@ -233,7 +246,7 @@ impl<B: Copy> Fabric<B> {
 
     /// The host's uplink that is free first.
     #[inline]
-    fn next_uplink(&self, host: HostId) -> u32 {
+    pub(crate) fn next_uplink(&self, host: HostId) -> u32 {
         let Uplinks { first, others } = self.uplinks[host.0 as usize];
         if others == 0 {
             return first;
@@ -258,7 +271,13 @@ impl<B: Copy> Fabric<B> {
             let far_end = self.far_ends[(entity ^ ARRIVAL) as usize];
             let id = PacketId(event.payload());
             if far_end & HOST == 0 {
-                self.arrive_at_switch(now, far_end, id);
+                if self.chooser.is_some() {
+                    self.arrive_over_link(now, entity ^ ARRIVAL, far_end, id);
+                } else {
+                    self.arrive_at_switch(now, far_end, id);
+                }
+            } else if far_end == NOWHERE {
+                self.arrive_nowhere(now, &event);
             } else {
                 let (packet, body) = self.packets.remove(id);
                 self.books.delivered.add(packet.size);
@@ -399,6 +418,7 @@ impl<B: Copy> Fabric<B> {
 
     #[cold]
     pub(crate) fn drop_packet(&mut self, port: Option<u32>, id: PacketId, reason: DropReason) {
+        self.strip(id);
         let (packet, _) = self.packets.remove(id);
         if packet.dst.is_group() {
             self.multicast.leave_network(packet.dst);
@@ -407,11 +427,6 @@ impl<B: Copy> Fabric<B> {
             self.ports[port as usize].dropped += 1;
         }
         self.books.drops.count(reason).add(packet.size);
-    }
-
-    /// How much the load balancer of a switch remembers at `now`.
-    pub fn balancer_state(&self, now: Time, switch: u32) -> BalancerState {
-        self.switches[switch as usize].balancer.state(now)
     }
 
     /// The waits at ports since the last call, in the order in which services began (one-event

@@ -75,8 +75,28 @@ impl Choices<'_> {
         }
     }
 
+    /// All ports, in the order of the choices.
+    pub fn ports(&self) -> impl Iterator<Item = u32> {
+        (0..self.count()).map(|choice| self.port(choice))
+    }
+
+    /// The choice that is a port, if one is.
+    #[inline]
+    pub fn position(&self, port: u32) -> Option<u32> {
+        match self {
+            Self::Range(group) => {
+                let choice = port.wrapping_sub(group.first);
+                (choice < group.count).then_some(choice)
+            }
+            Self::List(ports) => {
+                let choice = ports.iter().position(|&its| u32::from(its) == port);
+                choice.map(|choice| choice as u32)
+            }
+        }
+    }
+
     pub fn contains(&self, port: u32) -> bool {
-        (0..self.count()).any(|choice| self.port(choice) == port)
+        self.position(port).is_some()
     }
 }
 

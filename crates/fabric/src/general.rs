@@ -105,6 +105,7 @@ impl<B: Copy> Fabric<B> {
     fn return_to_sender(&mut self, now: Time, port_id: u32, id: PacketId) {
         let place = self.ports[port_id as usize].place;
         let owner = self.generals[place as usize].owner;
+        self.strip(id);
         let packet = self.packets.header(id);
         if packet.dst.is_group() {
             self.multicast.leave_network(packet.dst);

@@ -9,8 +9,10 @@
 extern crate alloc;
 
 mod books;
+mod choosing;
 pub mod engine;
 mod fabric;
+mod faults;
 mod fifo;
 mod forwarding;
 mod general;

@@ -48,6 +48,7 @@ fn main() {
                 shared_buffer: None,
             }),
         },
+        faults: Vec::new(),
         workload: WorkloadSpec {
             name: "permutation".to_owned(),
             load: None,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tailcut_fabric::PortEvents;
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::topology::{
-    CustomTopology, FatTree, LeafSpine, SingleSwitch, Topology, TopologyError,
+    CustomTopology, FatTree, LeafSpine, LinkFault, SingleSwitch, Topology, TopologyError,
 };
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Bytes, Duration, Rate, Time};
@@ -21,6 +21,8 @@ pub struct RunConfig {
     pub design: Design,
     /// The network.
     pub topology: TopologySpec,
+    /// Links that are slow or down. Loads refer to the network without them.
+    pub faults: Vec<LinkFault>,
     /// What it is loaded with.
     pub workload: WorkloadSpec,
     /// Header, preamble and gap bytes a packet, and the payload of a full one.

@@ -102,13 +102,32 @@ impl TransportKind {
         }
     }
 
-    /// Whether it works over a routing: only some senders choose paths themselves.
+    /// Whether it works over a routing: only some senders choose paths themselves, and only some
+    /// send a handshake on which switches could choose.
     pub const fn works_over(self, routing: Routing) -> bool {
-        match (self, routing) {
-            (Self::Stations, routing) => matches!(routing, Routing::Ecmp),
-            (_, Routing::Ecmp | Routing::Spray | Routing::LetFlow) => true,
-            (Self::Ndp | Self::NdpPlus, Routing::Permute) => true,
-            (_, Routing::Permute) => false,
+        self.obstacle(routing).is_none()
+    }
+
+    /// Why it does not work over a routing; `None` where it does.
+    pub const fn obstacle(self, routing: Routing) -> Option<&'static str> {
+        match routing {
+            Routing::Ecmp => None,
+            _ if matches!(self, Self::Stations) => Some("there is no network between stations"),
+            Routing::Spray | Routing::LetFlow | Routing::Conga | Routing::Omniscient => None,
+            Routing::Permute => match self {
+                Self::Ndp | Self::NdpPlus => None,
+                _ => Some("only the senders of ndp and ndp-plus choose paths"),
+            },
+            Routing::Expeditus | Routing::ExpeditusDeck => {
+                if self.has_handshake() {
+                    None
+                } else {
+                    Some(
+                        "it chooses a flow's path on its handshake; without one every flow would stay \
+                         on ECMP",
+                    )
+                }
+            }
         }
     }
 }
@@ -125,6 +144,14 @@ pub enum Routing {
     Permute,
     /// Every flowlet at random.
     LetFlow,
+    /// Every flowlet on the path that its leaf has heard to be the least congested.
+    Conga,
+    /// Every flow on a path that switches choose on its handshake.
+    Expeditus,
+    /// The same in its first form.
+    ExpeditusDeck,
+    /// Every flow on the least congested path: a bound.
+    Omniscient,
 }
 
 /// A part of a design's name, as `tailcut list designs` shows it.
@@ -248,7 +275,7 @@ pub const TRANSPORTS: [Part<TransportKind>; 10] = [
 ];
 
 /// Every routing.
-pub const ROUTINGS: [Part<Routing>; 4] = [
+pub const ROUTINGS: [Part<Routing>; 8] = [
     part(
         "ecmp",
         "one path a flow, by a hash of its five-tuple",
@@ -269,6 +296,26 @@ pub const ROUTINGS: [Part<Routing>; 4] = [
         "one path a flowlet, drawn at random: LetFlow (NSDI 2017)",
         Routing::LetFlow,
     ),
+    part(
+        "conga",
+        "one path a flowlet, by what leaves tell each other of congestion: CONGA (SIGCOMM 2014)",
+        Routing::Conga,
+    ),
+    part(
+        "expeditus",
+        "one path a flow, chosen by switches in two stages on its handshake: Expeditus (SoCC 2016)",
+        Routing::Expeditus,
+    ),
+    part(
+        "expeditus-deck",
+        "Expeditus as first shown: queues told to the switch below, paths fixed at the source",
+        Routing::ExpeditusDeck,
+    ),
+    part(
+        "omniscient",
+        "one path a flow, the least congested of all when it begins: a bound, not a design",
+        Routing::Omniscient,
+    ),
 ];
 
 /// A name that is no design.
@@ -280,6 +327,8 @@ pub struct UnknownDesign {
     pub part: String,
     /// What may stand there.
     pub allowed: Vec<&'static str>,
+    /// Why a part that is known cannot stand there.
+    pub why: Option<&'static str>,
 }
 
 impl fmt::Display for UnknownDesign {
@@ -290,7 +339,8 @@ impl fmt::Display for UnknownDesign {
             self.name,
             self.part,
             self.allowed.join(", ")
-        )
+        )?;
+        self.why.map_or(Ok(()), |why| write!(f, " ({why})"))
     }
 }
 
@@ -330,6 +380,7 @@ impl FromStr for Design {
             name: name.to_owned(),
             part: part.to_owned(),
             allowed,
+            why: None,
         };
         let (stack, routing) = match name.split_once('@') {
             None => (name, None),
@@ -356,9 +407,16 @@ impl FromStr for Design {
         };
         let routing = match routing {
             None => transport.usual_routing(),
-            Some(name) => find(&ROUTINGS, name)
-                .filter(|routing| transport.works_over(*routing))
-                .ok_or_else(|| unknown(name, routings_of(transport)))?,
+            Some(name) => {
+                let routing = find(&ROUTINGS, name);
+                let why = routing.and_then(|routing| transport.obstacle(routing));
+                routing
+                    .filter(|_| why.is_none())
+                    .ok_or_else(|| UnknownDesign {
+                        why,
+                        ..unknown(name, routings_of(transport))
+                    })?
+            }
         };
         Ok(Self {
             replication,
@@ -417,6 +475,7 @@ mod tests {
             ("scdp@ecmp", "scdp@ecmp"),
             ("ndp+@ecmp", "ndp-plus@ecmp"),
             ("repflow+dctcp@letflow", "repflow+dctcp@letflow"),
+            ("hull@expeditus-deck", "hull@expeditus-deck"),
         ] {
             let design: Design = given.parse().expect(given);
             assert_eq!(design.to_string(), printed);
@@ -438,6 +497,13 @@ mod tests {
         let error = "tcp@permute"
             .parse::<Design>()
             .expect_err("no choice of paths");
-        assert_eq!(error.allowed, ["ecmp", "spray", "letflow"]);
+        assert!(!error.allowed.contains(&"permute"));
+        let error = "ndp@expeditus".parse::<Design>().expect_err("no handshake");
+        assert_eq!(
+            error.to_string(),
+            "design 'ndp@expeditus': found 'expeditus'; allowed here: ecmp, spray, permute, letflow, \
+             conga, omniscient (it chooses a flow's path on its handshake; without one every flow \
+             would stay on ECMP)"
+        );
     }
 }

@@ -64,10 +64,12 @@ impl Ideal {
             _ if self.is_bonded(src, dst) => over_all_paths,
             Routing::Spray | Routing::Permute if choice => over_all_paths,
             // Flowlets gain from a second path only where one cannot keep up with the host.
-            Routing::LetFlow if choice && there.iter().any(|hop| hop.rate < there[0].rate) => {
+            Routing::LetFlow | Routing::Conga
+                if choice && there.iter().any(|hop| hop.rate < there[0].rate) =>
+            {
                 over_all_paths
             }
-            Routing::Ecmp | Routing::Spray | Routing::Permute | Routing::LetFlow => one_way,
+            _ => one_way,
         };
         handshake + data(&there, packets, mss + control, last + control)
     }

@@ -2,13 +2,24 @@
 
 use crate::config::RunConfig;
 use crate::design::Routing;
-use tailcut_fabric::load_balancer::{LetFlowConfig, LoadBalancerConfig};
+use tailcut_fabric::load_balancer::{
+    CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig, LoadBalancerConfig,
+    OmniscientConfig,
+};
 
 /// Parameters of the routings that have some.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PathParameters {
     /// LetFlow's.
     pub letflow: LetFlowConfig,
+    /// CONGA's.
+    pub conga: CongaConfig,
+    /// Those of Expeditus.
+    pub expeditus: ExpeditusConfig,
+    /// Those of Expeditus in its first form.
+    pub expeditus_deck: ExpeditusDeckConfig,
+    /// The omniscient chooser's.
+    pub omniscient: OmniscientConfig,
 }
 
 /// The load balancer of the run's switches.
@@ -19,5 +30,9 @@ pub(crate) const fn load_balancer(config: &RunConfig) -> LoadBalancerConfig {
         Routing::Ecmp | Routing::Permute => LoadBalancerConfig::Ecmp,
         Routing::Spray => LoadBalancerConfig::Spray,
         Routing::LetFlow => LoadBalancerConfig::LetFlow(paths.letflow),
+        Routing::Conga => LoadBalancerConfig::Conga(paths.conga),
+        Routing::Expeditus => LoadBalancerConfig::Expeditus(paths.expeditus),
+        Routing::ExpeditusDeck => LoadBalancerConfig::ExpeditusDeck(paths.expeditus_deck),
+        Routing::Omniscient => LoadBalancerConfig::Omniscient(paths.omniscient),
     }
 }

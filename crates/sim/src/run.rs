@@ -147,6 +147,7 @@ fn simulate<T: Transport>(
     let wall = Instant::now();
     let cpu = ThreadTime::try_now().ok();
     let source = traffic::source(config, topology).map_err(RunError::Workload)?;
+    let topology = &in_trouble(config, topology)?;
     let fabric = Fabric::<Segment>::new(
         topology,
         FabricConfig {
@@ -211,6 +212,18 @@ fn simulate<T: Transport>(
     Ok(record)
 }
 
+/// The network with the run's faults, which hosts and workload know nothing of.
+fn in_trouble(config: &RunConfig, topology: &Arc<Topology>) -> Result<Arc<Topology>, RunError> {
+    if config.faults.is_empty() {
+        return Ok(Arc::clone(topology));
+    }
+    let mut topology = Topology::clone(topology);
+    topology
+        .add_faults(&config.faults)
+        .map_err(RunError::Topology)?;
+    Ok(Arc::new(topology))
+}
+
 /// What a mouse of a mixed run may be: the class in its record, and its replication.
 const MIXED: [(&str, transport::Replication); 3] = [
     ("tcp", transport::Replication::Off),
@@ -272,6 +285,7 @@ fn fill(
         ("shared-buffer", drops.shared_buffer),
         ("header-queue-full", drops.header_queue_full),
         ("no-route", drops.no_route),
+        ("link-down", drops.link_down),
     ];
     record.totals = RunTotals {
         // By what has begun: one-event ports know of transmissions that a run may end before.

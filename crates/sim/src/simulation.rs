@@ -210,7 +210,13 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                     break;
                 };
                 let packet = to_packet(&segment, &self.framing);
-                let departs = self.fabric.inject(self.now, host, packet, segment);
+                let departs = if packet.handshake == Handshake::None {
+                    self.fabric.inject(self.now, host, packet, segment)
+                } else {
+                    let answers = segment.tuple.reversed().hash();
+                    self.fabric
+                        .inject_handshake(self.now, host, packet, answers, segment)
+                };
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts
                     && segment.payload > 0

@@ -45,6 +45,7 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
                 shared_buffer: None,
             }),
         },
+        faults: Vec::new(),
         workload: WorkloadSpec {
             name: "test".to_owned(),
             load: None,

@@ -1,6 +1,7 @@
 //! From a scenario to runs: the product of seeds, loads and designs, each a full configuration.
 
 mod designs;
+mod faults;
 mod matrix;
 mod paths;
 mod receiver_driven;
@@ -55,6 +56,7 @@ impl Study {
         let designs = designs(scenario)?;
         let parameters = designs::parameters(scenario)?;
         let network = topology::network(scenario)?;
+        let faults = faults::faults(scenario, &network)?;
         let tcp = transport::tcp(scenario)?;
         let framing = transport::framing(scenario);
         let workloads = workload::workloads(scenario, &network)?;
@@ -80,6 +82,7 @@ impl Study {
                     runs.push(RunConfig {
                         design,
                         topology: network.spec.clone(),
+                        faults: faults.clone(),
                         workload: workload.clone(),
                         framing,
                         tcp: tcp.clone(),
@@ -176,6 +179,10 @@ pub fn design(name: &str, place: &Place) -> Outcome<Design> {
                 shortened(&unknown.name)
             ),
         };
-        ScenarioError::new(place, "designs", found, unknown.allowed.join(", ")).meaning(meant)
+        let why = unknown
+            .why
+            .map_or_else(String::new, |why| format!(" ({why})"));
+        let allowed = format!("{}{why}", unknown.allowed.join(", "));
+        ScenarioError::new(place, "designs", found, allowed).meaning(meant)
     })
 }

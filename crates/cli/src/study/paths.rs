@@ -2,12 +2,19 @@
 
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::PathParameters;
-use tailcut_sim::fabric::load_balancer::LetFlowConfig;
+use tailcut_sim::fabric::load_balancer::{
+    Combination, CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig,
+    OmniscientConfig, Sight,
+};
 
 /// The parameters of every routing that has some.
 pub fn parameters(scenario: &Scenario) -> PathParameters {
     PathParameters {
         letflow: letflow(&scenario.table("letflow")),
+        conga: conga(&scenario.table("conga")),
+        expeditus: expeditus(&scenario.table("expeditus")),
+        expeditus_deck: expeditus_deck(&scenario.table("expeditus_deck")),
+        omniscient: omniscient(&scenario.table("omniscient")),
     }
 }
 
@@ -15,6 +22,77 @@ fn letflow(table: &Table) -> LetFlowConfig {
     let usual = LetFlowConfig::default();
     LetFlowConfig {
         gap: table.duration("gap").unwrap_or(usual.gap),
+    }
+}
+
+fn dre(table: &Table, usual: DreConfig) -> DreConfig {
+    DreConfig {
+        interval: table.duration("dre_interval").unwrap_or(usual.interval),
+        keep: table.number("dre_keep").unwrap_or(usual.keep),
+        ..usual
+    }
+}
+
+fn dre_in_levels(table: &Table, usual: DreConfig) -> DreConfig {
+    let levels = table.small("levels").map(|levels| levels as u8);
+    DreConfig {
+        levels: levels.unwrap_or(usual.levels),
+        ..dre(table, usual)
+    }
+}
+
+fn conga(table: &Table) -> CongaConfig {
+    let usual = CongaConfig::default();
+    CongaConfig {
+        dre: dre_in_levels(table, usual.dre),
+        gap: table.duration("gap").unwrap_or(usual.gap),
+        metric_timeout: table
+            .duration("metric_timeout")
+            .unwrap_or(usual.metric_timeout),
+    }
+}
+
+fn expeditus(table: &Table) -> ExpeditusConfig {
+    let usual = ExpeditusConfig::default();
+    ExpeditusConfig {
+        dre: dre_in_levels(table, usual.dre),
+        entry_timeout: table
+            .duration("entry_timeout")
+            .unwrap_or(usual.entry_timeout),
+    }
+}
+
+fn expeditus_deck(table: &Table) -> ExpeditusDeckConfig {
+    let usual = ExpeditusDeckConfig::default();
+    ExpeditusDeckConfig {
+        level_bytes: table.bytes("level_bytes").unwrap_or(usual.level_bytes),
+        combination: match table.word("combination") {
+            Some("sum") => Combination::Sum,
+            _ => Combination::Max,
+        },
+        heard_timeout: table
+            .duration("heard_timeout")
+            .unwrap_or(usual.heard_timeout),
+        encapsulation: table
+            .small("encapsulation")
+            .map_or(usual.encapsulation, |bytes| bytes as u16),
+        entry_timeout: table
+            .duration("entry_timeout")
+            .unwrap_or(usual.entry_timeout),
+    }
+}
+
+fn omniscient(table: &Table) -> OmniscientConfig {
+    let usual = OmniscientConfig::default();
+    OmniscientConfig {
+        sight: match table.word("sight") {
+            Some("queue") => Sight::Queue,
+            _ => Sight::Load,
+        },
+        dre: dre(table, usual.dre),
+        entry_timeout: table
+            .duration("entry_timeout")
+            .unwrap_or(usual.entry_timeout),
     }
 }
 

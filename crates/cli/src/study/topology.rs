@@ -410,6 +410,13 @@ fn custom(
     })
 }
 
+/// The names of a custom topology with the nodes that they stand for.
+pub fn named_nodes(scenario: &Scenario) -> Outcome<Vec<(String, Vec<Node>)>> {
+    let (groups, ..) = groups(scenario)?;
+    let named = groups.into_iter();
+    Ok(named.map(|(name, group)| (name, group.nodes())).collect())
+}
+
 fn groups(scenario: &Scenario) -> Outcome<(BTreeMap<String, Group>, u32, u32)> {
     const MOST: u32 = 65_535;
     let mut groups = BTreeMap::new();

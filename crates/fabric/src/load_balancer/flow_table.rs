@@ -22,6 +22,15 @@ impl FlowKey {
             hash: packet.flow_hash,
         }
     }
+
+    /// The opposite direction of a packet's flow, given the hash of its five-tuple.
+    pub const fn reverse_of(packet: &Packet, reverse_hash: u32) -> Self {
+        Self {
+            src: packet.dst,
+            dst: packet.src,
+            hash: reverse_hash,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +73,12 @@ impl<V: Copy + Default> FlowTable<V> {
         }
         entry.seen_ps = now.as_ps();
         Some(&mut entry.value)
+    }
+
+    /// The value of a flow, also after its entry has expired, as long as nothing has taken its place.
+    pub fn last_known(&self, key: FlowKey) -> Option<V> {
+        let entry = &self.entries[self.place(key)?];
+        (entry.seen_ps != EMPTY).then_some(entry.value)
     }
 
     /// Gives a flow a value, in place of the one it had.

@@ -1,7 +1,15 @@
 //! Load balancers: which of several equal-cost ports a packet takes.
 
+mod chooser;
+mod conga;
+mod dre;
+mod expeditus;
+mod expeditus_deck;
 mod flow_table;
 mod flowlet;
+mod omniscient;
+mod two_stage;
+mod wiring;
 
 use alloc::boxed::Box;
 use rand_core::{RngCore, SeedableRng};
@@ -9,8 +17,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Time, mix64, reduce, stream_seed};
 
 use crate::packet::Packet;
+pub(crate) use chooser::{Network, Passage, PathChooser};
+pub use conga::CongaConfig;
+pub use dre::DreConfig;
+pub use expeditus::ExpeditusConfig;
+pub use expeditus_deck::{Combination, ExpeditusDeckConfig};
 use flowlet::LetFlow;
 pub use flowlet::LetFlowConfig;
+pub use omniscient::{OmniscientConfig, Sight};
 
 /// What a load balancer sees of an equal-cost port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +51,14 @@ pub enum LoadBalancerConfig {
     Spray,
     /// Every flowlet on a port drawn uniformly at random (LetFlow).
     LetFlow(LetFlowConfig),
+    /// Every flowlet on the path that its leaf has heard to be the least congested (CONGA).
+    Conga(CongaConfig),
+    /// Every flow on a path that is chosen in two stages on its handshake (Expeditus).
+    Expeditus(ExpeditusConfig),
+    /// Expeditus in its first form.
+    ExpeditusDeck(ExpeditusDeckConfig),
+    /// Every flow on the path that is the least congested when it begins: a bound.
+    Omniscient(OmniscientConfig),
     /// A user's own; called with the switch's number.
     Custom(fn(switch: u32) -> Box<dyn LoadBalancer>),
 }
@@ -44,6 +66,8 @@ pub enum LoadBalancerConfig {
 /// How much a switch's load balancer remembers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct BalancerState {
+    /// Values that tell of congestion: estimators, and what was heard from others.
+    pub congestion: usize,
     /// Entries for single flows.
     pub flows: usize,
 }
@@ -66,7 +90,12 @@ impl Balancer {
     pub fn new(config: LoadBalancerConfig, seed: u64, switch: u32) -> Self {
         let switch_id = u64::from(switch);
         match config {
-            LoadBalancerConfig::Ecmp => Self::Ecmp {
+            // What chooses paths leaves the rest to ECMP.
+            LoadBalancerConfig::Ecmp
+            | LoadBalancerConfig::Conga(_)
+            | LoadBalancerConfig::Expeditus(_)
+            | LoadBalancerConfig::ExpeditusDeck(_)
+            | LoadBalancerConfig::Omniscient(_) => Self::Ecmp {
                 seed: stream_seed(seed, ECMP_SEEDS, switch_id),
             },
             LoadBalancerConfig::Spray => Self::Spray(Box::new(Xoshiro256PlusPlus::seed_from_u64(
@@ -101,9 +130,18 @@ impl Balancer {
         }
     }
 
+    /// The choice of ECMP, for a balancer that is that.
+    pub fn ecmp(&self, packet: &Packet, count: u32) -> u32 {
+        match self {
+            Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
+            Self::Spray(_) | Self::LetFlow(_) | Self::Custom(_) => 0,
+        }
+    }
+
     /// How much it remembers now.
     pub fn state(&self, now: Time) -> BalancerState {
         BalancerState {
+            congestion: 0,
             flows: match self {
                 Self::LetFlow(flowlets) => flowlets.flowlets(now),
                 Self::Ecmp { .. } | Self::Spray(_) | Self::Custom(_) => 0,

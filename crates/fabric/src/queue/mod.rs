@@ -50,6 +50,8 @@ pub enum DropReason {
     HeaderQueueFull,
     /// No port led to the destination.
     NoRoute,
+    /// The link was down.
+    LinkDown,
 }
 
 /// What becomes of one packet.

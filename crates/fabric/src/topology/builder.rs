@@ -107,6 +107,7 @@ impl Builder {
             uplink_count,
             racks: self.racks,
             paths,
+            faults: Vec::new(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A network of the user's own: named nodes and links, forwarded along all shortest paths.
 
 use super::builder::Builder;
+use super::routes::{self, UNREACHED, distances_to, ports_towards};
 use super::{Node, Topology, TopologyError, Wire};
-use crate::forwarding::{Clos, Forwarding, Table};
+use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
 
@@ -39,8 +39,6 @@ pub struct CustomTopology {
     /// Each switch's memory, when its ports share it.
     pub shared_buffer: Option<SharedBuffer>,
 }
-
-const UNREACHED: u32 = u32::MAX;
 
 impl CustomTopology {
     /// The network, or what is wrong with it.
@@ -83,9 +81,15 @@ impl CustomTopology {
                 builder.port(switch as u32, Node::Switch(other), wire);
             }
         }
+        // A switch's first ports lead down.
+        let numbered = neighbours.iter().zip(&down).map(|(its, &hosts)| {
+            let others = its.iter().map(|&(other, _)| other);
+            (hosts..).zip(others).collect()
+        });
+        let neighbours: Vec<Vec<(u16, u32)>> = numbered.collect();
         let mut paths = 1;
-        let mut tables = alloc::vec![TableBuilder::default(); self.switches as usize];
-        let mut towards: BTreeMap<Vec<u32>, Vec<Vec<u16>>> = BTreeMap::new();
+        let mut tables: Vec<Vec<Box<[u16]>>> = alloc::vec![Vec::new(); self.switches as usize];
+        let mut towards: BTreeMap<Vec<u32>, Vec<Box<[u16]>>> = BTreeMap::new();
         for (host, links) in attachments.iter().enumerate() {
             let racks: Vec<u32> = links.iter().map(|&(rack, _)| rack).collect();
             let towards = match towards.entry(racks.clone()) {
@@ -103,13 +107,15 @@ impl CustomTopology {
                     let counts = path_counts(&racks, &neighbours, &distances);
                     let others = (0..self.switches).filter(|&s| down[s as usize] > 0);
                     paths = others.map(|s| counts[s as usize]).fold(paths, u32::max);
-                    unknown.insert(ports_towards(&distances, &neighbours, &down))
+                    let switches = 0..self.switches as usize;
+                    let ports = switches.map(|s| ports_towards(s, &neighbours, &distances));
+                    unknown.insert(ports.collect())
                 }
             };
             for (switch, ports) in towards.iter().enumerate() {
                 let own = racks.iter().zip(&places[host]);
                 let own = own.filter(|(rack, _)| **rack == switch as u32);
-                let direct: Vec<u16> = own.map(|(_, place)| *place).collect();
+                let direct: Box<[u16]> = own.map(|(_, place)| *place).collect();
                 tables[switch].push(if direct.is_empty() {
                     ports.clone()
                 } else {
@@ -118,7 +124,7 @@ impl CustomTopology {
             }
         }
         for (switch, table) in tables.into_iter().enumerate() {
-            builder.set_forwarding(switch as u32, Forwarding::Table(table.finish()));
+            builder.set_forwarding(switch as u32, Forwarding::Table(routes::table(table, 1)));
         }
         Ok(builder.finish(paths))
     }
@@ -186,46 +192,9 @@ const NOWHERE: Clos = Clos {
     pin_divisor: 1,
 };
 
-/// Hops from every switch to the nearest of `racks`.
-fn distances_to(racks: &[u32], neighbours: &[Vec<(u32, Wire)>]) -> Vec<u32> {
-    let mut distances = alloc::vec![UNREACHED; neighbours.len()];
-    let mut queue: VecDeque<u32> = racks.iter().copied().collect();
-    for &rack in racks {
-        distances[rack as usize] = 0;
-    }
-    while let Some(switch) = queue.pop_front() {
-        for &(next, _) in &neighbours[switch as usize] {
-            if distances[next as usize] == UNREACHED {
-                distances[next as usize] = distances[switch as usize] + 1;
-                queue.push_back(next);
-            }
-        }
-    }
-    distances
-}
-
-/// Every switch's ports that lead one hop closer, given the distances; its first ports lead down.
-fn ports_towards(
-    distances: &[u32],
-    neighbours: &[Vec<(u32, Wire)>],
-    down: &[u16],
-) -> Vec<Vec<u16>> {
-    let switches = neighbours.iter().enumerate();
-    switches
-        .map(|(switch, its)| {
-            let closer = |&(_, &(next, _)): &(usize, &(u32, Wire))| {
-                distances[next as usize] != UNREACHED
-                    && distances[next as usize] + 1 == distances[switch]
-            };
-            let ports = its.iter().enumerate().filter(closer);
-            ports.map(|(i, _)| down[switch] + i as u16).collect()
-        })
-        .collect()
-}
-
 /// Number of shortest paths from every switch to `racks`, saturating; a rack that is there twice has
 /// two.
-fn path_counts(racks: &[u32], neighbours: &[Vec<(u32, Wire)>], distances: &[u32]) -> Vec<u32> {
+fn path_counts(racks: &[u32], neighbours: &[Vec<(u16, u32)>], distances: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..neighbours.len() as u32)
         .filter(|&s| distances[s as usize] != UNREACHED)
         .collect();
@@ -235,7 +204,7 @@ fn path_counts(racks: &[u32], neighbours: &[Vec<(u32, Wire)>], distances: &[u32]
         counts[rack as usize] += 1;
     }
     for switch in order {
-        for &(next, _) in &neighbours[switch as usize] {
+        for &(_, next) in &neighbours[switch as usize] {
             if distances[next as usize] == distances[switch as usize] + 1 {
                 counts[next as usize] =
                     counts[next as usize].saturating_add(counts[switch as usize]);
@@ -243,48 +212,4 @@ fn path_counts(racks: &[u32], neighbours: &[Vec<(u32, Wire)>], distances: &[u32]
         }
     }
     counts
-}
-
-/// A table in the making, with equal groups kept once.
-#[derive(Clone, Default)]
-struct TableBuilder {
-    by_host: Vec<u16>,
-    groups: Vec<Box<[u16]>>,
-}
-
-impl TableBuilder {
-    fn push(&mut self, ports: Vec<u16>) {
-        let known = self.groups.iter().position(|group| **group == *ports);
-        let index = known.unwrap_or_else(|| {
-            self.groups.push(ports.into_boxed_slice());
-            self.groups.len() - 1
-        });
-        self.by_host.push(index as u16);
-    }
-
-    fn finish(self) -> Table {
-        Table {
-            by_host: self.by_host.into_boxed_slice(),
-            groups: self.groups,
-            pin_divisor: 1,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tailcut_units::HostId;
-
-    #[test]
-    fn the_host_of_a_table_is_its_id() {
-        let mut table = TableBuilder::default();
-        table.push(alloc::vec![1, 2]);
-        table.push(alloc::vec![0]);
-        table.push(alloc::vec![1, 2]);
-        let table = table.finish();
-        assert_eq!(table.towards(HostId(2)), [1, 2]);
-        assert_eq!(table.towards(HostId(3)), [0u16; 0]);
-        assert_eq!(table.groups.len(), 2);
-    }
 }

@@ -3,7 +3,9 @@
 mod builder;
 mod custom;
 mod fat_tree;
+mod fault;
 mod leaf_spine;
+mod routes;
 mod single_switch;
 
 use crate::forwarding::Forwarding;
@@ -15,7 +17,9 @@ use core::fmt;
 use core::ops::Range;
 pub use custom::{CustomLink, CustomTopology};
 pub use fat_tree::{CoreOversubscription, FatTree};
+pub use fault::{LinkFault, Trouble};
 pub use leaf_spine::LeafSpine;
+pub(crate) use routes::Routes;
 pub use single_switch::SingleSwitch;
 use tailcut_units::{Duration, HostId, Rate};
 
@@ -76,6 +80,8 @@ pub struct Topology {
     pub racks: Vec<u32>,
     /// The largest number of equal-cost paths between two hosts; a pinned path is below it.
     pub paths: u32,
+    /// Links in trouble; see [`Topology::add_faults`].
+    pub faults: Vec<LinkFault>,
 }
 
 /// A kind of link in a regular topology.

@@ -41,7 +41,17 @@ const DESIGNS: [&str; 18] = [
 ];
 
 /// Designs whose switches choose paths, which may lose nothing where the others do.
-const CHOOSING: [&str; 2] = ["tcp@letflow", "ndp@letflow"];
+const CHOOSING: [&str; 9] = [
+    "tcp@letflow",
+    "ndp@letflow",
+    "dctcp@conga",
+    "scdp@conga",
+    "tcp@expeditus",
+    "repsyn+dctcp@expeditus",
+    "pias@expeditus-deck",
+    "repflow@omniscient",
+    "pfabric@omniscient",
+];
 
 /// The network's books, in packets and in bytes.
 fn balance_the_network(record: &RunRecord, case: &str) {

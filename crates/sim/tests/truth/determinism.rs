@@ -8,7 +8,7 @@ use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::Limit;
 use tailcut_units::Duration;
 
-const DESIGNS: [&str; 14] = [
+const DESIGNS: [&str; 18] = [
     "tcp",
     "cubic@spray",
     "dctcp",
@@ -23,6 +23,10 @@ const DESIGNS: [&str; 14] = [
     "repflow+pias",
     "hull",
     "dctcp@letflow",
+    "tcp@conga",
+    "tcp@expeditus",
+    "repflow@expeditus-deck",
+    "tcp@omniscient",
 ];
 
 fn run_of(design: &str) -> RunConfig {

@@ -123,6 +123,7 @@ pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) ->
             name: name.to_owned(),
             shape,
         },
+        faults: Vec::new(),
         workload,
         framing: Framing::ETHERNET_TCP,
         tcp: TcpConfig {

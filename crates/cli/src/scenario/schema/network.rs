@@ -1,7 +1,7 @@
 //! The keys of the network: its links, its queues, and what a packet weighs.
 
 use super::Fallback::{Follows, Is};
-use super::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, Section, count, key};
+use super::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
 use crate::scenario::value::Kind;
 
 /// Hosts, switches and links.
@@ -156,6 +156,46 @@ pub const LINKS: Section = Section {
             ANY_SPAN,
             Follows("topology.delay"),
             "The propagation delay of both directions.",
+        ),
+    ],
+};
+
+/// Links in trouble.
+pub const FAILURES: Section = Section {
+    name: "failures",
+    repeated: true,
+    about: "Links that are slow or down, in both directions, from the start or for a while. Loads refer to \
+            the network without them. What is sent into a link that is down is lost.",
+    keys: &[
+        key(
+            "a",
+            Kind::Text("the name of a node"),
+            Follows("none; required"),
+            "One end: the name of a node or its number (name[2] is the third of a name with a count), of a \
+             leaf-spine leaf0 or spine0, of a fat-tree edge0.1 or aggregation0.1 (pod 0, the second) or \
+             core0; h0 or s0 as in results.",
+        ),
+        key(
+            "b",
+            Kind::Text("the name of a node"),
+            Follows("none; required"),
+            "The other end. Every link between one and the other is in trouble.",
+        ),
+        key(
+            "rate",
+            Kind::Rate,
+            Is("down"),
+            "What the link still carries, at most its own rate; \"down\" for nothing.",
+        )
+        .or(&["down"]),
+        key("from", ANY_SPAN, Is("0s"), "When the trouble begins."),
+        key("until", SPAN, Is("end"), "When it ends; \"end\" for never.").or(&["end"]),
+        key(
+            "reconvergence",
+            ANY_SPAN,
+            Is("10ms"),
+            "How long routing takes to notice that a link is down, and that it is up again. Until then \
+             switches send into it. A link that is down from the start is avoided from the start.",
         ),
     ],
 };

@@ -1,0 +1,216 @@
+//! Choosing paths by more than one switch knows: what all such designs have in common. They see every
+//! packet arrive at and leave every switch, let packets carry what they tell each other, and choose
+//! before ECMP does.
+
+use super::conga::Conga;
+use super::omniscient::Omniscient;
+use super::two_stage::TwoStage;
+use super::wiring::Wiring;
+use super::{BalancerState, LoadBalancerConfig};
+use crate::books::backlog_of;
+use crate::fabric::Switch;
+use crate::fifo::Rings;
+use crate::forwarding::{Choices, Forwarding};
+use crate::general::General;
+use crate::packet::{Packet, PacketId};
+use crate::port::{Port, PortClass};
+use crate::topology::Topology;
+use alloc::vec::Vec;
+use tailcut_units::{Rate, Time};
+
+/// What a design may look at of the network beside its own state.
+#[derive(Clone, Copy)]
+pub(crate) struct Network<'a> {
+    pub ports: &'a [Port],
+    pub classes: &'a [PortClass],
+    pub rings: &'a Rings,
+    pub generals: &'a [General],
+    pub switches: &'a [Switch],
+    pub far_ends: &'a [u32],
+}
+
+impl Network<'_> {
+    /// Bytes that wait at a port.
+    pub fn backlog_bytes(&self, now: Time, port: u32) -> u64 {
+        let port = &self.ports[port as usize];
+        let class = &self.classes[usize::from(port.class)];
+        backlog_of(now, port, class, self.rings, self.generals).bytes
+    }
+
+    /// A port's rate now.
+    pub fn rate(&self, port: u32) -> Rate {
+        self.classes[usize::from(self.ports[port as usize].class)].rate
+    }
+
+    pub fn first_port(&self, switch: u32) -> u32 {
+        self.switches[switch as usize].first_port
+    }
+
+    /// The choice of ECMP.
+    pub fn ecmp(&self, switch: u32, packet: &Packet, count: u32) -> u32 {
+        self.switches[switch as usize].balancer.ecmp(packet, count)
+    }
+
+    pub fn forwarding(&self, switch: u32) -> &Forwarding {
+        &self.switches[switch as usize].forwarding
+    }
+}
+
+/// A packet at a switch.
+pub(crate) struct Passage<'a> {
+    pub now: Time,
+    pub switch: u32,
+    pub id: PacketId,
+    pub packet: &'a mut Packet,
+}
+
+/// A design and what it knows.
+#[derive(Debug)]
+pub(crate) struct PathChooser {
+    wiring: Wiring,
+    scheme: Scheme,
+}
+
+#[derive(Debug)]
+enum Scheme {
+    Conga(Conga),
+    TwoStage(TwoStage),
+    Omniscient(Omniscient),
+}
+
+impl PathChooser {
+    /// The chooser that a configuration asks for, if it asks for one.
+    pub fn new(config: LoadBalancerConfig, topology: &Topology, seed: u64) -> Option<Self> {
+        let wiring = Wiring::of(topology);
+        let rates: Vec<Rate> = topology.links.iter().map(|link| link.config.rate).collect();
+        let scheme = match config {
+            LoadBalancerConfig::Conga(config) => {
+                Scheme::Conga(Conga::new(config, &wiring, &rates, seed))
+            }
+            LoadBalancerConfig::Expeditus(config) => {
+                Scheme::TwoStage(TwoStage::final_form(config, &wiring, &rates, seed))
+            }
+            LoadBalancerConfig::ExpeditusDeck(config) => {
+                Scheme::TwoStage(TwoStage::deck_form(config, &wiring, seed))
+            }
+            LoadBalancerConfig::Omniscient(config) => {
+                Scheme::Omniscient(Omniscient::new(config, &wiring, &rates, seed))
+            }
+            LoadBalancerConfig::Ecmp
+            | LoadBalancerConfig::Spray
+            | LoadBalancerConfig::LetFlow(_)
+            | LoadBalancerConfig::Custom(_) => return None,
+        };
+        Some(Self { wiring, scheme })
+    }
+
+    /// A packet enters the network, without anything of an earlier one in its place. `reverse_hash`
+    /// is the hash of the opposite direction's five-tuple, for packets of a handshake.
+    pub fn enters(&mut self, id: PacketId, reverse_hash: u32) {
+        match &mut self.scheme {
+            Scheme::Conga(conga) => conga.forget(id),
+            Scheme::TwoStage(two_stage) => two_stage.enters(id, reverse_hash),
+            Scheme::Omniscient(_) => {}
+        }
+    }
+
+    /// A packet arrives over a link.
+    pub fn arrives(&mut self, passage: &mut Passage<'_>, link: u32, network: &Network<'_>) {
+        match &mut self.scheme {
+            Scheme::Conga(conga) => conga.arrives(&self.wiring, passage, link),
+            Scheme::TwoStage(two_stage) => {
+                two_stage.arrives(&self.wiring, passage, link, network);
+            }
+            Scheme::Omniscient(_) => {}
+        }
+    }
+
+    /// The index of one of several ports for a packet; `None` leaves the choice to ECMP.
+    pub fn choose(
+        &mut self,
+        passage: &mut Passage<'_>,
+        ports: &Choices<'_>,
+        network: &Network<'_>,
+    ) -> Option<u32> {
+        match &mut self.scheme {
+            Scheme::Conga(conga) => conga.choose(&self.wiring, passage, ports, network),
+            Scheme::TwoStage(two_stage) => two_stage.choose(&self.wiring, passage, ports),
+            Scheme::Omniscient(omniscient) => {
+                omniscient.choose(&self.wiring, passage, ports, network)
+            }
+        }
+    }
+
+    /// A packet leaves through a port, numbered over the network.
+    pub fn leaves(&mut self, passage: &mut Passage<'_>, port: u32, network: &Network<'_>) {
+        match &mut self.scheme {
+            Scheme::Conga(conga) => conga.leaves(&self.wiring, passage, port),
+            Scheme::TwoStage(two_stage) => two_stage.leaves(&self.wiring, passage, port, network),
+            Scheme::Omniscient(omniscient) => omniscient.leaves(&self.wiring, passage, port),
+        }
+    }
+
+    /// Takes off a packet whatever switches have put on it: it leaves the network, or turns back.
+    pub fn strips(&mut self, id: PacketId, packet: &mut Packet) {
+        match &mut self.scheme {
+            Scheme::Conga(conga) => conga.forget(id),
+            Scheme::TwoStage(two_stage) => two_stage.strips(id, packet),
+            Scheme::Omniscient(_) => {}
+        }
+    }
+
+    /// Bytes that switches have put on packets that are in the network now.
+    pub fn attached_bytes(&self) -> u64 {
+        match &self.scheme {
+            Scheme::TwoStage(two_stage) => two_stage.attached_bytes(),
+            Scheme::Conga(_) | Scheme::Omniscient(_) => 0,
+        }
+    }
+
+    /// A link carries another rate from now on.
+    pub fn rate_changes(&mut self, port: u32, rate: Rate) {
+        match &mut self.scheme {
+            Scheme::Conga(conga) => conga.rate_changes(port, rate),
+            Scheme::TwoStage(two_stage) => two_stage.rate_changes(&self.wiring, port, rate),
+            Scheme::Omniscient(omniscient) => omniscient.rate_changes(port, rate),
+        }
+    }
+
+    /// How much a switch remembers at `now`.
+    pub fn state(&self, now: Time, switch: u32) -> BalancerState {
+        match &self.scheme {
+            Scheme::Conga(conga) => conga.state(&self.wiring, now, switch),
+            Scheme::TwoStage(two_stage) => two_stage.state(&self.wiring, now, switch),
+            Scheme::Omniscient(omniscient) => omniscient.state(now),
+        }
+    }
+
+    /// What a switch believes of the congestion beyond its port: of the link that leads away, and of
+    /// the one that leads back. `None` for a port that it does not watch.
+    pub fn levels(&self, now: Time, port: u32, network: &Network<'_>) -> Option<(u8, u8)> {
+        match &self.scheme {
+            Scheme::TwoStage(two_stage) => two_stage.levels(&self.wiring, now, port, network),
+            Scheme::Conga(_) | Scheme::Omniscient(_) => None,
+        }
+    }
+}
+
+/// Something a packet carries between switches, kept by the packet's place in the pool.
+#[derive(Debug)]
+pub(crate) struct Carried<T>(Vec<T>);
+
+impl<T: Clone + Default> Carried<T> {
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// What a packet carries; nothing by default.
+    #[inline]
+    pub fn of(&mut self, id: PacketId) -> &mut T {
+        let slot = id.0 as usize;
+        if self.0.len() <= slot {
+            self.0.resize(slot + 1, T::default());
+        }
+        &mut self.0[slot]
+    }
+}

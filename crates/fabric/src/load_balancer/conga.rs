@@ -1,0 +1,365 @@
+//! CONGA (Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters",
+//! SIGCOMM 2014): leaves learn from each other how congested the paths between them are, and send each
+//! flowlet over the uplink whose path is the least.
+//!
+//! Every packet between leaves carries the uplink it took (LBTag) and the worst congestion it met (CE);
+//! the leaf where it arrives notes that by source, and tells it back one uplink at a time on packets that
+//! go the other way anyway (FB_LBTag, FB_Metric).
+//!
+//! Deviations:
+//! - Made for two tiers. On three, leaves do the same by their own uplinks and ECMP chooses the core: a
+//!   leaf's metric is then that of whichever cores its packets to a leaf have met.
+//! - The flowlet table is exact; the paper's has 64 K entries that flows may share.
+//! - The overlay header that carries the four fields is there anyway in the paper, and takes no bytes here.
+//! - A metric that is older than a limit counts as zero at once; the paper's fades over the same time.
+
+use super::BalancerState;
+use super::chooser::{Carried, Network, Passage};
+use super::dre::{Dre, DreConfig, Gauge};
+use super::flow_table::{FlowKey, FlowTable};
+use super::wiring::{NONE, Wiring};
+use crate::forwarding::Choices;
+use crate::packet::PacketId;
+use alloc::vec::Vec;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_units::{Duration, Rate, Time, reduce, stream_seed};
+
+/// CONGA's parameters (CONGA paper, sections 3.2 and 3.6).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CongaConfig {
+    /// tau 160 us and Q 3 (8 levels). The paper gives no alpha: 1/8, so that T is 20 us.
+    pub dre: DreConfig,
+    /// A flow that has sent nothing for longer than this begins a new flowlet: 500 us.
+    pub gap: Duration,
+    /// A metric that is older than this counts as zero: 10 ms.
+    pub metric_timeout: Duration,
+}
+
+impl Default for CongaConfig {
+    fn default() -> Self {
+        Self {
+            dre: DreConfig {
+                interval: Duration::from_us(20),
+                keep: 0.875,
+                levels: 8,
+            },
+            gap: Duration::from_us(500),
+            metric_timeout: Duration::from_ms(10),
+        }
+    }
+}
+
+/// Streams of draws among ties, one a switch, for [`stream_seed`].
+const TIES: u64 = 0x0063_6f6e_6761;
+
+/// What a packet between leaves carries.
+#[derive(Clone, Copy, Debug)]
+struct Tag {
+    /// The number of the leaf that sent it; [`NO_LEAF`] on packets that carry nothing.
+    leaf: u16,
+    /// The uplink that it took.
+    lb_tag: u8,
+    /// The worst congestion that it met.
+    ce: u8,
+    fb_lb_tag: u8,
+    fb_metric: u8,
+}
+
+const NO_LEAF: u16 = u16::MAX;
+
+impl Default for Tag {
+    fn default() -> Self {
+        Self {
+            leaf: NO_LEAF,
+            lb_tag: 0,
+            ce: 0,
+            fb_lb_tag: 0,
+            fb_metric: 0,
+        }
+    }
+}
+
+/// A level and when it was learnt.
+#[derive(Clone, Copy, Default, Debug)]
+struct Metric {
+    level: u8,
+    /// Of metrics from a leaf: whether it has changed since it was last told.
+    changed: bool,
+    at_ps: u64,
+}
+
+/// What a leaf knows.
+#[derive(Debug)]
+struct Leaf {
+    /// Uplinks; the length of a row.
+    uplinks: usize,
+    /// Congestion-To-Leaf: a row a leaf, an entry an own uplink.
+    to: Vec<Metric>,
+    /// Congestion-From-Leaf: a row a leaf, an entry one of its uplinks.
+    from: Vec<Metric>,
+    /// Which entry of each row is told next.
+    next: Vec<u8>,
+    /// Each flow's port until its next flowlet.
+    flowlets: FlowTable<u32>,
+    draws: Xoshiro256PlusPlus,
+}
+
+impl Leaf {
+    /// The feedback to a leaf: the next entry that has changed since it was told, else the next.
+    fn feedback(&mut self, leaf: usize, now: Time, timeout: Duration) -> (u8, u8) {
+        let row = &mut self.from[leaf * self.uplinks..(leaf + 1) * self.uplinks];
+        let first = usize::from(self.next[leaf]);
+        let mut round = (first..row.len()).chain(0..first);
+        let told = round.find(|&i| row[i].changed).unwrap_or(first);
+        row[told].changed = false;
+        self.next[leaf] = ((told + 1) % row.len()) as u8;
+        (told as u8, row[told].at(now, timeout))
+    }
+}
+
+impl Metric {
+    /// The level, while it is young.
+    const fn at(&self, now: Time, timeout: Duration) -> u8 {
+        if now.as_ps().saturating_sub(self.at_ps) > timeout.as_ps() {
+            0
+        } else {
+            self.level
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Conga {
+    config: CongaConfig,
+    gauge: Gauge,
+    /// By port.
+    dre: Vec<Dre>,
+    full: Vec<f64>,
+    /// Which leaf a switch is, by switch.
+    numbers: Vec<u16>,
+    leaves: Vec<Leaf>,
+    tags: Carried<Tag>,
+}
+
+impl Conga {
+    pub fn new(config: CongaConfig, wiring: &Wiring, rates: &[Rate], seed: u64) -> Self {
+        let gauge = Gauge::new(config.dre);
+        let is_leaf = |switch: &u32| wiring.tier(*switch) == 0;
+        let of_leaves: Vec<u32> = (0..wiring.switches() as u32).filter(is_leaf).collect();
+        let most = of_leaves.iter().map(|&leaf| wiring.uplinks(leaf).len());
+        let uplinks = most.max().unwrap_or(0);
+        let mut numbers = alloc::vec![NO_LEAF; wiring.switches()];
+        for (number, &switch) in of_leaves.iter().enumerate() {
+            numbers[switch as usize] = number as u16;
+        }
+        let entries = of_leaves.len() * uplinks;
+        let leaf = |&switch: &u32| Leaf {
+            uplinks,
+            to: alloc::vec![Metric::default(); entries],
+            from: alloc::vec![Metric::default(); entries],
+            next: alloc::vec![0; of_leaves.len()],
+            flowlets: FlowTable::new(config.gap.as_ps()),
+            draws: Xoshiro256PlusPlus::seed_from_u64(stream_seed(seed, TIES, u64::from(switch))),
+        };
+        Self {
+            config,
+            full: rates.iter().map(|&rate| gauge.full(rate)).collect(),
+            gauge,
+            dre: alloc::vec![Dre::default(); rates.len()],
+            leaves: of_leaves.iter().map(leaf).collect(),
+            numbers,
+            tags: Carried::new(),
+        }
+    }
+
+    fn level(&self, now: Time, port: u32) -> u8 {
+        self.dre[port as usize].level(&self.gauge, now, self.full[port as usize])
+    }
+
+    pub fn forget(&mut self, id: PacketId) {
+        *self.tags.of(id) = Tag::default();
+    }
+
+    /// At the leaf of the destination: notes what the packet says.
+    pub fn arrives(&mut self, wiring: &Wiring, passage: &Passage<'_>, link: u32) {
+        if wiring.back(link) == NONE || wiring.rack(passage.packet.dst) != passage.switch {
+            return;
+        }
+        let tag = core::mem::take(self.tags.of(passage.id));
+        if tag.leaf == NO_LEAF {
+            return;
+        }
+        let own = self.numbers[passage.switch as usize];
+        let leaf = &mut self.leaves[usize::from(own)];
+        let row = usize::from(tag.leaf) * leaf.uplinks;
+        let at_ps = passage.now.as_ps();
+        let from = &mut leaf.from[row + usize::from(tag.lb_tag)];
+        *from = Metric {
+            changed: from.changed || from.level != tag.ce,
+            level: tag.ce,
+            at_ps,
+        };
+        leaf.to[row + usize::from(tag.fb_lb_tag)] = Metric {
+            level: tag.fb_metric,
+            changed: false,
+            at_ps,
+        };
+    }
+
+    pub fn choose(
+        &mut self,
+        wiring: &Wiring,
+        passage: &Passage<'_>,
+        ports: &Choices<'_>,
+        network: &Network<'_>,
+    ) -> Option<u32> {
+        if wiring.rack(passage.packet.src) != passage.switch {
+            return None;
+        }
+        let (now, key) = (passage.now, FlowKey::of(passage.packet));
+        let own = usize::from(self.numbers[passage.switch as usize]);
+        let flowlets = &mut self.leaves[own].flowlets;
+        if let Some(&mut port) = flowlets.get(now, key)
+            && let Some(index) = ports.position(port)
+        {
+            return Some(index);
+        }
+        let cached = flowlets.last_known(key);
+        let first_port = network.first_port(passage.switch);
+        let first_uplink = wiring.uplinks(passage.switch).start;
+        let there = usize::from(self.numbers[wiring.rack(passage.packet.dst) as usize]);
+        let mut best = u8::MAX;
+        let mut ties: Vec<(u32, u32)> = Vec::new();
+        for (index, port) in (0..).zip(ports.ports()) {
+            let uplink = wiring.uplink(first_port + port);
+            let leaf = &self.leaves[own];
+            let remote = (uplink != NONE).then(|| {
+                let entry = there * leaf.uplinks + (uplink - first_uplink) as usize;
+                leaf.to[entry].at(now, self.config.metric_timeout)
+            });
+            let both = self.level(now, first_port + port).max(remote.unwrap_or(0));
+            if both < best {
+                best = both;
+                ties.clear();
+            }
+            if both == best {
+                ties.push((index, port));
+            }
+        }
+        let leaf = &mut self.leaves[own];
+        // A flow stays where it was unless that has become worse than another.
+        let stays = ties.iter().find(|(_, port)| cached == Some(*port));
+        let &(index, port) = stays.unwrap_or_else(|| {
+            let draw = reduce(leaf.draws.next_u32(), ties.len() as u32);
+            &ties[draw as usize]
+        });
+        leaf.flowlets.insert(now, key, port);
+        Some(index)
+    }
+
+    pub fn leaves(&mut self, wiring: &Wiring, passage: &Passage<'_>, port: u32) {
+        if !wiring.is_between_switches(port) {
+            return;
+        }
+        let now = passage.now;
+        let level = self.level(now, port);
+        let uplink = wiring.uplink(port);
+        if uplink != NONE && wiring.rack(passage.packet.src) == passage.switch {
+            let own = self.numbers[passage.switch as usize];
+            let there = self.numbers[wiring.rack(passage.packet.dst) as usize];
+            let timeout = self.config.metric_timeout;
+            let leaf = &mut self.leaves[usize::from(own)];
+            let (fb_lb_tag, fb_metric) = leaf.feedback(usize::from(there), now, timeout);
+            *self.tags.of(passage.id) = Tag {
+                leaf: own,
+                lb_tag: (uplink - wiring.uplinks(passage.switch).start) as u8,
+                ce: 0,
+                fb_lb_tag,
+                fb_metric,
+            };
+        }
+        let tag = self.tags.of(passage.id);
+        tag.ce = tag.ce.max(level);
+        self.dre[port as usize].add(&self.gauge, now, passage.packet.size);
+    }
+
+    pub fn rate_changes(&mut self, port: u32, rate: Rate) {
+        self.full[port as usize] = self.gauge.full(rate);
+    }
+
+    pub fn state(&self, wiring: &Wiring, now: Time, switch: u32) -> BalancerState {
+        let ports = wiring.ports_of(switch);
+        let estimators = ports
+            .filter(|&port| wiring.is_between_switches(port))
+            .count();
+        let leaf = self.leaves.get(usize::from(self.numbers[switch as usize]));
+        BalancerState {
+            congestion: estimators + leaf.map_or(0, |leaf| leaf.to.len() + leaf.from.len()),
+            flows: leaf.map_or(0, |leaf| leaf.flowlets.live(now)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_ms(10);
+
+    fn leaf(uplinks: usize) -> Leaf {
+        Leaf {
+            uplinks,
+            to: alloc::vec![Metric::default(); 2 * uplinks],
+            from: alloc::vec![Metric::default(); 2 * uplinks],
+            next: alloc::vec![0; 2],
+            flowlets: FlowTable::new(1),
+            draws: Xoshiro256PlusPlus::seed_from_u64(1),
+        }
+    }
+
+    const fn us(us: u64) -> Time {
+        Time::from_ns(1_000 * us)
+    }
+
+    #[test]
+    fn feedback_goes_round_the_uplinks_of_each_leaf() {
+        let mut leaf = leaf(4);
+        let told = |leaf: &mut Leaf, of: usize| leaf.feedback(of, Time::ZERO, TIMEOUT).0;
+        let of_first: Vec<u8> = (0..8).map(|_| told(&mut leaf, 1)).collect();
+        assert_eq!(of_first, [0, 1, 2, 3, 0, 1, 2, 3]);
+        assert_eq!(told(&mut leaf, 0), 0, "each leaf has its own round");
+    }
+
+    #[test]
+    fn what_has_changed_since_it_was_told_goes_first_and_once() {
+        let mut leaf = leaf(4);
+        for changed in [3, 1] {
+            leaf.from[4 + changed] = Metric {
+                level: 5,
+                changed: true,
+                at_ps: 0,
+            };
+        }
+        let told: Vec<(u8, u8)> = (0..6)
+            .map(|_| leaf.feedback(1, Time::ZERO, TIMEOUT))
+            .collect();
+        assert_eq!(told, [(1, 5), (3, 5), (0, 0), (1, 5), (2, 0), (3, 5)]);
+    }
+
+    #[test]
+    fn an_old_metric_counts_as_no_congestion() {
+        let metric = Metric {
+            level: 6,
+            changed: false,
+            at_ps: us(5).as_ps(),
+        };
+        let limit = us(5).saturating_add(TIMEOUT);
+        assert_eq!(metric.at(limit, TIMEOUT), 6);
+        assert_eq!(
+            metric.at(limit.saturating_add(Duration::from_ns(1)), TIMEOUT),
+            0
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! The discounting rate estimator (CONGA, SIGCOMM 2014, section 3.2): a counter that grows by the bytes
+//! that pass and shrinks by a factor at fixed intervals, so that it follows the rate of the last few
+//! intervals without a window of samples.
+//!
+//! Deviations: the counter shrinks when it is next looked at, by as many intervals as have passed,
+//! which is the same and needs no timer.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use tailcut_units::{Duration, Rate, Time};
+
+/// How rates are estimated and what is told of them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DreConfig {
+    /// T, the time between two shrinkings; at least a picosecond.
+    pub interval: Duration,
+    /// w, what is left of the counter at each, above 0 and below 1. The estimator's time constant is
+    /// T / (1 - w).
+    pub keep: f64,
+    /// How many levels a load is told in, 2 to 255. Level l stands for loads from l / `levels` on; the
+    /// highest for everything above.
+    pub levels: u8,
+}
+
+/// What all estimators of a network share.
+#[derive(Debug)]
+pub(crate) struct Gauge {
+    config: DreConfig,
+    /// What is left after 0, 1, 2, ... intervals, down to less than a byte of a full 100 Gb/s link.
+    left: Box<[f64]>,
+}
+
+/// Below this, nothing is left.
+const NOTHING: f64 = 1e-9;
+/// As many intervals are told apart at most.
+const MOST_INTERVALS: usize = 4_096;
+
+impl Gauge {
+    pub fn new(config: DreConfig) -> Self {
+        let mut left = Vec::from([1.0]);
+        while let Some(&last) = left.last()
+            && last > NOTHING
+            && left.len() < MOST_INTERVALS
+        {
+            left.push(last * config.keep);
+        }
+        Self {
+            config,
+            left: left.into(),
+        }
+    }
+
+    /// What the counter of a link at this rate tends to when the link is full: the bytes of T / (1 - w).
+    pub fn full(&self, rate: Rate) -> f64 {
+        let bytes_per_interval =
+            rate.as_bps() as f64 / 8.0 * self.config.interval.as_ps() as f64 / 1e12;
+        bytes_per_interval / (1.0 - self.config.keep)
+    }
+
+    /// The interval that an instant lies in.
+    const fn interval(&self, now: Time) -> u64 {
+        now.as_ps() / self.config.interval.as_ps()
+    }
+}
+
+/// The estimator of one link.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Dre {
+    /// X, as of `interval`.
+    bytes: f64,
+    interval: u64,
+}
+
+impl Dre {
+    /// Bytes pass.
+    #[inline]
+    pub fn add(&mut self, gauge: &Gauge, now: Time, bytes: u32) {
+        self.bytes = self.bytes(gauge, now) + f64::from(bytes);
+        self.interval = gauge.interval(now);
+    }
+
+    /// X.
+    #[inline]
+    pub fn bytes(&self, gauge: &Gauge, now: Time) -> f64 {
+        let passed = gauge.interval(now).saturating_sub(self.interval);
+        let left = usize::try_from(passed).ok().and_then(|n| gauge.left.get(n));
+        left.map_or(0.0, |left| self.bytes * left)
+    }
+
+    /// The estimated load of a link whose counter is `full` when it is full; 1 is the line rate, and
+    /// what queues before the link can be above.
+    #[inline]
+    pub fn load(&self, gauge: &Gauge, now: Time, full: f64) -> f64 {
+        self.bytes(gauge, now) / full
+    }
+
+    /// The load as a level.
+    #[inline]
+    pub fn level(&self, gauge: &Gauge, now: Time, full: f64) -> u8 {
+        let levels = gauge.config.levels;
+        // The conversion rounds towards zero and stays within a byte.
+        let level = (self.load(gauge, now, full) * f64::from(levels)) as u8;
+        level.min(levels - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: DreConfig = DreConfig {
+        interval: Duration::from_us(20),
+        keep: 0.7,
+        levels: 8,
+    };
+
+    const fn us(us: u64) -> Time {
+        Time::from_ns(1_000 * us)
+    }
+
+    #[test]
+    fn bytes_at_even_distances_add_up_to_a_geometric_series() {
+        let gauge = Gauge::new(CONFIG);
+        let mut dre = Dre::default();
+        for n in 0..60 {
+            dre.add(&gauge, us(20 * n), 1_000);
+            let closed_form = 1_000.0 * (1.0 - 0.7f64.powi(n as i32 + 1)) / (1.0 - 0.7);
+            let now = us(20 * n + 19);
+            assert!((dre.bytes(&gauge, now) - closed_form).abs() < 1e-9 * closed_form);
+        }
+    }
+
+    #[test]
+    fn it_shrinks_by_the_factor_at_each_interval_and_to_nothing_in_the_end() {
+        let gauge = Gauge::new(CONFIG);
+        let mut dre = Dre::default();
+        dre.add(&gauge, us(5), 1_000);
+        for (at, intervals) in [(5, 0), (19, 0), (20, 1), (39, 1), (100, 5)] {
+            let left = dre.bytes(&gauge, us(at));
+            assert!(
+                (left - 1_000.0 * 0.7f64.powi(intervals)).abs() < 1e-9,
+                "{at} us"
+            );
+        }
+        assert_eq!(dre.bytes(&gauge, us(5_000)), 0.0);
+    }
+
+    #[test]
+    fn a_link_at_a_fraction_of_its_rate_settles_at_that_load_and_level() {
+        let gauge = Gauge::new(CONFIG);
+        let rate = Rate::from_gbps(10);
+        let full = gauge.full(rate);
+        // 25,000 B an interval are 10 Gb/s; the time constant is 66.7 us.
+        assert!((full - 25_000.0 / 0.3).abs() < 1e-6);
+        for eighths in 0..=12u32 {
+            let mut dre = Dre::default();
+            let bytes = 25_000 * eighths / 8 + 1;
+            for n in 0..80 {
+                dre.add(&gauge, us(20 * n), bytes);
+            }
+            let now = us(20 * 79 + 1);
+            let load = f64::from(eighths) / 8.0;
+            assert!((dre.load(&gauge, now, full) - load).abs() < 1e-4);
+            assert_eq!(dre.level(&gauge, now, full), (eighths as u8).min(7));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Expeditus in its final form (Wang, Xu, Niu, Han, Xiong, "Expeditus: Congestion-aware Load Balancing
+//! in Clos Data Center Networks", SoCC 2016 and ToN 2017): each switch estimates the load of its own
+//! uplinks in both directions, and a path is chosen on the handshake in two stages. The choice itself
+//! is in [`super::two_stage`].
+//!
+//! Deviations:
+//! - The estimators count what is sent towards a port, before its queue, as the authors' simulation does,
+//!   so that a queue that grows shows as a load above one; it is told as the highest level.
+//! - A packet of a handshake does not count in what is decided on it.
+//! - An uplink that no longer leads to the destination, after a failure, is marked in the vector and
+//!   never chosen; an entry that names it falls back to ECMP.
+//! - The flow tables tell flows apart by both hosts and a hash of 32 bits.
+
+use super::dre::{Dre, DreConfig, Gauge};
+use super::wiring::Wiring;
+use alloc::vec::Vec;
+use core::ops::Range;
+use tailcut_units::{Duration, Rate, Time};
+
+/// Expeditus' parameters, with the values of the authors' simulation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ExpeditusConfig {
+    /// T 20 us, w 0.7 (a time constant of 66.7 us), 8 levels.
+    pub dre: DreConfig,
+    /// Routes of flows that send nothing for longer than this are forgotten: 100 ms.
+    pub entry_timeout: Duration,
+}
+
+impl Default for ExpeditusConfig {
+    fn default() -> Self {
+        Self {
+            dre: DreConfig {
+                interval: Duration::from_us(20),
+                keep: 0.7,
+                levels: 8,
+            },
+            entry_timeout: Duration::from_ms(100),
+        }
+    }
+}
+
+/// The estimated loads of one direction of all uplinks.
+#[derive(Debug)]
+struct Direction {
+    dre: Vec<Dre>,
+    full: Vec<f64>,
+}
+
+impl Direction {
+    fn level(&self, gauge: &Gauge, now: Time, uplink: u32) -> u8 {
+        let uplink = uplink as usize;
+        self.dre[uplink].level(gauge, now, self.full[uplink])
+    }
+}
+
+/// The loads that switches measure at their uplinks.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    gauge: Gauge,
+    north: Direction,
+    south: Direction,
+}
+
+impl Levels {
+    pub fn new(config: DreConfig, wiring: &Wiring, rates: &[Rate]) -> Self {
+        let gauge = Gauge::new(config);
+        let mut north = Vec::with_capacity(wiring.uplink_count());
+        let mut south = Vec::with_capacity(wiring.uplink_count());
+        for uplink in 0..wiring.uplink_count() as u32 {
+            let port = wiring.port(uplink);
+            let up = rates[port as usize];
+            let down = rates.get(wiring.back(port) as usize).copied().unwrap_or(up);
+            north.push(gauge.full(up));
+            south.push(gauge.full(down));
+        }
+        let direction = |full: Vec<f64>| Direction {
+            dre: alloc::vec![Dre::default(); full.len()],
+            full,
+        };
+        Self {
+            gauge,
+            north: direction(north),
+            south: direction(south),
+        }
+    }
+
+    pub fn went_up(&mut self, now: Time, uplink: u32, bytes: u32) {
+        self.north.dre[uplink as usize].add(&self.gauge, now, bytes);
+    }
+
+    pub fn came_down(&mut self, now: Time, uplink: u32, bytes: u32) {
+        self.south.dre[uplink as usize].add(&self.gauge, now, bytes);
+    }
+
+    pub fn northbound(&self, now: Time, uplink: u32) -> u8 {
+        self.north.level(&self.gauge, now, uplink)
+    }
+
+    pub fn southbound(&self, now: Time, uplink: u32) -> u8 {
+        self.south.level(&self.gauge, now, uplink)
+    }
+
+    pub fn northbound_rate(&mut self, uplink: u32, rate: Rate) {
+        self.north.full[uplink as usize] = self.gauge.full(rate);
+    }
+
+    pub fn southbound_rate(&mut self, uplink: u32, rate: Rate) {
+        self.south.full[uplink as usize] = self.gauge.full(rate);
+    }
+
+    /// How many estimators the owner of these uplinks has.
+    pub fn registers(&self, uplinks: Range<u32>) -> usize {
+        let range = uplinks.start as usize..uplinks.end as usize;
+        self.north.dre[range.clone()].len() + self.south.dre[range].len()
+    }
+}

@@ -1,0 +1,209 @@
+//! The bound: a chooser that sees the congestion of every hop of every path at the instant at which a
+//! flow's first packet enters the network, and keeps the flow on the least congested path. No switch
+//! could know that much; designs that choose once a flow can be measured against it.
+
+use super::BalancerState;
+use super::chooser::{Network, Passage};
+use super::dre::{Dre, DreConfig, Gauge};
+use super::expeditus::ExpeditusConfig;
+use super::flow_table::{FlowKey, FlowTable};
+use super::wiring::Wiring;
+use crate::fabric::HOST;
+use crate::faults::NOWHERE;
+use crate::forwarding::Choices;
+use crate::packet::Handshake;
+use alloc::vec::Vec;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_units::{Duration, HostId, Rate, Time, reduce, stream_seed};
+
+/// What the congestion of a link is.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Sight {
+    /// Its load as the estimator has it, without levels.
+    #[default]
+    Load,
+    /// How long what waits before it takes to send.
+    Queue,
+}
+
+/// The omniscient chooser's parameters.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OmniscientConfig {
+    /// What it sees: loads.
+    pub sight: Sight,
+    /// The estimator: that of Expeditus.
+    pub dre: DreConfig,
+    /// A flow that sends nothing for longer than this is new when it goes on: 100 ms.
+    pub entry_timeout: Duration,
+}
+
+impl Default for OmniscientConfig {
+    fn default() -> Self {
+        let expeditus = ExpeditusConfig::default();
+        Self {
+            sight: Sight::Load,
+            dre: expeditus.dre,
+            entry_timeout: expeditus.entry_timeout,
+        }
+    }
+}
+
+/// The switches of a path at most; beyond them ECMP chooses.
+const MOST_HOPS: usize = 8;
+/// The stream of draws among ties, for [`stream_seed`].
+const TIES: u64 = 0x006f_6d6e_6973;
+
+/// The ports of a path, each numbered within its switch, in the order of the hops.
+type Path = [u16; MOST_HOPS];
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Omniscient {
+    sight: Sight,
+    gauge: Gauge,
+    /// By port.
+    dre: Vec<Dre>,
+    full: Vec<f64>,
+    paths: FlowTable<Path>,
+    draws: Xoshiro256PlusPlus,
+}
+
+/// A search through all paths to a host.
+struct Search<'a> {
+    now: Time,
+    dst: HostId,
+    network: &'a Network<'a>,
+    path: Path,
+    best: Path,
+    least: f64,
+    ties: u32,
+}
+
+impl Omniscient {
+    pub fn new(config: OmniscientConfig, wiring: &Wiring, rates: &[Rate], seed: u64) -> Self {
+        let gauge = Gauge::new(config.dre);
+        Self {
+            sight: config.sight,
+            full: rates.iter().map(|&rate| gauge.full(rate)).collect(),
+            gauge,
+            dre: alloc::vec![Dre::default(); rates.len()],
+            paths: FlowTable::new(config.entry_timeout.as_ps()),
+            draws: Xoshiro256PlusPlus::seed_from_u64(stream_seed(
+                seed,
+                TIES,
+                wiring.switches() as u64,
+            )),
+        }
+    }
+
+    fn congestion(&self, now: Time, port: u32, network: &Network<'_>) -> f64 {
+        match self.sight {
+            Sight::Load => self.dre[port as usize].load(&self.gauge, now, self.full[port as usize]),
+            Sight::Queue => {
+                network.backlog_bytes(now, port) as f64 / network.rate(port).as_bps() as f64
+            }
+        }
+    }
+
+    pub fn choose(
+        &mut self,
+        wiring: &Wiring,
+        passage: &Passage<'_>,
+        ports: &Choices<'_>,
+        network: &Network<'_>,
+    ) -> Option<u32> {
+        let (now, packet) = (passage.now, &passage.packet);
+        let key = FlowKey::of(packet);
+        let known = self.paths.get(now, key).copied();
+        let path = match known {
+            Some(path) if packet.handshake != Handshake::Open => path,
+            _ if wiring.rack(packet.src) == passage.switch => {
+                let path = self.least_congested(now, passage.switch, packet.dst, network);
+                self.paths.insert(now, key, path);
+                path
+            }
+            path => path?,
+        };
+        // The host's own link was the first hop.
+        let hop = usize::from(packet.hops).checked_sub(1)?;
+        let port = *path.get(hop)?;
+        ports.position(u32::from(port))
+    }
+
+    fn least_congested(
+        &mut self,
+        now: Time,
+        switch: u32,
+        dst: HostId,
+        network: &Network<'_>,
+    ) -> Path {
+        let none = [u16::MAX; MOST_HOPS];
+        let mut search = Search {
+            now,
+            dst,
+            network,
+            path: none,
+            best: none,
+            least: f64::INFINITY,
+            ties: 0,
+        };
+        self.walk(&mut search, switch, 0, 0.0);
+        search.best
+    }
+
+    /// Follows every path from a switch; `worst` is the congestion of the worst hop so far.
+    fn walk(&mut self, search: &mut Search<'_>, switch: u32, hop: usize, worst: f64) {
+        if hop == MOST_HOPS {
+            return;
+        }
+        let network = search.network;
+        for port in network.forwarding(switch).towards(search.dst).ports() {
+            let link = network.first_port(switch) + port;
+            search.path[hop] = port as u16;
+            let far_end = network.far_ends[link as usize];
+            if far_end == NOWHERE {
+                // It sees that, too.
+                continue;
+            }
+            if far_end & HOST != 0 {
+                self.found(worst, search);
+                continue;
+            }
+            let worst = worst.max(self.congestion(search.now, link, network));
+            if worst <= search.least {
+                self.walk(search, far_end, hop + 1, worst);
+            }
+        }
+    }
+
+    /// A path is complete: the best so far, or one of several that are, each as likely.
+    fn found(&mut self, worst: f64, search: &mut Search<'_>) {
+        if worst < search.least {
+            search.least = worst;
+            search.ties = 0;
+        }
+        search.ties += 1;
+        if search.ties == 1 || reduce(self.draws.next_u32(), search.ties) == 0 {
+            search.best = search.path;
+        }
+    }
+
+    pub fn leaves(&mut self, wiring: &Wiring, passage: &Passage<'_>, port: u32) {
+        if self.sight == Sight::Load && wiring.is_between_switches(port) {
+            self.dre[port as usize].add(&self.gauge, passage.now, passage.packet.size);
+        }
+    }
+
+    pub fn rate_changes(&mut self, port: u32, rate: Rate) {
+        self.full[port as usize] = self.gauge.full(rate);
+    }
+
+    /// All that it knows: it is not in a switch.
+    pub fn state(&self, now: Time) -> BalancerState {
+        BalancerState {
+            congestion: self.dre.len(),
+            flows: self.paths.live(now),
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Choosing a path in two stages on a connection's handshake, with what each switch knows of its own
+//! links: what both published forms of Expeditus share.
+//!
+//! Between pods, the SYN takes the congestion of the source edge's uplinks to the destination edge,
+//! which picks the aggregation switch by first and last hop and answers through it. The SYN-ACK takes
+//! that of the destination aggregation's links from the cores to the source aggregation (the wiring of
+//! a fat-tree sees to it that it is the one with the same number), which picks the core by second and
+//! third hop. Within a pod the SYN-ACK carries the destination edge's state and the source edge picks.
+
+use super::BalancerState;
+use super::chooser::{Carried, Network, Passage};
+use super::expeditus::{ExpeditusConfig, Levels};
+use super::expeditus_deck::{Combination, ExpeditusDeckConfig, Occupancies};
+use super::flow_table::{FlowKey, FlowTable};
+use super::wiring::{NONE, Wiring};
+use crate::forwarding::Choices;
+use crate::packet::{Handshake, Packet, PacketId};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tailcut_units::{Rate, Time, reduce, stream_seed};
+
+/// The level of an uplink that does not lead to the destination.
+const UNUSABLE: u8 = u8::MAX;
+/// Streams of draws among ties, one a switch, for [`stream_seed`].
+const TIES: u64 = 0x7469_6573;
+
+/// What a packet of this design carries.
+#[derive(Clone, Default, Debug)]
+struct Tag {
+    /// The hash of the opposite direction's five-tuple, on packets of a handshake.
+    reverse_hash: u32,
+    /// Bytes that this puts on the packet.
+    attached: u16,
+    /// A level an uplink of the switch that sent it.
+    vector: Option<Box<[u8]>>,
+    /// The ports that source routing prescribes, and on a SYN-ACK the one that the second stage chose.
+    route: Option<Route>,
+    /// The congestion of the link on which the packet comes down.
+    southbound: u8,
+}
+
+/// The uplinks of a flow, as ports within their switches.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Route {
+    /// The source edge's.
+    first: u32,
+    /// The source aggregation's; [`NONE`] where the flow stays in its pod, or ECMP chooses.
+    second: u32,
+}
+
+/// How congestion is known, which is also how routes are kept.
+#[derive(Debug)]
+enum Form {
+    /// Rates in both directions measured where they are needed, routes in each switch.
+    Final(Levels),
+    /// Queues, told to the switch below by what comes down; routes at the source.
+    Deck(Occupancies),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct TwoStage {
+    form: Form,
+    combination: Combination,
+    tags: Carried<Tag>,
+    attached_bytes: u64,
+    /// Routes of flows, a table a switch.
+    tables: Vec<FlowTable<Route>>,
+    draws: Vec<Xoshiro256PlusPlus>,
+}
+
+impl TwoStage {
+    /// The final form.
+    pub fn final_form(config: ExpeditusConfig, wiring: &Wiring, rates: &[Rate], seed: u64) -> Self {
+        let form = Form::Final(Levels::new(config.dre, wiring, rates));
+        let idle_ps = config.entry_timeout.as_ps();
+        Self::new(form, Combination::Max, idle_ps, wiring, seed)
+    }
+
+    /// The deck's form.
+    pub fn deck_form(config: ExpeditusDeckConfig, wiring: &Wiring, seed: u64) -> Self {
+        let idle_ps = config.entry_timeout.as_ps();
+        let combination = config.combination;
+        let form = Form::Deck(Occupancies::new(config, wiring));
+        Self::new(form, combination, idle_ps, wiring, seed)
+    }
+
+    fn new(form: Form, combination: Combination, idle_ps: u64, wiring: &Wiring, seed: u64) -> Self {
+        let draws =
+            |switch| Xoshiro256PlusPlus::seed_from_u64(stream_seed(seed, TIES, switch as u64));
+        Self {
+            form,
+            combination,
+            tags: Carried::new(),
+            attached_bytes: 0,
+            tables: (0..wiring.switches())
+                .map(|_| FlowTable::new(idle_ps))
+                .collect(),
+            draws: (0..wiring.switches()).map(draws).collect(),
+        }
+    }
+
+    pub fn enters(&mut self, id: PacketId, reverse_hash: u32) {
+        *self.tags.of(id) = Tag {
+            reverse_hash,
+            ..Tag::default()
+        };
+    }
+
+    pub fn arrives(
+        &mut self,
+        wiring: &Wiring,
+        passage: &mut Passage<'_>,
+        link: u32,
+        network: &Network<'_>,
+    ) {
+        let back = wiring.back(link);
+        if back == NONE || wiring.uplink(back) == NONE {
+            return;
+        }
+        let switch = passage.switch;
+        let at_edge = wiring.rack(passage.packet.dst) == switch;
+        // The packet itself does not count in what is decided on it.
+        match passage.packet.handshake {
+            Handshake::None => {}
+            Handshake::Open if at_edge => self.first_stage(wiring, passage, network),
+            Handshake::Answer if at_edge => self.answered(wiring, passage, back, network),
+            Handshake::Answer
+                if wiring.tier(switch) == 1 && wiring.is_in_pod_of(switch, passage.packet.dst) =>
+            {
+                self.second_stage(wiring, passage, network);
+            }
+            Handshake::Open | Handshake::Answer => {}
+        }
+        let uplink = wiring.uplink(back);
+        match &mut self.form {
+            Form::Final(levels) => levels.came_down(passage.now, uplink, passage.packet.size),
+            Form::Deck(occupancies) => {
+                let level = self.tags.of(passage.id).southbound;
+                occupancies.heard(passage.now, uplink, level);
+            }
+        }
+    }
+
+    /// The SYN is at the destination edge: the uplink whose worse of first and last hop is best.
+    fn first_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network<'_>) {
+        let Some(vector) = self.take_vector(passage) else {
+            return;
+        };
+        let southbound = |chooser: &Self, uplink| chooser.southbound(passage.now, uplink);
+        if let Some(first) = self.pick(wiring, passage, network, &vector, southbound) {
+            let route = Route {
+                first,
+                second: NONE,
+            };
+            self.store(passage, route);
+        }
+    }
+
+    /// The SYN-ACK is at the aggregation switch of the source: the core whose worse of second and third
+    /// hop is best.
+    fn second_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network<'_>) {
+        let Some(vector) = self.take_vector(passage) else {
+            return;
+        };
+        let northbound =
+            |chooser: &Self, uplink| chooser.northbound(wiring, passage.now, uplink, network);
+        let Some(port) = self.pick(wiring, passage, network, &vector, northbound) else {
+            return;
+        };
+        match self.form {
+            Form::Final(_) => {
+                let route = Route {
+                    first: port,
+                    second: NONE,
+                };
+                self.store(passage, route);
+            }
+            Form::Deck(_) => {
+                self.tags.of(passage.id).route = Some(Route {
+                    first: NONE,
+                    second: port,
+                });
+            }
+        }
+    }
+
+    /// The SYN-ACK is back at the source edge. Between pods it came through the aggregation switch that
+    /// the flow is to take; within one, this is where it is chosen.
+    fn answered(
+        &mut self,
+        wiring: &Wiring,
+        passage: &mut Passage<'_>,
+        back: u32,
+        network: &Network<'_>,
+    ) {
+        let between_pods = !wiring.is_in_pod_of(passage.switch, passage.packet.src);
+        let first = if between_pods {
+            Some(back - network.first_port(passage.switch))
+        } else {
+            let vector = self.take_vector(passage);
+            let northbound =
+                |chooser: &Self, uplink| chooser.northbound(wiring, passage.now, uplink, network);
+            vector.and_then(|vector| self.pick(wiring, passage, network, &vector, northbound))
+        };
+        let second = self
+            .tags
+            .of(passage.id)
+            .route
+            .map_or(NONE, |route| route.second);
+        if let Some(first) = first {
+            self.store(passage, Route { first, second });
+        }
+    }
+
+    /// Routes the opposite direction of a packet's flow from this switch.
+    fn store(&mut self, passage: &Passage<'_>, route: Route) {
+        let reverse_hash = self.tags.of(passage.id).reverse_hash;
+        let key = FlowKey::reverse_of(passage.packet, reverse_hash);
+        self.tables[passage.switch as usize].insert(passage.now, key, route);
+    }
+
+    /// The best of this switch's ports towards the sender of a packet, by what the packet has brought
+    /// and what the switch knows itself; ties uniformly at random.
+    fn pick(
+        &mut self,
+        wiring: &Wiring,
+        passage: &Passage<'_>,
+        network: &Network<'_>,
+        brought: &[u8],
+        own: impl Fn(&Self, u32) -> u8,
+    ) -> Option<u32> {
+        let first_port = network.first_port(passage.switch);
+        let first_uplink = wiring.uplinks(passage.switch).start;
+        let ports = network
+            .forwarding(passage.switch)
+            .towards(passage.packet.src);
+        let mut best = u16::MAX;
+        let mut ties: Vec<u32> = Vec::new();
+        for port in ports.ports() {
+            let uplink = wiring.uplink(first_port + port);
+            if uplink == NONE {
+                continue;
+            }
+            let theirs = brought.get((uplink - first_uplink) as usize).copied();
+            let theirs = theirs.unwrap_or(UNUSABLE);
+            if theirs == UNUSABLE {
+                continue;
+            }
+            let both = self.combination.of(theirs, own(self, uplink));
+            if both < best {
+                best = both;
+                ties.clear();
+            }
+            if both == best {
+                ties.push(port);
+            }
+        }
+        let draw = match ties.len() {
+            0 => return None,
+            1 => 0,
+            n => reduce(self.draws[passage.switch as usize].next_u32(), n as u32),
+        };
+        Some(ties[draw as usize])
+    }
+
+    fn northbound(&self, wiring: &Wiring, now: Time, uplink: u32, network: &Network<'_>) -> u8 {
+        match &self.form {
+            Form::Final(levels) => levels.northbound(now, uplink),
+            Form::Deck(occupancies) => {
+                occupancies.level(network.backlog_bytes(now, wiring.port(uplink)))
+            }
+        }
+    }
+
+    fn southbound(&self, now: Time, uplink: u32) -> u8 {
+        match &self.form {
+            Form::Final(levels) => levels.southbound(now, uplink),
+            Form::Deck(occupancies) => occupancies.southbound(now, uplink),
+        }
+    }
+
+    pub fn choose(
+        &mut self,
+        wiring: &Wiring,
+        passage: &Passage<'_>,
+        ports: &Choices<'_>,
+    ) -> Option<u32> {
+        // The SYN goes by ECMP, whatever an earlier connection of the same ports has left.
+        if passage.packet.handshake == Handshake::Open {
+            return None;
+        }
+        let prescribed = self.tags.of(passage.id).route;
+        let at_edge = wiring.rack(passage.packet.src) == passage.switch;
+        let port = match (&self.form, prescribed) {
+            (Form::Deck(_), Some(route)) if !at_edge => route.second,
+            _ => {
+                let key = FlowKey::of(passage.packet);
+                let route = *self.tables[passage.switch as usize].get(passage.now, key)?;
+                if matches!(self.form, Form::Deck(_)) {
+                    self.tags.of(passage.id).route = Some(route);
+                }
+                route.first
+            }
+        };
+        // No longer there after a link has failed: ECMP.
+        ports.position(port)
+    }
+
+    pub fn leaves(
+        &mut self,
+        wiring: &Wiring,
+        passage: &mut Passage<'_>,
+        port: u32,
+        network: &Network<'_>,
+    ) {
+        let uplink = wiring.uplink(port);
+        let switch = passage.switch;
+        if uplink == NONE {
+            if !wiring.is_between_switches(port) {
+                // Hosts never see what switches tell each other.
+                self.strips(passage.id, passage.packet);
+            } else if let Form::Deck(occupancies) = &self.form {
+                self.tags.of(passage.id).southbound =
+                    occupancies.level(network.backlog_bytes(passage.now, port));
+                if passage.packet.handshake == Handshake::None {
+                    // The tunnel ends where the way up does.
+                    self.detach(passage.id, passage.packet);
+                }
+            }
+            return;
+        }
+        let packet = &passage.packet;
+        let at_edge = wiring.rack(packet.src) == switch;
+        let within_pod = wiring.is_in_pod_of(wiring.rack(packet.src), packet.dst);
+        match packet.handshake {
+            Handshake::Open if at_edge && !within_pod => {
+                let northbound = |chooser: &Self, uplink| {
+                    chooser.northbound(wiring, passage.now, uplink, network)
+                };
+                let vector = self.vector(wiring, passage, network, northbound);
+                self.attach_vector(passage, vector);
+            }
+            Handshake::Answer
+                if (within_pod && at_edge)
+                    || (!within_pod
+                        && wiring.tier(switch) == 1
+                        && wiring.is_in_pod_of(switch, packet.src)) =>
+            {
+                let southbound = |chooser: &Self, uplink| chooser.southbound(passage.now, uplink);
+                let vector = self.vector(wiring, passage, network, southbound);
+                self.attach_vector(passage, vector);
+            }
+            Handshake::None | Handshake::Open | Handshake::Answer => {}
+        }
+        match &mut self.form {
+            Form::Final(levels) => levels.went_up(passage.now, uplink, passage.packet.size),
+            Form::Deck(occupancies) => {
+                let encapsulation = occupancies.encapsulation();
+                let is_data = passage.packet.handshake == Handshake::None;
+                if at_edge && is_data && self.tags.of(passage.id).route.is_some() {
+                    self.attach(passage, encapsulation);
+                }
+            }
+        }
+    }
+
+    /// The level of each of this switch's uplinks that lead to a packet's destination.
+    fn vector(
+        &self,
+        wiring: &Wiring,
+        passage: &Passage<'_>,
+        network: &Network<'_>,
+        level: impl Fn(&Self, u32) -> u8,
+    ) -> Box<[u8]> {
+        let uplinks = wiring.uplinks(passage.switch);
+        let first_port = network.first_port(passage.switch);
+        let ports = network
+            .forwarding(passage.switch)
+            .towards(passage.packet.dst);
+        let mut levels = alloc::vec![UNUSABLE; uplinks.len()];
+        for port in ports.ports() {
+            let uplink = wiring.uplink(first_port + port);
+            if uplink != NONE {
+                levels[(uplink - uplinks.start) as usize] = level(self, uplink);
+            }
+        }
+        levels.into()
+    }
+
+    /// A byte for the count and one an uplink.
+    fn attach_vector(&mut self, passage: &mut Passage<'_>, vector: Box<[u8]>) {
+        self.attach(passage, vector.len() as u16 + 1);
+        self.tags.of(passage.id).vector = Some(vector);
+    }
+
+    fn attach(&mut self, passage: &mut Passage<'_>, bytes: u16) {
+        self.tags.of(passage.id).attached += bytes;
+        passage.packet.size += u32::from(bytes);
+        self.attached_bytes += u64::from(bytes);
+    }
+
+    fn take_vector(&mut self, passage: &mut Passage<'_>) -> Option<Box<[u8]>> {
+        let vector = self.tags.of(passage.id).vector.take()?;
+        self.detach(passage.id, passage.packet);
+        Some(vector)
+    }
+
+    fn detach(&mut self, id: PacketId, packet: &mut Packet) {
+        let bytes = core::mem::take(&mut self.tags.of(id).attached);
+        packet.size -= u32::from(bytes);
+        self.attached_bytes -= u64::from(bytes);
+    }
+
+    pub fn strips(&mut self, id: PacketId, packet: &mut Packet) {
+        self.detach(id, packet);
+        *self.tags.of(id) = Tag::default();
+    }
+
+    pub const fn attached_bytes(&self) -> u64 {
+        self.attached_bytes
+    }
+
+    pub fn rate_changes(&mut self, wiring: &Wiring, port: u32, rate: Rate) {
+        let Form::Final(levels) = &mut self.form else {
+            return;
+        };
+        let (up, back) = (wiring.uplink(port), wiring.back(port));
+        if up != NONE {
+            levels.northbound_rate(up, rate);
+        } else if back != NONE && wiring.uplink(back) != NONE {
+            levels.southbound_rate(wiring.uplink(back), rate);
+        }
+    }
+
+    pub fn state(&self, wiring: &Wiring, now: Time, switch: u32) -> BalancerState {
+        let uplinks = wiring.uplinks(switch);
+        BalancerState {
+            congestion: match &self.form {
+                Form::Final(levels) => levels.registers(uplinks),
+                Form::Deck(occupancies) => occupancies.registers(uplinks),
+            },
+            flows: self.tables[switch as usize].live(now),
+        }
+    }
+
+    pub fn levels(
+        &self,
+        wiring: &Wiring,
+        now: Time,
+        port: u32,
+        network: &Network<'_>,
+    ) -> Option<(u8, u8)> {
+        let uplink = wiring.uplink(port);
+        (uplink != NONE).then(|| {
+            (
+                self.northbound(wiring, now, uplink, network),
+                self.southbound(now, uplink),
+            )
+        })
+    }
+}

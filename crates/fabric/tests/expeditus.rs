@@ -1,0 +1,465 @@
+//! Expeditus: the path that a handshake leaves a flow is the best of all by what the switches on them
+//! know, and whatever happens to the handshake, the flow has a path.
+
+mod common;
+
+use common::{drop_tail, wire};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use tailcut_fabric::load_balancer::{
+    Combination, CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
+};
+use tailcut_fabric::queue::Limit;
+use tailcut_fabric::topology::{CoreOversubscription, FatTree, LeafSpine, Node, Topology};
+use tailcut_fabric::{Fabric, FabricConfig, Handshake, Packet, PortId};
+use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
+
+/// Nothing fades within the first 20 ms, so that what a switch knows then is a sum that can be read.
+const LASTING: ExpeditusConfig = ExpeditusConfig {
+    dre: DreConfig {
+        interval: Duration::from_ms(20),
+        keep: 0.01,
+        // Of about 10 KB at 1 Gb/s.
+        levels: 254,
+    },
+    entry_timeout: Duration::from_ms(100),
+};
+
+/// Four pods of two edges and two aggregations, two hosts an edge, four cores.
+fn fat_tree() -> Topology {
+    FatTree {
+        k: 4,
+        tiers: 3,
+        edge_oversubscription: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(1, 100),
+        fabric_wire: wire(1, 100),
+        queue: drop_tail(Limit::Packets(10_000), None),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a fat-tree")
+}
+
+fn leaf_spine() -> Topology {
+    LeafSpine {
+        leaves: 3,
+        spines: 5,
+        hosts_per_leaf: 3,
+        host_wire: wire(1, 100),
+        spine_wire: wire(1, 100),
+        queue: drop_tail(Limit::Packets(10_000), None),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a leaf-spine network")
+}
+
+struct Net {
+    topology: Topology,
+    fabric: Fabric<()>,
+    now: Time,
+}
+
+impl Net {
+    fn new(topology: Topology, load_balancer: LoadBalancerConfig, seed: u64) -> Self {
+        let config = FabricConfig {
+            load_balancer,
+            seed,
+            ..FabricConfig::default()
+        };
+        Self {
+            fabric: Fabric::new(&topology, config),
+            topology,
+            now: Time::ZERO,
+        }
+    }
+
+    /// Sends a packet and gives the ports that it takes, its host's own first.
+    fn send(&mut self, tuple: FiveTuple, size: u32, handshake: Handshake) -> Vec<u32> {
+        let packet = Packet {
+            src: tuple.src,
+            dst: tuple.dst,
+            flow_hash: tuple.hash(),
+            size,
+            path: Packet::ANY_PATH,
+            handshake,
+            ..Packet::default()
+        };
+        let sent = |net: &Self, port| {
+            let report = net.fabric.port_report(Time::MAX, PortId(port));
+            report.sent_packets
+        };
+        let ports = 0..self.fabric.port_count();
+        let before: Vec<u64> = ports.clone().map(|port| sent(self, port)).collect();
+        let answers = tuple.reversed().hash();
+        self.fabric
+            .inject_handshake(self.now, tuple.src, packet, answers, ());
+        self.now = self.now.saturating_add(Duration::from_us(200));
+        let delivery = self.fabric.advance(self.now).expect("it arrives");
+        assert_eq!(delivery.host, tuple.dst);
+        assert_eq!(
+            delivery.packet.size, size,
+            "hosts see no vector and no tunnel"
+        );
+        let taken = ports.filter(|&port| sent(self, port) > before[port as usize]);
+        let mut taken: Vec<u32> = taken.collect();
+        taken.sort_by_key(|&port| self.place_on_the_way(port));
+        taken
+    }
+
+    /// Up before down, and from tier to tier.
+    fn place_on_the_way(&self, port: u32) -> (bool, i32) {
+        let link = &self.topology.links[port as usize];
+        let tier = |node| match node {
+            Node::Host(_) => -1,
+            Node::Switch(switch) => i32::from(self.topology.switches[switch as usize].tier),
+        };
+        let (from, to) = (tier(link.from), tier(link.to));
+        (to < from, if to < from { -from } else { from })
+    }
+
+    fn open(&mut self, tuple: FiveTuple) -> Vec<u32> {
+        self.send(tuple, 78, Handshake::Open)
+    }
+
+    fn answer(&mut self, tuple: FiveTuple) -> Vec<u32> {
+        self.send(tuple.reversed(), 78, Handshake::Answer)
+    }
+
+    fn data(&mut self, tuple: FiveTuple) -> Vec<u32> {
+        self.send(tuple, 1_538, Handshake::None)
+    }
+
+    fn levels(&self, port: u32) -> (u8, u8) {
+        let levels = self.fabric.congestion_levels(self.now, PortId(port));
+        levels.expect("an uplink")
+    }
+
+    /// The ports of a switch that lead up, by where they lead.
+    fn uplinks(&self, switch: u32) -> Vec<u32> {
+        let links = self.topology.links.iter().enumerate();
+        let tier = |switch: u32| self.topology.switches[switch as usize].tier;
+        let up = links.filter(|(_, link)| match (link.from, link.to) {
+            (Node::Switch(from), Node::Switch(to)) => from == switch && tier(to) > tier(from),
+            _ => false,
+        });
+        up.map(|(port, _)| port as u32).collect()
+    }
+
+    fn far_end(&self, port: u32) -> u32 {
+        match self.topology.links[port as usize].to {
+            Node::Switch(switch) => switch,
+            Node::Host(host) => panic!("{host}"),
+        }
+    }
+}
+
+fn tuple(src: u32, dst: u32, src_port: u16) -> FiveTuple {
+    FiveTuple {
+        src: HostId(src),
+        dst: HostId(dst),
+        src_port,
+        dst_port: 80,
+        protocol: Protocol::Tcp,
+    }
+}
+
+/// Source, destination, path and size of packets of anybody.
+type Traffic = Vec<(u32, u32, u16, u32)>;
+
+/// Sends them, all at once: what the switches know then is arbitrary, and does not fade any more.
+fn congest(net: &mut Net, traffic: &Traffic) {
+    for &(src, dst, path, size) in traffic.iter().filter(|(src, dst, ..)| src != dst) {
+        let packet = Packet {
+            src: HostId(src),
+            dst: HostId(dst),
+            size,
+            path,
+            ..Packet::default()
+        };
+        net.fabric.inject(net.now, packet.src, packet, ());
+    }
+    net.now = Time::from_ns(15_000_000);
+    while net.fabric.advance(net.now).is_some() {}
+    assert_eq!(net.fabric.in_network(), 0);
+}
+
+fn traffic(hosts: u32, paths: u16) -> impl Strategy<Value = Traffic> {
+    proptest::collection::vec((0..hosts, 0..hosts, 0..paths, 0u32..30_000), 0..40)
+}
+
+/// What brute force knows of a path at a stage: an uplink of one switch, and one of another that comes
+/// down on the other side of the same switch above; the worse of both.
+fn worse(net: &Net, up: u32, down: u32) -> u8 {
+    net.levels(up).0.max(net.levels(down).1)
+}
+
+proptest! {
+    #[test]
+    fn between_pods_the_path_is_the_best_of_all_by_outer_hops_then_by_inner_hops(
+        traffic in traffic(16, 4),
+        src in 0u32..16,
+        away in 4u32..13,
+        seed in 0u64..1_000,
+    ) {
+        let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
+        let mut net = Net::new(fat_tree(), load_balancer, seed);
+        congest(&mut net, &traffic);
+        let dst = (src / 4 * 4 + away + src % 4) % 16;
+        prop_assume!(src / 4 != dst / 4);
+        let flow = tuple(src, dst, 9);
+        let (from, to) = (net.topology.racks[src as usize], net.topology.racks[dst as usize]);
+        let (up, down) = (net.uplinks(from), net.uplinks(to));
+        let outer: Vec<u8> = (0..2).map(|i| worse(&net, up[i], down[i])).collect();
+        net.open(flow);
+        let inner: Vec<Vec<u8>> = (0..2)
+            .map(|i| {
+                let up = net.uplinks(net.far_end(up[i]));
+                let down = net.uplinks(net.far_end(down[i]));
+                (0..2).map(|c| worse(&net, up[c], down[c])).collect()
+            })
+            .collect();
+        net.answer(flow);
+        let taken = net.data(flow);
+        let first = up.iter().position(|&port| port == taken[1]).expect("an uplink");
+        let cores = net.uplinks(net.far_end(up[first]));
+        let second = cores.iter().position(|&port| port == taken[2]).expect("a core");
+        prop_assert_eq!(Some(&outer[first]), outer.iter().min());
+        prop_assert_eq!(Some(&inner[first][second]), inner[first].iter().min());
+    }
+
+    #[test]
+    fn within_a_pod_and_on_two_tiers_one_stage_finds_the_best_path(
+        traffic in traffic(9, 5),
+        src in 0u32..9,
+        dst in 0u32..9,
+        seed in 0u64..1_000,
+    ) {
+        prop_assume!(src / 3 != dst / 3);
+        let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
+        let mut net = Net::new(leaf_spine(), load_balancer, seed);
+        congest(&mut net, &traffic);
+        let flow = tuple(src, dst, 9);
+        net.open(flow);
+        let up = net.uplinks(net.topology.racks[src as usize]);
+        let down = net.uplinks(net.topology.racks[dst as usize]);
+        let levels: Vec<u8> = (0..5).map(|i| worse(&net, up[i], down[i])).collect();
+        net.answer(flow);
+        let taken = net.data(flow);
+        let chosen = up.iter().position(|&port| port == taken[1]).expect("an uplink");
+        prop_assert_eq!(Some(&levels[chosen]), levels.iter().min());
+    }
+}
+
+/// Both forms, on a quiet network.
+fn forms() -> [LoadBalancerConfig; 2] {
+    [
+        LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),
+        LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig::default()),
+    ]
+}
+
+/// The switches' ports of the way of a flow between pods.
+fn way(net: &mut Net, flow: FiveTuple) -> [u32; 2] {
+    let taken = net.data(flow);
+    [taken[1], taken[2]]
+}
+
+#[test]
+fn ties_are_broken_evenly_over_all_paths() {
+    for form in forms() {
+        let mut chosen = BTreeMap::new();
+        for seed in 0..400 {
+            let mut net = Net::new(fat_tree(), form, seed);
+            let flow = tuple(0, 13, 9);
+            net.open(flow);
+            net.answer(flow);
+            *chosen.entry(way(&mut net, flow)).or_insert(0u32) += 1;
+        }
+        // 400 over 4 paths: 100 with a standard deviation of 8.7.
+        assert_eq!(chosen.len(), 4);
+        assert!(chosen.values().all(|n| (65..135).contains(n)), "{chosen:?}");
+    }
+}
+
+#[test]
+fn a_flow_keeps_the_path_that_its_handshake_found_whatever_happens_later() {
+    for form in forms() {
+        for seed in 0..20 {
+            let mut net = Net::new(fat_tree(), form, seed);
+            let flow = tuple(2, 9, 7);
+            net.open(flow);
+            let back = net.answer(flow);
+            let chosen = way(&mut net, flow);
+            let at = net.far_end(chosen[0]);
+            // The answer came down through the aggregation switch that the flow goes up through.
+            let down = &net.topology.links[back[4] as usize];
+            assert_eq!(down.from, Node::Switch(at));
+            for n in 0..50 {
+                for src_port in 100..103 {
+                    net.data(tuple(3, 8 + n % 4, src_port));
+                }
+                assert_eq!(way(&mut net, flow), chosen, "{form:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flow_that_nobody_knows_goes_by_ecmp() {
+    for form in forms() {
+        let flows = (1..30).map(|port| tuple(0, 13, port));
+        for flow in flows {
+            let mut ecmp = Net::new(fat_tree(), LoadBalancerConfig::Ecmp, 5);
+            let mut net = Net::new(fat_tree(), form, 5);
+            assert_eq!(net.data(flow), ecmp.data(flow));
+            // So does the SYN itself, also the second one of the same ports.
+            assert_eq!(net.open(flow), ecmp.open(flow));
+            net.answer(flow);
+            assert_eq!(net.open(flow), ecmp.open(flow));
+        }
+    }
+}
+
+#[test]
+fn lost_handshakes_leave_a_flow_routed_and_a_new_one_overwrites_the_old() {
+    for form in forms() {
+        let mut moved = 0;
+        for seed in 0..40 {
+            let mut net = Net::new(fat_tree(), form, seed);
+            let flow = tuple(0, 13, 9);
+            net.open(flow);
+            net.answer(flow);
+            let first = way(&mut net, flow);
+            // A SYN whose answer is lost changes nothing for the flow: what was stored stays.
+            net.open(flow);
+            assert_eq!(way(&mut net, flow), first);
+            // An answer without the SYN that it belongs to, and the SYN again.
+            net.answer(flow);
+            net.open(flow);
+            net.answer(flow);
+            let then = way(&mut net, flow);
+            moved += u32::from(then != first);
+            assert_eq!(way(&mut net, flow), then);
+        }
+        // Ties among four paths: three times in four another one.
+        assert!((18..40).contains(&moved), "{moved} of 40 {form:?}");
+    }
+}
+
+#[test]
+fn an_idle_flow_is_forgotten_and_then_goes_by_ecmp() {
+    for form in forms() {
+        let mut net = Net::new(fat_tree(), form, 3);
+        let flow = tuple(0, 13, 9);
+        net.open(flow);
+        net.answer(flow);
+        let chosen = way(&mut net, flow);
+        let after = |net: &mut Net, ms| net.now = net.now.saturating_add(Duration::from_ms(ms));
+        after(&mut net, 99);
+        assert_eq!(way(&mut net, flow), chosen);
+        assert_eq!(net.fabric.balancer_state(net.now, 0).flows, 1);
+        after(&mut net, 101);
+        assert_eq!(net.fabric.balancer_state(net.now, 0).flows, 0);
+        let mut ecmp = Net::new(fat_tree(), LoadBalancerConfig::Ecmp, 3);
+        assert_eq!(net.data(flow), ecmp.data(flow));
+    }
+}
+
+#[test]
+fn a_switch_knows_two_values_an_uplink_whatever_the_size_of_the_network() {
+    for k in [4, 8, 12] {
+        let topology = FatTree {
+            k,
+            tiers: 3,
+            edge_oversubscription: 1,
+            core_oversubscription: CoreOversubscription::None,
+            host_wire: wire(1, 100),
+            fabric_wire: wire(1, 100),
+            queue: drop_tail(Limit::Packets(100), None),
+            shared_buffer: None,
+        };
+        let topology = topology.build().expect("a fat-tree");
+        let state = |load_balancer, switch| {
+            let net = Net::new(topology.clone(), load_balancer, 1);
+            net.fabric.balancer_state(net.now, switch).congestion as u32
+        };
+        let (edge, aggregation, core) = (0, k * k / 2, k * k);
+        let [expeditus, deck] = forms();
+        for switch in [edge, aggregation] {
+            assert_eq!(state(expeditus, switch), k, "two for each of k/2 uplinks");
+            assert_eq!(state(deck, switch), k / 2, "one: its own queues it can see");
+        }
+        assert_eq!(state(expeditus, core), 0);
+        // CONGA: a table each way with k/2 entries for k*k/2 leaves, beside k/2 estimators.
+        let conga = state(LoadBalancerConfig::Conga(CongaConfig::default()), edge);
+        assert_eq!(conga, k / 2 + 2 * (k / 2) * (k * k / 2));
+    }
+}
+
+#[test]
+fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
+    let carried = |form, handshakes: &[fn(&mut Net, FiveTuple) -> Vec<u32>]| {
+        let mut net = Net::new(fat_tree(), form, 1);
+        let mut taken = Vec::new();
+        for step in handshakes {
+            taken = step(&mut net, tuple(0, 13, 9));
+        }
+        let bytes = |&port: &u32| net.fabric.port_report(net.now, PortId(port)).carried_bytes;
+        taken.iter().map(bytes).collect::<Vec<u64>>()
+    };
+    let [expeditus, deck] = forms();
+    // A count and two levels, from the first switch to the last.
+    let open: fn(&mut Net, FiveTuple) -> Vec<u32> = Net::open;
+    assert_eq!(carried(expeditus, &[open]), [78, 81, 81, 81, 81, 78]);
+    let steps = [open, Net::answer];
+    let answer = carried(expeditus, &steps);
+    assert_eq!(
+        answer[..4],
+        [78, 78, 81, 81],
+        "from the aggregation switch on"
+    );
+    let data = carried(deck, &[open, Net::answer, Net::data]);
+    // The SYN has gone the same way on the first link; ECMP took it from there.
+    let with_tunnel = |bytes: u64| bytes == 1_558 || bytes == 1_558 + 81;
+    assert!(with_tunnel(data[1]) && with_tunnel(data[2]), "{data:?}");
+    assert!(data[3] == 1_538 || data[3] == 1_538 + 81, "{data:?}");
+}
+
+#[test]
+fn both_combinations_of_the_deck_choose_by_what_comes_down() {
+    // Queues at the destination's side: h13's edge hears of them by what comes down.
+    for combination in [Combination::Max, Combination::Sum] {
+        let config = ExpeditusDeckConfig {
+            combination,
+            heard_timeout: Duration::from_ms(100),
+            ..ExpeditusDeckConfig::default()
+        };
+        let form = LoadBalancerConfig::ExpeditusDeck(config);
+        for seed in 0..20 {
+            let mut net = Net::new(fat_tree(), form, seed);
+            // From all four hosts of another pod through aggregation 0 of each pod: its port to the
+            // edge of h12 and h13 gets four times what it can send.
+            for src in 4..8 {
+                for n in 0..30 {
+                    let packet = Packet {
+                        src: HostId(src),
+                        dst: HostId(12 + src % 2),
+                        size: 1_538,
+                        path: (src % 2 * 2) as u16,
+                        flow_hash: n,
+                        ..Packet::default()
+                    };
+                    net.fabric.inject(net.now, packet.src, packet, ());
+                }
+            }
+            // Into the middle of it.
+            net.now = Time::from_ns(400_000);
+            while net.fabric.advance(net.now).is_some() {}
+            let to_edge = net.uplinks(net.topology.racks[13]);
+            assert!(net.levels(to_edge[0]).1 > 0, "heard of the queue");
+            assert_eq!(net.levels(to_edge[1]).1, 0);
+        }
+    }
+}

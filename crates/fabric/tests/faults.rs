@@ -1,0 +1,416 @@
+//! Links that fail, slow down and come back: what is lost, how long, and where packets go instead.
+
+mod common;
+
+use common::{drop_tail, packet, wire};
+use proptest::prelude::*;
+use tailcut_fabric::load_balancer::{
+    CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig, LoadBalancerConfig,
+    OmniscientConfig,
+};
+use tailcut_fabric::queue::{Limit, QueueConfig};
+use tailcut_fabric::topology::{
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, LinkFault, Node,
+    SingleSwitch, Topology, Trouble,
+};
+use tailcut_fabric::{Fabric, FabricConfig, Handshake, PortEvents, PortId};
+use tailcut_units::{Duration, HostId, Rate, Time};
+
+const fn us(us: u64) -> Time {
+    Time::from_ns(1_000 * us)
+}
+
+fn queue() -> QueueConfig {
+    drop_tail(Limit::Packets(1_000), None)
+}
+
+/// Two leaves of two hosts on three spines, all at 10 Gb/s.
+fn leaf_spine() -> Topology {
+    LeafSpine {
+        leaves: 2,
+        spines: 3,
+        hosts_per_leaf: 2,
+        host_wire: wire(10, 100),
+        spine_wire: wire(10, 100),
+        queue: queue(),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a leaf-spine network")
+}
+
+fn fat_tree() -> Topology {
+    FatTree {
+        k: 4,
+        tiers: 3,
+        edge_oversubscription: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(10, 100),
+        fabric_wire: wire(10, 100),
+        queue: queue(),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a fat-tree")
+}
+
+/// A ring of four switches with a host each.
+fn ring() -> Topology {
+    let mut links = Vec::new();
+    for number in 0..4 {
+        let (host, switch) = (Node::Host(HostId(number)), Node::Switch(number));
+        let wire = wire(10, 100);
+        links.push(CustomLink {
+            a: host,
+            b: switch,
+            wire,
+        });
+        let next = Node::Switch((number + 1) % 4);
+        links.push(CustomLink {
+            a: switch,
+            b: next,
+            wire,
+        });
+    }
+    CustomTopology {
+        hosts: 4,
+        switches: 4,
+        links,
+        queue: queue(),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a ring")
+}
+
+fn down(a: Node, b: Node, from: Time, until: Time, reconvergence: Duration) -> LinkFault {
+    LinkFault {
+        a,
+        b,
+        trouble: Trouble::Down,
+        from,
+        until,
+        reconvergence,
+    }
+}
+
+fn with(mut topology: Topology, faults: &[LinkFault]) -> Topology {
+    topology.add_faults(faults).expect("sound faults");
+    topology
+}
+
+fn fabric(topology: &Topology, load_balancer: LoadBalancerConfig) -> Fabric<u32> {
+    let config = FabricConfig {
+        load_balancer,
+        seed: 1,
+        ..FabricConfig::default()
+    };
+    Fabric::new(topology, config)
+}
+
+/// Whether a packet that is sent at `at` arrives.
+fn arrives(fabric: &mut Fabric<u32>, at: Time, src: u32, dst: u32, src_port: u16) -> bool {
+    assert!(fabric.advance(at).is_none());
+    fabric.inject(at, HostId(src), packet(src, dst, 1_000, src_port), 0);
+    fabric
+        .advance(at.saturating_add(Duration::from_us(20)))
+        .is_some()
+}
+
+fn choosers() -> [LoadBalancerConfig; 7] {
+    [
+        LoadBalancerConfig::Ecmp,
+        LoadBalancerConfig::Spray,
+        LoadBalancerConfig::LetFlow(LetFlowConfig::default()),
+        LoadBalancerConfig::Conga(CongaConfig::default()),
+        LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),
+        LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig::default()),
+        LoadBalancerConfig::Omniscient(OmniscientConfig::default()),
+    ]
+}
+
+#[test]
+fn packets_are_lost_on_a_dead_link_until_routing_has_noticed_and_never_after() {
+    // Down from 1 ms to 3 ms; noticed half a millisecond later.
+    let (leaf, spine) = (Node::Switch(0), Node::Switch(3));
+    let fault = down(leaf, spine, us(1_000), us(3_000), Duration::from_us(500));
+    let topology = with(leaf_spine(), &[fault]);
+    let mut fabric = fabric(&topology, LoadBalancerConfig::Spray);
+    let mut lost = [0; 4];
+    for n in 0..400 {
+        let at = us(10 + 10 * n);
+        let phase = match at {
+            at if at < us(1_000) => 0,
+            at if at < us(1_500) => 1,
+            at if at < us(3_500) => 2,
+            _ => 3,
+        };
+        lost[phase] += u32::from(!arrives(&mut fabric, at, n as u32 % 2, 2, 1));
+    }
+    // A third of the 50 packets of the second phase: binomial, 16.7 with a deviation of 3.3.
+    assert!((5..30).contains(&lost[1]), "{lost:?}");
+    assert_eq!([lost[0], lost[2], lost[3]], [0, 0, 0]);
+    let drops = fabric.drops();
+    assert_eq!(drops.link_down.packets, u64::from(lost[1]));
+    let now = us(5_000);
+    let sent = |port| fabric.port_report(now, PortId(port)).sent_packets;
+    // The leaf's ports follow the four hosts' uplinks: two down, three up. After 3.5 ms all take part.
+    assert!(sent(4 + 2) > 0 && sent(4 + 3) > 0 && sent(4 + 4) > 0);
+    let injected = fabric.injected();
+    let accounted = fabric.delivered().packets + drops.link_down.packets;
+    assert_eq!(injected.packets, accounted);
+}
+
+#[test]
+fn a_link_that_is_down_from_the_start_is_avoided_from_the_start() {
+    for load_balancer in choosers() {
+        let fault = down(
+            Node::Switch(0),
+            Node::Switch(3),
+            Time::ZERO,
+            Time::MAX,
+            Duration::from_ms(9),
+        );
+        let mut fabric = fabric(&with(leaf_spine(), &[fault]), load_balancer);
+        for n in 0..200 {
+            let (src, dst) = if n % 2 == 0 { (0, 2) } else { (3, 1) };
+            assert!(arrives(&mut fabric, us(1 + 30 * n), src, dst, n as u16));
+        }
+        assert_eq!(fabric.drops().link_down.packets, 0);
+    }
+}
+
+#[test]
+fn on_every_network_a_host_that_is_cut_off_is_given_up_after_a_while() {
+    let networks = [
+        SingleSwitch {
+            hosts: 4,
+            host_wire: wire(10, 100),
+            queue: queue(),
+            shared_buffer: None,
+        }
+        .build()
+        .expect("a switch"),
+        leaf_spine(),
+        fat_tree(),
+        ring(),
+    ];
+    for topology in networks {
+        let host = Node::Host(HostId(3));
+        let rack = Node::Switch(topology.racks[3]);
+        let fault = down(rack, host, us(100), us(600), Duration::from_us(200));
+        let mut fabric = fabric(&with(topology, &[fault]), LoadBalancerConfig::Ecmp);
+        assert!(arrives(&mut fabric, us(1), 0, 3, 1));
+        assert!(!arrives(&mut fabric, us(110), 0, 3, 1));
+        assert_eq!(fabric.drops().link_down.packets, 1);
+        assert!(!arrives(&mut fabric, us(310), 0, 3, 1));
+        assert_eq!(fabric.drops().no_route.packets, 1);
+        // It is up again, which routing does not know yet.
+        assert!(!arrives(&mut fabric, us(650), 0, 3, 1));
+        assert_eq!(fabric.drops().no_route.packets, 2);
+        assert!(arrives(&mut fabric, us(810), 0, 3, 1));
+    }
+}
+
+#[test]
+fn a_detour_is_taken_where_no_shortest_path_is_left() {
+    let fault = down(
+        Node::Switch(0),
+        Node::Switch(1),
+        us(0),
+        Time::MAX,
+        Duration::ZERO,
+    );
+    let mut fabric = fabric(&with(ring(), &[fault]), LoadBalancerConfig::Ecmp);
+    assert!(arrives(&mut fabric, us(1), 0, 1, 1));
+    // Its own link, three round the ring, the last.
+    assert_eq!(fabric.packet_hops(), 5);
+}
+
+#[test]
+fn a_failure_between_aggregation_and_core_moves_only_what_crossed_it() {
+    // Aggregation 8 (pod 0, the first) and core 16: other pods must not use that core towards pod 0.
+    let fault = down(
+        Node::Switch(8),
+        Node::Switch(16),
+        us(0),
+        Time::MAX,
+        Duration::ZERO,
+    );
+    for load_balancer in choosers() {
+        let topology = with(fat_tree(), &[fault]);
+        let mut fabric = fabric(&topology, load_balancer);
+        for n in 0..300 {
+            let (src, dst) = [(0, 15), (15, 0), (9, 1), (5, 12)][n as usize % 4];
+            assert!(
+                arrives(&mut fabric, us(1 + 30 * n), src, dst, n as u16),
+                "{load_balancer:?}"
+            );
+        }
+        // Pods 1 and 3 still use it among themselves.
+        let names = (0..fabric.port_count()).map(|port| (port, topology.port_name(port)));
+        let through: u64 = names
+            .filter(|(_, name)| name.as_deref().is_some_and(|name| name.starts_with("s16>")))
+            .map(|(port, _)| fabric.port_report(us(10_000), PortId(port)).sent_packets)
+            .sum();
+        assert!(through > 0, "{load_balancer:?}");
+    }
+}
+
+#[test]
+fn a_slow_link_takes_as_long_as_its_rate_says_and_only_while_it_is_slow() {
+    let gigabit = Rate::from_gbps(1);
+    for port_events in [PortEvents::OneWherePossible, PortEvents::Two] {
+        let fault = LinkFault {
+            a: Node::Host(HostId(1)),
+            b: Node::Switch(0),
+            trouble: Trouble::Slow(gigabit),
+            from: us(100),
+            until: us(200),
+            reconvergence: Duration::ZERO,
+        };
+        let topology = with(leaf_spine(), &[fault]);
+        let config = FabricConfig {
+            port_events,
+            ..FabricConfig::default()
+        };
+        let mut fabric: Fabric<u32> = Fabric::new(&topology, config);
+        // 1,250 B: 1 us at 10 Gb/s and 10 us at 1 Gb/s, and two links of 100 ns.
+        let mut takes = |at| {
+            assert!(fabric.advance(at).is_none());
+            fabric.inject(at, HostId(0), packet(0, 1, 1_250, 1), 0);
+            let delivery = fabric.advance(Time::MAX).expect("it arrives");
+            delivery.time.since(at).as_ns()
+        };
+        assert_eq!(takes(us(10)), 2_200);
+        assert_eq!(takes(us(150)), 11_200);
+        // Its service begins in time and ends as it began.
+        assert_eq!(takes(us(195)), 11_200);
+        assert_eq!(takes(us(300)), 2_200);
+        let port =
+            (0..fabric.port_count()).find(|&p| topology.port_name(p).as_deref() == Some("s0>h1"));
+        let report = fabric.port_report(us(400), PortId(port.expect("a port")));
+        assert_eq!(report.carried_bytes, 5_000);
+    }
+}
+
+#[test]
+fn a_port_that_speeds_up_again_never_takes_back_what_it_has_carried() {
+    let fault = LinkFault {
+        a: Node::Host(HostId(1)),
+        b: Node::Switch(0),
+        trouble: Trouble::Slow(Rate::from_mbps(100)),
+        from: us(10),
+        until: us(60),
+        reconvergence: Duration::ZERO,
+    };
+    let topology = with(leaf_spine(), &[fault]);
+    let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp);
+    let port =
+        (0..fabric.port_count()).find(|&p| topology.port_name(p).as_deref() == Some("s0>h1"));
+    let port = PortId(port.expect("a port"));
+    for n in 0..3 {
+        fabric.inject(us(20 + n), HostId(0), packet(0, 1, 1_250, 1), 0);
+    }
+    let mut before = 0;
+    for at in (20..400).map(us) {
+        while fabric.advance(at).is_some() {}
+        let carried = fabric.port_report(at, port).carried_bytes;
+        assert!(carried >= before, "{carried} after {before} at {at:?}");
+        before = carried;
+    }
+    assert_eq!(before, 3_750);
+}
+
+#[test]
+fn what_cannot_be_wrong_with_a_link_is_refused() {
+    let fault = |a, b| down(a, b, us(2), us(3), Duration::ZERO);
+    let mut topology = leaf_spine();
+    let error = topology
+        .add_faults(&[fault(Node::Switch(0), Node::Switch(1))])
+        .expect_err("no link");
+    assert_eq!(
+        error.to_string(),
+        "b: found s0 to s1; allowed are nodes with a link"
+    );
+    let backwards = LinkFault {
+        until: us(1),
+        ..fault(Node::Switch(0), Node::Switch(3))
+    };
+    assert_eq!(
+        topology
+            .add_faults(&[backwards])
+            .expect_err("ends early")
+            .parameter,
+        "until"
+    );
+    let fast = LinkFault {
+        trouble: Trouble::Slow(Rate::from_gbps(11)),
+        ..fault(Node::Switch(0), Node::Switch(3))
+    };
+    assert_eq!(
+        topology
+            .add_faults(&[fast])
+            .expect_err("too fast")
+            .parameter,
+        "rate"
+    );
+}
+
+proptest! {
+    #[test]
+    fn whatever_fails_every_packet_is_delivered_dropped_or_on_its_way(
+        failures in proptest::collection::vec((0u32..4, 0u32..4, 0u64..300, 1u64..300, 0u64..100, any::<bool>()), 0..5),
+        packets in proptest::collection::vec((0u32..16, 0u32..16, 0u64..400, 60u32..9_000, 0u8..3), 1..150),
+        chooser in 0usize..7,
+        two in any::<bool>(),
+        end in 100u64..700,
+    ) {
+        let faults = failures.iter().map(|&(pod, core, from, span, reconvergence, is_down)| LinkFault {
+            // The first aggregation of the pod for cores 0 and 1, the second for the others.
+            a: Node::Switch(8 + 2 * pod + core / 2),
+            b: Node::Switch(16 + core),
+            trouble: if is_down { Trouble::Down } else { Trouble::Slow(Rate::from_gbps(1 + from % 9)) },
+            from: us(from),
+            until: us(from + span),
+            reconvergence: Duration::from_us(reconvergence),
+        });
+        let topology = with(fat_tree(), &faults.collect::<Vec<_>>());
+        let run = |port_events| {
+            let mut fabric: Fabric<u32> = Fabric::new(&topology, FabricConfig {
+                load_balancer: choosers()[chooser],
+                port_events,
+                seed: 3,
+                ..FabricConfig::default()
+            });
+            let mut sorted = packets.clone();
+            sorted.sort_by_key(|packet| packet.2);
+            let mut out = Vec::new();
+            for (number, &(src, dst, at, size, handshake)) in sorted.iter().enumerate() {
+                while let Some(delivery) = fabric.advance(us(at)) {
+                    out.push(delivery);
+                }
+                let mut packet = packet(src, dst, size, number as u16 % 5);
+                packet.handshake = [Handshake::None, Handshake::Open, Handshake::Answer][usize::from(handshake)];
+                let reverse = common::packet(dst, src, size, number as u16 % 5).flow_hash;
+                fabric.inject_handshake(us(at), packet.src, packet, reverse, number as u32);
+            }
+            while let Some(delivery) = fabric.advance(us(end.max(400))) {
+                out.push(delivery);
+            }
+            let drops = fabric.drops();
+            let dropped = [drops.link_down, drops.no_route, drops.queue_full];
+            let (injected, delivered) = (fabric.injected(), fabric.delivered());
+            let remaining = fabric.count_remaining();
+            (out, injected, delivered, dropped, remaining)
+        };
+        let first = run(if two { PortEvents::Two } else { PortEvents::OneWherePossible });
+        let (_, injected, delivered, dropped, remaining) = &first;
+        let count = |figure: fn(&tailcut_fabric::Count) -> u64| {
+            dropped.iter().map(figure).sum::<u64>() + figure(delivered) + figure(remaining)
+        };
+        prop_assert_eq!(injected.packets, count(|count| count.packets));
+        prop_assert_eq!(injected.bytes, count(|count| count.bytes));
+        prop_assert_eq!(&run(PortEvents::Two).0, &first.0, "on either kind of port");
+    }
+}
