@@ -4,13 +4,29 @@
  */
 import { once } from 'node:events';
 import net from 'node:net';
+import type { Duplex } from 'node:stream';
 
 import repnet = require('repnet');
 
-import { createFloorServer, doubled, raced } from './floor';
+import { createFloorServer, createFrontServer, doubled, Front, raced } from './floor';
 
-/** Two of them are made of stock `net` only, see floor.ts: 'raced' is the least for RepSYN, 'doubled' for RepFlow. */
-export const CASES = ['net', 'unlisted', 'raced', 'repsyn', 'doubled', 'repflow'] as const;
+/**
+ * Some are made of stock `net` only, see floor.ts: 'raced' is the least for RepSYN, 'doubled' for RepFlow, 'front' for a stream. Replicated
+ * flows have the default settings, or are eager.
+ */
+export const CASES = [
+  'net',
+  'unlisted',
+  'raced',
+  'repsyn',
+  'raced eager',
+  'repsyn eager',
+  'doubled',
+  'repflow',
+  'doubled eager',
+  'repflow eager',
+  'front',
+] as const;
 export type Case = (typeof CASES)[number];
 
 export type Command =
@@ -29,8 +45,17 @@ const HOST = '127.0.0.1';
 /** Beyond every threshold at which a flow settles on one connection. */
 const SETTLING_BYTES = 4 * 1024 * 1024;
 
+type Floor = (options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean) => Promise<number>;
+const FLOORS = new Map<Case, [floor: Floor, eager: boolean]>([
+  ['raced', [raced, false]],
+  ['raced eager', [raced, true]],
+  ['doubled', [doubled, false]],
+  ['doubled eager', [doubled, true]],
+]);
+
 function createServer(kind: Case): net.Server {
-  if (kind === 'raced' || kind === 'doubled') return createFloorServer();
+  if (FLOORS.has(kind)) return createFloorServer();
+  if (kind === 'front') return createFrontServer();
   const module = kind === 'net' ? net : (repnet as unknown as typeof net);
   return module.createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
@@ -38,20 +63,25 @@ function createServer(kind: Case): net.Server {
   });
 }
 
-function connect(kind: Case, port: number): net.Socket {
-  return (kind === 'net' ? net : repnet).connect({ host: HOST, port, noDelay: true });
+function connect(kind: Case, port: number): Duplex {
+  const options = { host: HOST, port, noDelay: true };
+  if (kind === 'front') return new Front(net.connect(options));
+  return (kind === 'net' ? net : repnet).connect(options);
 }
 
 function listTargets(ports: Record<Case, number>): void {
-  const replicated = (['repsyn', 'repflow'] as const).map((mode) => ({ target: `${HOST}:${ports[mode]}`, mode, assumeCapable: true }));
+  const replicated = CASES.flatMap((kind) => {
+    const mode = kind.startsWith('repsyn') ? 'repsyn' : kind.startsWith('repflow') ? 'repflow' : undefined;
+    return mode ? [{ target: `${HOST}:${ports[kind]}`, mode, eager: kind.endsWith('eager'), assumeCapable: true } as const] : [];
+  });
   // Neither the client's budget nor its guard against incast is measured here.
-  repnet.configure({ targets: replicated, eager: true, incastLimit: Number.POSITIVE_INFINITY });
+  repnet.configure({ targets: replicated, incastLimit: Number.POSITIVE_INFINITY });
 }
 
 /** From the call of connect() to the last byte of the echo; resolves after 'close'. */
 function echo(kind: Case, port: number, payload: Buffer): Promise<number> {
-  if (kind === 'raced') return raced({ host: HOST, port, noDelay: true }, payload);
-  if (kind === 'doubled') return doubled({ host: HOST, port, noDelay: true }, payload);
+  const floor = FLOORS.get(kind);
+  if (floor) return floor[0]({ host: HOST, port, noDelay: true }, payload, floor[1]);
   return new Promise((resolve, reject) => {
     const start = performance.now();
     let time = 0;

@@ -1,8 +1,10 @@
 /**
  * What two connections a flow cost with nothing but stock `net`: the least that racing a handshake, or carrying everything twice, can
- * cost with a hello of 32 bytes each way. The difference to repnet's figures is what repnet itself costs.
+ * cost with a hello of 32 bytes each way; and what a stream through one more `stream.Duplex` costs. The difference to repnet's figures is
+ * what repnet itself costs.
  */
 import net from 'node:net';
+import { Duplex } from 'node:stream';
 
 /** As many bytes as repnet's hello, in either direction. */
 const HELLO = Buffer.alloc(32, 1);
@@ -15,15 +17,26 @@ export function createFloorServer(): net.Server {
   });
 }
 
-/** Hello there and back, then the payload there and back; resolves with the time of its last byte, after 'close'. */
-function echoAfterHello(socket: net.Socket, payload: Buffer): Promise<number> {
+/**
+ * Hello there and back, then the payload there and back; resolves with the time of its last byte, after 'close'.
+ *
+ * @param eager the payload goes in one write with the hello
+ */
+function echoAfterHello(socket: net.Socket, payload: Buffer, eager: () => boolean): Promise<number> {
   return new Promise((resolve, reject) => {
     let received = 0;
     let time = 0;
+    let sent = false;
+    socket.on('connect', () => {
+      sent = eager();
+      socket.write(sent ? Buffer.concat([HELLO, payload]) : HELLO);
+    });
     socket.on('data', (chunk: Buffer) => {
-      const before = received;
       received += chunk.length;
-      if (before < HELLO.length && received >= HELLO.length) socket.write(payload);
+      if (!sent && received >= HELLO.length) {
+        sent = true;
+        socket.write(payload);
+      }
       if (received === HELLO.length + payload.length) {
         time = performance.now();
         socket.end();
@@ -31,23 +44,72 @@ function echoAfterHello(socket: net.Socket, payload: Buffer): Promise<number> {
     });
     socket.on('error', reject);
     socket.on('close', () => (time > 0 ? resolve(time) : reject(new Error(`closed after ${received} bytes`))));
-    socket.write(HELLO);
   });
 }
 
 /** Two connections, of which the second is reset when the first is there. @returns milliseconds to the last byte */
-export async function raced(options: net.TcpNetConnectOpts, payload: Buffer): Promise<number> {
+export async function raced(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {
   const start = performance.now();
   const [first, second] = [net.connect(options), net.connect(options)];
   second.on('error', () => {});
   first.once('connect', () => second.resetAndDestroy());
-  return (await echoAfterHello(first, payload)) - start;
+  return (await echoAfterHello(first, payload, () => eager)) - start;
 }
 
-/** Two connections that both carry everything. @returns milliseconds to the last byte of the faster one */
-export async function doubled(options: net.TcpNetConnectOpts, payload: Buffer): Promise<number> {
+/**
+ * Two connections that both carry everything.
+ *
+ * @param eager the one that is there first sends the payload with its hello @returns milliseconds to the last byte of the faster one
+ */
+export async function doubled(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {
   const start = performance.now();
-  const [first, second] = [net.connect(options), net.connect(options)];
-  const times = await Promise.all([echoAfterHello(first, payload), echoAfterHello(second, payload)]);
-  return Math.min(...times) - start;
+  let first = eager;
+  const once = (): boolean => {
+    const now = first;
+    first = false;
+    return now;
+  };
+  const legs = [net.connect(options), net.connect(options)];
+  return Math.min(...(await Promise.all(legs.map((leg) => echoAfterHello(leg, payload, once))))) - start;
+}
+
+/** The least that one socket of the application before a connection can be: bytes, back-pressure and ends go through, nothing else. */
+export class Front extends Duplex {
+  readonly #socket: net.Socket;
+
+  constructor(socket: net.Socket) {
+    super({ allowHalfOpen: true });
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      if (!this.push(chunk)) socket.pause();
+    });
+    socket.on('end', () => this.push(null));
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('close', () => this.destroy());
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#socket.write(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#socket.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+}
+
+export function createFrontServer(): net.Server {
+  return net.createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+    const front = new Front(socket);
+    front.on('error', () => {});
+    front.pipe(front);
+  });
 }

@@ -1,7 +1,7 @@
 /**
  * What repnet costs, against plain `net`, in one run:
  *
- *   npm run bench [-- --rounds 20 --flows 400 --json result.json --check]
+ *   npm run bench [-- --rounds 20 --flows 400 --what flows|streams|all --json result.json --check]
  *
  * Client and server are processes of their own. The cases take turns within each round, and a
  * round's figure is divided by plain net's figure of the same round, so that a slow minute of the
@@ -57,7 +57,9 @@ class Agent {
 const CPU_LIMIT: Partial<Record<Case, number>> = { unlisted: 1.03, repsyn: 1.6, repflow: 2 };
 const THROUGHPUT_LIMIT = 0.97;
 /** The cases in which a long stream is something else than in another one. */
-const STREAMS: ReadonlySet<Case> = new Set<Case>(['net', 'unlisted', 'repsyn', 'repflow']);
+const STREAMS: ReadonlySet<Case> = new Set<Case>(['net', 'unlisted', 'front', 'repsyn', 'repflow']);
+/** The cases in which a flow is something else than in another one. */
+const FLOWS: readonly Case[] = CASES.filter((kind) => kind !== 'front');
 /** Milliseconds added to a local flow in the paper, section IV-B4. */
 const PAPER_ADDED_MS: Partial<Record<Case, number>> = { repsyn: 0.32, repflow: 0.49 };
 
@@ -85,6 +87,16 @@ interface Measured {
 
 type Rounds = Record<Case, Measured[]>;
 
+const WHAT = ['all', 'flows', 'streams'] as const;
+
+interface Settings {
+  rounds: number;
+  flows: number;
+  concurrency: number;
+  streamMb: number;
+  what: (typeof WHAT)[number];
+}
+
 /** CPU time that both ends spend on something, microseconds. */
 async function cpuOf(client: Agent, server: Agent, work: () => Promise<unknown>): Promise<{ client: number; server: number }> {
   const cpu = async (): Promise<[number, number]> => [await client.ask({ do: 'cpu' }), await server.ask({ do: 'cpu' })];
@@ -94,13 +106,14 @@ async function cpuOf(client: Agent, server: Agent, work: () => Promise<unknown>)
   return { client: after[0] - before[0], server: after[1] - before[1] };
 }
 
-async function measure(rounds: number, flows: number, concurrency: number, streamBytes: number): Promise<Rounds> {
+async function measure({ rounds, flows, concurrency, streamMb, what }: Settings): Promise<Rounds> {
+  const streamBytes = streamMb * 1_000_000;
   const server = new Agent();
   const client = new Agent();
   const ports = {} as Record<Case, number>;
   for (const kind of CASES) ports[kind] = await server.ask<number>({ do: 'listen', case: kind });
   await client.ask({ do: 'targets', ports });
-  const result: Rounds = { net: [], unlisted: [], raced: [], repsyn: [], doubled: [], repflow: [] };
+  const result = Object.fromEntries(CASES.map((kind) => [kind, [] as Measured[]])) as Rounds;
   const warmUp = 2;
   for (let round = 0; round < rounds + warmUp; round += 1) {
     // Each round starts with another case and every second one goes backwards: none always follows the same neighbour's garbage.
@@ -108,20 +121,30 @@ async function measure(rounds: number, flows: number, concurrency: number, strea
     const order = round % 2 === 0 ? turned : turned.reverse();
     for (const kind of order) {
       const port = ports[kind];
-      const flowCpu = await cpuOf(client, server, () => client.ask({ do: 'echo', case: kind, port, flows, concurrency, bytes: 1024 }));
-      const alone = await client.ask<number[]>({ do: 'echo', case: kind, port, flows: Math.ceil(flows / 4), concurrency: 1, bytes: 1024 });
-      let streamMs = Number.NaN;
-      const streamCpu = await cpuOf(client, server, async () => {
-        if (STREAMS.has(kind)) streamMs = await client.ask<number>({ do: 'stream', case: kind, port, bytes: streamBytes });
-      });
-      if (round < warmUp) continue;
-      result[kind].push({
-        cpuMicros: (flowCpu.client + flowCpu.server) / flows,
-        clientMicros: flowCpu.client / flows,
-        fctMs: alone.reduce((sum, time) => sum + time, 0) / alone.length,
-        throughput: streamBytes / 1e6 / (streamMs / 1e3),
-        streamCpuMicros: (streamCpu.client + streamCpu.server) / (streamBytes / 1e6),
-      });
+      const measured: Measured = { cpuMicros: NaN, clientMicros: NaN, fctMs: NaN, throughput: NaN, streamCpuMicros: NaN };
+      if (what !== 'streams' && FLOWS.includes(kind)) {
+        const cpu = await cpuOf(client, server, () => client.ask({ do: 'echo', case: kind, port, flows, concurrency, bytes: 1024 }));
+        const alone = await client.ask<number[]>({
+          do: 'echo',
+          case: kind,
+          port,
+          flows: Math.ceil(flows / 4),
+          concurrency: 1,
+          bytes: 1024,
+        });
+        measured.cpuMicros = (cpu.client + cpu.server) / flows;
+        measured.clientMicros = cpu.client / flows;
+        measured.fctMs = alone.reduce((sum, time) => sum + time, 0) / alone.length;
+      }
+      if (what !== 'flows' && STREAMS.has(kind)) {
+        let ms = NaN;
+        const cpu = await cpuOf(client, server, async () => {
+          ms = await client.ask<number>({ do: 'stream', case: kind, port, bytes: streamBytes });
+        });
+        measured.throughput = streamBytes / 1e6 / (ms / 1e3);
+        measured.streamCpuMicros = (cpu.client + cpu.server) / (streamBytes / 1e6);
+      }
+      if (round >= warmUp) result[kind].push(measured);
     }
     process.stderr.write(`\rround ${Math.max(0, round + 1 - warmUp)} of ${rounds}`);
   }
@@ -131,14 +154,16 @@ async function measure(rounds: number, flows: number, concurrency: number, strea
   return result;
 }
 
-function rows(measured: Rounds): Row[] {
+function rows(measured: Rounds, what: Settings['what']): Row[] {
   const base = measured.net;
   const table: Row[] = [];
   const paired = (kind: Case, pick: (m: Measured) => number, combine: (value: number, plain: number) => number): Interval =>
     medianWithInterval(measured[kind].map((m, round) => combine(pick(m), pick(base[round] as Measured))));
   const median = (kind: Case, pick: (m: Measured) => number): number => medianWithInterval(measured[kind].map(pick)).median;
   const ratio = (value: number, plain: number): number => value / plain;
-  for (const kind of CASES) {
+  const flows = what === 'streams' ? [] : FLOWS;
+  const streams = what === 'flows' ? [] : STREAMS;
+  for (const kind of flows) {
     const limit = CPU_LIMIT[kind];
     const against = paired(kind, (m) => m.cpuMicros, ratio);
     table.push({
@@ -151,7 +176,7 @@ function rows(measured: Rounds): Row[] {
       met: limit === undefined ? undefined : against.median <= limit,
     });
   }
-  for (const kind of CASES) {
+  for (const kind of flows) {
     table.push({
       what: 'of it at the client',
       case: kind,
@@ -162,7 +187,7 @@ function rows(measured: Rounds): Row[] {
       met: undefined,
     });
   }
-  for (const kind of CASES) {
+  for (const kind of flows) {
     const paper = PAPER_ADDED_MS[kind];
     const against = paired(
       kind,
@@ -179,7 +204,7 @@ function rows(measured: Rounds): Row[] {
       met: paper === undefined ? undefined : against.median <= paper,
     });
   }
-  for (const kind of STREAMS) {
+  for (const kind of streams) {
     const against = paired(kind, (m) => m.throughput, ratio);
     table.push({
       what: 'settled stream, echoed',
@@ -187,11 +212,11 @@ function rows(measured: Rounds): Row[] {
       value: median(kind, (m) => m.throughput),
       unit: 'MB/s',
       against,
-      limit: kind === 'net' ? '' : `>= ${THROUGHPUT_LIMIT}`,
-      met: kind === 'net' ? undefined : against.median >= THROUGHPUT_LIMIT,
+      limit: kind === 'net' || kind === 'front' ? '' : `>= ${THROUGHPUT_LIMIT}`,
+      met: kind === 'net' || kind === 'front' ? undefined : against.median >= THROUGHPUT_LIMIT,
     });
   }
-  for (const kind of STREAMS) {
+  for (const kind of streams) {
     table.push({
       what: 'CPU a MB of it, both ends',
       case: kind,
@@ -235,6 +260,7 @@ async function main(): Promise<void> {
       flows: { type: 'string', default: '400' },
       concurrency: { type: 'string', default: '20' },
       'stream-mb': { type: 'string', default: '64' },
+      what: { type: 'string', default: 'all' },
       json: { type: 'string' },
       check: { type: 'boolean', default: false },
     },
@@ -244,9 +270,17 @@ async function main(): Promise<void> {
     if (!Number.isInteger(value) || value < 1) throw new Error(`--${name}: found ${values[name]}; must be an integer of at least 1`);
     return value;
   };
-  const settings = { rounds: whole('rounds'), flows: whole('flows'), concurrency: whole('concurrency'), streamMb: whole('stream-mb') };
-  const measured = await measure(settings.rounds, settings.flows, settings.concurrency, settings.streamMb * 1_000_000);
-  const table = rows(measured);
+  const what = WHAT.find((one) => one === values.what);
+  if (what === undefined) throw new Error(`--what: found ${values.what}; must be one of ${WHAT.join(', ')}`);
+  const settings: Settings = {
+    rounds: whole('rounds'),
+    flows: whole('flows'),
+    concurrency: whole('concurrency'),
+    streamMb: whole('stream-mb'),
+    what,
+  };
+  const measured = await measure(settings);
+  const table = rows(measured, what);
   print(table);
   if (values.json !== undefined) {
     const machine = {

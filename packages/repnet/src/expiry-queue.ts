@@ -1,17 +1,23 @@
 /**
  * Entries that all live equally long, oldest first, under one timer that does not keep the process alive. Bounded: beyond `limit`
- * the oldest entry goes before its time.
+ * the oldest entry goes before its time. A list of its own tells which that is: to find the first entry of a `Map`, V8 walks over all that
+ * were deleted before it, which costs more than the rest of a flow once tombstones are at their limit.
  */
-interface Entry<Value> {
+interface Entry<Key, Value> {
+  key: Key;
   value: Value;
   due: number;
+  older: Entry<Key, Value> | undefined;
+  newer: Entry<Key, Value> | undefined;
 }
 
 export class ExpiryQueue<Key, Value> {
-  readonly #entries = new Map<Key, Entry<Value>>();
+  readonly #entries = new Map<Key, Entry<Key, Value>>();
   readonly #lifetime: number;
   readonly #limit: number;
   readonly #expired: (key: Key, value: Value) => void;
+  #oldest: Entry<Key, Value> | undefined;
+  #newest: Entry<Key, Value> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param lifetime in milliseconds @param expired called for each entry that times out or is pushed out by the limit */
@@ -36,13 +42,24 @@ export class ExpiryQueue<Key, Value> {
   }
 
   add(key: Key, value: Value): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, { value, due: performance.now() + this.#lifetime });
+    this.delete(key);
+    const entry = { key, value, due: performance.now() + this.#lifetime, older: this.#newest, newer: undefined };
+    if (this.#newest) this.#newest.newer = entry;
+    else this.#oldest = entry;
+    this.#newest = entry;
+    this.#entries.set(key, entry);
     if (this.#entries.size > this.#limit) this.#expireOldest();
     this.#timer ??= this.#arm(this.#lifetime);
   }
 
   delete(key: Key): boolean {
+    const entry = this.#entries.get(key);
+    if (!entry) return false;
+    const { older, newer } = entry;
+    if (older) older.newer = newer;
+    else this.#oldest = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
     return this.#entries.delete(key);
   }
 
@@ -53,6 +70,8 @@ export class ExpiryQueue<Key, Value> {
   /** Forgets everything, without calling `expired`. */
   clear(): void {
     this.#entries.clear();
+    this.#oldest = undefined;
+    this.#newest = undefined;
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
@@ -62,22 +81,16 @@ export class ExpiryQueue<Key, Value> {
   }
 
   #expireOldest(): void {
-    const oldest = this.#entries.entries().next();
-    if (oldest.done) return;
-    const [key, entry] = oldest.value;
-    this.#entries.delete(key);
-    this.#expired(key, entry.value);
+    const oldest = this.#oldest;
+    if (!oldest) return;
+    this.delete(oldest.key);
+    this.#expired(oldest.key, oldest.value);
   }
 
   #sweep(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const { due } of this.#entries.values()) {
-      if (due > now) {
-        this.#timer ??= this.#arm(due - now);
-        return;
-      }
-      this.#expireOldest();
-    }
+    while (this.#oldest && this.#oldest.due <= now) this.#expireOldest();
+    if (this.#oldest) this.#timer ??= this.#arm(this.#oldest.due - now);
   }
 }

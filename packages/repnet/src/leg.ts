@@ -19,8 +19,13 @@ export interface LegOwner {
   legClosed(leg: Leg): void;
 }
 
-/** `net.Socket` with the parts of its handle that a leg needs. */
-type LegSocket = net.Socket & { _handle: { fd: number; readStart(): number; getpeername(name: object): number } | null };
+const LEG = Symbol('repnet leg');
+
+/** A leg's `net.Socket`, with the parts of its handle that the leg needs. */
+type LegSocket = net.Socket & {
+  _handle: { fd: number; readStart(): number; getpeername(name: object): number } | null;
+  [LEG]: Leg;
+};
 
 /** `net.Socket` as its own stream sees it. */
 interface Vectored {
@@ -79,21 +84,34 @@ export class Leg {
     this.index = index;
     this.owner = owner;
     socket.allowHalfOpen = true;
-    socket.push = (chunk: Buffer | null) => this.#push(chunk);
-    socket.on('error', this.#onError);
-    socket.on('close', this.#onClose);
+    // One set of functions for all legs, which find theirs on the socket: closures for each would cost short flows more.
+    (socket as LegSocket)[LEG] = this;
+    socket.push = Leg.#pushed;
+    socket.on('error', Leg.#failed);
+    socket.on('close', Leg.#closed);
   }
 
-  readonly #onError = (error: Error) => this.owner.legFailed(this, error);
-  readonly #onClose = () => this.owner.legClosed(this);
+  static #pushed(this: net.Socket, chunk: Buffer | null): boolean {
+    return (this as LegSocket)[LEG].#push(chunk);
+  }
+
+  static #failed(this: net.Socket, error: Error): void {
+    const leg = (this as LegSocket)[LEG];
+    leg.owner.legFailed(leg, error);
+  }
+
+  static #closed(this: net.Socket): void {
+    const leg = (this as LegSocket)[LEG];
+    leg.owner.legClosed(leg);
+  }
 
   /** Makes a stock socket of the connection again. @param rest bytes that were read already */
   release(rest: Buffer): net.Socket {
     const { socket } = this;
     // Not `delete`: V8 would treat the object as a dictionary from then on.
     socket.push = net.Socket.prototype.push;
-    socket.off('error', this.#onError);
-    socket.off('close', this.#onClose);
+    socket.off('error', Leg.#failed);
+    socket.off('close', Leg.#closed);
     if (rest.length > 0) socket.push(rest);
     return socket;
   }

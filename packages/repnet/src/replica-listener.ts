@@ -31,12 +31,15 @@ export type ServerInside = net.Server & {
   _emitCloseIfDrained?(): void;
 };
 
-type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server };
+type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _getsockname(): Partial<net.AddressInfo> };
 
 export type ListenerSettings = GlobalSettings & FlowSettings;
 
 /** Why no new flow is taken, if so. */
 type Refusal = 'closing' | 'full' | undefined;
+
+/** For a leg that is given up, or changes hands. */
+const NOBODY: LegOwner = { legData: () => true, legEof: () => {}, legFailed: () => {}, legClosed: () => {} };
 
 export class ReplicaListener {
   /** Listens on the replica port. */
@@ -49,6 +52,8 @@ export class ReplicaListener {
   readonly #hellos: ExpiryQueue<Leg, Leg>;
   /** The port that clients believe they talk to. */
   readonly #port: number;
+  /** A socket's own address, but with that port; only asked for when somebody wants to know. */
+  readonly #names: AcceptedSocket['_getsockname'];
   #closing = false;
 
   constructor(main: net.Server, port: number, settings: ListenerSettings) {
@@ -56,6 +61,11 @@ export class ReplicaListener {
     this.#main = main as ServerInside;
     this.#settings = settings;
     this.#table = new FlowTable(settings.pairing, settings);
+    this.#names = function (this: AcceptedSocket) {
+      const name = ownName.call(this);
+      if (name.port !== undefined) name.port = port;
+      return name;
+    };
     this.#hellos = new ExpiryQueue(settings.helloTimeout, settings.pendingHellos, (leg) => this.#dropHello(leg));
     const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList } = this.#main;
     const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList };
@@ -79,8 +89,7 @@ export class ReplicaListener {
   /** Port pairing: a connection to N (leg 0) or N+1 (leg 1), known by where it comes from. */
   acceptPlain(index: 0 | 1, socket: net.Socket): void {
     const { remoteAddress, remotePort } = socket;
-    const owner = nobody();
-    const leg = new Leg(socket, index, owner);
+    const leg = new Leg(socket, index, NOBODY);
     this.#forget(socket, index === 0 ? this.#main : this.server);
     if (remoteAddress === undefined || remotePort === undefined) {
       leg.reset();
@@ -103,33 +112,31 @@ export class ReplicaListener {
 
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
-    const leg = new Leg(
-      socket,
-      0,
-      new ServerHello(
-        (...args) => this.#answer(...args),
-        (gone) => this.#helloGone(gone),
-      ),
-    );
+    const leg = new Leg(socket, 0, new ServerHello(this));
     this.#hellos.add(leg, leg);
     counters.held.pendingHellos++;
   }
 
-  #helloGone(leg: Leg): void {
+  /** A connection has ended, or has said its hello. */
+  helloGone(leg: Leg): void {
     if (this.#hellos.delete(leg)) counters.held.pendingHellos--;
   }
 
   #dropHello(leg: Leg): void {
     counters.held.pendingHellos--;
     countDrop('hello_timeout');
-    leg.owner = nobody();
+    leg.owner = NOBODY;
     leg.reset();
   }
 
-  /** All bytes of the hello are there, or it is wrong. */
-  #answer(leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer): void {
-    this.#helloGone(leg);
-    leg.owner = nobody();
+  /**
+   * All bytes of the hello are there, or it is wrong.
+   *
+   * @param preamble the bytes of one of another version, or `undefined` for something else @param rest what came behind it
+   */
+  answer(leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer): void {
+    this.helloGone(leg);
+    leg.owner = NOBODY;
     if (preamble === undefined) {
       countDrop('foreign');
       leg.reset();
@@ -191,7 +198,7 @@ export class ReplicaListener {
     socket.server = main;
     socket._server = main;
     main._connections++;
-    Object.assign(socket.address(), { port: this.#port });
+    socket._getsockname = this.#names;
     socket.on('close', () => {
       counters.flows.live--;
       publish('repnet:flow:end', () => ({ ...names, error: undefined, delivered: socket.bytesRead, written: socket.bytesWritten }));
@@ -256,6 +263,7 @@ export class ReplicaListener {
 }
 
 const { Socket } = stock;
+const ownName = (Socket.prototype as AcceptedSocket)._getsockname;
 const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get as (this: net.Socket) => number;
 const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
 
@@ -277,14 +285,11 @@ const COUNTED_FROM_HELLO: PropertyDescriptorMap & ThisType<net.Socket> = {
 
 /** The server's half of the hello on one connection. */
 class ServerHello implements LegOwner {
-  readonly #answer: (leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer) => void;
-  readonly #gone: (leg: Leg) => void;
+  readonly #listener: ReplicaListener;
   #received: Buffer | undefined;
 
-  /** @param answer gets the preamble, the bytes of one of another version, or `undefined` for something else @param gone the connection ended first */
-  constructor(answer: (leg: Leg, preamble: Preamble | Buffer | undefined, rest: Buffer) => void, gone: (leg: Leg) => void) {
-    this.#answer = answer;
-    this.#gone = gone;
+  constructor(listener: ReplicaListener) {
+    this.#listener = listener;
   }
 
   legData(leg: Leg, chunk: Buffer): boolean {
@@ -294,27 +299,22 @@ class ServerHello implements LegOwner {
       this.#received = bytes;
       return true;
     }
-    if (preamble === 'version') this.#answer(leg, bytes.subarray(0, HELLO_BYTES), bytes.subarray(HELLO_BYTES));
-    else if (typeof preamble === 'string') this.#answer(leg, undefined, bytes);
-    else this.#answer(leg, preamble, bytes.subarray(HELLO_BYTES));
+    if (preamble === 'version') this.#listener.answer(leg, bytes.subarray(0, HELLO_BYTES), bytes.subarray(HELLO_BYTES));
+    else if (typeof preamble === 'string') this.#listener.answer(leg, undefined, bytes);
+    else this.#listener.answer(leg, preamble, bytes.subarray(HELLO_BYTES));
     return true;
   }
 
   legEof(leg: Leg): void {
-    this.#gone(leg);
+    this.#listener.helloGone(leg);
     leg.close();
   }
 
   legFailed(leg: Leg): void {
-    this.#gone(leg);
+    this.#listener.helloGone(leg);
   }
 
   legClosed(leg: Leg): void {
-    this.#gone(leg);
+    this.#listener.helloGone(leg);
   }
-}
-
-function nobody(): LegOwner {
-  const none = () => {};
-  return { legData: () => true, legEof: none, legFailed: none, legClosed: none };
 }
