@@ -191,5 +191,9 @@ export async function probe(options: { host: string; port: number } & Replicatio
   if (target?.settings?.pairing !== 'hello') return false;
   const { address } = net.isIP(target.host) ? { address: target.host } : await dns.promises.lookup(target.host);
   const port = target.settings.replicaPort ?? target.port + 1;
-  return runtime.capabilities.probe(address, port, runtime.config.helloTimeout);
+  // A probe does not keep the process alive; somebody who waits for its answer does.
+  const waiting = setInterval(() => {}, runtime.config.helloTimeout);
+  const capable = await runtime.capabilities.probe(address, port, runtime.config.helloTimeout);
+  clearInterval(waiting);
+  return capable;
 }

@@ -18,6 +18,15 @@ test('everything that net exports is there, and it is the same wherever repnet h
   }
 });
 
+test('a process that waits for nothing but the answer of a probe gets it', () => {
+  const script = `
+    const net = require('repnet');
+    net.configure({ targets: ['127.0.0.1:1'] });
+    net.probe({ host: '127.0.0.1', port: 1 }).then(console.log);
+  `;
+  assert.equal(execFileSync(process.execPath, ['--eval', script], { cwd: packageFolder, encoding: 'utf8' }), 'false\n');
+});
+
 test('ESM and CJS share one state, and the named exports are the same things', async () => {
   const dynamic = (await import('repnet')) as unknown as { default: typeof repnet };
   repnet.configure({ legDeadline: 1_234 });
