@@ -100,6 +100,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("pfabric.probe_after", "", "3"),
     ("pias.thresholds", "", "10KB,100KB,1MB,10MB"),
     ("pias.limit", "", "70 packets"),
+    ("qos.small_below", "", "1MB"),
     ("hull.phantom_drain", "", "0.9"),
     ("hull.phantom_mark_above", "", "15KB"),
     ("hull.phantom_placement", "", "parallel"),

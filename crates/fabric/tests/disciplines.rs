@@ -145,23 +145,28 @@ proptest! {
     }
 
     #[test]
-    fn strict_priority_serves_the_highest_class_in_order(steps in steps()) {
+    fn strict_priority_serves_the_highest_class_in_order(steps in steps(), per_class: bool) {
         let model: std::cell::RefCell<Vec<(u8, PacketId)>> = Default::default();
         let bytes = std::cell::Cell::new(0u64);
+        let of_class = std::cell::RefCell::new([0u64; 4]);
         let queue = PriorityQueue::new(Priority {
             classes: 4,
             limit: Limit::Bytes(9_000),
+            sharing: if per_class { Sharing::PerClass } else { Sharing::Shared },
             mark_above: Some(Limit::Bytes(4_000)),
         });
+        let class = |packet: &Packet| usize::from(packet.priority).min(3);
         beside(
             steps,
             queue,
             |id, packets, verdict| {
                 let packet = packets[id.0 as usize];
-                if bytes.get() + u64::from(packet.size) > 9_000 {
+                let counted = if per_class { of_class.borrow()[class(&packet)] } else { bytes.get() };
+                if counted + u64::from(packet.size) > 9_000 {
                     assert_eq!(verdict, Fate::Dropped(DropReason::QueueFull).into());
                     return;
                 }
+                of_class.borrow_mut()[class(&packet)] += u64::from(packet.size);
                 let marked = bytes.get() > 4_000;
                 assert_eq!(verdict, if marked { Fate::Marked } else { Fate::Queued }.into());
                 assert_eq!(packet.ecn == Ecn::Marked, marked);
@@ -173,7 +178,9 @@ proptest! {
                 let next = model.iter().copied().min();
                 assert_eq!(served, next.map(|(_, id)| id));
                 if let Some(next) = next {
-                    bytes.set(bytes.get() - u64::from(packets[next.1.0 as usize].size));
+                    let packet = &packets[next.1.0 as usize];
+                    bytes.set(bytes.get() - u64::from(packet.size));
+                    of_class.borrow_mut()[class(packet)] -= u64::from(packet.size);
                     model.retain(|&entry| entry != next);
                 }
             },

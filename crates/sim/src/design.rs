@@ -69,6 +69,8 @@ pub enum TransportKind {
     PFabric,
     /// PIAS.
     Pias,
+    /// TCP with small flows before large ones.
+    Qos,
     /// HULL.
     Hull,
     /// NDP.
@@ -85,7 +87,7 @@ impl TransportKind {
     /// Whether flows begin with a round trip before any data.
     pub const fn has_handshake(self) -> bool {
         match self {
-            Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias | Self::Hull => true,
+            Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias | Self::Qos | Self::Hull => true,
             Self::PFabric | Self::Ndp | Self::NdpPlus | Self::Scdp | Self::Stations => false,
         }
     }
@@ -93,9 +95,13 @@ impl TransportKind {
     /// How switches choose where the name does not say.
     pub const fn usual_routing(self) -> Routing {
         match self {
-            Self::Tcp | Self::Cubic | Self::Dctcp | Self::PFabric | Self::Pias | Self::Hull => {
-                Routing::Ecmp
-            }
+            Self::Tcp
+            | Self::Cubic
+            | Self::Dctcp
+            | Self::PFabric
+            | Self::Pias
+            | Self::Qos
+            | Self::Hull => Routing::Ecmp,
             Self::Ndp | Self::NdpPlus => Routing::Permute,
             Self::Scdp => Routing::Spray,
             Self::Stations => Routing::Ecmp,
@@ -229,7 +235,7 @@ pub const REPLICATIONS: [Part<Replication>; 11] = [
 ];
 
 /// Every transport.
-pub const TRANSPORTS: [Part<TransportKind>; 10] = [
+pub const TRANSPORTS: [Part<TransportKind>; 11] = [
     part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
     part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
     part(
@@ -246,6 +252,11 @@ pub const TRANSPORTS: [Part<TransportKind>; 10] = [
         "pias",
         "PIAS: DCTCP over strict priorities by bytes sent (NSDI 2015)",
         TransportKind::Pias,
+    ),
+    part(
+        "qos",
+        "TCP NewReno over two strict priorities, small flows first: an ideal that knows sizes",
+        TransportKind::Qos,
     ),
     part(
         "hull",
@@ -487,13 +498,16 @@ mod tests {
         let error = "repflow+dtcp".parse::<Design>().expect_err("no dtcp");
         assert_eq!(
             error.to_string(),
-            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp, pias, hull"
+            "design 'repflow+dtcp': found 'dtcp'; allowed here: tcp, cubic, dctcp, pias, qos, hull"
         );
         assert!("".parse::<Design>().is_err());
         assert!("tcp@".parse::<Design>().is_err());
         assert!("tcp+repflow".parse::<Design>().is_err());
         let error = "repflow+ndp".parse::<Design>().expect_err("no connections");
-        assert_eq!(error.allowed, ["tcp", "cubic", "dctcp", "pias", "hull"]);
+        assert_eq!(
+            error.allowed,
+            ["tcp", "cubic", "dctcp", "pias", "qos", "hull"]
+        );
         let error = "tcp@permute"
             .parse::<Design>()
             .expect_err("no choice of paths");

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::nic::{Coalesced, Paced};
 use tailcut_transport::pias::Tagged;
+use tailcut_transport::qos::Classified;
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::ModelCodec;
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
@@ -103,7 +104,10 @@ pub(crate) fn scdp<'a>(
 /// Whether a run's hosts are layers, put together at run time.
 pub(crate) fn have_layers(config: &RunConfig) -> bool {
     let design = config.design.transport;
-    let layered = matches!(design, TransportKind::Pias | TransportKind::Hull);
+    let layered = matches!(
+        design,
+        TransportKind::Pias | TransportKind::Qos | TransportKind::Hull
+    );
     layered || config.nic.coalescing.is_some()
 }
 
@@ -130,6 +134,9 @@ pub(crate) fn layered<'a>(
         let mut transport = base(host)?;
         if let Some(demotion) = demotion {
             transport = Box::new(Tagged::new(transport, demotion));
+        }
+        if config.design.transport == TransportKind::Qos {
+            transport = Box::new(Classified::new(transport, config.designs.qos.small_below.0));
         }
         if let Some(pacer) = hull::pacer(config, topology, host) {
             let paced = Paced::new(transport, pacer).map_err(RunError::Transport)?;

@@ -34,7 +34,7 @@ pub use hull::{
 pub use measures::Measures;
 pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
 pub use paths::PathParameters;
-pub use priorities::{PFabricParameters, PiasParameters};
+pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use requests::{Duplicates, RequestParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 // A configuration is written in the terms of these crates.

@@ -2,7 +2,7 @@
 
 use crate::hull::HullParameters;
 use crate::paths::PathParameters;
-use crate::priorities::{PFabricParameters, PiasParameters};
+use crate::priorities::{PFabricParameters, PiasParameters, QosParameters};
 use crate::requests::RequestParameters;
 use tailcut_fabric::queue::{Limit, Victim};
 use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
@@ -19,6 +19,8 @@ pub struct DesignParameters {
     pub pfabric: PFabricParameters,
     /// PIAS'.
     pub pias: PiasParameters,
+    /// QoS'.
+    pub qos: QosParameters,
     /// HULL's.
     pub hull: HullParameters,
     /// Those of the ways in which switches choose paths.

@@ -1,13 +1,13 @@
-//! pFabric and PIAS in a run: their parameters, the queues that they ask of switches, and what their
-//! hosts are told.
+//! pFabric, PIAS and QoS in a run: their parameters, the queues that they ask of switches, and what
+//! their hosts are told.
 
 use crate::config::RunConfig;
 use crate::ideal::Ideal;
 use std::sync::Arc;
-use tailcut_fabric::queue::{Limit, PFabric, Priority, QueueConfig};
+use tailcut_fabric::queue::{Limit, PFabric, Priority, QueueConfig, Sharing};
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::pfabric::PFabricConfig;
-use tailcut_units::{Duration, HostId};
+use tailcut_units::{Bytes, Duration, HostId};
 
 /// Parameters of pFabric and of its switches.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,6 +60,22 @@ impl Default for PiasParameters {
                 .map(|packets| packets * 1_460)
                 .to_vec(),
             limit: Limit::Packets(240),
+        }
+    }
+}
+
+/// Parameters of QoS.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QosParameters {
+    /// Flows under this size go first: 100 KB. HULL's comparison needs it anywhere between its small
+    /// flows of 1 KB and its large ones of 10 MB.
+    pub small_below: Bytes,
+}
+
+impl Default for QosParameters {
+    fn default() -> Self {
+        Self {
+            small_below: Bytes(100_000),
         }
     }
 }
@@ -144,9 +160,24 @@ pub(crate) fn pias_queue(parameters: &PiasParameters, usual: &QueueConfig) -> Qu
     QueueConfig::Priority(Priority {
         classes: parameters.thresholds.len() as u8 + 1,
         limit: parameters.limit,
+        sharing: Sharing::Shared,
         mark_above: match usual {
             QueueConfig::DropTail(drop_tail) => drop_tail.mark_above,
             _ => None,
         },
     })
+}
+
+/// The two queues of QoS in place of a `usual` one: each has all the room that it has, so that large
+/// flows cannot make small ones lose anything.
+pub(crate) fn qos_queue(usual: &QueueConfig) -> Option<QueueConfig> {
+    let QueueConfig::DropTail(drop_tail) = usual else {
+        return None;
+    };
+    Some(QueueConfig::Priority(Priority {
+        classes: 2,
+        limit: drop_tail.limit,
+        sharing: Sharing::PerClass,
+        mark_above: drop_tail.mark_above,
+    }))
 }

@@ -40,6 +40,7 @@ fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
         | TransportKind::Stations => None,
         TransportKind::PFabric => Some(priorities::pfabric_queue(&designs.pfabric)),
         TransportKind::Pias => Some(priorities::pias_queue(&designs.pias, usual)),
+        TransportKind::Qos => priorities::qos_queue(usual),
         TransportKind::Ndp => Some(ndp(config, &designs.ndp, 1)),
         TransportKind::NdpPlus => {
             let classes = designs.ndp.thresholds.len() + 1;

@@ -1,4 +1,4 @@
-//! pFabric and PIAS in a network: what priorities buy, to the packet.
+//! pFabric, PIAS and QoS in a network: what priorities buy, to the packet.
 
 #![allow(dead_code, reason = "the configurations serve other tests too")]
 
@@ -83,6 +83,19 @@ fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
     config.designs.pias.thresholds = vec![50_000_000];
     let record = simulate(&config);
     assert!(longest_delay(&record) > RESIDUAL * 30);
+}
+
+#[test]
+fn a_small_flow_under_qos_waits_for_one_packet_a_round_trip_and_loses_none_to_a_full_port() {
+    let record = simulate(&mice_under_elephants("qos", 10_000));
+    let drops = record.totals.drops.total().packets;
+    assert!(drops > 0, "elephants overflow");
+    // The SYN waits once, the data once.
+    assert!(longest_delay(&record) <= RESIDUAL * 2);
+    // Under a size that makes every flow large the same mice queue with the rest.
+    let mut config = mice_under_elephants("qos", 10_000);
+    config.designs.qos.small_below = Bytes(10_000);
+    assert!(longest_delay(&simulate(&config)) > RESIDUAL * 30);
 }
 
 #[test]

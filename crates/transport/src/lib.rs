@@ -13,6 +13,7 @@ pub mod ndp;
 pub mod nic;
 pub mod pfabric;
 pub mod pias;
+pub mod qos;
 pub mod rans;
 mod receiver_driven;
 pub mod repnet;

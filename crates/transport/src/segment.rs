@@ -52,7 +52,8 @@ impl Default for PathPin {
 pub struct Segment {
     /// Addresses and ports, in the direction of travel.
     pub tuple: FiveTuple,
-    /// The application's flow. For records only: no endpoint decides anything by it.
+    /// The application's flow. For records, and for layers about what their own host sends: nothing is
+    /// decided by that of a segment that has arrived.
     pub flow: FlowId,
     /// Payload bytes (0 for a pure ACK). Above the MSS only with LSO-sized bursts.
     pub payload: u32,

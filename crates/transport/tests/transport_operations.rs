@@ -10,6 +10,7 @@ use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
 use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig};
 use tailcut_transport::pfabric::{self, PFabricConfig, PFabricKind};
 use tailcut_transport::pias::Tagged;
+use tailcut_transport::qos::Classified;
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
 use tailcut_transport::{Demotion, Event, Header, Message, Segment, Transport};
@@ -318,6 +319,12 @@ layered_subject!(
     |pias| pias.inner()
 );
 layered_subject!(
+    Qos,
+    Classified<Host>,
+    |host| Classified::new(dctcp_host(host), 20_000),
+    |qos| qos.inner()
+);
+layered_subject!(
     PacedDctcp,
     Paced<Host>,
     |host| Paced::new(dctcp_host(host), pacer(host)).expect("a valid configuration"),
@@ -345,6 +352,10 @@ proptest! {
     #[test]
     fn pias(operations in operations()) {
         check::<Pias>(operations);
+    }
+    #[test]
+    fn qos(operations in operations()) {
+        check::<Qos>(operations);
     }
     #[test]
     fn paced_dctcp(operations in operations()) {

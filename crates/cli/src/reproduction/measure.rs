@@ -3,6 +3,9 @@
 use super::Results;
 use tailcut_record::{FlowRecord, RunRecord, quantile_rank};
 
+/// What is measured, with its unit, and the figure of one run.
+pub type Metric = (&'static str, fn(&RunRecord) -> f64);
+
 /// Flows under this size are mice, in bytes.
 pub const MICE: u64 = 100_000;
 

@@ -4,10 +4,11 @@
 //! files under `scenarios/reproduce/`.
 
 mod band;
+mod hull;
 mod incast_drain;
 mod measure;
-mod repflow_fat_tree;
 mod repnet_choice;
+mod repnet_deck;
 mod repnet_incast;
 mod repnet_mininet;
 mod repnet_probes;
@@ -21,15 +22,20 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 8] = [
+pub const ALL: [&dyn Reproduction; 13] = [
     &incast_drain::IncastDrain,
     &repnet_probes::RepNetProbes,
     &repnet_choice::RepNetChoice,
     &repnet_testbed::RepNetTestbed,
     &repnet_incast::RepNetIncast,
     &repnet_mininet::RepNetMininet,
-    &repflow_fat_tree::RepFlowFatTree,
+    &repnet_deck::RepNetDeck,
     &repnet_sensitivity::RepNetSensitivity,
+    &hull::HullDynamic,
+    &hull::HullSensitivity,
+    &hull::HullStatic,
+    &hull::HullBursts,
+    &hull::HullScale,
 ];
 
 /// A figure or table that is run again.
@@ -85,6 +91,12 @@ impl Part {
     }
 }
 
+/// Keys with their values as a [`Part`] has them.
+fn keys(given: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    let owned = given.iter().map(|&(key, value)| (key, value.to_owned()));
+    owned.collect()
+}
+
 /// The finished runs of a reproduction's parts.
 #[derive(Default)]
 pub struct Results {
@@ -102,6 +114,15 @@ impl Results {
         let of_part = self.parts.iter().filter(move |(name, _)| *name == part);
         let runs = of_part.flat_map(|(_, runs)| runs);
         runs.filter(move |run| run.key.design == design)
+    }
+
+    /// The loads at which a part ran a design, ascending.
+    pub fn loads(&self, part: &str, design: &str) -> Vec<f64> {
+        let loads = self.runs(part, design).filter_map(|run| run.key.load);
+        let mut loads: Vec<f64> = loads.collect();
+        loads.sort_unstable_by(f64::total_cmp);
+        loads.dedup();
+        loads
     }
 }
 
@@ -125,5 +146,29 @@ pub fn row(
         band,
         verdict: Verdict::of(ours, band),
         why: why.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_part_is_a_study_full_and_quick_under_a_name_of_its_own() {
+        let mut reproductions = BTreeSet::new();
+        for reproduction in ALL {
+            let name = reproduction.name();
+            assert!(reproductions.insert(name), "{name} twice");
+            let mut parts = BTreeSet::new();
+            for part in reproduction.parts() {
+                assert!(parts.insert(part.name), "{name}: {} twice", part.name);
+                for quick in [false, true] {
+                    let study = part.study(quick, None, None);
+                    let study = study.unwrap_or_else(|e| panic!("{name}, {}: {e}", part.name));
+                    assert!(!study.runs.is_empty());
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::band;
 use super::measure::mean;
-use super::{Part, Reproduction, Results, row};
+use super::{Part, Reproduction, Results, keys, row};
 use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 use tailcut_sim::workload::Class;
@@ -32,18 +32,11 @@ impl Reproduction for RepNetProbes {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let part = |name, changes: &[(&'static str, &str)]| {
-            let owned = |keys: &[(&'static str, &str)]| {
-                keys.iter()
-                    .map(|&(key, value)| (key, value.to_owned()))
-                    .collect()
-            };
-            Part {
-                name,
-                scenario: include_str!("../../../../scenarios/reproduce/repnet-probes.toml"),
-                changes: owned(changes),
-                quick: owned(&[("duration", "40s"), ("seeds", "3")]),
-            }
+        let part = |name, changes: &[(&'static str, &str)]| Part {
+            name,
+            scenario: include_str!("../../../../scenarios/reproduce/repnet-probes.toml"),
+            changes: keys(changes),
+            quick: keys(&[("duration", "40s"), ("seeds", "3")]),
         };
         vec![
             part(PART, &[]),

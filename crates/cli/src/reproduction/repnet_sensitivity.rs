@@ -3,7 +3,7 @@
 
 use super::band;
 use super::measure::{At, Statistic};
-use super::{Part, Reproduction, Results, row};
+use super::{Part, Reproduction, Results, keys, row};
 use tailcut_report::ComparisonRow;
 
 /// See the module.
@@ -67,11 +67,6 @@ impl Reproduction for RepNetSensitivity {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let owned = |keys: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
-            keys.iter()
-                .map(|&(key, value)| (key, value.to_owned()))
-                .collect()
-        };
         let part = |(name, _, changes): &Variant| {
             let common = [
                 ("designs", "cubic, repflow+cubic"),
@@ -81,8 +76,8 @@ impl Reproduction for RepNetSensitivity {
             Part {
                 name,
                 scenario: include_str!("../../../../scenarios/reproduce/repnet-testbed-1to1.toml"),
-                changes: [owned(&common), owned(changes)].concat(),
-                quick: owned(&[("flows", "2000"), ("seeds", "3")]),
+                changes: [keys(&common), keys(changes)].concat(),
+                quick: keys(&[("flows", "2000"), ("seeds", "3")]),
             }
         };
         VARIANTS.iter().map(part).collect()

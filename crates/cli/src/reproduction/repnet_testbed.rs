@@ -3,7 +3,7 @@
 
 use super::band::{self, Band};
 use super::measure::{At, MICE, Statistic, fcts, mean};
-use super::{Part, Reproduction, Results, row};
+use super::{Part, Reproduction, Results, keys, row};
 use tailcut_record::RunRecord;
 use tailcut_report::ComparisonRow;
 
@@ -51,10 +51,7 @@ impl Reproduction for RepNetTestbed {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let quick = |loads: &str| {
-            let keys = [("loads", loads), ("flows", "4000"), ("seeds", "3")];
-            keys.map(|(key, value)| (key, value.to_owned())).to_vec()
-        };
+        let quick = |loads: &str| keys(&[("loads", loads), ("flows", "4000"), ("seeds", "3")]);
         vec![
             Part {
                 name: "repnet-testbed-1to1",

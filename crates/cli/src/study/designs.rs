@@ -8,7 +8,7 @@ use tailcut_sim::transport::Demotion;
 use tailcut_sim::transport::nic::{Coalescing, PacerConfig};
 use tailcut_sim::{
     COALESCING_TIMEOUT, DesignParameters, HullParameters, NicParameters, PFabricParameters,
-    PacerParameters, PhantomParameters, PiasParameters,
+    PacerParameters, PhantomParameters, PiasParameters, QosParameters,
 };
 use tailcut_units::Bytes;
 
@@ -17,6 +17,7 @@ pub fn parameters(scenario: &Scenario) -> Outcome<DesignParameters> {
     Ok(DesignParameters {
         pfabric: pfabric(&scenario.table("pfabric")),
         pias: pias(&scenario.table("pias"))?,
+        qos: qos(&scenario.table("qos")),
         hull: hull(&scenario.table("hull"))?,
         ndp: receiver_driven::ndp(&scenario.table("ndp"))?,
         requests: requests::parameters(scenario)?,
@@ -68,6 +69,13 @@ fn pias(table: &Table) -> Outcome<PiasParameters> {
         thresholds: thresholds(table, usual.thresholds)?,
         limit: limit(table, "limit").unwrap_or(usual.limit),
     })
+}
+
+fn qos(table: &Table) -> QosParameters {
+    let usual = QosParameters::default();
+    QosParameters {
+        small_below: table.bytes("small_below").unwrap_or(usual.small_below),
+    }
 }
 
 fn hull(table: &Table) -> Outcome<HullParameters> {
@@ -148,6 +156,7 @@ mod tests {
         let usual = DesignParameters::default();
         assert_eq!(read.pfabric, usual.pfabric);
         assert_eq!(read.pias, usual.pias);
+        assert_eq!(read.qos, usual.qos);
         assert_eq!(read.hull, usual.hull);
         assert_eq!(nic(&empty), NicParameters::default());
     }

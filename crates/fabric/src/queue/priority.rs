@@ -1,10 +1,11 @@
-//! Strict priority: n classes, each FIFO, over one shared buffer, with an ECN threshold on the whole
-//! port, as commodity switches offer it and PIAS (Bai et al., NSDI 2015, section 4.2) sets it up.
+//! Strict priority: n classes, each FIFO, over one buffer that they share or one each, with an ECN
+//! threshold on the whole port, as commodity switches offer it and PIAS (Bai et al., NSDI 2015, section
+//! 4.2) sets it up.
 //!
 //! Marking by the whole port and not by class is what PIAS asks for: with a threshold a class, low
 //! classes would build queues unmarked.
 
-use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::{DropReason, Fate, Limit, QueueDiscipline, Sharing, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -15,17 +16,26 @@ use tailcut_units::Time;
 pub struct Priority {
     /// Number of classes; a packet's `priority` beyond the last counts as the last.
     pub classes: u8,
-    /// What may wait, all classes together.
+    /// What may wait.
     pub limit: Limit,
+    /// Whether that is for all classes together or for each.
+    pub sharing: Sharing,
     /// An ECN-capable packet that finds more than this waiting, in all classes together, is marked.
     pub mark_above: Option<Limit>,
+}
+
+/// What waits of one class.
+#[derive(Clone, Default, Debug)]
+struct Class {
+    ids: VecDeque<PacketId>,
+    bytes: u64,
 }
 
 /// A strict-priority queue.
 #[derive(Debug)]
 pub struct PriorityQueue {
     config: Priority,
-    classes: Box<[VecDeque<PacketId>]>,
+    classes: Box<[Class]>,
     packets: u32,
     bytes: u64,
 }
@@ -36,7 +46,7 @@ impl PriorityQueue {
         let classes = usize::from(config.classes.max(1));
         Self {
             config,
-            classes: alloc::vec![VecDeque::new(); classes].into_boxed_slice(),
+            classes: alloc::vec![Class::default(); classes].into_boxed_slice(),
             packets: 0,
             bytes: 0,
         }
@@ -46,19 +56,22 @@ impl PriorityQueue {
 impl QueueDiscipline for PriorityQueue {
     fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
         let packet = &mut packets[id.0 as usize];
-        if self
-            .config
-            .limit
-            .is_exceeded(self.packets + 1, self.bytes + u64::from(packet.size))
-        {
+        let class = usize::from(packet.priority).min(self.classes.len() - 1);
+        let class = &mut self.classes[class];
+        let size = u64::from(packet.size);
+        let (waiting, bytes) = match self.config.sharing {
+            Sharing::Shared => (self.packets, self.bytes),
+            Sharing::PerClass => (class.ids.len() as u32, class.bytes),
+        };
+        if self.config.limit.is_exceeded(waiting + 1, bytes + size) {
             return Fate::Dropped(DropReason::QueueFull).into();
         }
         let over = self.config.mark_above;
         let over = over.is_some_and(|k| k.is_exceeded(self.packets, self.bytes));
         self.packets += 1;
-        self.bytes += u64::from(packet.size);
-        let class = usize::from(packet.priority).min(self.classes.len() - 1);
-        self.classes[class].push_back(id);
+        self.bytes += size;
+        class.bytes += size;
+        class.ids.push_back(id);
         if over && packet.ecn == Ecn::Capable {
             packet.ecn = Ecn::Marked;
             return Fate::Marked.into();
@@ -67,9 +80,13 @@ impl QueueDiscipline for PriorityQueue {
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
-        let id = self.classes.iter_mut().find_map(VecDeque::pop_front)?;
+        let mut classes = self.classes.iter_mut();
+        let class = classes.find(|class| !class.ids.is_empty())?;
+        let id = class.ids.pop_front()?;
+        let size = u64::from(packets[id.0 as usize].size);
+        class.bytes -= size;
         self.packets -= 1;
-        self.bytes -= u64::from(packets[id.0 as usize].size);
+        self.bytes -= size;
         Some(id)
     }
 

@@ -74,6 +74,20 @@ pub const PIAS: Section = Section {
     ],
 };
 
+/// QoS.
+pub const QOS: Section = Section {
+    name: "qos",
+    repeated: false,
+    about: "QoS: TCP over two strict priorities, small flows in the higher one. Each class has the room of \
+            queue.limit.",
+    keys: &[key(
+        "small_below",
+        SIZE,
+        Is("100KB"),
+        "Flows under this size go first. HULL's comparison leaves it open between 1 KB and 10 MB.",
+    )],
+};
+
 /// HULL.
 pub const HULL: Section = Section {
     name: "hull",

@@ -153,6 +153,7 @@ pub const SECTIONS: &[Section] = &[
     transport::REPNET,
     designs::PFABRIC,
     designs::PIAS,
+    designs::QOS,
     designs::HULL,
     designs::NIC,
     receiver_driven::NDP,

@@ -1,0 +1,103 @@
+//! What the dynamic-flow table depends on: its four rows with one parameter at a time set to another
+//! value that the sources leave possible.
+
+use super::{COLUMNS, TABLE, cell, worst_ratio};
+use crate::reproduction::measure::{At, mean};
+use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
+use std::sync::LazyLock;
+use tailcut_report::ComparisonRow;
+
+/// See the module.
+pub struct HullSensitivity;
+
+const SCENARIO: &str = include_str!("../../../../../scenarios/reproduce/hull-dynamic.toml");
+
+/// A variant: what it is, the keys that differ.
+type Variant = (&'static str, &'static [(&'static str, &'static str)]);
+
+const VARIANTS: [Variant; 14] = [
+    ("as reproduced", &[]),
+    ("round trip 100 us", &[("topology.delay", "25us")]),
+    ("round trip 400 us", &[("topology.delay", "100us")]),
+    ("100 KB a port", &[("queue.limit", "100KB")]),
+    ("300 KB a port", &[("queue.limit", "300KB")]),
+    ("no SACK", &[("tcp.sack", "false")]),
+    ("an ACK a segment", &[("tcp.delayed_ack", "off")]),
+    ("RTOmin 200 ms", &[("tcp.min_rto", "200ms")]),
+    ("large sends of 32 KB", &[("tcp.lso", "32768")]),
+    ("no large sends", &[("tcp.lso", "off")]),
+    ("beta 1/s", &[("hull.pacer_backlog_gain", "1")]),
+    ("beta 256/s", &[("hull.pacer_backlog_gain", "256")]),
+    ("T_r 16 us", &[("hull.pacer_interval", "16us")]),
+    ("no pacer", &[("hull.pacer", "false")]),
+];
+
+/// The row of the table that is HULL; of the others only the worst ratio is shown.
+const HULL: usize = 3;
+
+/// The parts' names: the variant and the row of the table, in the order of both.
+static NAMES: LazyLock<Vec<[String; 4]>> = LazyLock::new(|| {
+    let name = |what: &str, row: &str| format!("{}-{row}", what.replace([' ', '/'], "-"));
+    let variants = VARIANTS.iter();
+    variants
+        .map(|(what, _)| TABLE.each_ref().map(|row| name(what, row.part)))
+        .collect()
+});
+
+impl Reproduction for HullSensitivity {
+    fn name(&self) -> &'static str {
+        "hull-sensitivity"
+    }
+
+    fn title(&self) -> &'static str {
+        "HULL's dynamic flows with other values of what the slides leave open"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let common = [("duration", "600s"), ("seeds", "4")];
+        let part = |variant: usize, line: usize| Part {
+            name: NAMES[variant][line].as_str(),
+            scenario: SCENARIO,
+            changes: [
+                keys(&common),
+                keys(TABLE[line].keys),
+                keys(VARIANTS[variant].1),
+            ]
+            .concat(),
+            quick: keys(&[("duration", "120s"), ("seeds", "2")]),
+        };
+        let parts = (0..VARIANTS.len()).flat_map(|variant| (0..4).map(move |row| (variant, row)));
+        parts.map(|(variant, line)| part(variant, line)).collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let mut rows = Vec::new();
+        for (variant, (what, _)) in VARIANTS.iter().enumerate() {
+            for (column, metric) in COLUMNS.iter().enumerate() {
+                let figures = [0, 1, 2, 3].map(|line| {
+                    let at = At::new(results, &NAMES[variant][line], None);
+                    at.by_seed(TABLE[line].design, |run| cell(run, column))
+                });
+                let theirs = TABLE.each_ref().map(|row| row.published[column]);
+                rows.push(row(
+                    format!("{what}: {}: {metric}", TABLE[HULL].name),
+                    &figures[HULL],
+                    Some(theirs[HULL]),
+                    band::SHOWN,
+                    "",
+                ));
+                let ours = figures.each_ref().map(|by_seed| mean(by_seed));
+                let (factor, high, low) = worst_ratio(ours, theirs);
+                let (high, low) = (TABLE[high].name, TABLE[low].name);
+                rows.push(row(
+                    format!("{what}: ratios by {metric}: factor off at most, {high} over {low}"),
+                    &[factor],
+                    Some(1.0),
+                    band::SHOWN,
+                    "",
+                ));
+            }
+        }
+        rows
+    }
+}
