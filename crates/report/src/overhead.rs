@@ -1,9 +1,11 @@
 //! What the designs send beyond what is useful: amplification and wasted bytes.
 
+use crate::answer::{headline_group, list};
 use crate::estimate::{SEEDS_FOR_T, t_interval};
 use crate::format::Quantity;
+use crate::group::Group;
 use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
-use crate::plots::Designs;
+use crate::plots::{Designs, ccdf};
 use crate::study::{Cell, Run, Study};
 
 /// A figure of a run with the interval over its seeds.
@@ -112,8 +114,57 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
             false,
         ),
     ];
+    plots.push(by_flow(study, headline));
     plots.retain(Plot::has_points);
     plots
+}
+
+/// How many flows, or requests where there are any, cost how many bytes in vain.
+fn by_flow(study: &Study, setting: usize) -> Plot {
+    let (analysis, cells) = (study.analysis(), study.cells());
+    let group = match headline_group(analysis, setting) == Group::requests() {
+        true => Group::requests(),
+        false => Group::all(),
+    };
+    let what = match group == Group::requests() {
+        true => "requests",
+        false => "flows",
+    };
+    let designs = Designs(study.designs());
+    let mut spared = Vec::new();
+    let lines = cells[setting].designs.iter().map(|(design, runs)| {
+        let flows = runs.iter().flat_map(|run| group.pool(run));
+        let mut wasted: Vec<f64> = flows.map(|flow| flow.wasted as f64).collect();
+        wasted.sort_unstable_by(f64::total_cmp);
+        if wasted.last() == Some(&0.0) {
+            spared.push((*design).to_owned());
+        }
+        designs.series(design, Mark::Line, ccdf(&wasted))
+    });
+    let series: Vec<Series> = lines.filter(|line| !line.points.is_empty()).collect();
+    let none = match spared.is_empty() {
+        true => String::new(),
+        false => format!(" Nothing was sent in vain with {}.", list(&spared)),
+    };
+    Plot {
+        id: format!("wasted-ccdf-{setting}"),
+        title: format!(
+            "Which {what} cost bytes in vain, {}",
+            analysis.setting_name(setting)
+        ),
+        caption: format!(
+            "Complementary distribution over all seeds, both axes logarithmic: a curve begins at the share of \
+             the {what} that cost any.{none}"
+        ),
+        x: Axis::new("payload sent in vain", Quantity::Bytes, Scale::Log),
+        y: Axis::new(
+            format!("share of {what} that cost as much or more"),
+            Quantity::Share,
+            Scale::Log,
+        ),
+        series,
+        reference: None,
+    }
 }
 
 /// Names of the vertical axis where designs are rows, and the series.

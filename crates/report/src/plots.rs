@@ -243,10 +243,11 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
         .iter()
         .map(|(design, runs)| (*design, Sample::of(runs, &group, Metric::Fct)))
         .collect();
-    let of_all = |points: fn(&Sample) -> Vec<Point>| -> Vec<Series> {
-        let series = samples
-            .iter()
-            .map(|(design, sample)| designs.series(design, mark_of(sample), points(sample)));
+    let of_all = |points: fn(&[f64]) -> Vec<Point>| -> Vec<Series> {
+        let series = samples.iter().map(|(design, sample)| {
+            let sorted: Vec<f64> = sample.values().collect();
+            designs.series(design, mark_of(sample), points(&sorted))
+        });
         series.filter(|series| !series.points.is_empty()).collect()
     };
     let (whose, at) = (group_title(&group), analysis.setting_name(setting));
@@ -376,33 +377,37 @@ fn mark_of(sample: &Sample) -> Mark {
     }
 }
 
-fn cdf(sample: &Sample) -> Vec<Point> {
-    let n = sample.len();
+/// The share of the sorted values that are as small as each or smaller.
+fn cdf(sorted: &[f64]) -> Vec<Point> {
+    let n = sorted.len();
     let ranks = (0..=DISTRIBUTION_POINTS).map(|i| i * n.saturating_sub(1) / DISTRIBUTION_POINTS);
-    points_at(sample, ranks, |rank| (rank + 1) as f64 / n as f64)
+    points_at(sorted, ranks, |rank| (rank + 1) as f64 / n as f64)
 }
 
-/// Ranks spaced by the logarithm of the share above them.
-fn ccdf(sample: &Sample) -> Vec<Point> {
-    let n = sample.len() as f64;
+/// The share of the sorted values that are as large as each or larger, at ranks spaced by the
+/// logarithm of the share above them.
+pub(crate) fn ccdf(sorted: &[f64]) -> Vec<Point> {
+    let n = sorted.len() as f64;
     let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
         let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
-        (n - above).round() as usize
+        // Of equal values the first, which says how many there are.
+        let rank = (n - above).round() as usize;
+        let value = sorted.get(rank).copied().unwrap_or(f64::INFINITY);
+        sorted.partition_point(|other| *other < value)
     });
-    points_at(sample, ranks, |rank| (n - rank as f64) / n)
+    points_at(sorted, ranks, |rank| (n - rank as f64) / n)
 }
 
-/// The finished values at `ranks`, each once.
+/// The finite values above zero at `ranks`, each once.
 fn points_at(
-    sample: &Sample,
+    sorted: &[f64],
     ranks: impl Iterator<Item = usize>,
     share: impl Fn(usize) -> f64,
 ) -> Vec<Point> {
-    let values: Vec<f64> = sample.values().collect();
     let mut last = None;
     let mut points = Vec::new();
     for rank in ranks {
-        let value = values
+        let value = sorted
             .get(rank)
             .copied()
             .filter(|v| v.is_finite() && *v > 0.0);

@@ -83,6 +83,8 @@ pub struct Flow {
     pub slowdown: f64,
     /// Index into [`Run::classes`].
     pub class: u8,
+    /// Payload sent for it beyond its bytes: copies, retransmissions, symbols in vain.
+    pub wasted: u64,
 }
 
 impl From<&FlowRecord> for Flow {
@@ -98,6 +100,7 @@ impl From<&FlowRecord> for Flow {
                 f64::NAN
             },
             class: flow.class,
+            wasted: flow.payload_sent.0.saturating_sub(flow.bytes.0),
         }
     }
 }
@@ -110,6 +113,7 @@ impl From<&RequestRecord> for Flow {
             fct_us: latency.unwrap_or(f64::INFINITY),
             slowdown: f64::NAN,
             class: 0,
+            wasted: request.wasted.0,
         }
     }
 }

@@ -3,8 +3,8 @@
 mod synthetic;
 
 use synthetic::{Behaviour, TCP, compare, manifest, run, study};
-use tailcut_record::{RunKey, RunState};
-use tailcut_report::{Run, Study, answer, json, text_table};
+use tailcut_record::{RunKey, RunRecord, RunState};
+use tailcut_report::{Run, Study, answer, html, json, text_table};
 
 const REPFLOW: Behaviour = Behaviour {
     name: "repflow",
@@ -278,4 +278,63 @@ fn a_trace_has_no_load_and_may_have_no_mice() {
     let answer = answer(&study(&records));
     assert!(answer.contains("the p99 of all flows"), "{answer}");
     assert!(!answer.contains("at load"), "{answer}");
+}
+
+#[test]
+fn every_topology_is_compared_within_itself() {
+    let elsewhere = |mut record: RunRecord| {
+        record.key.topology = "leaf-spine".to_owned();
+        record
+    };
+    // On the second topology the same design is the slower one.
+    let slower = Behaviour {
+        mice_delay: 1.6,
+        ..REPFLOW
+    };
+    let mut runs = Vec::new();
+    for seed in 1..=3 {
+        runs.push(run(TCP, Some(0.5), seed, 8_000));
+        runs.push(run(REPFLOW, Some(0.5), seed, 8_000));
+        for load in [0.3, 0.6] {
+            runs.push(elsewhere(run(TCP, Some(load), seed, 8_000)));
+            runs.push(elsewhere(run(slower, Some(load), seed, 8_000)));
+        }
+    }
+    let study = study(&runs);
+    let answer = answer(&study);
+    assert!(
+        first(&answer)
+            .ends_with(" at load 0.5 on fat-tree k=8 with websearch, for 1.3 % more bytes."),
+        "{answer}"
+    );
+    let other =
+        "No design cuts the p99 of mice against tcp at load 0.6 on leaf-spine with websearch.";
+    assert!(answer.contains(other), "{answer}");
+
+    let all = json(&study);
+    let ids: Vec<&str> = all["tables"]
+        .as_array()
+        .expect("tables")
+        .iter()
+        .map(|table| table["id"].as_str().expect("an id"))
+        .collect();
+    assert_eq!(ids[..3], ["headline", "headline-2", "settings-2"]);
+
+    let page = html(&study);
+    let sections: Vec<usize> = ["fat-tree k=8, websearch</h2>", "leaf-spine, websearch</h2>"]
+        .iter()
+        .map(|title| page.find(title).expect("a section a topology"))
+        .collect();
+    let plot = |id: &str| page.find(&format!("<figure id=\"{id}\"")).expect("a plot");
+    assert!(sections[0] < plot("mice-p99-by-design") && plot("mice-p99-by-design") < sections[1]);
+    assert!(sections[1] < plot("mice-p99-by-design-2"));
+    assert!(
+        sections[1] < plot("load-1-mice-p99"),
+        "lines over its own loads"
+    );
+    let drawings = ["network-0", "network-2"].map(|id| page.find(&format!("id=\"{id}\"")));
+    assert!(
+        drawings[0] < Some(sections[1]) && Some(sections[1]) < drawings[1],
+        "{drawings:?}"
+    );
 }

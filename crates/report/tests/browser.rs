@@ -130,6 +130,21 @@ fn a_handful_of_flows_leaves_no_empty_plot() {
 }
 
 #[test]
+fn several_topologies_are_drawn_whole_each_in_its_section() {
+    let records: Vec<_> = ["fat-tree k=8", "leaf-spine of 4 leaves and 4 spines"]
+        .into_iter()
+        .flat_map(|topology| {
+            DESIGNS[..2].iter().map(move |design| {
+                let mut record = run(*design, Some(0.5), 1, 2_000);
+                record.key.topology = topology.to_owned();
+                record
+            })
+        })
+        .collect();
+    check("places", &study(&records), 16);
+}
+
+#[test]
 fn names_from_outside_are_text_and_not_markup() {
     let hostile = Behaviour {
         name: "<img src=x onerror=alert(1)></script>&\"'",

@@ -226,3 +226,153 @@ fn a_damaged_run_is_named() {
     let error = load(dir.path()).unwrap_err().to_string();
     assert!(error.contains("flows.parquet: damaged"), "{error}");
 }
+
+/// The points of one design in the plot `id`.
+fn points<'a>(plots: &'a [Plot], id: &str, design: &str) -> &'a [Point] {
+    let plot = plots.iter().find(|plot| plot.id == id);
+    let series = plot.expect("the plot").series.iter();
+    let found = series.into_iter().find(|series| series.name == design);
+    &found.expect("a line of the design").points
+}
+
+#[test]
+fn goodput_is_ranked_from_the_slowest_flow_to_the_fastest() {
+    let unfinished = Behaviour {
+        name: "lossy",
+        unfinished_one_in: 10,
+        ..TCP
+    };
+    let records = [
+        run(TCP, Some(0.5), 1, 3_000),
+        run(unfinished, Some(0.5), 1, 3_000),
+    ];
+    let plots = plots(&synthetic::study(&records));
+    let line = points(&plots, "goodput-rank-0-0", "tcp");
+    let goodput = |flow: &tailcut_record::FlowRecord| {
+        flow.fct
+            .map_or(0.0, |fct| flow.bytes.0 as f64 * 8e6 / fct.as_us_f64())
+    };
+    let mut all: Vec<f64> = records[0].flows.iter().map(goodput).collect();
+    all.sort_by(f64::total_cmp);
+    assert_eq!(line[0].y, all[0]);
+    assert_eq!(line[line.len() - 1].y, all[2_999]);
+    assert!(
+        line.windows(2)
+            .all(|pair| pair[0].y <= pair[1].y && pair[0].x < pair[1].x)
+    );
+    for point in line {
+        let rank = (point.x * 3_000.0 - 0.5).round() as usize;
+        assert_eq!(point.y, all[rank], "rank {rank}");
+    }
+    // A tenth of these has none.
+    let lossy = points(&plots, "goodput-rank-0-0", "lossy");
+    let none = lossy.iter().filter(|point| point.y == 0.0).count() as f64 / lossy.len() as f64;
+    assert!((0.08..0.13).contains(&none), "{none}");
+}
+
+#[test]
+fn amplification_counts_what_was_sent_for_flows_that_never_finished() {
+    let unfinished = Behaviour {
+        name: "lossy",
+        unfinished_one_in: 4,
+        ..TCP
+    };
+    let study = compare(&[TCP, unfinished], &[0.3, 0.6], 3, 3_000);
+    let plots = plots(&study);
+    let tcp = points(&plots, "amplification", "tcp");
+    assert_eq!(
+        tcp.iter().map(|point| point.x).collect::<Vec<_>>(),
+        [0.3, 0.6]
+    );
+    // 1.05 by construction, but for what rounding each flow's bytes down takes away.
+    assert!(
+        tcp.iter().all(|point| (point.y - 1.05).abs() < 1e-4),
+        "{tcp:?}"
+    );
+    let lossy = points(&plots, "amplification", "lossy");
+    assert!(
+        lossy.iter().all(|point| (1.2..1.7).contains(&point.y)),
+        "{lossy:?}"
+    );
+    assert!(
+        lossy.iter().all(|point| point.whisker.is_some()),
+        "three seeds"
+    );
+    let wasted = points(&plots, "wasted-bytes", "lossy");
+    let sent = study
+        .runs()
+        .iter()
+        .find(|run| run.summary.key.design == "lossy");
+    let sent = sent.expect("a run").summary.payload_sent_bytes as f64;
+    assert!(
+        wasted[0].y > 0.15 * sent && wasted[0].y < sent,
+        "{wasted:?}"
+    );
+}
+
+#[test]
+fn bytes_in_vain_are_counted_flow_by_flow() {
+    let mut record = run(TCP, Some(0.5), 1, 1_000);
+    for (index, flow) in record.flows.iter_mut().enumerate() {
+        let wasted = match index % 10 {
+            0 => 3_000,
+            1 | 2 => 1_500,
+            _ => 0,
+        };
+        flow.payload_sent.0 = flow.bytes.0 + wasted;
+    }
+    let plots = plots(&synthetic::study(&[record]));
+    let curve = points(&plots, "wasted-ccdf-0", "tcp");
+    let places: Vec<(f64, f64)> = curve.iter().map(|point| (point.x, point.y)).collect();
+    assert_eq!(places, [(1_500.0, 0.3), (3_000.0, 0.1)]);
+}
+
+#[test]
+fn an_empty_queue_counts_though_no_row_says_so() {
+    let mut record = run(TCP, Some(0.5), 1, 500);
+    let switch_ports = record
+        .topology
+        .iter()
+        .filter(|link| link.from_tier > 0)
+        .count();
+    let port = record
+        .topology
+        .iter()
+        .find(|link| link.from_tier > 0)
+        .expect("a switch")
+        .port;
+    let host_port = record
+        .topology
+        .iter()
+        .find(|link| link.from_tier == 0)
+        .expect("a host")
+        .port;
+    record
+        .queues
+        .retain(|sample| sample.port == port || sample.port == host_port);
+    let rows = record
+        .queues
+        .iter()
+        .filter(|sample| sample.port == port)
+        .count();
+    let bytes: u64 = record
+        .queues
+        .iter()
+        .filter(|s| s.port == port)
+        .map(|s| s.backlog.0)
+        .sum();
+    let all = json(&synthetic::study(&[record]));
+    let tables = all["tables"].as_array().expect("tables");
+    let table = tables
+        .iter()
+        .find(|table| table["id"] == "queues")
+        .expect("the table");
+    let row = &table["rows"][0];
+    let samples = 400 * switch_ports;
+    assert_eq!(row["samples"], samples);
+    let empty = 1.0 - rows as f64 / samples as f64;
+    assert!((row["empty"].as_f64().expect("a share") - empty).abs() < 1e-12);
+    let mean = bytes as f64 / samples as f64;
+    assert!((row["mean"].as_f64().expect("bytes") - mean).abs() < 1e-6);
+    assert_eq!(row["p99"], 0.0, "under one sample in a hundred");
+}

@@ -73,7 +73,8 @@ pub const STUDY: Section = Section {
             "sample_every",
             SPAN,
             Is("off"),
-            "How often queues and links are sampled.",
+            "How often queues and links are sampled, for the report's drawing of the network and its \
+             plots over time. A hundred to a thousand samples a run are enough to see where it is hot.",
         )
         .or(&["off"]),
         key(
