@@ -14,6 +14,7 @@ mod repnet_mininet;
 mod repnet_probes;
 mod repnet_sensitivity;
 mod repnet_testbed;
+mod scdp;
 
 use crate::scenario::{Place, Scenario, ScenarioError};
 use crate::study::Study;
@@ -22,7 +23,7 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 13] = [
+pub const ALL: [&dyn Reproduction; 20] = [
     &incast_drain::IncastDrain,
     &repnet_probes::RepNetProbes,
     &repnet_choice::RepNetChoice,
@@ -36,6 +37,13 @@ pub const ALL: [&dyn Reproduction; 13] = [
     &hull::HullStatic,
     &hull::HullBursts,
     &hull::HullScale,
+    &scdp::ShortFlows,
+    &scdp::Sensitivity,
+    &scdp::Incast,
+    &scdp::Outcast,
+    &scdp::InitialWindow,
+    &scdp::Decoding,
+    &scdp::Fairness,
 ];
 
 /// A figure or table that is run again.

@@ -1,0 +1,317 @@
+//! The initial window (SCDP paper, section V-F, figure 15): goodput and trimmed packets at 1, 5 and 10 Gb/s.
+
+use super::{Case, case, goodput_mbps, is_of};
+use crate::reproduction::measure::{At, mean};
+use crate::reproduction::{Part, Reproduction, Results, band, row};
+use tailcut_record::RunRecord;
+use tailcut_report::ComparisonRow;
+use tailcut_sim::workload::Class;
+
+/// See the module.
+pub struct InitialWindow;
+
+const SCENARIO: &str = include_str!("../../../../../scenarios/reproduce/scdp-initial-window.toml");
+
+/// By rate; a faster network runs for as much shorter, so that all see as many sessions.
+const WINDOWS: [Case; 22] = [
+    case(
+        "1g-2",
+        "1 Gb/s, window of 2",
+        &[("scdp.initial_window", "2")],
+    ),
+    case(
+        "1g-4",
+        "1 Gb/s, window of 4",
+        &[("scdp.initial_window", "4")],
+    ),
+    case(
+        "1g-8",
+        "1 Gb/s, window of 8",
+        &[("scdp.initial_window", "8")],
+    ),
+    case(
+        "1g-12",
+        "1 Gb/s, window of 12",
+        &[("scdp.initial_window", "12")],
+    ),
+    case(
+        "1g-16",
+        "1 Gb/s, window of 16",
+        &[("scdp.initial_window", "16")],
+    ),
+    case(
+        "1g-24",
+        "1 Gb/s, window of 24",
+        &[("scdp.initial_window", "24")],
+    ),
+    case(
+        "1g-48",
+        "1 Gb/s, window of 48",
+        &[("scdp.initial_window", "48")],
+    ),
+    case(
+        "1g-100",
+        "1 Gb/s, window of 100",
+        &[("scdp.initial_window", "100")],
+    ),
+    case(
+        "5g-4",
+        "5 Gb/s, window of 4",
+        &[
+            ("topology.rate", "5Gbps"),
+            ("duration", "40ms"),
+            ("drain", "20ms"),
+            ("scdp.initial_window", "4"),
+        ],
+    ),
+    case(
+        "5g-8",
+        "5 Gb/s, window of 8",
+        &[
+            ("topology.rate", "5Gbps"),
+            ("duration", "40ms"),
+            ("drain", "20ms"),
+            ("scdp.initial_window", "8"),
+        ],
+    ),
+    case(
+        "5g-12",
+        "5 Gb/s, window of 12",
+        &[
+            ("topology.rate", "5Gbps"),
+            ("duration", "40ms"),
+            ("drain", "20ms"),
+            ("scdp.initial_window", "12"),
+        ],
+    ),
+    case(
+        "5g-16",
+        "5 Gb/s, window of 16",
+        &[
+            ("topology.rate", "5Gbps"),
+            ("duration", "40ms"),
+            ("drain", "20ms"),
+            ("scdp.initial_window", "16"),
+        ],
+    ),
+    case(
+        "5g-24",
+        "5 Gb/s, window of 24",
+        &[
+            ("topology.rate", "5Gbps"),
+            ("duration", "40ms"),
+            ("drain", "20ms"),
+            ("scdp.initial_window", "24"),
+        ],
+    ),
+    case(
+        "5g-32",
+        "5 Gb/s, window of 32",
+        &[
+            ("topology.rate", "5Gbps"),
+            ("duration", "40ms"),
+            ("drain", "20ms"),
+            ("scdp.initial_window", "32"),
+        ],
+    ),
+    case(
+        "5g-64",
+        "5 Gb/s, window of 64",
+        &[
+            ("topology.rate", "5Gbps"),
+            ("duration", "40ms"),
+            ("drain", "20ms"),
+            ("scdp.initial_window", "64"),
+        ],
+    ),
+    case(
+        "10g-8",
+        "10 Gb/s, window of 8",
+        &[
+            ("topology.rate", "10Gbps"),
+            ("duration", "20ms"),
+            ("drain", "10ms"),
+            ("scdp.initial_window", "8"),
+        ],
+    ),
+    case(
+        "10g-12",
+        "10 Gb/s, window of 12",
+        &[
+            ("topology.rate", "10Gbps"),
+            ("duration", "20ms"),
+            ("drain", "10ms"),
+            ("scdp.initial_window", "12"),
+        ],
+    ),
+    case(
+        "10g-16",
+        "10 Gb/s, window of 16",
+        &[
+            ("topology.rate", "10Gbps"),
+            ("duration", "20ms"),
+            ("drain", "10ms"),
+            ("scdp.initial_window", "16"),
+        ],
+    ),
+    case(
+        "10g-24",
+        "10 Gb/s, window of 24",
+        &[
+            ("topology.rate", "10Gbps"),
+            ("duration", "20ms"),
+            ("drain", "10ms"),
+            ("scdp.initial_window", "24"),
+        ],
+    ),
+    case(
+        "10g-32",
+        "10 Gb/s, window of 32",
+        &[
+            ("topology.rate", "10Gbps"),
+            ("duration", "20ms"),
+            ("drain", "10ms"),
+            ("scdp.initial_window", "32"),
+        ],
+    ),
+    case(
+        "10g-48",
+        "10 Gb/s, window of 48",
+        &[
+            ("topology.rate", "10Gbps"),
+            ("duration", "20ms"),
+            ("drain", "10ms"),
+            ("scdp.initial_window", "48"),
+        ],
+    ),
+    case(
+        "10g-96",
+        "10 Gb/s, window of 96",
+        &[
+            ("topology.rate", "10Gbps"),
+            ("duration", "20ms"),
+            ("drain", "10ms"),
+            ("scdp.initial_window", "96"),
+        ],
+    ),
+];
+
+/// What links of 10 us make of the usual window.
+const FAR: Case = case(
+    "1g-12-far",
+    "1 Gb/s, window of 12, links of 10 us",
+    &[("topology.delay", "10us")],
+);
+
+/// The paper's choice for each rate, and a window far too small and one far too large.
+const CHOICES: [(&str, &str, &str, &str); 3] = [
+    ("1 Gb/s", "1g-12", "1g-2", "1g-100"),
+    ("5 Gb/s", "5g-24", "5g-4", "5g-64"),
+    ("10 Gb/s", "10g-32", "10g-8", "10g-96"),
+];
+
+/// The mean goodput of the sessions, in Mb/s.
+fn goodput(run: &RunRecord) -> f64 {
+    let sessions = run
+        .flows
+        .iter()
+        .filter(|flow| is_of(flow, Class::Foreground));
+    mean(&sessions.map(goodput_mbps).collect::<Vec<_>>())
+}
+
+/// Repair symbols a session: one for each of its trimmed packets, and two a block that lost any.
+fn repair(run: &RunRecord) -> f64 {
+    let sessions = run
+        .flows
+        .iter()
+        .filter(|flow| is_of(flow, Class::Foreground));
+    mean(
+        &sessions
+            .map(|flow| f64::from(flow.retransmissions))
+            .collect::<Vec<_>>(),
+    )
+}
+
+impl Reproduction for InitialWindow {
+    fn name(&self) -> &'static str {
+        "scdp-initial-window"
+    }
+
+    fn title(&self) -> &'static str {
+        "SCDP's initial window at 1, 5 and 10 Gb/s (SCDP paper, figure 15)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let cases = WINDOWS.iter().chain([&FAR]);
+        cases
+            .map(|case| case.part(SCENARIO, &[], &[("topology.k", "4")]))
+            .collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let of = |part, figure: fn(&RunRecord) -> f64| {
+            At::new(results, part, None).by_seed("scdp", figure)
+        };
+        let mut rows = Vec::new();
+        for Case { name, what, .. } in WINDOWS.iter().chain([&FAR]) {
+            rows.push(row(
+                format!("{what}: goodput of a session of 1 MB, Mb/s"),
+                &of(name, goodput),
+                None,
+                band::SHOWN,
+                "",
+            ));
+            rows.push(row(
+                format!("{what}: repair symbols a session, one a trimmed packet and two a block"),
+                &of(name, repair),
+                None,
+                band::SHOWN,
+                "",
+            ));
+        }
+        let ratio = |part: &'static str, base: &'static str| -> Vec<f64> {
+            let (ours, base) = (of(part, goodput), of(base, goodput));
+            ours.iter().zip(&base).map(|(a, b)| 100.0 * a / b).collect()
+        };
+        for (rate, chosen, small, large) in CHOICES {
+            rows.push(row(
+                format!(
+                    "{rate}: goodput with a far too small window over that with the paper's, %"
+                ),
+                &ratio(small, chosen),
+                None,
+                (0.0, 70.0),
+                "published as a chart: very low",
+            ));
+            rows.push(row(
+                format!(
+                    "{rate}: goodput with a far too large window over that with the paper's, %"
+                ),
+                &ratio(large, chosen),
+                None,
+                (0.0, 100.0),
+                "published for 1 Gb/s: it deteriorates, with 39 trimmed packets a session",
+            ));
+        }
+        rows.push(row(
+            "1 Gb/s: goodput with a window of 24 over that with 12, %",
+            &ratio("1g-24", "1g-12"),
+            Some(100.0),
+            (90.0, 110.0),
+            "flat up to 24",
+        ));
+        for (rate, before, chosen) in [
+            ("5 Gb/s", "5g-12", "5g-24"),
+            ("10 Gb/s", "10g-24", "10g-32"),
+        ] {
+            rows.push(row(
+                format!("{rate}: goodput with the window of the next slower network over that with its own, %"),
+                &ratio(before, chosen),
+                None,
+                (0.0, 100.0),
+                "the window grows with the rate",
+            ));
+        }
+        rows
+    }
+}

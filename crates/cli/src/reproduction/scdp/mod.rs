@@ -1,0 +1,120 @@
+//! SCDP's unicast figures (SCDP paper, section V). Numbers that the paper's text does not give are keys of the
+//! scenarios, with other values beside.
+
+mod decoding;
+mod fairness;
+mod incast;
+mod initial_window;
+mod outcast;
+mod sensitivity;
+mod short_flows;
+
+pub use decoding::Decoding;
+pub use fairness::Fairness;
+pub use incast::Incast;
+pub use initial_window::InitialWindow;
+pub use outcast::Outcast;
+pub use sensitivity::Sensitivity;
+pub use short_flows::ShortFlows;
+
+use super::{Part, band, keys};
+use tailcut_record::{FlowRecord, LinkSample, RunRecord};
+use tailcut_sim::workload::Class;
+use tailcut_units::Time;
+
+/// Payload of a full packet over the bytes that it takes on a link.
+const PAYLOAD_SHARE: f64 = 1_460.0 / 1_538.0;
+
+/// Keys and values.
+type Keys = &'static [(&'static str, &'static str)];
+
+/// A study of a scenario that others share: its name, what is special about it, and the keys that differ.
+struct Case {
+    name: &'static str,
+    what: &'static str,
+    changes: Keys,
+}
+
+const fn case(name: &'static str, what: &'static str, changes: Keys) -> Case {
+    Case {
+        name,
+        what,
+        changes,
+    }
+}
+
+impl Case {
+    /// The study; `common` holds for all cases of the scenario.
+    fn part(&self, scenario: &'static str, common: Keys, quick: Keys) -> Part {
+        Part {
+            name: self.name,
+            scenario,
+            changes: [keys(common), keys(self.changes)].concat(),
+            quick: keys(quick),
+        }
+    }
+}
+
+/// The designs that a change of these keys concerns: that of the first key's section, or all.
+fn concerned(changes: Keys, designs: &[&'static str]) -> Vec<&'static str> {
+    let section = changes.first().and_then(|(key, _)| key.split('.').next());
+    let concerns = |design: &&&str| match section {
+        Some("scdp") => **design == "scdp",
+        Some("ndp") => design.starts_with("ndp"),
+        Some("tcp" | "queue" | "pias") => ["tcp", "pias"].contains(*design),
+        _ => true,
+    };
+    designs.iter().filter(concerns).copied().collect()
+}
+
+/// Payload over completion time, in Mb/s; none for a flow that did not finish.
+fn goodput_mbps(flow: &FlowRecord) -> f64 {
+    let fct = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
+    flow.bytes.0 as f64 * 8.0 / fct
+}
+
+fn is_of(flow: &FlowRecord, class: Class) -> bool {
+    flow.class == class as u8
+}
+
+/// The share of `flows` that hold, in per cent; NaN without flows.
+fn per_cent<'a>(
+    flows: impl Iterator<Item = &'a FlowRecord>,
+    holds: impl Fn(&FlowRecord) -> bool,
+) -> f64 {
+    let (held, all) = flows.fold((0u32, 0u32), |(held, all), flow| {
+        (held + u32::from(holds(flow)), all + 1)
+    });
+    100.0 * f64::from(held) / f64::from(all)
+}
+
+/// The samples of the links of these names.
+fn samples_of<'a>(
+    run: &'a RunRecord,
+    names: &'a [&'a str],
+) -> impl Iterator<Item = &'a LinkSample> {
+    let named = |port: u32| {
+        let port = run.ports.iter().find(|known| known.port == port);
+        port.is_some_and(|port| names.contains(&port.name.as_str()))
+    };
+    run.links.iter().filter(move |sample| named(sample.link))
+}
+
+/// Payload that the links of these names carried until `end`, in Mb/s, headers of trimmed packets with it.
+fn carried_mbps(run: &RunRecord, names: &[&str], end: Time) -> f64 {
+    let until = samples_of(run, names).filter(|sample| sample.time <= end);
+    let bytes: u64 = until.map(|sample| sample.bytes.0).sum();
+    bytes as f64 * PAYLOAD_SHARE * 8.0 / (end.as_secs_f64() * 1e6)
+}
+
+/// The band of a change against another design, from the published figures of both.
+fn against(ours: f64, theirs: f64) -> (f64, band::Band) {
+    let change = (ours / theirs - 1.0) * 100.0;
+    (change, band::of_gain(change))
+}
+
+/// The order that was published: more, or not less than counts as the same.
+const NOT_LESS: band::Band = (-5.0, 300.0);
+
+/// The order that was published: less, or not more than counts as the same.
+const NOT_MORE: band::Band = (-95.0, 5.0);
