@@ -15,10 +15,17 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let [mice, medium, _] = Group::main();
     let wanted = |group: &Group| !group.is_fine() && ![&mice, &medium].contains(&group);
+    let flows_of = |group: &Group| -> usize {
+        let rows = analysis.rows(setting, group);
+        rows.map(|row| row.flows).sum()
+    };
+    let all = flows_of(&Group::all());
     let mut groups: Vec<&Group> = Vec::new();
     let rows = analysis.rows.iter().filter(|row| row.setting == setting);
     for group in rows.map(|row| &row.group).filter(|group| wanted(group)) {
-        if !groups.contains(&group) {
+        // A part that is the whole would be the same plot again.
+        let is_whole = *group != Group::all() && flows_of(group) == all;
+        if !is_whole && !groups.contains(&group) {
             groups.push(group);
         }
     }

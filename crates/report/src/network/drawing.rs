@@ -24,6 +24,9 @@ const WAITING_DARK: [&str; 5] = ["none", "#8a4a22", "#c9672b", "#ff9a5c", "#ffe0
 const BUSY_WIDTHS: [f64; 7] = [0.8, 1.1, 1.5, 2.0, 2.6, 3.3, 4.0];
 const WAITING_WIDTHS: [f64; 5] = [0.0, 4.0, 5.5, 7.0, 9.0];
 
+/// Room for a host's name: with less of it, only some would have one.
+const HOST_NAME: f64 = 22.0;
+
 /// How far a port reaches along its link.
 const PORT: f64 = 11.0;
 
@@ -166,6 +169,7 @@ impl<'a> Drawing<'a> {
         let (place, hosts) = (self.layout.places[node], self.graph.nodes[node].hosts);
         let (text, room, y) = match hosts {
             0 => (name.to_owned(), place.width, place.y + FONT * 0.35),
+            1 if place.room < HOST_NAME => return None,
             1 => (name.to_owned(), place.room, place.y + FONT * 1.5),
             many => (format!("{many} hosts"), place.width, place.y + FONT * 0.35),
         };

@@ -42,6 +42,8 @@ impl Layout {
         let count = |tier: u8| graph.tier(tier).count() as f64;
         let folded = graph.is_folded();
         let room = |tier: u8| match (tier, folded) {
+            // With up to forty hosts there is room for their names.
+            (0, false) if count(0) <= 40.0 => count(0) * 24.0,
             (0, false) => count(tier) * 16.0,
             _ => count(tier) * 64.0,
         };
@@ -53,7 +55,7 @@ impl Layout {
             201..=600 => 150.0,
             _ => 210.0,
         };
-        let above = match has_arches(graph) {
+        let above = match has_links_within_tiers(graph) {
             true => gap * 0.6,
             false => MARGIN + BOX,
         };
@@ -156,28 +158,28 @@ fn settle_above_hosts(graph: &Graph, places: &mut [Place]) {
     let row: Vec<usize> = graph.tier(1).collect();
     let settled: Vec<f64> = row
         .iter()
-        .map(|&n| sums[n].0 / f64::from(sums[n].1.max(1)))
+        .map(|&node| sums[node].0 / f64::from(sums[node].1.max(1)))
         .collect();
-    let apart = row.iter().zip(&settled).all(|(&node, x)| {
-        let others = row
-            .iter()
-            .zip(&settled)
-            .filter(|(other, _)| **other != node);
-        let nearest = others
-            .map(|(_, other)| (other - x).abs())
-            .fold(f64::INFINITY, f64::min);
-        nearest > places[node].width
-    });
+    let nearest = |place: usize| {
+        let others = settled.iter().enumerate();
+        let others = others.filter(|(other, _)| *other != place);
+        let distances = others.map(|(_, x)| (x - settled[place]).abs());
+        distances.fold(f64::INFINITY, f64::min)
+    };
+    let room: Vec<f64> = (0..row.len()).map(nearest).collect();
     // Hosts on several switches may pull these onto one another: they stay evenly spread then.
-    if apart {
-        for (node, x) in row.into_iter().zip(settled) {
+    if room.iter().all(|room| *room > 4.0) {
+        let linked = has_links_within_tiers(graph);
+        for ((node, x), room) in row.into_iter().zip(settled).zip(room) {
+            let share = if linked { 0.55 } else { 0.84 };
             places[node].x = x;
+            places[node].width = places[node].width.min(room * share);
         }
     }
 }
 
-/// Whether two nodes of one tier that are no neighbours in their row are linked.
-fn has_arches(graph: &Graph) -> bool {
+/// Whether any link joins two nodes of one tier.
+fn has_links_within_tiers(graph: &Graph) -> bool {
     graph
         .edges
         .iter()
@@ -294,4 +296,95 @@ fn tier_name(tier: u8, top: u8) -> String {
         _ => return format!("tier {tier}"),
     };
     name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailcut_record::TopologyLink;
+    use tailcut_units::{Duration, Rate};
+
+    /// Both directions of links between nodes of given tiers.
+    fn graph(pairs: &[(&str, u8, &str, u8)]) -> Graph {
+        let both = pairs
+            .iter()
+            .flat_map(|&(a, low, b, high)| [(a, low, b, high), (b, high, a, low)]);
+        let links: Vec<TopologyLink> = (0..)
+            .zip(both)
+            .map(|(port, (from, from_tier, to, to_tier))| TopologyLink {
+                port,
+                from: from.to_owned(),
+                to: to.to_owned(),
+                from_tier,
+                to_tier,
+                rate: Rate::from_gbps(10),
+                delay: Duration::from_us(1),
+            })
+            .collect();
+        Graph::of(&links).expect("links")
+    }
+
+    /// Asserts that nodes stay apart and within the drawing, and that no two directions share a line.
+    fn assert_apart(graph: &Graph) {
+        let layout = Layout::of(graph);
+        for tier in 0..=graph.top() {
+            let mut row: Vec<Place> = graph.tier(tier).map(|node| layout.places[node]).collect();
+            row.sort_by(|a, b| a.x.total_cmp(&b.x));
+            for pair in row.windows(2) {
+                let (right, left) = (
+                    pair[0].x + pair[0].width / 2.0,
+                    pair[1].x - pair[1].width / 2.0,
+                );
+                assert!(right < left, "{pair:?}");
+            }
+            for place in row {
+                assert!(place.x - place.width / 2.0 >= 0.0, "{place:?}");
+                assert!(place.x + place.width / 2.0 <= layout.width, "{place:?}");
+            }
+        }
+        for (index, line) in layout.lines.iter().enumerate() {
+            assert!(line.iter().all(
+                |(x, y)| (0.0..=layout.width).contains(x) && (0.0..=layout.height).contains(y)
+            ));
+            assert!(!layout.lines[..index].contains(line));
+        }
+    }
+
+    #[test]
+    fn switches_that_are_linked_within_a_tier_stay_apart() {
+        assert_apart(&graph(&[
+            ("h0", 0, "s0", 1),
+            ("h1", 0, "s0", 1),
+            ("h2", 0, "s0", 1),
+            ("h3", 0, "s1", 1),
+            ("h4", 0, "s2", 1),
+            ("s0", 1, "s1", 1),
+            ("s1", 1, "s2", 1),
+            ("s0", 1, "s2", 1),
+        ]));
+    }
+
+    #[test]
+    fn hosts_on_several_switches_do_not_pull_these_together() {
+        assert_apart(&graph(&[
+            ("h0", 0, "s0", 1),
+            ("h0", 0, "s1", 1),
+            ("h1", 0, "s0", 1),
+            ("h1", 0, "s1", 1),
+            ("s0", 1, "s2", 2),
+            ("s1", 1, "s2", 2),
+        ]));
+    }
+
+    #[test]
+    fn traffic_keeps_to_the_right() {
+        let graph = graph(&[("h0", 0, "s0", 1)]);
+        let layout = Layout::of(&graph);
+        let [up, down] = &layout.lines[..] else {
+            panic!("two directions");
+        };
+        assert!(up[0].1 > up[1].1, "up from the host");
+        assert!(up[0].0 > down[0].0, "on the right");
+        assert_eq!(graph.ends(0), ("h0", "s0"));
+    }
 }
