@@ -63,13 +63,21 @@ const FLOWS: readonly Case[] = CASES.filter((kind) => kind !== 'front');
 /** Milliseconds added to a local flow in the paper, section IV-B4. */
 const PAPER_ADDED_MS: Partial<Record<Case, number>> = { repsyn: 0.32, repflow: 0.49 };
 
+/** Bare sockets that do the same, see floor.ts. */
+const FLOOR_OF: ReadonlyArray<[kind: Case, floor: Case]> = [
+  ['repsyn', 'raced'],
+  ['repsyn eager', 'raced eager'],
+  ['repflow', 'doubled'],
+  ['repflow eager', 'doubled eager'],
+];
+
 interface Row {
   what: string;
   case: Case;
   /** Median of the absolute figure, in `unit`. */
   value: number;
   unit: string;
-  /** Median ratio to plain net (or difference, for added milliseconds), with its interval. */
+  /** Median ratio to plain net or to what `what` names (or difference, for added milliseconds), with its interval. */
   against: Interval;
   limit: string;
   met: boolean | undefined;
@@ -174,6 +182,17 @@ function rows(measured: Rounds, what: Settings['what']): Row[] {
       against,
       limit: limit === undefined ? '' : `<= ${limit}`,
       met: limit === undefined ? undefined : against.median <= limit,
+    });
+  }
+  for (const [kind, floor] of flows.length > 0 ? FLOOR_OF : []) {
+    table.push({
+      what: `of it, against "${floor}"`,
+      case: kind,
+      value: median(kind, (m) => m.cpuMicros),
+      unit: 'us',
+      against: medianWithInterval(measured[kind].map((m, round) => m.cpuMicros / (measured[floor][round] as Measured).cpuMicros)),
+      limit: '',
+      met: undefined,
     });
   }
   for (const kind of flows) {

@@ -44,7 +44,7 @@ const SOURCE = '127.0.0.3';
 /** How long a leg that comes late, or stalls, stands still at most, in milliseconds. */
 const PAUSE_MS = 60;
 /** How long a leg that is to be lost waits for the server to have both, in milliseconds. */
-const PATIENCE_MS = 1_000;
+const PATIENCE_MS = 20_000;
 
 /** What is sent in both directions of a flow; both ends draw it from the flow's number. */
 interface Script {
@@ -247,7 +247,8 @@ class Soak {
       const joined = this.#joined(this.size.pairing === 'hello' ? key : `${SOURCE}|${key}`);
       await admit();
       // The other leg may never come: the path had no port for it, or the flow has ended without this one.
-      const both = await Promise.race([joined.then(() => true), delay(PATIENCE_MS, false)]);
+      const given = leg.clientGone().then(() => false);
+      const both = await Promise.race([joined.then(() => true), given, delay(PATIENCE_MS, false, { ref: false })]);
       (lane === leg.up ? leg.down : leg.up).flow();
       if (!both) return lane.flow();
       lane.allow(head + at);
