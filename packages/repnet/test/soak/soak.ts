@@ -90,8 +90,8 @@ async function send(socket: net.Socket, bytes: Buffer, random: Random): Promise<
 
 class Soak {
   readonly result: SoakResult;
-  /** Those who wait for a flow to have both legs at the server, by its id. */
-  readonly #awaited = new Map<string, () => void>();
+  /** Those who wait for a flow to have both legs, by its id, and at how many of its ends it has not yet. */
+  readonly #awaited = new Map<string, { ends: number; resolve: () => void }>();
   /** Flows that reached the server's application, by number. */
   readonly #surfaced = new Map<number, { count: number; sha: string | undefined }>();
 
@@ -240,8 +240,8 @@ class Soak {
       await delay(pause);
       lane.flow();
     } else {
-      // A leg may be lost when the other one carries the flow at both ends, and has all that this one has: not before the server knows
-      // both, since a flow can also end on the first.
+      // A leg may be lost when the other one carries the flow at both ends, and has all that this one has: not before both know both,
+      // since a flow can also end on the first, and an eager one fails with it while no banner is in.
       leg.up.allow(head);
       leg.down.allow(head);
       const joined = this.#joined(this.size.pairing === 'hello' ? key : `${SOURCE}|${key}`);
@@ -258,15 +258,17 @@ class Soak {
     }
   }
 
-  /** Resolves when the server has both legs of a flow. */
+  /** Resolves when a flow has both legs at both ends; a flow that is paired by port has another id at its client. */
   #joined(flowId: string): Promise<void> {
-    return new Promise((resolve) => this.#awaited.set(flowId, resolve));
+    const ends = this.size.pairing === 'hello' ? 2 : 1;
+    return new Promise((resolve) => this.#awaited.set(flowId, { ends, resolve }));
   }
 
   readonly #onPair = (message: unknown): void => {
-    const { flowId, role } = message as { flowId: string; role: string };
-    if (role !== 'server') return;
-    this.#awaited.get(flowId)?.();
+    const { flowId } = message as { flowId: string };
+    const awaited = this.#awaited.get(flowId);
+    if (!awaited || --awaited.ends > 0) return;
+    awaited.resolve();
     this.#awaited.delete(flowId);
   };
 }
