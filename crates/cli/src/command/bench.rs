@@ -12,7 +12,7 @@ use std::process::Command;
 use tailcut_sim::Unattended;
 
 /// The workloads, by name, with the text of their scenarios.
-const WORKLOADS: [(&str, &str); 7] = [
+const WORKLOADS: [(&str, &str); 9] = [
     (
         "dctcp-permutation-k8",
         include_str!("../../../../scenarios/bench/dctcp-permutation-k8.toml"),
@@ -40,6 +40,14 @@ const WORKLOADS: [(&str, &str); 7] = [
     (
         "pfabric-websearch-k8",
         include_str!("../../../../scenarios/bench/pfabric-websearch-k8.toml"),
+    ),
+    (
+        "websearch-k16",
+        include_str!("../../../../scenarios/bench/websearch-k16.toml"),
+    ),
+    (
+        "dctcp@expeditus-websearch-k16",
+        include_str!("../../../../scenarios/bench/dctcp@expeditus-websearch-k16.toml"),
     ),
 ];
 
@@ -161,7 +169,7 @@ fn measure_apart(name: &str, seed: Option<u64>) -> anyhow::Result<Measurement> {
 
 fn table(measured: &[Measurement]) -> String {
     let mut text = format!(
-        "{:24} {:>14} {:>10} {:>16} {:>14} {:>10}\n",
+        "{:30} {:>14} {:>10} {:>16} {:>14} {:>10}\n",
         "workload", "packet-hops", "CPU s", "M hops a CPU s", "events", "peak MB"
     );
     for one in measured {
@@ -170,7 +178,7 @@ fn table(measured: &[Measurement]) -> String {
             |b| format!("{:.1}", b as f64 / 1e6),
         );
         text.push_str(&format!(
-            "{:24} {:>14} {:>10.2} {:>16.2} {:>14} {:>10}\n",
+            "{:30} {:>14} {:>10.2} {:>16.2} {:>14} {:>10}\n",
             one.workload,
             one.packet_hops,
             one.cpu_seconds,

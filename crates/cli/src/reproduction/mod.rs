@@ -4,6 +4,7 @@
 //! files under `scenarios/reproduce/`.
 
 mod band;
+mod expeditus;
 mod hull;
 mod incast_drain;
 mod measure;
@@ -23,7 +24,7 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 20] = [
+pub const ALL: [&dyn Reproduction; 21] = [
     &incast_drain::IncastDrain,
     &repnet_probes::RepNetProbes,
     &repnet_choice::RepNetChoice,
@@ -44,6 +45,7 @@ pub const ALL: [&dyn Reproduction; 20] = [
     &scdp::InitialWindow,
     &scdp::Decoding,
     &scdp::Fairness,
+    &expeditus::Expeditus,
 ];
 
 /// A figure or table that is run again.

@@ -11,7 +11,7 @@ use tailcut_oracle::conservation::{Books, within_line_rate};
 use tailcut_record::{PacketCount, RunRecord};
 use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{Limit, QueueConfig};
-use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, Wire};
+use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, LinkFault, Node, Trouble, Wire};
 use tailcut_sim::transport::tcp::TcpConfig;
 use tailcut_sim::workload::SizeDistribution;
 use tailcut_sim::{
@@ -80,12 +80,18 @@ fn balance_the_network(record: &RunRecord, case: &str) {
             .unwrap_or_else(|imbalance| panic!("{imbalance}"));
     }
     let dropped_at_ports: u64 = record.ports.iter().map(|port| port.dropped).sum();
-    let no_route = drops.get("no-route").map_or(0, |count| count.packets);
+    let elsewhere = ["no-route", "link-down"].map(|reason| lost(record, reason));
     assert_eq!(
-        dropped_at_ports + no_route,
+        dropped_at_ports + elsewhere.iter().sum::<u64>(),
         totals.drops.total().packets,
         "{case}: drops by port and drops by reason"
     );
+}
+
+/// Packets dropped for a reason.
+fn lost(record: &RunRecord, reason: &str) -> u64 {
+    let count = record.totals.drops.0.get(reason);
+    count.map_or(0, |count| count.packets)
 }
 
 /// Every switch's books: what its ports were sent is what its ports sent, dropped and hold. Exact in
@@ -103,10 +109,15 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
         assert!(sent >= left, "{case}: s{switch} sends what it never got");
         held += sent - left;
     }
-    if remaining == 0 {
+    // What came to a switch that knew no way, and what was lost on the link before it.
+    let elsewhere = lost(record, "no-route") + lost(record, "link-down");
+    assert!(
+        held <= remaining + elsewhere,
+        "{case}: {held} held, {remaining} remain, {elsewhere} lost on the way"
+    );
+    if elsewhere == 0 && remaining == 0 {
         assert_eq!(held, 0, "{case}: switches hold nothing at the end");
     }
-    assert!(held <= remaining, "{case}: {held} held, {remaining} remain");
     let sent_by_hosts: u64 = record.ports[..run.topology.uplink_count as usize]
         .iter()
         .map(|port| port.packets)
@@ -434,6 +445,44 @@ fn payload_that_was_cut_off_and_headers_that_bounce_or_are_dropped_are_in_the_bo
             assert_eq!(totals.returned.packets > 0, returns, "{design} on {name}");
             assert!(returns || dropped > 0, "{design} on {name}");
         }
+    }
+}
+
+#[test]
+fn links_that_fail_or_slow_down_lose_what_they_say_and_every_flow_finishes() {
+    let fault = |a, b, trouble, from_us: u64, until_us: u64| LinkFault {
+        a: Node::Switch(a),
+        b: Node::Switch(b),
+        trouble,
+        from: Time::from_ns(1_000 * from_us),
+        until: Time::from_ns(1_000 * until_us),
+        reconvergence: Duration::from_us(200),
+    };
+    let slow = Trouble::Slow(Rate::from_gbps(1));
+    for (name, shape, [one, other]) in [
+        (
+            "leaf-spine",
+            leaf_spine(queue_of(40), None),
+            [(0, 3), (1, 4)],
+        ),
+        ("fat-tree", fat_tree(queue_of(40)), [(8, 16), (1, 9)]),
+    ] {
+        let mut lost_in_all = 0;
+        for design in ["tcp", "ndp", "hull"].into_iter().chain(CHOOSING) {
+            let traffic = web_search(0.6, Duration::from_ms(2));
+            let mut config = config(design, name, shape.clone(), traffic);
+            config.sample_every = Some(Duration::from_us(31));
+            config.faults = vec![
+                fault(one.0, one.1, Trouble::Down, 300, 1_300),
+                fault(other.0, other.1, slow, 200, 1_500),
+                fault(other.0, other.1, Trouble::Down, 1_600, 1_700),
+            ];
+            let record = audit(config);
+            lost_in_all += lost(&record, "link-down");
+            let unfinished = record.flows.iter().filter(|flow| flow.fct.is_none());
+            assert_eq!(unfinished.count(), 0, "{design} on {name}");
+        }
+        assert!(lost_in_all > 0, "{name}");
     }
 }
 

@@ -6,7 +6,8 @@ use tailcut_sim::RunConfig;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::Limit;
-use tailcut_units::Duration;
+use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
+use tailcut_units::{Duration, Rate, Time};
 
 const DESIGNS: [&str; 18] = [
     "tcp",
@@ -37,7 +38,26 @@ fn run_of(design: &str) -> RunConfig {
     let mut config = config(design, name, shape, web_search(0.6, Duration::from_ms(2)));
     config.sample_every = Some(Duration::from_us(30));
     config.designs.pias.limit = Limit::Packets(20);
+    if design.contains('@') {
+        config.faults = failing();
+    }
     config
+}
+
+/// A link between an aggregation switch and a core that is down for a while, and one that is slow.
+fn failing() -> Vec<LinkFault> {
+    let fault = |a, b, trouble| LinkFault {
+        a: Node::Switch(a),
+        b: Node::Switch(b),
+        trouble,
+        from: Time::from_ns(500_000),
+        until: Time::from_ns(1_500_000),
+        reconvergence: Duration::from_us(100),
+    };
+    vec![
+        fault(8, 16, Trouble::Down),
+        fault(10, 17, Trouble::Slow(Rate::from_gbps(3))),
+    ]
 }
 
 /// Everything in a record but what it cost and how many events it took.
