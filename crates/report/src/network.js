@@ -92,12 +92,19 @@ for (const card of document.querySelectorAll(".network")) {
   svg.addEventListener("pointerdown", point);
   svg.addEventListener("pointerleave", hide);
   svg.addEventListener("blur", hide);
+  const heat = (direction) => level(take.waiting, direction) * 1000 + level(take.busy, direction);
+  // Where the drawing is wider than the screen: the hottest link into the middle.
+  const seek = () => {
+    const hottest = corners.map((_, direction) => direction).reduce((best, direction) => (heat(direction) > heat(best) ? direction : best), 0);
+    const zoom = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const box = svg.parentElement;
+    box.scrollLeft = corners[hottest][0][0] * zoom - box.clientWidth / 2;
+  };
   svg.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { hide(); return; }
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!by) return;
     event.preventDefault();
-    const heat = (direction) => level(take.waiting, direction) * 1000 + level(take.busy, direction);
     const order = film.lines.map((_, direction) => direction).sort((a, b) => heat(b) - heat(a) || a - b);
     const place = current === null ? (by > 0 ? 0 : count - 1) : order.indexOf(current) + by;
     say(order[(place + count) % count]);
@@ -122,9 +129,10 @@ for (const card of document.querySelectorAll(".network")) {
     }, 150);
   });
   slider.addEventListener("input", () => { stop(); frame = Number(slider.value); draw(); });
-  card.querySelector(".hottest").addEventListener("click", () => { stop(); frame = take.busiest; draw(); });
+  card.querySelector(".hottest").addEventListener("click", () => { stop(); frame = take.busiest; draw(); seek(); });
   for (const radio of card.querySelectorAll("fieldset input")) {
     radio.addEventListener("change", () => { take = film.takes[Number(radio.value)]; draw(); });
   }
   card.querySelector(".controls").hidden = false;
+  seek();
 }

@@ -78,6 +78,10 @@ const SHOWN: &str = r#"(() => {
         steps[name] = named(path.getAttribute("d"), name[0] === "b" ? film.lines : film.ports);
     }
     return { when: card.querySelector(".when").textContent.trim(), steps, frames: film.frames.length,
+             seen: (() => {
+                 const [box, hot] = [card.querySelector(".scroll"), card.querySelector(".heat .b6")].map((e) => e.getBoundingClientRect());
+                 return hot.left >= box.left && hot.right <= box.right;
+             })(),
              value: Number(card.querySelector(".time").value),
              spoken: card.querySelector(".time").getAttribute("aria-valuetext") };
 })()"#;
@@ -102,6 +106,11 @@ fn scrubbing_shows_where_it_was_hot_and_when() {
         let as_written = tab.evaluate(SHOWN);
         let last = as_written["frames"].as_u64().expect("frames") - 1;
         assert_eq!(last, 99, "400 samples, four a frame");
+
+        assert_eq!(
+            as_written["seen"], true,
+            "scrolled to where it is hot, {width} px"
+        );
 
         // The script draws what was written into the page without it.
         let busiest = as_written["value"].as_u64().expect("a frame");
