@@ -1,6 +1,9 @@
 //! The dynamic-flow table: nine hosts send 1 KB and 10 MB flows to a tenth at load 0.2.
 
-use super::{COLUMNS, FACTOR, LARGE, TABLE, cell, pairs_in_order, within_factor, worst_ratio};
+use super::{
+    COLUMNS, FACTOR, LARGE, TABLE, cell, pairs_in_order, waits_at_busiest, within_factor,
+    worst_ratio,
+};
 use crate::reproduction::measure::{At, Statistic, fcts, mean};
 use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use tailcut_record::RunRecord;
@@ -46,13 +49,19 @@ impl Reproduction for HullDynamic {
             let by_seed = |part, design| {
                 At::new(results, part, None).by_seed(design, |run| cell(run, column))
             };
+            let metric = |name, part, design| {
+                format!(
+                    "{name}: {what}, of {}",
+                    samples(results, part, design, column)
+                )
+            };
             let mut ours = [f64::NAN; 4];
             for (line, table_row) in TABLE.iter().enumerate() {
                 let figures = by_seed(table_row.part, table_row.design);
                 ours[line] = mean(&figures);
                 let theirs = table_row.published[column];
                 rows.push(row(
-                    format!("{}: {what}", table_row.name),
+                    metric(table_row.name, table_row.part, table_row.design),
                     &figures,
                     Some(theirs),
                     within_factor(theirs),
@@ -60,7 +69,7 @@ impl Reproduction for HullDynamic {
                 ));
             }
             rows.push(row(
-                format!("{}: {what}", QOS.1),
+                metric(QOS.1, QOS.0, "qos"),
                 &by_seed(QOS.0, "qos"),
                 None,
                 band::SHOWN,
@@ -75,6 +84,17 @@ impl Reproduction for HullDynamic {
         rows.extend(small_flows(results));
         rows
     }
+}
+
+/// What a column's figure is over, all seeds together.
+fn samples(results: &Results, part: &str, design: &'static str, column: usize) -> String {
+    let runs = || results.runs(part, design);
+    if column < 2 {
+        let packets: u64 = runs().map(|run| waits_at_busiest(run).packets).sum();
+        return format!("{:.1} M packets", packets as f64 / 1e6);
+    }
+    let large = |run: &RunRecord| fcts(run, |flow| flow.bytes.0 >= LARGE).len();
+    format!("{} flows", runs().map(large).sum::<usize>())
 }
 
 /// The order of a column's rows, and how far their ratios are from the published ones.

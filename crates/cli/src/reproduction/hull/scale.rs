@@ -129,7 +129,7 @@ impl Reproduction for HullScale {
             name,
             scenario: SCENARIO,
             changes: [keys(&[("designs", design)]), keys(changes)].concat(),
-            quick: keys(&[("loads", "0.2, 0.6"), ("duration", "80ms"), ("seeds", "3")]),
+            quick: keys(&[("loads", "0.2, 0.6"), ("duration", "30ms"), ("seeds", "3")]),
         };
         VARIANTS.iter().map(part).collect()
     }

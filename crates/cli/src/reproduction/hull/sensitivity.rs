@@ -15,7 +15,7 @@ const SCENARIO: &str = include_str!("../../../../../scenarios/reproduce/hull-dyn
 /// A variant: what it is, the keys that differ.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
-const VARIANTS: [Variant; 14] = [
+const VARIANTS: [Variant; 16] = [
     ("as reproduced", &[]),
     ("round trip 100 us", &[("topology.delay", "25us")]),
     ("round trip 400 us", &[("topology.delay", "100us")]),
@@ -28,6 +28,11 @@ const VARIANTS: [Variant; 14] = [
     ("no large sends", &[("tcp.lso", "off")]),
     ("beta 1/s", &[("hull.pacer_backlog_gain", "1")]),
     ("beta 256/s", &[("hull.pacer_backlog_gain", "256")]),
+    (
+        "phantom queue beside the port",
+        &[("hull.phantom_placement", "parallel")],
+    ),
+    ("marks above 3 KB", &[("hull.phantom_mark_above", "3KB")]),
     ("T_r 16 us", &[("hull.pacer_interval", "16us")]),
     ("no pacer", &[("hull.pacer", "false")]),
 ];

@@ -45,7 +45,8 @@ static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
     points
 });
 
-/// The point that the slides mark in the paced charts, and which has the name of the table's last row.
+/// Threshold and drain rate of the table's last row. At which point of the paced charts the slides'
+/// two numbers stand is not said.
 const MARKED: (u32, u32) = (6, 950);
 
 /// What a point is measured by.
