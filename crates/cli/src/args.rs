@@ -74,7 +74,8 @@ Examples:
 /// What may be changed of a scenario on the command line.
 #[derive(Args, Clone, Default, Debug)]
 pub struct Changes {
-    /// Flow sizes by name (`tailcut list workloads`), fixed:BYTES, table:FILE.csv, or trace:FILE.csv
+    /// Flow sizes by name (`tailcut list workloads`), fixed:BYTES, table:FILE.csv,
+    /// requests:SIZES, or trace:FILE.csv
     #[arg(long, short, value_name = "WORKLOAD")]
     pub workload: Option<String>,
     /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)

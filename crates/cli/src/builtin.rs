@@ -20,8 +20,14 @@ macro_rules! built_in {
 }
 
 /// Every scenario that is built in. What `tailcut compare` starts from is the first.
-pub const SCENARIOS: [BuiltIn; 5] =
-    built_in!["compare", "incast", "two-racks", "closed-loop", "dumbbell",];
+pub const SCENARIOS: [BuiltIn; 6] = built_in![
+    "compare",
+    "incast",
+    "two-racks",
+    "closed-loop",
+    "dumbbell",
+    "requests"
+];
 
 impl BuiltIn {
     /// The scenario called `name`.

@@ -160,6 +160,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("servers.seek", DISK, "1ms"),
     ("servers.link", "", "3Gbps"),
     ("servers.client_link", "", "1Gbps"),
+    ("servers.request_size", "", "1KB"),
     ("servers.chunk", "", "64KB"),
     ("servers.discipline", "", "processor-sharing"),
     ("servers.preemption", "", "never"),

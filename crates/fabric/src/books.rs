@@ -40,6 +40,8 @@ pub struct DropCounts {
     /// The link was down at whose far end the packet would have arrived. Not counted at any port,
     /// which did send it.
     pub link_down: Count,
+    /// [`Fabric::purge`] took them out of a queue.
+    pub purged: Count,
 }
 
 impl DropCounts {
@@ -50,6 +52,7 @@ impl DropCounts {
             DropReason::HeaderQueueFull => &mut self.header_queue_full,
             DropReason::NoRoute => &mut self.no_route,
             DropReason::LinkDown => &mut self.link_down,
+            DropReason::Purged => &mut self.purged,
         }
     }
 }

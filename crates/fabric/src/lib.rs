@@ -20,6 +20,7 @@ pub mod load_balancer;
 mod multicast;
 mod packet;
 mod port;
+mod purge;
 pub mod queue;
 mod shared_buffer;
 pub mod topology;

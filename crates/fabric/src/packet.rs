@@ -145,6 +145,11 @@ impl<B: Copy> Packets<B> {
         &mut self.headers
     }
 
+    /// Headers and bodies of all slots, by the number of their packet.
+    pub(crate) fn all(&self) -> (&[Packet], &[B]) {
+        (&self.headers, &self.bodies)
+    }
+
     /// One packet's header.
     pub fn header(&mut self, id: PacketId) -> &mut Packet {
         &mut self.headers[id.0 as usize]

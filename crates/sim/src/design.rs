@@ -42,7 +42,7 @@ impl Replication {
         match self {
             Self::None => true,
             Self::RepFlow | Self::RepSyn | Self::Mixed => transport.has_handshake(),
-            Self::Duplicates(_) => matches!(transport, TransportKind::Stations),
+            Self::Duplicates(_) => transport.carries_requests(),
         }
     }
 
@@ -90,6 +90,12 @@ impl TransportKind {
             Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias | Self::Qos | Self::Hull => true,
             Self::PFabric | Self::Ndp | Self::NdpPlus | Self::Scdp | Self::Stations => false,
         }
+    }
+
+    /// Whether clients can ask servers over it: as the model without packets, or as a connection a copy
+    /// that leaves priorities to the requests.
+    pub const fn carries_requests(self) -> bool {
+        matches!(self, Self::Stations | Self::Tcp | Self::Cubic | Self::Dctcp)
     }
 
     /// How switches choose where the name does not say.

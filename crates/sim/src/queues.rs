@@ -5,6 +5,7 @@ use crate::design::TransportKind;
 use crate::hull;
 use crate::parameters::{NdpParameters, ScdpParameters};
 use crate::priorities;
+use crate::requests;
 use tailcut_fabric::queue::{Limit, QueueConfig, Sharing, Trimming, Victim};
 use tailcut_fabric::topology::{Node, Topology};
 
@@ -31,6 +32,9 @@ pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
 
 /// The design's own queue in place of the `usual` one.
 fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
+    if requests::part_of(config).is_some() {
+        return requests::queue(usual);
+    }
     let designs = &config.designs;
     match config.design.transport {
         TransportKind::Tcp

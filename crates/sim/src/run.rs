@@ -83,6 +83,9 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
     let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
     queues::install(config, &mut topology);
     let topology = Arc::new(topology);
+    if requests::part_of(config).is_some() {
+        return run_requests(config, &topology, control);
+    }
     if hosts::have_layers(config) {
         return simulate(
             config,
@@ -109,6 +112,26 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
     }
 }
 
+/// A run of requests over the fabric.
+fn run_requests(
+    config: &RunConfig,
+    topology: &Arc<Topology>,
+    control: &dyn RunControl,
+) -> Result<RunRecord, RunError> {
+    let wall = Instant::now();
+    let cpu = ThreadTime::try_now().ok();
+    let topology = &in_trouble(config, topology)?;
+    let tcp = hosts::tcp_config(config);
+    let fabric = fabric(config, topology);
+    let outcome = requests::network::run(config, topology, fabric, &tcp, control)?;
+    let (rows, fabric, host_events, end) = outcome;
+    let mut record = RunRecord::new(key(config));
+    record.requests = rows;
+    fill(&mut record, topology, fabric, host_events, end);
+    record.cost = cost(wall, cpu);
+    Ok(record)
+}
+
 /// A run without packets.
 fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
     let wall = Instant::now();
@@ -117,6 +140,20 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
     (record.requests, record.totals) = requests::stations::run(config, control)?;
     record.cost = cost(wall, cpu);
     Ok(record)
+}
+
+/// The network, empty.
+fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment> {
+    Fabric::new(
+        topology,
+        FabricConfig {
+            load_balancer: paths::load_balancer(config),
+            engine: config.engine,
+            port_events: config.port_events,
+            seed: config.seed,
+            record_waits: config.measures.waits,
+        },
+    )
 }
 
 /// What names the run.
@@ -148,16 +185,7 @@ fn simulate<T: Transport>(
     let cpu = ThreadTime::try_now().ok();
     let source = traffic::source(config, topology).map_err(RunError::Workload)?;
     let topology = &in_trouble(config, topology)?;
-    let fabric = Fabric::<Segment>::new(
-        topology,
-        FabricConfig {
-            load_balancer: paths::load_balancer(config),
-            engine: config.engine,
-            port_events: config.port_events,
-            seed: config.seed,
-            record_waits: config.measures.waits,
-        },
-    );
+    let fabric = fabric(config, topology);
     let rates = topology.links.iter().map(|link| link.config.rate);
     let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
     let mut recorder = Recorder::new(ideal, rates);
@@ -286,6 +314,7 @@ fn fill(
         ("header-queue-full", drops.header_queue_full),
         ("no-route", drops.no_route),
         ("link-down", drops.link_down),
+        ("purged", drops.purged),
     ];
     record.totals = RunTotals {
         // By what has begun: one-event ports know of transmissions that a run may end before.

@@ -247,7 +247,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
 
 /// The packet that carries a segment: the payload's header bytes, preamble and gap added.
 #[inline]
-fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
+pub(crate) fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
     let overhead = framing.header + framing.preamble_and_gap;
     Packet {
         src: segment.tuple.src,

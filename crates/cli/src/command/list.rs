@@ -118,6 +118,10 @@ fn workloads() -> Vec<Item> {
             "a cumulative distribution: a row `bytes,cumulative` a point",
         ),
         (
+            "requests:SIZES",
+            "requests for objects of these sizes, such as requests:fixed:1MB",
+        ),
+        (
             "trace:FILE.csv",
             "exactly the flows of a file: start_ns,src,dst,bytes and, if wanted, path",
         ),

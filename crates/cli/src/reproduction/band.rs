@@ -28,5 +28,9 @@ pub const NO_HARM: Band = (-95.0, 10.0);
 /// other leave open.
 pub const UNCHANGED: Band = (-5.0, 5.0);
 
+/// Of a change that cannot be a harm where the mechanism does what it says: any gain, or none; a per cent
+/// for packets, which wait for the one that is being sent.
+pub const NEVER_WORSE: Band = (-100.0, 1.0);
+
 /// Of a figure that is shown beside others and that nothing was published for.
 pub const SHOWN: Option<Band> = None;

@@ -1,7 +1,7 @@
 //! What a row is made of: figures of one run, and their change between designs, paired by seed.
 
 use super::Results;
-use tailcut_record::{FlowRecord, RunRecord, quantile_rank};
+use tailcut_record::{FlowRecord, RequestRecord, RunRecord, quantile_rank};
 
 /// What is measured, with its unit, and the figure of one run.
 pub type Metric = (&'static str, fn(&RunRecord) -> f64);
@@ -18,6 +18,22 @@ pub fn fcts(run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
         .collect();
     fcts.sort_unstable_by(f64::total_cmp);
     fcts
+}
+
+/// The latencies of a run's requests, sorted, in milliseconds; infinite for those that are not done.
+pub fn latencies(run: &RunRecord) -> Vec<f64> {
+    let latency = |request: &RequestRecord| request.latency.map(|l| l.as_secs_f64() * 1e3);
+    let requests = run.requests.iter();
+    let mut latencies: Vec<f64> = requests
+        .map(|r| latency(r).unwrap_or(f64::INFINITY))
+        .collect();
+    latencies.sort_unstable_by(f64::total_cmp);
+    latencies
+}
+
+/// The mean latency of a run's requests, in milliseconds.
+pub fn mean_latency(run: &RunRecord) -> f64 {
+    mean(&latencies(run))
 }
 
 /// The mean; NaN without values.

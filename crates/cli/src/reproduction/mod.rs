@@ -8,6 +8,8 @@ mod expeditus;
 mod hull;
 mod incast_drain;
 mod measure;
+mod rans;
+mod rans_hedging;
 mod repnet_choice;
 mod repnet_deck;
 mod repnet_incast;
@@ -24,7 +26,7 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 21] = [
+pub const ALL: [&dyn Reproduction; 23] = [
     &incast_drain::IncastDrain,
     &repnet_probes::RepNetProbes,
     &repnet_choice::RepNetChoice,
@@ -46,6 +48,8 @@ pub const ALL: [&dyn Reproduction; 21] = [
     &scdp::Decoding,
     &scdp::Fairness,
     &expeditus::Expeditus,
+    &rans::Rans,
+    &rans_hedging::RansHedging,
 ];
 
 /// A figure or table that is run again.

@@ -78,7 +78,13 @@ impl Study {
         for seed in first..first + seeds {
             for workload in &workloads {
                 for &design in &designs {
-                    requests::check(scenario, design, &parameters.requests, workload)?;
+                    requests::check(
+                        scenario,
+                        design,
+                        &parameters.requests,
+                        workload,
+                        network.built.hosts(),
+                    )?;
                     runs.push(RunConfig {
                         design,
                         topology: network.spec.clone(),

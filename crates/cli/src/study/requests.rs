@@ -4,7 +4,9 @@ use super::Outcome;
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::transport::rans::{BudgetConfig, CancelScope, Discipline, Preemption, Trigger};
 use tailcut_sim::workload::{WorkSpec, WorkTimes};
-use tailcut_sim::{Design, FlowsSpec, RequestParameters, RequestRate, TransportKind, WorkloadSpec};
+use tailcut_sim::{
+    Design, FlowsSpec, Replication, RequestParameters, RequestRate, TransportKind, WorkloadSpec,
+};
 use tailcut_units::Duration;
 
 /// The parameters of requests.
@@ -33,6 +35,7 @@ pub fn parameters(scenario: &Scenario) -> Outcome<RequestParameters> {
         work: work(&servers)?,
         disk: servers.rate("disk"),
         link: servers.rate("link").unwrap_or(usual.link),
+        request_size: servers.bytes("request_size").unwrap_or(usual.request_size),
         chunk: servers.bytes("chunk").unwrap_or(usual.chunk),
         discipline: match servers.word("discipline") {
             Some("processor-sharing") => Discipline::ProcessorSharing,
@@ -130,13 +133,14 @@ pub fn check(
     design: Design,
     parameters: &RequestParameters,
     workload: &WorkloadSpec,
+    hosts: u32,
 ) -> Outcome<()> {
     let top = scenario.table("");
     let is_request =
         |part: &&tailcut_sim::WorkloadPart| matches!(part.flows, FlowsSpec::Requests(_));
     let requests = workload.parts.iter().filter(is_request).count();
     let table = scenario.table("workload");
-    let needs = matches!(design.replication, tailcut_sim::Replication::Duplicates(_))
+    let needs = matches!(design.replication, Replication::Duplicates(_))
         || design.transport == TransportKind::Stations;
     if needs && requests == 0 {
         let allowed = "workload.kind = \"requests\" with this design";
@@ -148,13 +152,29 @@ pub fn check(
     if requests == 0 {
         return Ok(());
     }
-    if design.transport != TransportKind::Stations {
-        let allowed = "a design over stations: stations, das, rans, hedge, ...";
+    let replicates = matches!(
+        design.replication,
+        Replication::None | Replication::Duplicates(_)
+    );
+    if !replicates || !design.transport.carries_requests() {
+        let allowed =
+            "stations, tcp, cubic or dctcp, alone or under duplicate, das, rans, hedge, ...";
         return Err(top.error("designs", format!("'{design}' with requests"), allowed));
     }
     if workload.parts.len() > 1 {
-        let allowed = "a workload of requests alone: the design stations carries no flows";
+        let allowed = "a workload of requests alone";
         return Err(table.error("kind", "flows beside requests", allowed));
+    }
+    let has_packets = design.transport != TransportKind::Stations;
+    if has_packets && parameters.swap_lead.is_some() {
+        let found = format!("with '{design}'");
+        let allowed = "only without packets: a connection keeps its class";
+        return Err(scenario.table("rans").error("swap_lead", found, allowed));
+    }
+    for key in ["measure_waits", "measure_bursts"] {
+        if top.is_set(key) {
+            return Err(top.error(key, "with requests", "not with a workload of requests"));
+        }
     }
     let policy = parameters.policy(design.replication);
     if let Some(fault) = policy.fault() {
@@ -173,6 +193,14 @@ pub fn check(
                 policy.copies
             );
             return Err(table.error("servers", spec.servers.to_string(), allowed));
+        }
+        if let FlowsSpec::Requests(spec) = &part.flows
+            && has_packets
+            && spec.servers + spec.clients > hosts
+        {
+            let found = format!("{} servers and {} clients", spec.servers, spec.clients);
+            let allowed = format!("no more than the topology's {hosts} hosts together");
+            return Err(table.error("servers", found, allowed));
         }
     }
     Ok(())

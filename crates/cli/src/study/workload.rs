@@ -14,10 +14,14 @@ use tailcut_sim::{
 };
 use tailcut_units::{Bytes, Duration};
 
-/// Puts `--workload`'s short form in place of a scenario's workloads: a name of sizes, or
-/// `trace:FILE`.
+/// Puts `--workload`'s short form in place of a scenario's workloads: a name of sizes, `requests:` and
+/// the sizes of their objects, or `trace:FILE`.
 pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()> {
     scenario.clear("workload");
+    if let Some(sizes) = text.strip_prefix("requests:") {
+        scenario.set("workload.kind", "requests", place)?;
+        return scenario.set("workload.sizes", sizes, place);
+    }
     match text.strip_prefix("trace:") {
         Some(file) => {
             // A trace has no load to sweep.

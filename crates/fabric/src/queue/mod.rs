@@ -6,15 +6,18 @@ mod lists;
 mod pfabric;
 mod phantom;
 mod priority;
+mod push_out;
 mod trimming;
 
 use crate::packet::{Packet, PacketId};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 pub use drop_tail::{DropTail, DropTailQueue};
 pub use pfabric::{PFabric, PFabricQueue};
 pub(crate) use phantom::PhantomState;
 pub use phantom::{Phantom, Placement};
 pub use priority::{Priority, PriorityQueue};
+pub use push_out::{PushOut, PushOutQueue};
 use tailcut_units::{Time, stream_seed};
 pub use trimming::{Sharing, Trimming, TrimmingQueue, Victim};
 
@@ -52,6 +55,8 @@ pub enum DropReason {
     NoRoute,
     /// The link was down.
     LinkDown,
+    /// Nobody waits for it any more.
+    Purged,
 }
 
 /// What becomes of one packet.
@@ -107,6 +112,15 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     fn backlog_packets(&self) -> u32;
     /// Bytes that wait.
     fn backlog_bytes(&self) -> u64;
+    /// Takes every packet that `matches` out and adds it to `removed`. A discipline that does not say how
+    /// keeps what it holds.
+    fn remove(
+        &mut self,
+        _packets: &[Packet],
+        _matches: &mut dyn FnMut(PacketId) -> bool,
+        _removed: &mut Vec<PacketId>,
+    ) {
+    }
 }
 
 /// Builds a user's own discipline for a port; the argument is the seed of its random stream.
@@ -119,6 +133,8 @@ pub enum QueueConfig {
     DropTail(DropTail),
     /// Strict priority.
     Priority(Priority),
+    /// Strict priority where classes push out those below.
+    PushOut(PushOut),
     /// pFabric's.
     PFabric(PFabric),
     /// Trimming, as in NDP and SCDP.
@@ -136,6 +152,7 @@ pub enum QueueConfig {
 pub(crate) enum Queue {
     DropTail(DropTailQueue),
     Priority(PriorityQueue),
+    PushOut(PushOutQueue),
     PFabric(PFabricQueue),
     Trimming(TrimmingQueue),
     Custom(Box<dyn QueueDiscipline>),
@@ -150,6 +167,7 @@ macro_rules! each {
         match $queue {
             Queue::DropTail($inner) => $call,
             Queue::Priority($inner) => $call,
+            Queue::PushOut($inner) => $call,
             Queue::PFabric($inner) => $call,
             Queue::Trimming($inner) => $call,
             Queue::Custom($inner) => $call,
@@ -163,6 +181,7 @@ impl Queue {
         match config {
             QueueConfig::DropTail(config) => Self::DropTail(DropTailQueue::new(*config)),
             QueueConfig::Priority(config) => Self::Priority(PriorityQueue::new(*config)),
+            QueueConfig::PushOut(config) => Self::PushOut(PushOutQueue::new(*config)),
             QueueConfig::PFabric(config) => Self::PFabric(PFabricQueue::new(*config)),
             QueueConfig::Trimming(config) => Self::Trimming(TrimmingQueue::new(*config, seed)),
             QueueConfig::Custom(build) => Self::Custom(build(seed)),
@@ -183,5 +202,14 @@ impl Queue {
 
     pub fn backlog_bytes(&self) -> u64 {
         each!(self, queue => queue.backlog_bytes())
+    }
+
+    pub fn remove(
+        &mut self,
+        packets: &[Packet],
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        each!(self, queue => queue.remove(packets, matches, removed));
     }
 }

@@ -2,7 +2,7 @@
 
 use tailcut_record::RequestRecord;
 use tailcut_transport::rans::{Completion, CopyId, Departure, RequestId};
-use tailcut_units::{Bytes, HostId, Time};
+use tailcut_units::{Bytes, Duration, HostId, Time};
 use tailcut_workload::Request;
 
 /// Rows of requests by their numbers, while the run goes on.
@@ -60,6 +60,20 @@ impl Books {
                 let since_end = departure.time.since(row.start.saturating_add(latency));
                 row.purge = row.purge.max(Some(since_end));
             }
+        }
+    }
+
+    /// A server has worked for a copy.
+    pub fn served(&mut self, copy: CopyId, service: Duration) {
+        if let Some(row) = self.row(copy.request) {
+            row.service += service;
+        }
+    }
+
+    /// A server has sent bytes of a copy's answer.
+    pub fn sent(&mut self, copy: CopyId, bytes: u64) {
+        if let Some(row) = self.row(copy.request) {
+            row.sent.0 += bytes;
         }
     }
 

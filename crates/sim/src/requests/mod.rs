@@ -1,14 +1,16 @@
 //! Requests in a run: the parameters of servers and policies, and the books of what became of each.
-//! [`stations`] has no packets, only stations and delays.
+//! [`stations`] has no packets, only stations and delays; [`network`] is the fabric.
 
 mod books;
+pub(crate) mod network;
 pub(crate) mod stations;
 
 use crate::config::{FlowsSpec, RequestRate, RequestsPart, RunConfig};
 use crate::design::Replication;
 pub(crate) use books::Books;
+use tailcut_fabric::queue::{PushOut, QueueConfig};
 use tailcut_transport::rans::{
-    BudgetConfig, CancelScope, Discipline, Policy, Preemption, ServerConfig, Trigger,
+    BudgetConfig, CLASSES, CancelScope, Discipline, Policy, Preemption, ServerConfig, Trigger,
 };
 use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec, WorkSpec};
@@ -43,6 +45,8 @@ pub struct RequestParameters {
     pub disk: Option<Rate>,
     /// The rate of a server's link in the model without packets.
     pub link: Rate,
+    /// Bytes of a request on its way to a server, where there are packets.
+    pub request_size: Bytes,
     /// Bytes that disks and links serve as one unit.
     pub chunk: Bytes,
     /// The order among copies of one class.
@@ -78,6 +82,7 @@ impl Default for RequestParameters {
             },
             disk: None,
             link: Rate::from_gbps(1),
+            request_size: Bytes(100),
             chunk: Bytes(1_000_000),
             discipline: Discipline::Fifo,
             preemption: Preemption::Resume,
@@ -165,6 +170,19 @@ impl RequestParameters {
             .disk
             .map_or(0.0, |disk| over(disk) + self.work.seek.as_secs_f64());
         over(link).max(disk).max(self.work.mean_cpu())
+    }
+}
+
+/// The queue that switches have under requests: two classes, of which the high one does not know the low
+/// one, with the limits of the `usual` queue.
+pub(crate) fn queue(usual: &QueueConfig) -> Option<QueueConfig> {
+    match usual {
+        QueueConfig::DropTail(queue) => Some(QueueConfig::PushOut(PushOut {
+            classes: CLASSES as u8,
+            limit: queue.limit,
+            mark_above: queue.mark_above,
+        })),
+        _ => None,
     }
 }
 

@@ -17,9 +17,12 @@
 //!   that have come, which is what windows add up to, and the low copy's lead is a parameter.
 //! - Units of service are chunks of a size that is a parameter; the slides say that packets are small
 //!   enough.
+//! - In a network each copy is one TCP connection, once a class at every host ([`Carrier`]); a client that
+//!   wants no more resets it. The published transport is one connection to several points.
 //! - A message about a copy that is not at the server (purged, done, never asked) is ignored, as is an
 //!   answer to a request that is done.
 
+mod carrier;
 mod client;
 mod coverage;
 mod header;
@@ -28,6 +31,7 @@ mod policy;
 mod server;
 mod station;
 
+pub use carrier::{Carried, Carrier};
 pub use client::{Client, Completion};
 pub use coverage::Coverage;
 pub use header::{

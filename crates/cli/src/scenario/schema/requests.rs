@@ -10,7 +10,7 @@ pub const SERVERS: Section = Section {
     repeated: false,
     about: "The servers of requests: stations that a copy passes one after the other, processor, disk, \
             link. Links and delays are those of the design stations, which has no packets; all others \
-            take the topology's.",
+            take the topology's, where the first hosts are servers and the next ones clients.",
     keys: &[
         key(
             "cpu",
@@ -71,10 +71,17 @@ pub const SERVERS: Section = Section {
         )
         .or(&["unlimited"]),
         key(
+            "request_size",
+            SIZE,
+            Is("100B"),
+            "Bytes of a request on its way to a server, where there are packets.",
+        ),
+        key(
             "chunk",
             SIZE,
             Is("1MB"),
-            "Bytes that disks and links serve as one unit, and that a client counts together.",
+            "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
+             together; disks also elsewhere.",
         ),
         key(
             "discipline",

@@ -1,0 +1,182 @@
+//! Requests over the fabric: the same clients and servers, with connections, queues and purges on the way.
+
+#![allow(dead_code, reason = "the configurations serve other tests too")]
+
+#[path = "truth/support.rs"]
+mod support;
+
+use std::sync::Arc;
+use support::{config, queue_of, simulate, single_switch};
+use tailcut_record::{RequestRecord, RunRecord};
+use tailcut_sim::fabric::PortEvents;
+use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_sim::transport::rans::CancelScope;
+use tailcut_sim::workload::{Arrivals, Class, SizeDistribution, WorkTimes};
+use tailcut_sim::{
+    FlowsSpec, RequestRate, RequestsPart, RunConfig, RunError, Unattended, WorkloadPart,
+    WorkloadSpec, run,
+};
+use tailcut_units::Duration;
+
+/// Six servers and six clients on one switch at 10 Gb/s; objects of 300 KB.
+fn requests(design: &str, load: f64, count: u64) -> RunConfig {
+    let part = RequestsPart {
+        sizes: Arc::new(SizeDistribution::fixed(300_000)),
+        clients: 6,
+        servers: 6,
+        arrivals: Arrivals::Poisson,
+        rate: RequestRate::Load(load),
+        from: Duration::ZERO,
+        until: Duration::from_ms(1_000_000),
+        max_requests: Some(count),
+    };
+    let workload = WorkloadSpec {
+        name: "requests".to_owned(),
+        load: Some(load),
+        parts: vec![WorkloadPart {
+            class: Class::Foreground,
+            path: None,
+            flows: FlowsSpec::Requests(part),
+        }],
+    };
+    let mut config = config(
+        design,
+        "one switch",
+        single_switch(12, queue_of(100)),
+        workload,
+    );
+    config.tcp.min_rto = Duration::from_ms(5);
+    config.drain = Duration::from_ms(10_000);
+    config
+}
+
+fn mean_us(record: &RunRecord) -> f64 {
+    let summary = record.summary().requests.expect("requests");
+    assert_eq!(summary.latency.unfinished, 0);
+    summary.latency.mean_us.expect("finished requests")
+}
+
+/// What went into the network came out, was dropped for a reason, or is still there.
+fn in_the_books(record: &RunRecord) {
+    let (totals, drops) = (&record.totals, record.totals.drops.total());
+    assert_eq!(
+        totals.sent.packets,
+        totals.delivered.packets + drops.packets + totals.remaining.packets
+    );
+    assert_eq!(
+        totals.sent.bytes,
+        totals.delivered.bytes + drops.bytes + totals.remaining.bytes
+    );
+}
+
+fn purged_packets(record: &RunRecord) -> u64 {
+    let purged = record.totals.drops.0.get("purged");
+    purged.map_or(0, |count| count.packets)
+}
+
+#[test]
+fn every_request_is_answered_and_every_byte_is_in_the_books() {
+    for design in [
+        "dctcp",
+        "duplicate-low+dctcp",
+        "das+dctcp",
+        "rans+dctcp",
+        "hedge-purge+tcp",
+    ] {
+        let record = simulate(&requests(design, 0.5, 400));
+        in_the_books(&record);
+        for request in &record.requests {
+            assert!(request.latency.is_some(), "{design}: {request:?}");
+            assert!(
+                request.sent.0 - request.wasted.0 == 300_000,
+                "{design}: {request:?}"
+            );
+        }
+        let purges = design.starts_with("das") || design.starts_with("rans");
+        assert_eq!(purged_packets(&record) > 0, purges, "{design}");
+    }
+}
+
+#[test]
+fn a_lone_request_takes_its_round_trips_and_its_bytes_and_a_low_duplicate_does_not_delay_it() {
+    let alone = simulate(&requests("dctcp", 0.0001, 5));
+    for request in &alone.requests {
+        let latency = request.latency.expect("it is done");
+        // 300 KB at 10 Gb/s with headers, two round trips of 4 us and more, and slow start.
+        let bytes = Duration::from_us(252);
+        assert!(
+            latency > bytes && latency < bytes + Duration::from_us(150),
+            "{latency}"
+        );
+    }
+    let beside = simulate(&requests("duplicate-low+dctcp", 0.0001, 5));
+    for (alone, beside) in alone.requests.iter().zip(&beside.requests) {
+        // The two answers meet at the client's link, where the low one waits.
+        let residual = Duration::from_us(20);
+        assert!(beside.latency.unwrap() <= alone.latency.unwrap() + residual);
+        assert_eq!(beside.winner, Some(0));
+    }
+}
+
+#[test]
+fn low_duplicates_cost_primaries_next_to_nothing_and_equal_ones_cost_them_much() {
+    let mean = |design: &str| mean_us(&simulate(&requests(design, 0.6, 1_500)));
+    let (single, low, equal) = (
+        mean("dctcp"),
+        mean("duplicate-low+dctcp"),
+        mean("duplicate+dctcp"),
+    );
+    assert!(low < 1.05 * single, "{low} and {single}");
+    assert!(equal > 2.0 * single, "{equal} and {single}");
+    let rans = mean("rans+dctcp");
+    assert!(rans < 0.9 * single, "{rans} and {single}");
+}
+
+#[test]
+fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
+    let mut config = requests("das+dctcp", 0.6, 600);
+    config.designs.requests.work.cpu = Duration::from_us(300);
+    config.designs.requests.work.cpu_times = WorkTimes::Exponential;
+    let all = simulate(&config);
+    in_the_books(&all);
+    let of = |record: &RunRecord, figure: fn(&RequestRecord) -> f64| -> f64 {
+        record.requests.iter().map(figure).sum()
+    };
+    let service = |request: &RequestRecord| request.service.as_secs_f64();
+    config.designs.requests.purge = CancelScope::Queued;
+    let queued = simulate(&config);
+    assert!(of(&all, service) < of(&queued, service));
+    // A reset is under way for a link's delay twice and a few packets.
+    let fastest = all
+        .requests
+        .iter()
+        .filter_map(|request| request.purge)
+        .min();
+    let fastest = fastest.expect("purges");
+    assert!(
+        fastest >= Duration::from_us(2) && fastest < Duration::from_us(5),
+        "{fastest}"
+    );
+}
+
+#[test]
+fn engines_and_ports_do_not_change_a_run() {
+    let mut config = requests("rans+dctcp", 0.5, 200);
+    let hash = simulate(&config).hash();
+    for engine in [EngineKind::Calendar, EngineKind::Heap] {
+        for port_events in [PortEvents::OneWherePossible, PortEvents::Two] {
+            (config.engine, config.port_events) = (engine, port_events);
+            assert_eq!(simulate(&config).hash(), hash, "{engine:?} {port_events:?}");
+        }
+    }
+}
+
+#[test]
+fn servers_and_clients_need_hosts() {
+    let mut config = requests("dctcp", 0.5, 10);
+    if let FlowsSpec::Requests(part) = &mut config.workload.parts[0].flows {
+        part.clients = 7;
+    }
+    let error = run(&config, &Unattended).expect_err("thirteen on twelve");
+    assert!(matches!(error, RunError::Requests(_)), "{error}");
+}
