@@ -105,6 +105,13 @@ impl Reproduction for Sensitivity {
                     band::SHOWN,
                     "one parameter at a time",
                 ));
+                rows.push(row(
+                    format!("{what}: {design}, p99 of flows up to 10 KB, us"),
+                    &at.by_seed(design, |run| short(Statistic::P99, run)),
+                    None,
+                    band::SHOWN,
+                    "one parameter at a time",
+                ));
                 if ["scdp", "pias"].contains(&design) {
                     rows.push(row(
                         format!("{what}: {design}, goodput of flows of 1 to 10 MB, Mb/s"),
