@@ -1,6 +1,6 @@
 //! The interface between a host's transport and whatever drives it.
 
-use crate::{PathPin, Segment};
+use crate::{NotShared, Part, PathPin, Receipt, Segment, Straggler};
 use alloc::boxed::Box;
 use tailcut_units::{FlowId, HostId, Time};
 
@@ -13,6 +13,14 @@ use tailcut_units::{FlowId, HostId, Time};
 pub trait Transport {
     /// The application sends `message` as one flow.
     fn submit(&mut self, now: Time, message: Message);
+    /// The application gives this host its part in a transfer with several ends.
+    ///
+    /// # Errors
+    /// The design has none: the application is to send to each receiver, or fetch from each sender,
+    /// by itself.
+    fn take_part(&mut self, _now: Time, _part: Part<'_>) -> Result<(), NotShared> {
+        Err(NotShared)
+    }
     /// The network delivered `segment` to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);
     /// `now` is at or past `next_timeout`. A call that comes early does nothing.
@@ -33,6 +41,9 @@ pub trait Transport {
 impl<T: Transport + ?Sized> Transport for Box<T> {
     fn submit(&mut self, now: Time, message: Message) {
         (**self).submit(now, message);
+    }
+    fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
+        (**self).take_part(now, part)
     }
     fn on_segment(&mut self, now: Time, segment: Segment) {
         (**self).on_segment(now, segment);
@@ -95,6 +106,10 @@ pub enum Event {
     /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset by
     /// the peer on every connection).
     Failed(FlowId, FlowStats),
+    /// At a receiver of a transfer with several ends, before `Completed`: what it took.
+    Received(FlowId, Receipt),
+    /// At the sender of a transfer with several receivers: this one holds the others up.
+    Straggling(FlowId, Straggler),
 }
 
 /// What a flow cost its sender, over all its connections.

@@ -69,9 +69,16 @@ fn scdp_header() -> impl Strategy<Value = Header> {
         flags,
         (small(), small(), small()),
         (small(), number(), small(), small()),
+        (0u16..4, 0u16..4),
     )
         .prop_map(
-            |(kind, (syn, fin, pinned), (block, esi, pull), (window, length, blocks, symbol))| {
+            |(
+                kind,
+                (syn, fin, pinned),
+                (block, esi, pull),
+                (window, length, blocks, symbol),
+                (senders, share),
+            )| {
                 Header::Scdp(ScdpHeader {
                     kind,
                     syn,
@@ -84,6 +91,8 @@ fn scdp_header() -> impl Strategy<Value = Header> {
                     length,
                     blocks,
                     symbol,
+                    senders,
+                    share,
                 })
             },
         )

@@ -2,7 +2,7 @@
 //! first of them, and the host then handles all of them at once (HULL paper, section 2; `rx-frames` and
 //! `rx-usecs` of ethtool).
 
-use crate::{Event, Message, Segment, Transport};
+use crate::{Event, Message, NotShared, Part, Segment, Transport};
 use alloc::vec::Vec;
 use tailcut_units::{Duration, Time};
 
@@ -59,6 +59,10 @@ impl<T: Transport> Coalesced<T> {
 impl<T: Transport> Transport for Coalesced<T> {
     fn submit(&mut self, now: Time, message: Message) {
         self.inner.submit(now, message);
+    }
+
+    fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
+        self.inner.take_part(now, part)
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

@@ -11,7 +11,7 @@
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};
 use crate::tcp::ConfigError;
-use crate::{Event, Header, Message, Segment, TcpFlags, Transport};
+use crate::{Event, Header, Message, NotShared, Part, Segment, TcpFlags, Transport};
 use alloc::format;
 use core::fmt;
 use tailcut_units::{Duration, FiveTuple, Rate, Time};
@@ -167,6 +167,10 @@ impl<T: Transport> Paced<T> {
 impl<T: Transport> Transport for Paced<T> {
     fn submit(&mut self, now: Time, message: Message) {
         self.inner.submit(now, message);
+    }
+
+    fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
+        self.inner.take_part(now, part)
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

@@ -14,7 +14,7 @@
 //! - Both connections of a replicated flow count on their own.
 
 use crate::receiver_driven::Demotion;
-use crate::{Event, Header, Message, Segment, Transport};
+use crate::{Event, Header, Message, NotShared, Part, Segment, Transport};
 use tailcut_units::Time;
 
 /// Tags what `T` sends.
@@ -39,6 +39,10 @@ impl<T> Tagged<T> {
 impl<T: Transport> Transport for Tagged<T> {
     fn submit(&mut self, now: Time, message: Message) {
         self.inner.submit(now, message);
+    }
+
+    fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
+        self.inner.take_part(now, part)
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

@@ -9,7 +9,7 @@ use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
 /// The port that hosts are reached at.
-const SERVICE_PORT: u16 = 80;
+pub(crate) const SERVICE_PORT: u16 = 80;
 
 /// Which of a host's two tables of sessions a slot belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +37,9 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
+    /// The first port of outgoing flows.
+    pub(crate) const FIRST_OUTGOING: u16 = *EPHEMERAL_PORTS.start();
+
     pub(crate) fn new(host: HostId, time_wait: Duration) -> Self {
         Self {
             host,
@@ -49,21 +52,32 @@ impl Directory {
 
     /// Addresses for a flow to `dst` that no session has; `None` when every port is in use.
     pub(crate) fn unused(&mut self, dst: HostId) -> Option<FiveTuple> {
+        self.unused_with_all(&[dst], SERVICE_PORT)
+    }
+
+    /// Addresses for a flow to `dst_port` of the first of `peers` such that no session has them with any
+    /// of these; `None` when every port is in use.
+    pub(crate) fn unused_with_all(&mut self, peers: &[HostId], dst_port: u16) -> Option<FiveTuple> {
         let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
+        let mut tuple = FiveTuple {
+            src: self.host,
+            dst: *peers.first()?,
+            src_port: 0,
+            dst_port,
+            protocol: Protocol::Udp,
+        };
         for _ in EPHEMERAL_PORTS {
-            let tuple = FiveTuple {
-                src: self.host,
-                dst,
-                src_port: self.next_port,
-                dst_port: SERVICE_PORT,
-                protocol: Protocol::Udp,
-            };
+            tuple.src_port = self.next_port;
             self.next_port = if self.next_port == last {
                 first
             } else {
                 self.next_port + 1
             };
-            if self.demux.get(Key::of_outgoing(&tuple)).is_none() {
+            let taken = |&dst: &HostId| {
+                let key = Key::of_outgoing(&FiveTuple { dst, ..tuple });
+                self.demux.get(key).is_some()
+            };
+            if !peers.iter().any(taken) {
                 return Some(tuple);
             }
         }

@@ -7,6 +7,6 @@ mod pull_queue;
 mod sessions;
 
 pub use demotion::{Demotion, MAX_THRESHOLDS};
-pub(crate) use directory::{Directory, Side};
+pub(crate) use directory::{Directory, SERVICE_PORT, Side};
 pub(crate) use pull_queue::PullQueue;
 pub(crate) use sessions::{SessionKey, Sessions};

@@ -64,9 +64,10 @@ impl Block {
         }
     }
 
-    /// Symbol `esi` arrives. One that has come before does not count.
+    /// Symbol `esi` arrives. One that has come before does not count. Says whether it is new.
     #[inline]
-    pub(crate) fn insert(&mut self, esi: u32) {
+    pub(crate) fn insert(&mut self, esi: u32) -> bool {
+        let before = self.received;
         if esi < self.k {
             let (word, bit) = (&mut self.source[esi as usize / 64], 1 << (esi % 64));
             if *word & bit == 0 {
@@ -80,6 +81,7 @@ impl Block {
         if self.source_received == self.k {
             self.state = State::Whole;
         }
+        self.received > before
     }
 
     /// Symbols were lost: `overhead` symbols beyond K make it unlikely that decoding fails.

@@ -17,6 +17,10 @@ pub struct ScdpConfig {
     /// Symbols that a sender pushes before the first pull, 1 to 4,096. Default 12 (SCDP paper, section
     /// V, at 1 Gb/s; 24 at 5 and 32 at 10 Gb/s). Below the bandwidth-delay product throughput is lost.
     pub initial_window: u32,
+    /// Symbols that each sender of several pushes, 1 to 4,096; all of them together should push more than
+    /// one alone would, so that some fill the receiver's link without the rest. The paper leaves it to
+    /// the application. Default 8: three senders push twice what one does.
+    pub shared_window: u32,
     /// Source symbols of a block at most, 1 to 56,403. The paper's value is not known; default 100,
     /// up to which codecs are fast.
     pub block_symbols: u32,
@@ -44,6 +48,7 @@ impl Default for ScdpConfig {
         Self {
             symbol: 1_460,
             initial_window: 12,
+            shared_window: 8,
             block_symbols: 100,
             overhead: 2,
             demotion: Demotion::at(&[10_000, 100_000, 1_000_000, 10_000_000])
@@ -83,6 +88,12 @@ impl ScdpConfig {
             (1..=MAX_WINDOW).contains(&self.initial_window),
             "initial_window",
             &self.initial_window,
+            "1 to 4096 symbols",
+        )?;
+        check(
+            (1..=MAX_WINDOW).contains(&self.shared_window),
+            "shared_window",
+            &self.shared_window,
             "1 to 4096 symbols",
         )?;
         check(

@@ -12,22 +12,25 @@ pub(crate) struct Demand {
     pulled: Vec<u32>,
     /// By block: symbols sent in answer.
     answered: Vec<u32>,
-    /// By receiver: whether it is done and waits for nothing.
-    done: Vec<bool>,
+    /// By receiver: how many blocks, from the first, it has whole and waits for nothing of.
+    whole: Vec<u32>,
 }
+
+/// All blocks: of a receiver that is done.
+const ALL: u32 = u32::MAX;
 
 impl Demand {
     pub(crate) fn new(receivers: usize) -> Self {
         Self {
             pulled: Vec::new(),
             answered: Vec::new(),
-            done: vec![false; receivers],
+            whole: vec![0; receivers],
         }
     }
 
     /// A receiver's pull for a block. Gives the number of symbols that may be sent by it.
     pub(crate) fn pull(&mut self, receiver: usize, block: u32, count: u32, most: u32) -> u32 {
-        let (block, receivers) = (block as usize, self.done.len());
+        let (block, receivers) = (block as usize, self.whole.len());
         if self.answered.len() <= block {
             self.answered.resize(block + 1, 0);
             self.pulled.resize((block + 1) * receivers, 0);
@@ -41,13 +44,48 @@ impl Demand {
         after.min(most).saturating_sub(before)
     }
 
+    /// A receiver has so many blocks whole. Gives the blocks of which symbols may be sent now that it
+    /// waits for none of them.
+    pub(crate) fn advance(&mut self, receiver: usize, whole: u32) -> impl Iterator<Item = u32> {
+        let before = self.whole[receiver];
+        self.whole[receiver] = whole.max(before);
+        let known = self.answered.len() as u32;
+        (before..whole.min(known)).filter(|block| self.credit(*block as usize) > 0)
+    }
+
     /// Symbols of a block that may be sent now.
     fn credit(&self, block: usize) -> u32 {
-        let receivers = self.done.len();
+        let receivers = self.whole.len();
         let of_block = &self.pulled[block * receivers..(block + 1) * receivers];
-        let waiting = of_block.iter().zip(&self.done).filter(|(_, done)| !**done);
+        let waiting = of_block.iter().zip(&self.whole);
+        let waiting = waiting.filter(|(_, whole)| **whole as usize <= block);
         let least = waiting.map(|(pulled, _)| *pulled).min();
         least.unwrap_or(0).saturating_sub(self.answered[block])
+    }
+
+    /// Whether nothing is sent for want of this receiver's pulls: it has asked for nothing of a block
+    /// that is not answered, nor has it all.
+    pub(crate) fn holds_up(&self, receiver: usize) -> bool {
+        if self.is_done(receiver) {
+            return false;
+        }
+        let receivers = self.whole.len();
+        let mut of_blocks = self.pulled.chunks_exact(receivers).zip(&self.answered);
+        !of_blocks.any(|(pulled, answered)| pulled[receiver] > *answered)
+    }
+
+    pub(crate) fn is_done(&self, receiver: usize) -> bool {
+        self.whole[receiver] == ALL
+    }
+
+    /// Receivers that need nothing more.
+    pub(crate) fn done(&self) -> usize {
+        self.whole.iter().filter(|whole| **whole == ALL).count()
+    }
+
+    /// The first block that some receiver has not said to have whole.
+    pub(crate) fn first_wanted(&self) -> u32 {
+        self.whole.iter().copied().min().unwrap_or(0)
     }
 
     /// A symbol of `block` is sent in answer. Says whether one was owed.
@@ -60,10 +98,9 @@ impl Demand {
         owed
     }
 
-    /// A receiver needs nothing more. Says whether none does.
-    pub(crate) fn finish(&mut self, receiver: usize) -> bool {
-        self.done[receiver] = true;
-        self.done.iter().all(|done| *done)
+    /// A receiver needs nothing more. Gives the blocks of which symbols may be sent now.
+    pub(crate) fn finish(&mut self, receiver: usize) -> impl Iterator<Item = u32> {
+        self.advance(receiver, ALL)
     }
 }
 
@@ -88,9 +125,20 @@ mod tests {
         let mut demand = Demand::new(2);
         assert_eq!(demand.pull(0, 0, 3, 100), 0);
         assert_eq!(demand.pull(1, 0, 2, 100), 2);
-        assert!(!demand.finish(1));
+        assert_eq!(demand.finish(1).collect::<Vec<_>>(), [0]);
         assert_eq!((0..9).filter(|_| demand.answer(0)).count(), 3);
-        assert!(demand.finish(0));
+        assert_eq!(demand.done(), 1);
+    }
+
+    #[test]
+    fn a_block_waits_only_for_those_who_do_not_have_it_whole() {
+        let mut demand = Demand::new(2);
+        assert_eq!(demand.pull(0, 0, 2, 100), 0, "the other has not asked");
+        assert_eq!(demand.pull(1, 1, 1, 100), 0);
+        assert_eq!(demand.advance(1, 1).collect::<Vec<_>>(), [0]);
+        assert_eq!((0..9).filter(|_| demand.answer(0)).count(), 2);
+        assert!(!demand.answer(1), "the first has not asked for it");
+        assert!(demand.holds_up(0) && !demand.holds_up(1));
     }
 
     #[test]

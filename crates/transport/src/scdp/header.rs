@@ -37,8 +37,13 @@ pub struct ScdpHeader {
     pub window: u32,
     /// Option with SYN: length of the object in bytes.
     pub length: u64,
-    /// Option with SYN: number of source blocks.
+    /// Option with SYN: number of source blocks. Pull: how many blocks, from the first, the receiver
+    /// has whole.
     pub blocks: u32,
     /// Option with SYN: bytes of a symbol.
     pub symbol: u32,
+    /// Option with SYN: the number of hosts that send symbols of the object.
+    pub senders: u16,
+    /// Option with SYN: which of them this is. Its identifiers are this number modulo `senders`.
+    pub share: u16,
 }

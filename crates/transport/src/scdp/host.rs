@@ -6,12 +6,24 @@ use super::header::{ScdpHeader, ScdpKind};
 use super::object::Object;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
-use crate::receiver_driven::{Directory, PullQueue, SessionKey, Sessions, Side};
+use crate::receiver_driven::{Directory, PullQueue, SERVICE_PORT, SessionKey, Sessions, Side};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
-use crate::{Condition, Event, FlowStats, Header, Message, Segment, Transport};
-use alloc::collections::VecDeque;
-use tailcut_units::{FiveTuple, HostId, Time};
+use crate::{
+    Condition, Event, FlowStats, Header, Message, NotShared, Part, Segment, Share, Stragglers,
+    Transport,
+};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use tailcut_units::{FiveTuple, FlowId, HostId, Time};
+
+/// An object that is collected from several senders.
+#[derive(Clone, Copy, Debug)]
+struct Collection {
+    flow: FlowId,
+    /// The session, once a sender has been heard.
+    session: Option<SessionKey>,
+}
 
 /// [`Transport`] by SCDP: each message is one object in one session. Flows are not replicated,
 /// whatever the message says. [`FlowStats::retransmissions`] counts repair symbols.
@@ -28,11 +40,36 @@ pub struct Host<C> {
     /// Pulls, which leave before symbols.
     control: VecDeque<Segment>,
     pulls: PullQueue,
+    /// Ports at which objects are collected from several senders.
+    collections: BTreeMap<u16, Collection>,
     sender_timers: Timers,
     receiver_timers: Timers,
     events: VecDeque<Event>,
     open: usize,
     ignored: u64,
+}
+
+/// What a sender's session has beside its message.
+#[derive(Clone, Copy, Debug)]
+struct Outlook<'a> {
+    tuple: Option<FiveTuple>,
+    /// None listed for the message's destination.
+    receivers: &'a [HostId],
+    stragglers: Option<Stragglers>,
+    share: Share,
+    window: u32,
+}
+
+impl Outlook<'_> {
+    const fn to_one(tuple: Option<FiveTuple>, config: &ScdpConfig) -> Self {
+        Self {
+            tuple,
+            receivers: &[],
+            stragglers: None,
+            share: Share::ALL,
+            window: config.initial_window,
+        }
+    }
 }
 
 impl<C: Codec> Host<C> {
@@ -52,6 +89,7 @@ impl<C: Codec> Host<C> {
             ready: VecDeque::new(),
             control: VecDeque::new(),
             pulls: PullQueue::new(config.pull_interval),
+            collections: BTreeMap::new(),
             sender_timers: Timers::default(),
             receiver_timers: Timers::default(),
             events: VecDeque::new(),
@@ -76,41 +114,97 @@ impl<C: Codec> Host<C> {
         &self.codec
     }
 
+    /// The application has something to send.
+    fn open_sender(&mut self, now: Time, message: Message, outlook: Outlook<'_>) {
+        let config = &self.config;
+        let object = Object::new(message.bytes, config.symbol, config.block_symbols);
+        let (Some(object), Some(tuple)) = (object, outlook.tuple) else {
+            let failed = Event::Failed(message.flow, FlowStats::default());
+            self.events.push_back(failed);
+            return;
+        };
+        let task = Task {
+            flow: message.flow,
+            tuple,
+            object,
+            pin: message.path,
+            share: outlook.share,
+            stragglers: outlook.stragglers,
+        };
+        let receivers = match outlook.receivers {
+            [] => &[message.dst],
+            receivers => receivers,
+        };
+        let sender = Sender::new(now, task, receivers, outlook.window);
+        let tuples: Vec<FiveTuple> = sender.tuples().collect();
+        let key = self.senders.insert(sender);
+        for tuple in &tuples {
+            self.directory.enter(tuple, Side::Sender, key);
+        }
+        self.open += 1;
+        self.events.push_back(Event::Established(message.flow));
+        self.settle_sender(key);
+    }
+
     /// A symbol, or the header of one, for this host as a receiver.
     fn on_symbol(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
         let slot = match self.directory.arriving(&segment.tuple) {
-            Some((Side::Receiver, slot)) => slot,
-            None if header.syn && segment.tuple.dst == self.host => {
-                let Some(receiver) = Receiver::new(now, segment, header) else {
-                    self.ignored += 1;
-                    return;
-                };
-                self.forget(now);
-                let key = self.receivers.insert(receiver);
-                let tuple = segment.tuple.reversed();
-                self.directory.enter(&tuple, Side::Receiver, key);
-                self.open += 1;
-                key.slot
-            }
-            _ => {
-                self.ignored += 1;
-                return;
-            }
+            Some((Side::Receiver, slot)) => Some(slot),
+            None if header.syn => self.on_new_source(now, segment, header),
+            _ => None,
         };
-        let Some((key, receiver)) = self.receivers.at(slot) else {
+        let Some((key, receiver)) = slot.and_then(|slot| self.receivers.at(slot)) else {
+            self.ignored += 1;
             return;
         };
         let was_complete = receiver.complete;
-        let trimmed = segment.condition == Condition::Trimmed;
-        if !receiver.on_symbol(now, header, trimmed, &mut self.codec, &self.config) {
+        if !receiver.on_symbol(now, segment, header, &mut self.codec, &self.config) {
             self.ignored += 1;
             return;
         }
         if was_complete {
-            self.control.push_back(receiver.done());
+            let to = segment.tuple.reversed().dst;
+            self.control
+                .extend(receiver.done().filter(|done| done.tuple.dst == to));
             return;
         }
         self.settle_receiver(now, key);
+    }
+
+    /// A symbol that opens a session, or comes from one more of its senders. Gives the session's slot
+    /// if it makes sense.
+    fn on_new_source(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) -> Option<u32> {
+        let to = segment.tuple.dst;
+        let tuple = FiveTuple {
+            src: self.host,
+            ..segment.tuple.reversed()
+        };
+        if to != self.host && !to.is_group() {
+            return None;
+        }
+        let collected = match self.collections.get(&tuple.src_port) {
+            None if tuple.src_port != SERVICE_PORT => return None,
+            collected => collected.copied(),
+        };
+        let known = collected.and_then(|collection| collection.session);
+        let key = if let Some(key) = known {
+            let receiver = self.receivers.get_mut(key)?;
+            receiver.join(now, tuple, header).then_some(key)?
+        } else {
+            let flow = collected.map_or(segment.flow, |collection| collection.flow);
+            let mut receiver = Receiver::new(now, flow, segment, header)?;
+            if !receiver.join(now, tuple, header) {
+                return None;
+            }
+            self.forget(now);
+            self.open += usize::from(collected.is_none());
+            self.receivers.insert(receiver)
+        };
+        if let Some(collection) = self.collections.get_mut(&tuple.src_port) {
+            collection.session = Some(key);
+        }
+        self.directory.enter(&tuple, Side::Receiver, key);
+        Some(key.slot)
     }
 
     /// After any input to a receiver that was not complete: its end, its place in the pull queue, its
@@ -121,20 +215,27 @@ impl<C: Codec> Host<C> {
         };
         if receiver.complete {
             self.open -= 1;
+            if let Some(receipt) = receiver.receipt() {
+                let received = Event::Received(receiver.flow(), receipt);
+                self.events.push_back(received);
+            }
             self.events.push_back(Event::Completed(receiver.flow()));
-            self.control.push_back(receiver.done());
+            self.control.extend(receiver.done());
             receiver.release();
             self.directory.wait(now, Side::Receiver, key);
             return;
         }
         if !receiver.in_pull_queue && receiver.can_pull() {
             if self.pulls.take_if_idle(now) {
-                self.control.push_back(receiver.pull(now));
+                self.control.push_back(receiver.pull(now, &self.config));
             }
             if receiver.can_pull() {
                 receiver.in_pull_queue = true;
                 self.pulls.enter(key);
             }
+        }
+        if let Some(progress) = receiver.progress() {
+            self.control.push_back(progress);
         }
         if let Some(deadline) = receiver.deadline(&self.config)
             && deadline < receiver.timer_at
@@ -152,7 +253,7 @@ impl<C: Codec> Host<C> {
             };
             receiver.in_pull_queue = false;
             if receiver.can_pull() {
-                self.control.push_back(receiver.pull(now));
+                self.control.push_back(receiver.pull(now, &self.config));
                 self.pulls.sent(now);
             }
             if !receiver.complete {
@@ -173,13 +274,13 @@ impl<C: Codec> Host<C> {
         if sender.closed {
             return;
         }
+        let from = segment.tuple.src;
         if header.kind == ScdpKind::Done {
-            if sender.on_done(now) {
-                self.end(now, key, Event::Closed);
+            if sender.on_done(now, from) {
+                self.end_well(now, key);
+                return;
             }
-            return;
-        }
-        if !sender.on_pull(now, header, &self.config) {
+        } else if !sender.on_pull(now, from, header, &self.config) {
             self.ignored += 1;
         }
         self.settle_sender(key);
@@ -201,6 +302,18 @@ impl<C: Codec> Host<C> {
             sender.timer_at = deadline;
             self.sender_timers.insert(deadline, key);
         }
+    }
+
+    /// As many receivers as there must be are done: the others, if any, are left out.
+    fn end_well(&mut self, now: Time, key: SessionKey) {
+        let Some(sender) = self.senders.get_mut(key) else {
+            return;
+        };
+        let flow = sender.task().flow;
+        let left_out = sender.left_out();
+        self.events
+            .extend(left_out.map(|straggler| Event::Straggling(flow, straggler)));
+        self.end(now, key, Event::Closed);
     }
 
     /// A sender's session has ended.
@@ -226,7 +339,9 @@ impl<C: Codec> Host<C> {
             match side {
                 Side::Sender => {
                     if let Some(sender) = self.senders.remove(key) {
-                        self.directory.remove(&sender.task().tuple);
+                        for tuple in sender.tuples() {
+                            self.directory.remove(&tuple);
+                        }
                     }
                 }
                 Side::Receiver => {
@@ -247,6 +362,7 @@ impl<C: Codec> Host<C> {
         if let Some(receiver) = self.receivers.remove(key) {
             for tuple in receiver.tuples() {
                 self.directory.remove(tuple);
+                self.collections.remove(&tuple.src_port);
             }
         }
     }
@@ -260,8 +376,21 @@ impl<C: Codec> Host<C> {
                 continue;
             }
             sender.timer_at = Time::MAX;
-            let due = sender.deadline(&self.config).is_some_and(|due| due <= now);
-            if due && !sender.on_timeout(&self.config) {
+            if sender.closed {
+                continue;
+            }
+            let flow = sender.task().flow;
+            let found = sender.find_stragglers(now);
+            let found = found.into_iter().map(|one| Event::Straggling(flow, one));
+            self.events.extend(found);
+            if sender.is_over() {
+                let ends = if sender.delivered {
+                    Event::Closed
+                } else {
+                    Event::Failed
+                };
+                self.end(now, key, ends);
+            } else if !sender.on_timeout(now, &self.config) {
                 self.end(now, key, Event::Failed);
             }
             self.settle_sender(key);
@@ -285,6 +414,10 @@ impl<C: Codec> Host<C> {
                 .is_some_and(|due| due <= now);
             if due && !receiver.on_timeout(now, &mut self.codec, &self.config) {
                 self.open -= 1;
+                if receiver.is_collected() {
+                    let failed = Event::Failed(receiver.flow(), FlowStats::default());
+                    self.events.push_back(failed);
+                }
                 self.drop_receiver(key);
                 continue;
             }
@@ -298,25 +431,60 @@ impl<C: Codec> Transport for Host<C> {
     /// fails at once.
     fn submit(&mut self, now: Time, message: Message) {
         self.forget(now);
+        let tuple = self.directory.unused(message.dst);
+        self.open_sender(now, message, Outlook::to_one(tuple, &self.config));
+    }
+
+    fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
+        self.forget(now);
         let config = &self.config;
-        let object = Object::new(message.bytes, config.symbol, config.block_symbols);
-        let tuple: Option<FiveTuple> = self.directory.unused(message.dst);
-        let (Some(object), Some(tuple)) = (object, tuple) else {
-            let failed = Event::Failed(message.flow, FlowStats::default());
-            self.events.push_back(failed);
-            return;
-        };
-        let task = Task {
-            flow: message.flow,
-            tuple,
-            object,
-            pin: message.path,
-        };
-        let key = self.senders.insert(Sender::new(now, task, &self.config));
-        self.directory.enter(&tuple, Side::Sender, key);
-        self.open += 1;
-        self.events.push_back(Event::Established(message.flow));
-        self.settle_sender(key);
+        match part {
+            Part::Spread {
+                message,
+                receivers,
+                stragglers,
+            } => {
+                let tuple = self.directory.unused_with_all(receivers, SERVICE_PORT);
+                let tuple = tuple.map(|tuple| FiveTuple {
+                    dst: message.dst,
+                    ..tuple
+                });
+                let outlook = Outlook {
+                    receivers,
+                    stragglers: Some(stragglers),
+                    ..Outlook::to_one(tuple, config)
+                };
+                self.open_sender(now, message, outlook);
+            }
+            Part::Share {
+                message,
+                port,
+                share,
+            } => {
+                let tuple = self.directory.unused_with_all(&[message.dst], port);
+                let outlook = Outlook {
+                    share,
+                    window: config.shared_window,
+                    ..Outlook::to_one(tuple, config)
+                };
+                self.open_sender(now, message, outlook);
+            }
+            Part::Collect { flow, port } => {
+                let usable = (1_024..Directory::FIRST_OUTGOING).contains(&port);
+                if !usable || self.collections.contains_key(&port) {
+                    let failed = Event::Failed(flow, FlowStats::default());
+                    self.events.push_back(failed);
+                    return Ok(());
+                }
+                let collection = Collection {
+                    flow,
+                    session: None,
+                };
+                self.collections.insert(port, collection);
+                self.open += 1;
+            }
+        }
+        Ok(())
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

@@ -43,6 +43,7 @@ mod host;
 mod object;
 mod receiver;
 mod sender;
+mod source;
 
 pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, ModelCodec};
 pub use config::ScdpConfig;

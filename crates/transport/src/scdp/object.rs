@@ -1,5 +1,7 @@
 //! How an object is cut into blocks and symbols (RFC 6330, section 4.4.1.2).
 
+use crate::Share;
+
 /// Source symbols of a block at most (K'max of RFC 6330, section 5.1.2).
 const MAX_BLOCK: u64 = 56_403;
 
@@ -74,6 +76,36 @@ impl Object {
     pub fn first_index(&self, block: u32) -> u64 {
         let long = u64::from(block.min(self.long_blocks));
         u64::from(block) * u64::from(self.short) + long
+    }
+    /// How many symbols a sender pushes whose window is `most`: not more than there are source symbols
+    /// in its share, but one at least.
+    pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
+        let mut own = 0u32;
+        for block in 0..self.blocks {
+            own = own.saturating_add(share.of_first(self.source_symbols(block)));
+            if own >= most {
+                return most;
+            }
+        }
+        own.max(1)
+    }
+    /// The symbols that a sender pushes, by block: source symbols of its share, in their order. A sender
+    /// without any pushes a repair symbol of the first block.
+    pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
+        let mut left = window;
+        let mut block = 0;
+        core::iter::from_fn(move || {
+            while left > 0 && block < self.blocks {
+                let count = share.of_first(self.source_symbols(block)).min(left);
+                block += 1;
+                if count > 0 {
+                    left -= count;
+                    return Some((block - 1, count));
+                }
+            }
+            let rest = core::mem::take(&mut left);
+            (rest > 0).then_some((0, rest))
+        })
     }
     /// Bytes of a symbol as it is sent: only the object's last source symbol may be shorter.
     pub fn payload(&self, block: u32, esi: u32) -> u32 {

@@ -5,38 +5,30 @@ use super::codec::{Attempt, Codec};
 use super::config::{MAX_WINDOW, ScdpConfig};
 use super::header::{MAX_ESI, ScdpHeader, ScdpKind};
 use super::object::Object;
-use crate::{Condition, Ecn, Header, PathPin, Segment};
+use super::source::Source;
+use crate::receiver_driven::SERVICE_PORT;
+use crate::{Condition, Ecn, Header, PathPin, Receipt, Segment, Share};
 use alloc::collections::VecDeque;
-use alloc::vec;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, Time};
-
-/// One of the hosts that send to a session.
-#[derive(Debug)]
-struct Source {
-    /// Addresses as this host sends.
-    tuple: FiveTuple,
-    /// Symbols that it pushes, and that are to be on their way afterwards.
-    window: u32,
-    /// Symbols on their way: pushed or asked for, not arrived in any form.
-    coming: u32,
-    /// From the first open block on: symbols asked for.
-    asked: VecDeque<u32>,
-}
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
     flow: FlowId,
     pin: PathPin,
     object: Object,
+    /// The hosts that send, in the order in which they were heard.
     sources: Vec<Source>,
+    /// The source that is asked next.
+    turn: usize,
+    /// Whether others receive the same symbols.
+    in_group: bool,
     /// The first block that is not whole, and those after it that symbols have been asked of.
     first: u32,
     blocks: VecDeque<Block>,
-    /// After a timeout only one symbol is to be on its way, until it has come.
-    probing: bool,
-    timeouts: u32,
-    waits_since: Time,
+    /// Whole blocks that the sender of a group has been told of.
+    told: u32,
+    receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
     /// When the earliest entry of this session in the timer queue is due.
@@ -48,54 +40,105 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// The session that the SYN symbol `segment` (or its header) opens; `None` when its options make
-    /// no sense.
-    pub(crate) fn new(now: Time, segment: &Segment, header: &ScdpHeader) -> Option<Self> {
-        let object = Object::from_options(header.length, header.symbol, header.blocks)?;
-        let pushed = u64::from(header.window);
-        if pushed == 0 || pushed > object.symbols() || header.window > MAX_WINDOW {
-            return None;
-        }
-        let source = Source {
-            tuple: segment.tuple.reversed(),
-            window: header.window,
-            coming: header.window,
-            asked: VecDeque::new(),
-        };
-        let mut receiver = Self {
-            flow: segment.flow,
+    /// no sense. Its first source is to [join](Self::join).
+    pub(crate) fn new(
+        now: Time,
+        flow: FlowId,
+        segment: &Segment,
+        header: &ScdpHeader,
+    ) -> Option<Self> {
+        Some(Self {
+            flow,
             pin: if header.pinned {
                 segment.path
             } else {
                 PathPin::NONE
             },
-            object,
-            sources: vec![source],
+            object: Object::from_options(header.length, header.symbol, header.blocks)?,
+            sources: Vec::new(),
+            turn: 0,
+            in_group: segment.tuple.dst.is_group(),
             first: 0,
             blocks: VecDeque::new(),
-            probing: false,
-            timeouts: 0,
-            waits_since: now,
+            told: 0,
+            receipt: Receipt::default(),
             in_pull_queue: false,
             timer_at: Time::MAX,
             heard_at: now,
             complete: false,
+        })
+    }
+
+    /// A source makes itself known by a SYN symbol (or its header). Says whether it can be one.
+    pub(crate) fn join(&mut self, now: Time, tuple: FiveTuple, header: &ScdpHeader) -> bool {
+        let told = Object::from_options(header.length, header.symbol, header.blocks);
+        let share = Share {
+            index: header.share,
+            of: header.senders,
         };
-        let mut pushed = header.window;
-        while pushed > 0 {
-            let block = receiver.open_block();
-            block.coming = block.needs().min(pushed);
-            pushed -= block.coming;
+        let pushed = header.window;
+        if told != Some(self.object)
+            || share.index >= share.of
+            || pushed == 0
+            || pushed > MAX_WINDOW
+            || u64::from(pushed) > self.object.symbols()
+            || self.sources.len() == usize::from(share.of)
+        {
+            return false;
         }
-        Some(receiver)
+        let open = self.blocks.len();
+        let source = Source::new(now, tuple, pushed, share, open);
+        self.sources.push(source);
+        if self.complete {
+            return true;
+        }
+        let object = self.object;
+        for (block, count) in object.pushes(share, pushed) {
+            let Some(place) = block.checked_sub(self.first) else {
+                continue;
+            };
+            let place = place as usize;
+            while self.blocks.len() <= place {
+                self.open_block();
+            }
+            self.blocks[place].coming += count;
+            if let Some(source) = self.sources.last_mut() {
+                source.push(place, count);
+            }
+        }
+        true
     }
 
     pub(crate) fn flow(&self) -> FlowId {
         self.flow
     }
 
+    /// What to tell of a session with several ends.
+    pub(crate) fn receipt(&self) -> Option<Receipt> {
+        let several = self.in_group || self.is_collected();
+        several.then_some(self.receipt)
+    }
+
+    /// Whether symbols come from several senders.
+    pub(crate) fn is_collected(&self) -> bool {
+        let first = self.sources.first();
+        first.is_some_and(|source| source.tuple.src_port != SERVICE_PORT)
+    }
+
     /// The addresses of the sources, as this host sends.
     pub(crate) fn tuples(&self) -> impl Iterator<Item = &FiveTuple> {
         self.sources.iter().map(|source| &source.tuple)
+    }
+
+    /// The source that sends `tuple`.
+    fn source_of(&self, tuple: &FiveTuple) -> Option<usize> {
+        if self.sources.len() == 1 {
+            return Some(0);
+        }
+        let from = (tuple.src, tuple.src_port);
+        self.sources
+            .iter()
+            .position(|source| (source.tuple.dst, source.tuple.dst_port) == from)
     }
 
     /// Asks for nothing yet of the next block.
@@ -104,22 +147,25 @@ impl Receiver {
         self.blocks
             .push_back(Block::new(self.object.source_symbols(number)));
         for source in &mut self.sources {
-            source.asked.push_back(0);
+            source.open_block();
         }
         let last = self.blocks.len() - 1;
         &mut self.blocks[last]
     }
 
-    /// A symbol arrives, or its header if `trimmed`. Says whether it can be.
+    /// A symbol arrives, or its header if it was trimmed. Says whether it can be.
     pub(crate) fn on_symbol<C: Codec>(
         &mut self,
         now: Time,
+        segment: &Segment,
         header: &ScdpHeader,
-        trimmed: bool,
         codec: &mut C,
         config: &ScdpConfig,
     ) -> bool {
         let open = self.first + self.blocks.len() as u32;
+        let Some(from) = self.source_of(&segment.tuple) else {
+            return false;
+        };
         if header.block >= open || header.esi >= MAX_ESI {
             return false;
         }
@@ -127,21 +173,26 @@ impl Receiver {
         if self.complete {
             return true;
         }
-        self.waits_since = now;
-        self.timeouts = 0;
-        self.probing = false;
-        let source = &mut self.sources[0];
-        source.coming = source.coming.saturating_sub(1);
+        self.receipt.symbols += 1;
+        let source = &mut self.sources[from];
+        source.hear(now);
         let Some(place) = header.block.checked_sub(self.first) else {
+            self.receipt.in_vain += 1;
             return true;
         };
-        let block = &mut self.blocks[place as usize];
-        block.coming = block.coming.saturating_sub(1);
-        if trimmed {
+        let place = place as usize;
+        let block = &mut self.blocks[place];
+        if source.arrive(place) {
+            block.coming -= 1;
+        }
+        let enough = block.state != State::Receiving;
+        if segment.condition == Condition::Trimmed {
             block.on_loss(config.overhead);
+            self.receipt.in_vain += u32::from(enough);
         } else if block.state != State::Whole {
-            block.insert(header.esi);
-            self.decode(now, place as usize, codec);
+            let new = block.insert(header.esi);
+            self.receipt.in_vain += u32::from(enough || !new);
+            self.decode(now, place, codec);
         }
         self.pass_on_whole_blocks();
         true
@@ -152,6 +203,7 @@ impl Receiver {
         let block = &mut self.blocks[place];
         while block.is_decodable() {
             let number = self.first + place as u32;
+            self.receipt.decoded += 1;
             let decoding = codec.decode(&Attempt {
                 session: self.sources[0].tuple.reversed(),
                 block: number,
@@ -188,7 +240,9 @@ impl Receiver {
                 block.state = State::Whole;
             } else {
                 block.on_failure();
-                self.waits_since = now;
+                for source in &mut self.sources {
+                    source.wait_from(now);
+                }
                 self.decode(now, place, codec);
             }
         }
@@ -203,22 +257,34 @@ impl Receiver {
             self.blocks.pop_front();
             self.first += 1;
             for source in &mut self.sources {
-                source.asked.pop_front();
+                source.close_block();
             }
         }
         self.complete = self.first == self.object.blocks();
     }
 
-    /// Whether a pull may be sent to a source: symbols are needed, and less than a window of them is
+    /// Whether a pull may be sent: symbols are needed, and some source has less than its window of them
     /// on its way.
     #[inline]
     pub(crate) fn can_pull(&self) -> bool {
-        let window = if self.probing {
-            1
-        } else {
-            self.sources[0].window
-        };
-        !self.complete && self.sources[0].coming < window && self.is_in_need()
+        !self.complete && self.next_source().is_some() && self.is_in_need()
+    }
+
+    /// The source whose turn it is. One that owes symbols for too long is not asked while others are
+    /// there; what it still sends is welcome, and brings it back.
+    #[inline]
+    fn next_source(&self) -> Option<usize> {
+        if let [only] = &*self.sources {
+            return only.has_room().then_some(0);
+        }
+        let all_silent = self.sources.iter().all(Source::is_silent);
+        let count = self.sources.len();
+        (0..count)
+            .map(|step| (self.turn + step) % count)
+            .find(|&at| {
+                let source = &self.sources[at];
+                source.has_room() && (all_silent || !source.is_silent())
+            })
     }
 
     /// Whether a symbol is needed that has not been asked for.
@@ -229,39 +295,68 @@ impl Receiver {
     }
 
     /// A pull, for the first block that needs a symbol. To be called only if one may be sent.
-    pub(crate) fn pull(&mut self, now: Time) -> Segment {
+    pub(crate) fn pull(&mut self, now: Time, config: &ScdpConfig) -> Segment {
         let place = self.blocks.iter().position(|block| block.needs() > 0);
         let place = place.unwrap_or_else(|| {
             self.open_block();
             self.blocks.len() - 1
         });
-        self.blocks[place].coming += 1;
-        let source = &mut self.sources[0];
-        source.coming += 1;
-        source.asked[place] = source.asked[place].saturating_add(1);
-        let pull = source.asked[place];
-        self.waits_since = now;
+        let at = self.next_source().unwrap_or(0);
+        self.turn = (at + 1) % self.sources.len();
+        let number = self.first + place as u32;
+        let k = self.object.source_symbols(number);
+        let (pull, repair) = self.sources[at].ask(now, place, k);
+        let block = &mut self.blocks[place];
+        block.coming += 1;
+        if repair {
+            // It will have to be decoded.
+            block.on_loss(config.overhead);
+        }
+        self.told = self.first;
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
             fin: !self.is_in_need(),
-            block: self.first + place as u32,
+            block: number,
             pull,
+            blocks: self.first,
             ..ScdpHeader::default()
         };
-        self.control(header)
+        self.control(at, header)
     }
 
-    /// The word that the object is whole.
-    pub(crate) fn done(&self) -> Segment {
-        self.control(ScdpHeader {
-            kind: ScdpKind::Done,
+    /// In a group, the word that more blocks are whole, if no pull is about to say so: the sender need
+    /// not wait for pulls for them.
+    pub(crate) fn progress(&mut self) -> Option<Segment> {
+        if !self.in_group || self.told >= self.first || self.in_pull_queue {
+            return None;
+        }
+        self.told = self.first;
+        let header = ScdpHeader {
+            kind: ScdpKind::Pull,
+            block: self.first,
+            pull: self.sources[0].asked_of_first(),
+            blocks: self.first,
             ..ScdpHeader::default()
+        };
+        Some(self.control(0, header))
+    }
+
+    /// The word that the object is whole, for each source.
+    pub(crate) fn done(&self) -> impl Iterator<Item = Segment> {
+        (0..self.sources.len()).map(|source| {
+            self.control(
+                source,
+                ScdpHeader {
+                    kind: ScdpKind::Done,
+                    ..ScdpHeader::default()
+                },
+            )
         })
     }
 
-    fn control(&self, header: ScdpHeader) -> Segment {
+    fn control(&self, source: usize, header: ScdpHeader) -> Segment {
         Segment {
-            tuple: self.sources[0].tuple,
+            tuple: self.sources[source].tuple,
             flow: self.flow,
             payload: 0,
             ecn: Ecn::NotCapable,
@@ -286,11 +381,21 @@ impl Receiver {
         decodings.chain(self.overdue_at(config)).min()
     }
 
+    /// When a source is overdue first.
     fn overdue_at(&self, config: &ScdpConfig) -> Option<Time> {
         let receiving = self.blocks.iter().any(|b| b.state == State::Receiving);
-        let waits = receiving && !self.in_pull_queue;
-        let span = config.backed_off(self.timeouts);
-        waits.then(|| self.waits_since.saturating_add(span))
+        if !receiving || self.in_pull_queue {
+            return None;
+        }
+        self.waited_for()
+            .map(|at| self.sources[at].overdue_at(config))
+            .min()
+    }
+
+    /// The sources that something is expected of: an only one always is.
+    fn waited_for(&self) -> impl Iterator<Item = usize> {
+        let several = self.sources.len() > 1;
+        (0..self.sources.len()).filter(move |&at| !several || self.sources[at].owes())
     }
 
     /// The deadline has come. Says whether the session goes on.
@@ -304,25 +409,25 @@ impl Receiver {
         if self.complete || self.overdue_at(config).is_none_or(|at| at > now) {
             return true;
         }
-        // What was asked for is lost, or the pulls are.
-        self.timeouts += 1;
-        self.waits_since = now;
-        self.probing = true;
-        for source in &mut self.sources {
-            source.coming = 0;
+        let overdue: Vec<usize> = self
+            .waited_for()
+            .filter(|&at| self.sources[at].overdue_at(config) <= now)
+            .collect();
+        for at in overdue {
+            let lost = self.sources[at].give_up_requests(now);
+            for (block, lost) in self.blocks.iter_mut().zip(lost) {
+                block.coming -= lost;
+                block.on_loss(config.overhead);
+            }
         }
-        for block in &mut self.blocks {
-            block.coming = 0;
-            block.on_loss(config.overhead);
-        }
-        self.timeouts <= config.max_timeouts
+        !self.sources.iter().all(|source| source.is_given_up(config))
     }
 
     /// The session has ended: gives back what is large.
     pub(crate) fn release(&mut self) {
         self.blocks = VecDeque::new();
         for source in &mut self.sources {
-            source.asked = VecDeque::new();
+            source.release();
         }
     }
 }

@@ -4,10 +4,12 @@ use super::config::ScdpConfig;
 use super::demand::Demand;
 use super::header::{MAX_ESI, ScdpHeader, ScdpKind};
 use super::object::Object;
-use crate::{Condition, Ecn, FlowStats, Header, PathPin, Segment};
+use crate::{
+    Condition, Ecn, FlowStats, Header, PathPin, Segment, Share, Straggler, StragglerPolicy, Stragglers,
+};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use tailcut_units::{FiveTuple, FlowId, Time};
+use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 
 /// What a session is, as its application gave it.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +18,20 @@ pub(crate) struct Task {
     pub(crate) tuple: FiveTuple,
     pub(crate) object: Object,
     pub(crate) pin: PathPin,
+    /// The symbols that are this host's to send.
+    pub(crate) share: Share,
+    /// What happens to receivers that hold the others up; `None` with one receiver.
+    pub(crate) stragglers: Option<Stragglers>,
+}
+
+/// One receiver of a session.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    host: HostId,
+    /// Whether its last pull had FIN.
+    fin: bool,
+    /// Whether the application knows that it holds the others up.
+    reported: bool,
 }
 
 #[derive(Debug)]
@@ -24,18 +40,22 @@ pub(crate) struct Sender {
     /// Symbols to push, and how many of them have been.
     window: u32,
     pushed: u32,
-    /// By block: the next symbol's identifier. Blocks not touched yet are left out.
-    next_esi: Vec<u32>,
+    /// By block: symbols sent. Blocks not touched yet are left out.
+    sent: Vec<u32>,
+    peers: Vec<Peer>,
     demand: Demand,
     /// Blocks of which symbols are owed.
     owed: VecDeque<u32>,
     /// Symbols to send without a pull: after timeouts.
     extra: u32,
-    /// The block that the receiver asked for last, and whether with FIN.
-    asked: u32,
+    /// Whether every receiver that is not done has sent FIN.
     fin: bool,
     heard: bool,
+    /// Whether some receiver has everything.
+    pub(crate) delivered: bool,
     waits_since: Time,
+    /// When something was last sent, or a receiver was last found to hold the others up.
+    moved_at: Time,
     timeouts: u32,
     pub(crate) stats: FlowStats,
     /// Whether the session is among those that have something to send.
@@ -46,19 +66,27 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(now: Time, task: Task, config: &ScdpConfig) -> Self {
+    /// A session with `receivers`, of whom there is one at least, and with a window of `most` symbols.
+    pub(crate) fn new(now: Time, task: Task, receivers: &[HostId], most: u32) -> Self {
+        let peers = receivers.iter().map(|&host| Peer {
+            host,
+            fin: false,
+            reported: false,
+        });
         Self {
-            window: u64::from(config.initial_window).min(task.object.symbols()) as u32,
+            window: task.object.window(task.share, most),
             task,
             pushed: 0,
-            next_esi: Vec::new(),
-            demand: Demand::new(1),
+            sent: Vec::new(),
+            peers: peers.collect(),
+            demand: Demand::new(receivers.len()),
             owed: VecDeque::new(),
             extra: 0,
-            asked: 0,
             fin: false,
             heard: false,
+            delivered: false,
             waits_since: now,
+            moved_at: now,
             timeouts: 0,
             stats: FlowStats {
                 copies: 1,
@@ -74,6 +102,15 @@ impl Sender {
         &self.task
     }
 
+    /// Addresses as this host sends, of each receiver by itself.
+    pub(crate) fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
+        let tuple = self.task.tuple;
+        self.peers.iter().map(move |peer| FiveTuple {
+            dst: peer.host,
+            ..tuple
+        })
+    }
+
     /// Whether there is something that may be sent now.
     #[inline]
     pub(crate) fn can_send(&self) -> bool {
@@ -86,9 +123,9 @@ impl Sender {
             return None;
         }
         if self.pushed < self.window {
-            let index = u64::from(self.pushed);
+            let block = self.block_of(self.pushed);
             self.pushed += 1;
-            return self.send(now, self.block_of(index), true, 0);
+            return self.send(now, block, true, 0);
         }
         let class = if self.fin {
             0
@@ -103,33 +140,37 @@ impl Sender {
         }
         if self.extra > 0 {
             self.extra -= 1;
-            return self.send(now, self.asked, !self.heard, class);
+            let last = self.task.object.blocks() - 1;
+            let block = self.demand.first_wanted().min(last);
+            return self.send(now, block, !self.heard, class);
         }
         None
     }
 
     /// The block of a pushed symbol. The window rarely reaches beyond the first one.
-    fn block_of(&self, index: u64) -> u32 {
-        let object = &self.task.object;
-        let mut block = 0;
-        while object.first_index(block + 1) <= index {
-            block += 1;
-        }
-        block
+    fn block_of(&self, number: u32) -> u32 {
+        let mut before = 0;
+        let mut pushes = self.task.object.pushes(self.task.share, self.window);
+        let block = pushes.find(|(_, count)| {
+            before += count;
+            before > number
+        });
+        block.map_or(0, |(block, _)| block)
     }
 
     /// The next symbol of a block; `None` when the block has no more.
     fn send(&mut self, now: Time, block: u32, syn: bool, priority: u8) -> Option<Segment> {
         let object = self.task.object;
         let touched = block as usize + 1;
-        if self.next_esi.len() < touched {
-            self.next_esi.resize(touched, 0);
+        if self.sent.len() < touched {
+            self.sent.resize(touched, 0);
         }
-        let esi = self.next_esi[block as usize];
+        let esi = self.task.share.identifier(self.sent[block as usize]);
         if esi >= MAX_ESI {
             return None;
         }
-        self.next_esi[block as usize] = esi + 1;
+        self.sent[block as usize] += 1;
+        self.moved_at = now;
         let payload = object.payload(block, esi);
         self.stats.payload_sent += u64::from(payload);
         self.stats.retransmissions += u32::from(esi >= object.source_symbols(block));
@@ -139,6 +180,8 @@ impl Sender {
             length: object.length(),
             blocks: object.blocks(),
             symbol: object.symbol(),
+            senders: self.task.share.of,
+            share: self.task.share.index,
             ..ScdpHeader::default()
         };
         Some(Segment {
@@ -162,11 +205,31 @@ impl Sender {
         })
     }
 
-    /// A pull. Says whether it makes sense.
-    pub(crate) fn on_pull(&mut self, now: Time, header: &ScdpHeader, config: &ScdpConfig) -> bool {
+    /// The receiver at `host`. With one, whoever has the session's addresses is it.
+    fn peer(&self, host: HostId) -> Option<usize> {
+        if self.peers.len() == 1 {
+            return Some(0);
+        }
+        self.peers.iter().position(|peer| peer.host == host)
+    }
+
+    /// A pull of the receiver at `host`. Says whether it makes sense.
+    pub(crate) fn on_pull(
+        &mut self,
+        now: Time,
+        host: HostId,
+        header: &ScdpHeader,
+        config: &ScdpConfig,
+    ) -> bool {
         let object = self.task.object;
-        if header.block >= object.blocks() {
+        let Some(peer) = self.peer(host) else {
             return false;
+        };
+        if header.block >= object.blocks() || header.blocks > header.block {
+            return false;
+        }
+        if self.demand.is_done(peer) {
+            return true;
         }
         self.hear(now);
         // A receiver has at most a window on its way, and may ask for a block again from the start.
@@ -174,19 +237,97 @@ impl Sender {
             .source_symbols(header.block)
             .saturating_add(config.overhead)
             .saturating_add(self.window);
-        let owed = self.demand.pull(0, header.block, header.pull, most);
+        let freed = self.demand.advance(peer, header.blocks);
+        self.owed.extend(freed);
+        let owed = self.demand.pull(peer, header.block, header.pull, most);
+        self.peers[peer].fin = header.fin;
         if owed > 0 {
             self.owed.push_back(header.block);
-            self.asked = header.block;
-            self.fin = header.fin;
+            self.fin = self.all_said_fin();
         }
         true
     }
 
-    /// The receiver has everything. Says whether no receiver is left.
-    pub(crate) fn on_done(&mut self, now: Time) -> bool {
+    fn all_said_fin(&self) -> bool {
+        let mut peers = self.peers.iter().enumerate();
+        peers.all(|(number, peer)| peer.fin || self.demand.is_done(number))
+    }
+
+    /// The receiver at `host` has everything. Says whether the session has ended with that.
+    pub(crate) fn on_done(&mut self, now: Time, host: HostId) -> bool {
+        let Some(peer) = self.peer(host) else {
+            return false;
+        };
         self.hear(now);
-        self.demand.finish(0)
+        self.delivered = true;
+        self.release_peer(peer);
+        self.is_over()
+    }
+
+    /// A receiver waits for nothing more.
+    fn release_peer(&mut self, peer: usize) {
+        let freed = self.demand.finish(peer);
+        self.owed.extend(freed);
+        self.fin = self.all_said_fin();
+    }
+
+    /// Whether as many receivers as there must be are done or left out.
+    pub(crate) fn is_over(&self) -> bool {
+        let enough = match self.task.stragglers.map(|stragglers| stragglers.policy) {
+            Some(StragglerPolicy::Quorum(quorum)) => usize::from(quorum).min(self.peers.len()),
+            _ => self.peers.len(),
+        };
+        self.demand.done() >= enough
+    }
+
+    /// When receivers that do not pull are stragglers.
+    fn straggling_at(&self) -> Option<Time> {
+        let after = self.task.stragglers?.after;
+        let unknown = |(number, peer): (usize, &Peer)| {
+            !self.demand.is_done(number) && !peer.reported
+        };
+        let any = self.peers.iter().enumerate().any(unknown);
+        any.then(|| self.moved_at.saturating_add(after))
+    }
+
+    /// The receivers that have held the others up for too long by now, to be reported; under the
+    /// policy that drops them they are left out.
+    pub(crate) fn find_stragglers(&mut self, now: Time) -> Vec<Straggler> {
+        let Some(stragglers) = self.task.stragglers else {
+            return Vec::new();
+        };
+        if self.can_send() || self.straggling_at().is_none_or(|at| at > now) {
+            return Vec::new();
+        }
+        self.moved_at = now;
+        let dropped = stragglers.policy == StragglerPolicy::Drop;
+        let peers = 0..self.peers.len();
+        if peers.clone().all(|peer| self.demand.holds_up(peer)) {
+            // Nobody is held up: all pulls may be lost, or all symbols.
+            return Vec::new();
+        }
+        let slow: Vec<usize> = peers
+            .filter(|&peer| !self.peers[peer].reported && self.demand.holds_up(peer))
+            .collect();
+        for &peer in &slow {
+            self.peers[peer].reported = true;
+            if dropped {
+                self.release_peer(peer);
+            }
+        }
+        let receivers = slow.into_iter().map(|peer| self.peers[peer].host);
+        receivers
+            .map(|receiver| Straggler { receiver, dropped })
+            .collect()
+    }
+
+    /// Receivers that are not done: the session ends without them.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = Straggler> {
+        let open = |number: &usize| !self.demand.is_done(*number);
+        (0..self.peers.len()).filter(open).map(|peer| Straggler {
+            receiver: self.peers[peer].host,
+            dropped: true,
+        })
     }
 
     fn hear(&mut self, now: Time) {
@@ -196,19 +337,28 @@ impl Sender {
         self.waits_since = now;
     }
 
-    /// When the sender stops waiting; `None` while it has something to send.
+    /// When the sender stops waiting, or takes receivers for stragglers; `None` while it has something
+    /// to send.
     #[inline]
     pub(crate) fn deadline(&self, config: &ScdpConfig) -> Option<Time> {
         if self.closed || self.can_send() {
             return None;
         }
-        let span = config.backed_off(self.timeouts);
-        Some(self.waits_since.saturating_add(span))
+        let overdue = self.overdue_at(config);
+        Some(self.straggling_at().map_or(overdue, |at| at.min(overdue)))
     }
 
-    /// The timer has expired: all symbols or all pulls may be lost, so one symbol more is sent. Says
-    /// whether the session goes on.
-    pub(crate) fn on_timeout(&mut self, config: &ScdpConfig) -> bool {
+    fn overdue_at(&self, config: &ScdpConfig) -> Time {
+        let span = config.backed_off(self.timeouts);
+        self.waits_since.saturating_add(span)
+    }
+
+    /// The timer has expired. If that is because nothing is heard, all symbols or all pulls may be lost,
+    /// so one symbol more is sent. Says whether the session goes on.
+    pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
+        if self.can_send() || self.overdue_at(config) > now {
+            return true;
+        }
         self.stats.timeouts += 1;
         self.timeouts += 1;
         self.extra += 1;
@@ -218,8 +368,8 @@ impl Sender {
     /// The session has ended: gives back what is large.
     pub(crate) fn close(&mut self) {
         self.closed = true;
-        self.next_esi = Vec::new();
-        self.demand = Demand::new(1);
+        self.sent = Vec::new();
+        self.demand = Demand::new(0);
         self.owed = VecDeque::new();
     }
 }

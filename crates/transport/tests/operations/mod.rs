@@ -301,7 +301,10 @@ impl<T: Subject> World<T> {
             let (Event::Established(id)
             | Event::Completed(id)
             | Event::Closed(id, _)
-            | Event::Failed(id, _)) = event;
+            | Event::Failed(id, _)) = event
+            else {
+                panic!("{event:?} of a flow between two hosts");
+            };
             let flow = self.flows.get_mut(&id.0).expect("an event of a known flow");
             let at_sender = host == flow.from;
             assert_eq!(
@@ -330,6 +333,7 @@ impl<T: Subject> World<T> {
                     flow.ended += 1;
                     flow.failed = true;
                 }
+                Event::Received(..) | Event::Straggling(..) => {}
             }
             assert!(
                 flow.established <= 1 && flow.completed <= 1 && flow.ended <= 1,

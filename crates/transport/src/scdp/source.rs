@@ -1,0 +1,158 @@
+//! One of the hosts that send to a session, as its receiver sees it.
+
+use super::config::ScdpConfig;
+use crate::Share;
+use alloc::collections::VecDeque;
+use tailcut_units::{FiveTuple, Time};
+
+/// Symbols of one block asked of one source.
+#[derive(Clone, Copy, Default, Debug)]
+struct Requests {
+    /// By pulls, so far.
+    asked: u32,
+    /// Pushed without a pull.
+    pushed: u32,
+    /// On their way: pushed or asked for, not arrived in any form.
+    coming: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Addresses as this host sends.
+    pub(crate) tuple: FiveTuple,
+    /// Symbols that it pushes, and that are to be on their way afterwards.
+    window: u32,
+    share: Share,
+    /// Symbols of open blocks on their way.
+    coming: u32,
+    /// From the first open block on.
+    blocks: VecDeque<Requests>,
+    /// After a timeout only one symbol is to be on its way, until it has come.
+    probing: bool,
+    timeouts: u32,
+    waits_since: Time,
+}
+
+impl Source {
+    /// A source that pushes `window` symbols of its share, when `open` blocks are open.
+    pub(crate) fn new(
+        now: Time,
+        tuple: FiveTuple,
+        window: u32,
+        share: Share,
+        open: usize,
+    ) -> Self {
+        Self {
+            tuple,
+            window,
+            share,
+            coming: 0,
+            blocks: (0..open).map(|_| Requests::default()).collect(),
+            probing: false,
+            timeouts: 0,
+            waits_since: now,
+        }
+    }
+
+    /// One more block is open.
+    pub(crate) fn open_block(&mut self) {
+        self.blocks.push_back(Requests::default());
+    }
+
+    /// The first open block is whole: what is still coming of it is of no use.
+    pub(crate) fn close_block(&mut self) {
+        if let Some(requests) = self.blocks.pop_front() {
+            self.coming -= requests.coming;
+        }
+    }
+
+    /// So many symbols of the block at `place` were pushed.
+    pub(crate) fn push(&mut self, place: usize, count: u32) {
+        let requests = &mut self.blocks[place];
+        requests.coming += count;
+        requests.pushed += count;
+        self.coming += count;
+    }
+
+    /// Asks for a symbol of the block at `place`, which has `k` source symbols. Gives the number of
+    /// symbols asked of it so far, and whether it can only be a repair symbol.
+    pub(crate) fn ask(&mut self, now: Time, place: usize, k: u32) -> (u32, bool) {
+        let requests = &mut self.blocks[place];
+        requests.asked = requests.asked.saturating_add(1);
+        requests.coming += 1;
+        self.coming += 1;
+        self.waits_since = now;
+        let sent = requests.pushed.saturating_add(requests.asked);
+        (requests.asked, sent > self.share.of_first(k))
+    }
+
+    /// Symbols of the first open block that were asked of it.
+    pub(crate) fn asked_of_first(&self) -> u32 {
+        self.blocks.front().map_or(0, |requests| requests.asked)
+    }
+
+    /// Something came from it.
+    pub(crate) fn hear(&mut self, now: Time) {
+        self.waits_since = now;
+        self.timeouts = 0;
+        self.probing = false;
+    }
+
+    /// A symbol of the block at `place` came in some form. Whether one was on its way.
+    pub(crate) fn arrive(&mut self, place: usize) -> bool {
+        let requests = &mut self.blocks[place];
+        let was_coming = requests.coming > 0;
+        if was_coming {
+            requests.coming -= 1;
+            self.coming -= 1;
+        }
+        was_coming
+    }
+
+    /// Waits from now on.
+    pub(crate) fn wait_from(&mut self, now: Time) {
+        self.waits_since = now;
+    }
+
+    /// Whether less than its window is on its way.
+    pub(crate) fn has_room(&self) -> bool {
+        let window = if self.probing { 1 } else { self.window };
+        self.coming < window
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        self.timeouts > 0
+    }
+
+    pub(crate) fn owes(&self) -> bool {
+        self.coming > 0
+    }
+
+    /// When what it was asked for is overdue.
+    pub(crate) fn overdue_at(&self, config: &ScdpConfig) -> Time {
+        let span = config.backed_off(self.timeouts);
+        self.waits_since.saturating_add(span)
+    }
+
+    /// What it was asked for is lost, or the pulls are. Gives the symbols of each open block that come
+    /// no more.
+    pub(crate) fn give_up_requests(&mut self, now: Time) -> impl Iterator<Item = u32> {
+        self.timeouts = self.timeouts.saturating_add(1);
+        self.waits_since = now;
+        self.probing = true;
+        self.coming = 0;
+        self.blocks
+            .iter_mut()
+            .map(|requests| core::mem::take(&mut requests.coming))
+    }
+
+    /// Whether it has been silent for too long.
+    pub(crate) fn is_given_up(&self, config: &ScdpConfig) -> bool {
+        self.timeouts > config.max_timeouts
+    }
+
+    /// The session has ended: gives back what is large.
+    pub(crate) fn release(&mut self) {
+        self.blocks = VecDeque::new();
+    }
+}

@@ -1,0 +1,411 @@
+//! SCDP from one host to many and from many to one, as stories.
+
+mod hub;
+
+use hub::{Fate, Hub, message};
+use std::collections::BTreeSet;
+use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
+use tailcut_transport::{
+    Condition, Event, Header, Part, Receipt, Segment, Share, Straggler, StragglerPolicy, Stragglers,
+};
+use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
+
+const T: u64 = 1_460;
+/// 7 blocks of 98 symbols.
+const OBJECT: u64 = 686 * T;
+
+fn hub(count: u32) -> Hub<Host<ModelCodec>> {
+    let host = |id| {
+        let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), u64::from(id));
+        Host::new(HostId(id), ScdpConfig::default(), codec).expect("a valid configuration")
+    };
+    Hub::new((0..count).map(host).collect())
+}
+
+const fn patient(policy: StragglerPolicy) -> Stragglers {
+    Stragglers {
+        after: Duration::from_ms(10),
+        policy,
+    }
+}
+
+/// Host 0 writes `bytes` to all others.
+fn write(hub: &mut Hub<Host<ModelCodec>>, bytes: u64, policy: StragglerPolicy) -> HostId {
+    let receivers: Vec<HostId> = (1..hub.hosts.len() as u32).map(HostId).collect();
+    let group = hub.form_group(&receivers);
+    hub.take_part(
+        0,
+        Part::Spread {
+            message: message(0, group, bytes),
+            receivers: &receivers,
+            stragglers: patient(policy),
+        },
+    );
+    group
+}
+
+/// Host 0 reads `bytes` from all others. Sender n's flow is n.
+fn read(hub: &mut Hub<Host<ModelCodec>>, bytes: u64) {
+    let port = 2_000;
+    hub.take_part(
+        0,
+        Part::Collect {
+            flow: FlowId(0),
+            port,
+        },
+    );
+    let of = hub.hosts.len() as u16 - 1;
+    for index in 0..of {
+        hub.take_part(
+            usize::from(index) + 1,
+            Part::Share {
+                message: message(u32::from(index) + 1, HostId(0), bytes),
+                port,
+                share: Share { index, of },
+            },
+        );
+    }
+}
+
+fn header(segment: &Segment) -> ScdpHeader {
+    let Header::Scdp(header) = segment.header else {
+        panic!("not SCDP: {segment:?}")
+    };
+    header
+}
+
+fn is_symbol(segment: &Segment) -> bool {
+    header(segment).kind == ScdpKind::Symbol
+}
+
+/// Blocks and identifiers of the symbols that `host` sent.
+fn symbols(hub: &Hub<Host<ModelCodec>>, host: usize) -> Vec<(u32, u32)> {
+    let of_host = hub.sent.iter().filter(|(_, from, _)| *from == host);
+    of_host
+        .filter(|(_, _, segment)| is_symbol(segment))
+        .map(|(_, _, segment)| (header(segment).block, header(segment).esi))
+        .collect()
+}
+
+fn receipt(hub: &Hub<Host<ModelCodec>>, host: usize) -> Receipt {
+    let found = hub.events.iter().find_map(|(_, at, event)| match event {
+        Event::Received(_, receipt) if *at == host => Some(*receipt),
+        _ => None,
+    });
+    found.expect("a receipt")
+}
+
+fn stragglers(hub: &Hub<Host<ModelCodec>>) -> Vec<Straggler> {
+    let found = hub.events.iter().filter_map(|(_, _, event)| match event {
+        Event::Straggling(_, straggler) => Some(*straggler),
+        _ => None,
+    });
+    found.collect()
+}
+
+fn all_released(hub: &Hub<Host<ModelCodec>>) {
+    for (number, host) in hub.hosts.iter().enumerate() {
+        assert_eq!(host.open_sessions(), 0, "at host {number}");
+    }
+}
+
+#[test]
+fn a_write_without_loss_sends_each_symbol_once_and_all_receivers_have_all() {
+    let mut hub = hub(4);
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run();
+    let sent = symbols(&hub, 0);
+    assert_eq!(sent.len(), 686);
+    assert_eq!(sent.iter().collect::<BTreeSet<_>>().len(), 686);
+    let ends: Vec<Time> = (1..4).map(|to| hub.completed(0, to).expect("all")).collect();
+    // 686 symbols of 1,538 B at 10 Gb/s take 844 us.
+    assert!(ends.iter().all(|end| *end < Time::from_ns(900_000)), "{ends:?}");
+    for to in 1..4 {
+        let expected = Receipt {
+            symbols: 686,
+            in_vain: 0,
+            decoded: 0,
+        };
+        assert_eq!(receipt(&hub, to), expected);
+    }
+    assert_eq!(stragglers(&hub), []);
+    all_released(&hub);
+}
+
+#[test]
+fn receivers_that_lose_different_symbols_are_served_by_the_same_further_ones() {
+    // Host n loses three symbols of block 0, no two hosts the same.
+    let mut hub = hub(4).with_fault(|_, to, segment| {
+        let header = header(segment);
+        let of_block = is_symbol(segment) && header.block == 0;
+        if of_block && (header.esi as usize) < 12 && header.esi as usize % 3 == to - 1 {
+            Fate::Trim
+        } else {
+            Fate::Deliver
+        }
+    });
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run();
+    let of_block_0 = symbols(&hub, 0).iter().filter(|(block, _)| *block == 0).count();
+    // K source symbols; four for the four lost and two for the code: enough for each of them.
+    assert_eq!(of_block_0, 98 + 4 + 2);
+    for to in 1..4 {
+        assert!(hub.completed(0, to).is_some(), "host {to}");
+        assert_eq!(receipt(&hub, to).decoded, 1);
+        assert_eq!(receipt(&hub, to).in_vain, 0);
+    }
+    all_released(&hub);
+}
+
+#[test]
+fn what_one_receiver_lost_is_in_vain_for_the_others_and_does_not_wait_for_them() {
+    let mut hub = hub(4).with_fault(|_, to, segment| {
+        let header = header(segment);
+        let lost = is_symbol(segment) && to == 3 && header.block == 1 && header.esi < 10;
+        if lost { Fate::Trim } else { Fate::Deliver }
+    });
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run();
+    // Ten lost and two for the code.
+    assert_eq!(symbols(&hub, 0).len(), 686 + 12);
+    assert_eq!(receipt(&hub, 1).in_vain, 12);
+    assert_eq!(receipt(&hub, 2).in_vain, 12);
+    assert_eq!(receipt(&hub, 3).in_vain, 0);
+    let last = (1..4).filter_map(|to| hub.completed(0, to)).max();
+    // No timeout was needed: the sender knew who had block 1.
+    assert!(last.expect("all") < Time::from_ns(2_000_000), "{last:?}");
+    all_released(&hub);
+}
+
+#[test]
+fn the_slowest_receiver_throttles_the_rest_and_nobody_is_sent_more() {
+    let mut hub = hub(3);
+    // Host 2 asks at a tenth of the rate: its pulls take so long on its link.
+    hub.rates[2] = Rate::from_mbps(50);
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run();
+    let ends: Vec<Time> = (1..3).map(|to| hub.completed(0, to).expect("all")).collect();
+    // 674 pulls of 78 B at 50 Mb/s take 8.4 ms.
+    assert!(ends.iter().all(|end| *end > Time::from_ns(8_000_000)), "{ends:?}");
+    assert_eq!(symbols(&hub, 0).len(), 686);
+    assert_eq!(receipt(&hub, 1).in_vain, 0);
+}
+
+#[test]
+fn a_receiver_that_is_done_leaves_and_the_rest_goes_on() {
+    let mut hub = hub(3).with_fault(|_, to, segment| {
+        let header = header(segment);
+        let lost = is_symbol(segment) && to == 2 && header.block == 6 && header.esi < 40;
+        if lost { Fate::Trim } else { Fate::Deliver }
+    });
+    let group = write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run_until(Time::from_ns(700_000));
+    while hub.completed(0, 1).is_none() {
+        let next = hub.now + Duration::from_us(1);
+        hub.run_until(next);
+    }
+    hub.leave_group(group, HostId(1));
+    hub.run();
+    assert!(hub.completed(0, 2) > hub.completed(0, 1));
+    assert_eq!(receipt(&hub, 1).in_vain, 0);
+    all_released(&hub);
+}
+
+/// Nothing reaches host 3, nor comes from it, from 200 us on.
+fn dead_receiver(at: Time, to: usize, segment: &Segment) -> Fate {
+    let dead = to == 3 || segment.tuple.src == HostId(3);
+    if dead && at > Time::from_ns(200_000) {
+        Fate::Drop
+    } else {
+        Fate::Deliver
+    }
+}
+
+#[test]
+fn a_dead_receiver_is_reported_once_and_dropped_if_so_wished() {
+    let mut hub = hub(4).with_fault(dead_receiver);
+    write(&mut hub, OBJECT, StragglerPolicy::Drop);
+    hub.run();
+    let dropped = Straggler {
+        receiver: HostId(3),
+        dropped: true,
+    };
+    assert_eq!(stragglers(&hub), [dropped]);
+    for to in [1, 2] {
+        let end = hub.completed(0, to).expect("the others have all");
+        assert!(end < Time::from_ns(12_000_000), "{end:?}");
+    }
+    assert_eq!(hub.completed(0, 3), None);
+    assert!(hub.events.iter().any(|(_, at, event)| *at == 0
+        && matches!(event, Event::Closed(FlowId(0), _))));
+    all_released(&hub);
+}
+
+#[test]
+fn under_the_policy_to_wait_a_dead_receiver_is_reported_and_the_others_wait() {
+    let mut hub = hub(4).with_fault(dead_receiver);
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run_until(Time::from_ns(1_000_000_000));
+    let waiting = Straggler {
+        receiver: HostId(3),
+        dropped: false,
+    };
+    assert_eq!(stragglers(&hub), [waiting]);
+    assert_eq!(hub.completed(0, 1), None);
+}
+
+#[test]
+fn a_quorum_ends_the_transfer_without_the_rest() {
+    // Host 3 loses half of the last block again and again.
+    let mut hub = hub(4).with_fault(|_, to, segment| {
+        let header = header(segment);
+        let lost = is_symbol(segment) && to == 3 && header.block == 6;
+        if lost { Fate::Trim } else { Fate::Deliver }
+    });
+    write(&mut hub, OBJECT, StragglerPolicy::Quorum(2));
+    hub.run();
+    let left_out = Straggler {
+        receiver: HostId(3),
+        dropped: true,
+    };
+    assert_eq!(stragglers(&hub), [left_out]);
+    assert!(hub.completed(0, 1).is_some() && hub.completed(0, 2).is_some());
+    assert_eq!(hub.completed(0, 3), None);
+    all_released(&hub);
+}
+
+#[test]
+fn lost_pulls_are_asked_again_and_everything_arrives() {
+    let mut lost = 0;
+    let mut hub = hub(4).with_fault(move |_, _, segment| {
+        let pull = header(segment).kind == ScdpKind::Pull;
+        lost += u32::from(pull);
+        if pull && lost.is_multiple_of(40) {
+            Fate::Drop
+        } else {
+            Fate::Deliver
+        }
+    });
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run();
+    for to in 1..4 {
+        assert!(hub.completed(0, to).is_some(), "host {to}");
+    }
+    all_released(&hub);
+}
+
+#[test]
+fn a_read_from_three_senders_takes_disjoint_symbols_in_one_senders_time() {
+    let mut hub = hub(4);
+    read(&mut hub, OBJECT);
+    hub.run();
+    let mut all = BTreeSet::new();
+    let mut sent = 0;
+    for from in 1..4 {
+        let of_sender = symbols(&hub, from);
+        assert!(of_sender.len() > 200, "sender {from}: {}", of_sender.len());
+        sent += of_sender.len();
+        all.extend(of_sender);
+    }
+    assert_eq!(all.len(), sent, "the same symbol of two senders");
+    // Windows of three are more than a receiver needs at once, and each block may need two more.
+    assert!((686..686 + 7 * 2 + 24).contains(&sent), "{sent}");
+    let end = hub.completed(0, 0).expect("all of it");
+    assert!(end < Time::from_ns(1_900_000), "{end:?}");
+    all_released(&hub);
+}
+
+#[test]
+fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
+    for dies_at in [0, 300_000] {
+        let mut hub = hub(4).with_fault(move |at, to, segment| {
+            let dead = to == 3 || segment.tuple.src == HostId(3);
+            if dead && at >= Time::from_ns(dies_at) {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        });
+        read(&mut hub, OBJECT);
+        hub.run_until(Time::from_ns(100_000_000));
+        let end = hub.completed(0, 0).expect("the others have it all");
+        // One that owes symbols is waited for once: 20 ms. One that never spoke owes none.
+        let bound = if dies_at == 0 { 2_500_000 } else { 22_500_000 };
+        assert!(end < Time::from_ns(bound), "dies at {dies_at}: {end:?}");
+        assert!(receipt(&hub, 0).decoded > 0, "its symbols are replaced by others");
+    }
+}
+
+#[test]
+fn a_slow_sender_sends_less_and_the_others_more() {
+    let mut hub = hub(4);
+    hub.rates[3] = Rate::from_mbps(500);
+    read(&mut hub, OBJECT);
+    hub.run();
+    let [fast, slow] = [1, 3].map(|from| symbols(&hub, from).len());
+    assert!(slow * 4 < fast, "{slow} of the slow, {fast} of a fast one");
+    assert!(hub.completed(0, 0).expect("all of it") < Time::from_ns(2_500_000));
+}
+
+#[test]
+fn a_symbol_that_comes_twice_from_a_sender_counts_once() {
+    let mut hub = hub(3).with_fault(|_, _, segment| {
+        if is_symbol(segment) {
+            Fate::Duplicate(Duration::from_us(2))
+        } else {
+            Fate::Deliver
+        }
+    });
+    read(&mut hub, 90 * T);
+    hub.run();
+    assert!(hub.completed(0, 0).is_some());
+    let different = symbols(&hub, 1).len() + symbols(&hub, 2).len();
+    assert!(different >= 90, "{different} different symbols cannot be 90");
+    assert!(receipt(&hub, 0).in_vain >= 45, "{:?}", receipt(&hub, 0));
+}
+
+#[test]
+fn an_object_with_fewer_symbols_than_senders_is_read_too() {
+    let mut hub = hub(4);
+    read(&mut hub, 100);
+    hub.run();
+    assert!(hub.completed(0, 0).is_some());
+    all_released(&hub);
+}
+
+#[test]
+fn symbols_for_a_port_that_nobody_collects_at_are_ignored() {
+    let mut hub = hub(2);
+    hub.take_part(
+        1,
+        Part::Share {
+            message: message(1, HostId(0), 10 * T),
+            port: 2_000,
+            share: Share { index: 0, of: 2 },
+        },
+    );
+    hub.run();
+    assert_eq!(hub.completed(1, 0), None);
+    assert!(hub.hosts[0].ignored() >= 8);
+    assert!(matches!(
+        hub.events.last(),
+        Some((_, 1, Event::Failed(FlowId(1), _)))
+    ));
+}
+
+#[test]
+fn a_trimmed_first_symbol_opens_a_session_with_several_ends_too() {
+    let mut hub = hub(4).with_fault(|_, _, segment| {
+        if segment.condition == Condition::Whole && header(segment).syn {
+            Fate::Trim
+        } else {
+            Fate::Deliver
+        }
+    });
+    write(&mut hub, 50 * T, StragglerPolicy::Wait);
+    hub.run();
+    for to in 1..4 {
+        assert!(hub.completed(0, to).is_some(), "host {to}");
+    }
+    all_released(&hub);
+}
