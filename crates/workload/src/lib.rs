@@ -4,7 +4,8 @@
 //! are drawn lazily, so a run of millions of flows holds a few words a host, not the flows.
 //! [`Generated`] draws an open loop (arrivals that do not wait), [`ClosedLoop`] keeps a number of
 //! flows outstanding, [`Burst`] starts one flow a source at once, [`TraceSource`] replays a file
-//! and [`Merge`] puts several together.
+//! and [`Merge`] puts several together. [`Storage`] draws requests for replicated blocks, each of which a
+//! driver turns into the transfers that its design has for it.
 //!
 //! Every host draws from random streams of its own, named by seed, purpose and host: adding a host
 //! changes the arrivals and sizes of no other. The crate knows no clock and no network: what it
@@ -21,6 +22,7 @@ mod random;
 mod requests;
 pub mod sizes;
 pub mod source;
+pub mod storage;
 pub mod trace;
 
 pub use arrivals::Arrivals;
@@ -35,4 +37,5 @@ pub use source::{
     Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, FanIn, Generated, GeneratedSpec, Merge, Source,
     Think, TraceSource,
 };
+pub use storage::{Operation, Placement, Session, Storage, StorageSpec};
 pub use trace::{Limits, Trace};
