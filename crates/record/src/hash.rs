@@ -113,6 +113,7 @@ impl Fields {
             packet_hops,
             events: _,
             sent,
+            copied,
             delivered,
             drops,
             remaining,
@@ -134,6 +135,10 @@ impl Fields {
             self.number(reason.len() as u64);
             self.0.write(reason.as_bytes());
             self.count(*count);
+        }
+        // Runs without copies have the hashes that they had before there were any.
+        if copied.packets > 0 {
+            self.count(*copied);
         }
     }
 }

@@ -14,7 +14,9 @@ pub(crate) const RUNS: &str = "runs";
 pub(crate) const RUN: &str = "run.json";
 
 /// The names of a run's tables, without their extension.
-pub(crate) const TABLES: [&str; 6] = ["flows", "requests", "ports", "topology", "queues", "links"];
+pub(crate) const TABLES: [&str; 7] = [
+    "flows", "requests", "sessions", "ports", "topology", "queues", "links",
+];
 
 /// The format of a study's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -117,6 +119,7 @@ impl OutputDir {
         let tables = [
             rows::flows_table(run),
             rows::requests_table(run),
+            rows::sessions_table(run),
             rows::ports_table(&run.ports),
             rows::topology_table(&run.topology),
             rows::queues_table(&run.queues),

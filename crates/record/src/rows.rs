@@ -2,7 +2,8 @@
 
 use crate::table::{Kind, Schema, Table};
 use crate::{
-    FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord, TopologyLink,
+    FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord, SessionOperation,
+    SessionRecord, Straggling, TopologyLink,
 };
 use std::sync::Arc;
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
@@ -41,6 +42,20 @@ pub(crate) const REQUESTS: &Schema = &[
     ("purge_ns", Kind::Optional),
 ];
 
+pub(crate) const SESSIONS: &Schema = &[
+    ("session", Kind::Integer),
+    ("operation", Kind::Text),
+    ("client", Kind::Integer),
+    ("receiver", Kind::Integer),
+    ("bytes", Kind::Integer),
+    ("start_ns", Kind::Integer),
+    ("completion_ns", Kind::Optional),
+    ("symbols", Kind::Integer),
+    ("in_vain", Kind::Integer),
+    ("straggling", Kind::Text),
+    ("class", Kind::Text),
+];
+
 pub(crate) const PORTS: &Schema = &[
     ("port", Kind::Integer),
     ("name", Kind::Text),
@@ -77,7 +92,6 @@ pub(crate) const LINKS: &Schema = &[
 
 pub(crate) fn flows_table(run: &RunRecord) -> Table {
     let design: Arc<str> = Arc::from(&*run.key.design);
-    let classes: Vec<Arc<str>> = run.classes.iter().map(|name| Arc::from(&**name)).collect();
     let flows = || run.flows.iter();
     Table::default()
         .integer("flow", flows().map(|f| u64::from(f.flow.0)))
@@ -94,18 +108,85 @@ pub(crate) fn flows_table(run: &RunRecord) -> Table {
         )
         .integer("timeouts", flows().map(|f| u64::from(f.timeouts)))
         .integer("copies", flows().map(|f| u64::from(f.copies)))
-        .text(
-            "class",
-            flows().map(|f| match classes.get(usize::from(f.class)) {
-                Some(name) => Arc::clone(name),
-                None => Arc::from(format!("class{}", f.class)),
-            }),
-        )
+        .text("class", classes(run, flows().map(|f| f.class)))
         .optional(
             "handshake_ns",
             flows().map(|f| f.handshake.map(Duration::as_ns)),
         )
         .integer("payload_sent_bytes", flows().map(|f| f.payload_sent.0))
+}
+
+/// The names of classes, given by their numbers.
+fn classes(run: &RunRecord, numbers: impl Iterator<Item = u8>) -> impl Iterator<Item = Arc<str>> {
+    let names: Vec<Arc<str>> = run.classes.iter().map(|name| Arc::from(&**name)).collect();
+    numbers.map(move |class| match names.get(usize::from(class)) {
+        Some(name) => Arc::clone(name),
+        None => Arc::from(format!("class{class}")),
+    })
+}
+
+/// The number of the class called `name`; one that `classes` lacks is added to it.
+fn class_number(name: &str, classes: &mut Vec<String>) -> Result<u8, String> {
+    let known = classes.iter().position(|class| class == name);
+    let number = known.unwrap_or_else(|| {
+        classes.push(name.to_owned());
+        classes.len() - 1
+    });
+    u8::try_from(number).map_err(|_| "more than 256 classes".to_owned())
+}
+
+pub(crate) fn sessions_table(run: &RunRecord) -> Table {
+    let rows = || run.sessions.iter();
+    let text = |name: &'static str| Arc::<str>::from(name);
+    Table::default()
+        .integer("session", rows().map(|s| u64::from(s.session)))
+        .text("operation", rows().map(|s| text(s.operation.name())))
+        .integer("client", rows().map(|s| u64::from(s.client.0)))
+        .integer("receiver", rows().map(|s| u64::from(s.receiver.0)))
+        .integer("bytes", rows().map(|s| s.bytes.0))
+        .integer("start_ns", rows().map(|s| s.start.as_ns()))
+        .optional(
+            "completion_ns",
+            rows().map(|s| s.completion.map(Duration::as_ns)),
+        )
+        .integer("symbols", rows().map(|s| u64::from(s.symbols)))
+        .integer("in_vain", rows().map(|s| u64::from(s.in_vain)))
+        .text("straggling", rows().map(|s| text(s.straggling.name())))
+        .text("class", classes(run, rows().map(|s| s.class)))
+}
+
+/// The sessions of a table of [`SESSIONS`]; a class that `classes` lacks is added to it.
+pub(crate) fn sessions_from(
+    table: &Table,
+    classes: &mut Vec<String>,
+) -> Result<Vec<SessionRecord>, String> {
+    let operations = [SessionOperation::Write, SessionOperation::Read];
+    let unknown = |index: usize, name: &str| format!("row {index}: \"{name}\" is unknown");
+    (0..table.rows())
+        .map(|index| {
+            let row = Row { table, index };
+            let [operation, straggling, class] = [1, 9, 10].map(|at| &*table.texts(at)[index]);
+            Ok(SessionRecord {
+                session: row.u32(0)?,
+                operation: operations
+                    .into_iter()
+                    .find(|known| known.name() == operation)
+                    .ok_or_else(|| unknown(index, operation))?,
+                client: HostId(row.u32(2)?),
+                receiver: HostId(row.u32(3)?),
+                bytes: Bytes(row.u64(4)?),
+                start: Time::from_ns(row.u64(5)?),
+                completion: row.optional(6)?.map(Duration::from_ns),
+                symbols: row.u32(7)?,
+                in_vain: row.u32(8)?,
+                straggling: Straggling::ALL
+                    .into_iter()
+                    .find(|known| known.name() == straggling)
+                    .ok_or_else(|| unknown(index, straggling))?,
+                class: class_number(class, classes)?,
+            })
+        })
+        .collect()
 }
 
 /// The flows of a table of [`FLOWS`]; a class that `classes` lacks is added to it.
@@ -117,14 +198,6 @@ pub(crate) fn flows_from(
     let class_names = table.texts(11);
     (0..table.rows())
         .map(|index| {
-            let name = &*class_names[index];
-            let class = match classes.iter().position(|class| class == name) {
-                Some(class) => class,
-                None => {
-                    classes.push(name.to_owned());
-                    classes.len() - 1
-                }
-            };
             let row = row(index);
             Ok(FlowRecord {
                 flow: FlowId(row.u32(0)?),
@@ -137,7 +210,7 @@ pub(crate) fn flows_from(
                 retransmissions: row.u32(8)?,
                 timeouts: row.u32(9)?,
                 copies: row.u32(10)?,
-                class: u8::try_from(class).map_err(|_| "more than 256 classes".to_owned())?,
+                class: class_number(&class_names[index], classes)?,
                 handshake: row.optional(12)?.map(Duration::from_ns),
                 payload_sent: Bytes(row.u64(13)?),
             })

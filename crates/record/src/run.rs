@@ -2,7 +2,7 @@
 
 use crate::{
     BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord,
-    RequestSummary, Sampling, SwitchWaits, TopologyLink, hash,
+    RequestSummary, Sampling, SessionRecord, SessionSummary, SwitchWaits, TopologyLink, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,8 +57,8 @@ impl DropCounts {
     }
 }
 
-/// What a run counted. `sent = delivered + drops + remaining` holds in packets, and in bytes with
-/// those of `trimmed` added.
+/// What a run counted. `sent + copied = delivered + drops + remaining` holds in packets, and in bytes
+/// with those of `trimmed` added.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct RunTotals {
     /// Packets times links crossed.
@@ -67,6 +67,8 @@ pub struct RunTotals {
     pub events: u64,
     /// Packets that hosts put on their first link.
     pub sent: PacketCount,
+    /// Copies that switches made of packets to several hosts, and their bytes.
+    pub copied: PacketCount,
     /// Packets that reached their host.
     pub delivered: PacketCount,
     /// Packets dropped, by reason.
@@ -110,6 +112,8 @@ pub struct RunRecord {
     pub flows: Vec<FlowRecord>,
     /// The requests, finished or not; empty for a workload without any.
     pub requests: Vec<RequestRecord>,
+    /// Receivers of storage sessions, session by session. Not hashed: their flows are.
+    pub sessions: Vec<SessionRecord>,
     /// Every port's name and totals; may be empty.
     pub ports: Vec<PortTotals>,
     /// Every port's link, in the order of the ports; may be empty. Not hashed.
@@ -136,6 +140,7 @@ impl RunRecord {
             classes: Vec::new(),
             flows: Vec::new(),
             requests: Vec::new(),
+            sessions: Vec::new(),
             ports: Vec::new(),
             topology: Vec::new(),
             sampling: None,
@@ -168,6 +173,7 @@ impl RunRecord {
             peak_rss_bytes: self.cost.peak_rss_bytes,
             simulated_seconds: self.totals.simulated.as_secs_f64(),
             sent: self.totals.sent,
+            copied: self.totals.copied,
             delivered: self.totals.delivered,
             dropped: drops,
             drops: self.totals.drops.clone(),
@@ -182,6 +188,7 @@ impl RunRecord {
             host_bursts: self.host_bursts,
             sampling: self.sampling,
             requests: RequestSummary::of(&self.requests),
+            sessions: SessionSummary::of(&self.sessions),
         }
     }
 
@@ -218,6 +225,9 @@ pub struct RunSummary {
     pub simulated_seconds: f64,
     /// Packets and bytes that hosts put on their first link.
     pub sent: PacketCount,
+    /// Copies that switches made of packets to several hosts, and their bytes.
+    #[serde(default)]
+    pub copied: PacketCount,
     /// Packets and bytes that reached their host.
     pub delivered: PacketCount,
     /// Packets and bytes dropped, for any reason.
@@ -250,4 +260,7 @@ pub struct RunSummary {
     /// Requests; `None` for a workload without any.
     #[serde(default)]
     pub requests: Option<RequestSummary>,
+    /// Storage sessions; `None` where there were none.
+    #[serde(default)]
+    pub sessions: Option<SessionSummary>,
 }

@@ -6,7 +6,7 @@ use crate::table::{Schema, Table};
 use crate::whole_file::read_json;
 use crate::{
     Error, FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord, RunSummary,
-    TopologyLink, csv_file, hash, parquet_file, rows,
+    SessionRecord, TopologyLink, csv_file, hash, parquet_file, rows,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,6 +89,20 @@ impl StoredRun {
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn requests(&self) -> Result<Vec<RequestRecord>, Error> {
         self.read("requests", rows::REQUESTS, rows::requests_from)
+    }
+
+    /// Receivers of storage sessions, session by session; empty when there were none. Classes as for
+    /// [`StoredRun::flows`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn sessions(&mut self) -> Result<Vec<SessionRecord>, Error> {
+        let mut classes = std::mem::take(&mut self.classes);
+        let sessions = self.read("sessions", rows::SESSIONS, |table| {
+            rows::sessions_from(table, &mut classes)
+        });
+        self.classes = classes;
+        sessions
     }
 
     /// Every port's totals; empty when none were recorded.

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tailcut_record::{
     Error, FlowRecord, LinkSample, Manifest, OutputDir, PacketCount, PortTotals, QueueSample,
-    RunKey, RunRecord, RunState, Sampling, StoredStudy, TableFormat, TopologyLink,
+    RunKey, RunRecord, RunState, Sampling, SessionOperation, SessionRecord, StoredStudy,
+    Straggling, TableFormat, TopologyLink,
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
@@ -38,10 +39,29 @@ fn flow(number: u32) -> FlowRecord {
     }
 }
 
+/// A receiver of session `number / 3`, with values that differ in every column.
+fn session(number: u32) -> SessionRecord {
+    SessionRecord {
+        session: number / 3,
+        operation: [SessionOperation::Write, SessionOperation::Read][number as usize / 3],
+        client: HostId(number),
+        receiver: HostId(number + 10),
+        bytes: Bytes(1_000_000 + u64::from(number)),
+        start: Time::from_ns(u64::from(number) * 1_000),
+        completion: (number != 4).then(|| Duration::from_ns(8_000_000)),
+        symbols: 700 + number,
+        in_vain: number,
+        straggling: [Straggling::No, Straggling::Reported, Straggling::LeftOut]
+            [number as usize % 3],
+        class: 1,
+    }
+}
+
 fn run(design: &str, flows: u32) -> RunRecord {
     let mut run = RunRecord::new(key(design, 1));
     run.classes = vec!["background".to_owned(), "incast, 11:1".to_owned()];
     run.flows = (0..flows).map(flow).collect();
+    run.sessions = (0..6).map(session).collect();
     run.ports = (0..3)
         .map(|port| PortTotals {
             port,
@@ -132,6 +152,7 @@ fn what_is_written_is_read_back_in_both_formats() {
         let read = &mut read[0];
         assert_eq!(read.flows().unwrap(), written.flows);
         assert_eq!(read.classes, written.classes);
+        assert_eq!(read.sessions().unwrap(), written.sessions);
         assert_eq!(read.ports().unwrap(), written.ports);
         assert_eq!(read.topology().unwrap(), written.topology);
         assert_eq!(read.queues().unwrap(), written.queues);

@@ -23,8 +23,8 @@ mod shared;
 pub mod tcp;
 
 pub use host::{Event, FlowStats, Message, Replication, Transport};
-pub use shared::{NotShared, Part, Receipt, Share, Straggler, StragglerPolicy, Stragglers};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS};
 pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
 };
+pub use shared::{NotShared, Part, Receipt, Share, Straggler, StragglerPolicy, Stragglers};

@@ -117,9 +117,14 @@ fn a_write_without_loss_sends_each_symbol_once_and_all_receivers_have_all() {
     let sent = symbols(&hub, 0);
     assert_eq!(sent.len(), 686);
     assert_eq!(sent.iter().collect::<BTreeSet<_>>().len(), 686);
-    let ends: Vec<Time> = (1..4).map(|to| hub.completed(0, to).expect("all")).collect();
+    let ends: Vec<Time> = (1..4)
+        .map(|to| hub.completed(0, to).expect("all"))
+        .collect();
     // 686 symbols of 1,538 B at 10 Gb/s take 844 us.
-    assert!(ends.iter().all(|end| *end < Time::from_ns(900_000)), "{ends:?}");
+    assert!(
+        ends.iter().all(|end| *end < Time::from_ns(900_000)),
+        "{ends:?}"
+    );
     for to in 1..4 {
         let expected = Receipt {
             symbols: 686,
@@ -146,7 +151,10 @@ fn receivers_that_lose_different_symbols_are_served_by_the_same_further_ones() {
     });
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();
-    let of_block_0 = symbols(&hub, 0).iter().filter(|(block, _)| *block == 0).count();
+    let of_block_0 = symbols(&hub, 0)
+        .iter()
+        .filter(|(block, _)| *block == 0)
+        .count();
     // K source symbols; four for the four lost and two for the code: enough for each of them.
     assert_eq!(of_block_0, 98 + 4 + 2);
     for to in 1..4 {
@@ -184,9 +192,14 @@ fn the_slowest_receiver_throttles_the_rest_and_nobody_is_sent_more() {
     hub.rates[2] = Rate::from_mbps(50);
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();
-    let ends: Vec<Time> = (1..3).map(|to| hub.completed(0, to).expect("all")).collect();
+    let ends: Vec<Time> = (1..3)
+        .map(|to| hub.completed(0, to).expect("all"))
+        .collect();
     // 674 pulls of 78 B at 50 Mb/s take 8.4 ms.
-    assert!(ends.iter().all(|end| *end > Time::from_ns(8_000_000)), "{ends:?}");
+    assert!(
+        ends.iter().all(|end| *end > Time::from_ns(8_000_000)),
+        "{ends:?}"
+    );
     assert_eq!(symbols(&hub, 0).len(), 686);
     assert_eq!(receipt(&hub, 1).in_vain, 0);
 }
@@ -236,8 +249,11 @@ fn a_dead_receiver_is_reported_once_and_dropped_if_so_wished() {
         assert!(end < Time::from_ns(12_000_000), "{end:?}");
     }
     assert_eq!(hub.completed(0, 3), None);
-    assert!(hub.events.iter().any(|(_, at, event)| *at == 0
-        && matches!(event, Event::Closed(FlowId(0), _))));
+    assert!(
+        hub.events
+            .iter()
+            .any(|(_, at, event)| *at == 0 && matches!(event, Event::Closed(FlowId(0), _)))
+    );
     all_released(&hub);
 }
 
@@ -332,7 +348,10 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
         // One that owes symbols is waited for once: 20 ms. One that never spoke owes none.
         let bound = if dies_at == 0 { 2_500_000 } else { 22_500_000 };
         assert!(end < Time::from_ns(bound), "dies at {dies_at}: {end:?}");
-        assert!(receipt(&hub, 0).decoded > 0, "its symbols are replaced by others");
+        assert!(
+            receipt(&hub, 0).decoded > 0,
+            "its symbols are replaced by others"
+        );
     }
 }
 
@@ -360,7 +379,10 @@ fn a_symbol_that_comes_twice_from_a_sender_counts_once() {
     hub.run();
     assert!(hub.completed(0, 0).is_some());
     let different = symbols(&hub, 1).len() + symbols(&hub, 2).len();
-    assert!(different >= 90, "{different} different symbols cannot be 90");
+    assert!(
+        different >= 90,
+        "{different} different symbols cannot be 90"
+    );
     assert!(receipt(&hub, 0).in_vain >= 45, "{:?}", receipt(&hub, 0));
 }
 

@@ -165,9 +165,8 @@ impl Storage {
             &spec.blocks,
             "at least 1",
         )?;
-        let of = |purpose, host: HostId| {
-            Stream::of(spec.seed, spec.label, purpose, u64::from(host.0))
-        };
+        let of =
+            |purpose, host: HostId| Stream::of(spec.seed, spec.label, purpose, u64::from(host.0));
         let mut streams: Vec<ClientStreams> = spec
             .hosts
             .iter()
@@ -196,7 +195,10 @@ impl Storage {
     /// When the next session starts, if any does.
     pub fn peek(&self) -> Option<Time> {
         let Reverse((start, _)) = *self.next_arrivals.peek()?;
-        let more = self.spec.at_most.is_none_or(|most| u64::from(self.started) < most);
+        let more = self
+            .spec
+            .at_most
+            .is_none_or(|most| u64::from(self.started) < most);
         (more && start < self.spec.until && self.started < u32::MAX).then_some(start)
     }
 
@@ -205,7 +207,10 @@ impl Storage {
         let start = self.peek()?;
         let Reverse((_, index)) = self.next_arrivals.pop()?;
         let streams = &mut self.streams[index as usize];
-        let gap = self.spec.arrivals.gap(self.per_client, &mut streams.arrivals);
+        let gap = self
+            .spec
+            .arrivals
+            .gap(self.per_client, &mut streams.arrivals);
         self.next_arrivals
             .push(Reverse((start.saturating_add(gap), index)));
         let client = self.spec.hosts[index as usize];

@@ -44,9 +44,16 @@ fn clients_hold_no_replica_and_the_second_and_third_share_another_rack() {
     }
     // 10,000 a second for a second, half of them reads: standard deviations 100 and 50.
     assert!((9_600..10_400).contains(&all.len()), "{}", all.len());
-    let reads = all.iter().filter(|s| s.operation == Operation::Read).count();
+    let reads = all
+        .iter()
+        .filter(|s| s.operation == Operation::Read)
+        .count();
     let expected = all.len() / 2;
-    assert!(reads.abs_diff(expected) < 200, "{reads} reads of {}", all.len());
+    assert!(
+        reads.abs_diff(expected) < 200,
+        "{reads} reads of {}",
+        all.len()
+    );
     let starts: Vec<Time> = all.iter().map(|session| session.start).collect();
     assert!(starts.is_sorted());
 }
@@ -96,7 +103,10 @@ fn a_read_of_several_blocks_splits_its_bytes_over_blocks_placed_apart() {
     let all = sessions(spec);
     let bytes = |session: &Session| (0..3).map(|i| session.block_bytes(i)).collect::<Vec<_>>();
     assert_eq!(bytes(&all[0]), [334, 333, 333]);
-    assert!(all.iter().any(|s| s.blocks[0].replicas != s.blocks[1].replicas));
+    assert!(
+        all.iter()
+            .any(|s| s.blocks[0].replicas != s.blocks[1].replicas)
+    );
 }
 
 #[test]

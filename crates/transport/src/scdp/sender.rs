@@ -5,7 +5,8 @@ use super::demand::Demand;
 use super::header::{MAX_ESI, ScdpHeader, ScdpKind};
 use super::object::Object;
 use crate::{
-    Condition, Ecn, FlowStats, Header, PathPin, Segment, Share, Straggler, StragglerPolicy, Stragglers,
+    Condition, Ecn, FlowStats, Header, PathPin, Segment, Share, Straggler, StragglerPolicy,
+    Stragglers,
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -283,9 +284,8 @@ impl Sender {
     /// When receivers that do not pull are stragglers.
     fn straggling_at(&self) -> Option<Time> {
         let after = self.task.stragglers?.after;
-        let unknown = |(number, peer): (usize, &Peer)| {
-            !self.demand.is_done(number) && !peer.reported
-        };
+        let unknown =
+            |(number, peer): (usize, &Peer)| !self.demand.is_done(number) && !peer.reported;
         let any = self.peers.iter().enumerate().any(unknown);
         any.then(|| self.moved_at.saturating_add(after))
     }

@@ -35,13 +35,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// A source that pushes `window` symbols of its share, when `open` blocks are open.
-    pub(crate) fn new(
-        now: Time,
-        tuple: FiveTuple,
-        window: u32,
-        share: Share,
-        open: usize,
-    ) -> Self {
+    pub(crate) fn new(now: Time, tuple: FiveTuple, window: u32, share: Share, open: usize) -> Self {
         Self {
             tuple,
             window,

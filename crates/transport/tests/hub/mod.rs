@@ -2,7 +2,9 @@
 //! group reaches each member that has not left, and a test's fault decides what happens to each copy.
 
 use std::collections::BTreeMap;
-use tailcut_transport::{Condition, Event, Message, Part, PathPin, Replication, Segment, Transport};
+use tailcut_transport::{
+    Condition, Event, Message, Part, PathPin, Replication, Segment, Transport,
+};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
 /// What the network does to one copy of a segment.
@@ -131,7 +133,10 @@ impl<T: Transport> Hub<T> {
             }
             Fate::Duplicate(later) => Some(later),
         };
-        for at in [Some(at), again.map(|later| at + later)].into_iter().flatten() {
+        for at in [Some(at), again.map(|later| at + later)]
+            .into_iter()
+            .flatten()
+        {
             self.count += 1;
             self.on_the_way.insert((at, self.count), (to, segment));
         }
@@ -191,7 +196,10 @@ impl<T: Transport> Hub<T> {
             .iter()
             .filter(|(_, at, event)| *at == host && *event == wanted);
         let first = found.next().map(|(at, _, _)| *at);
-        assert!(found.next().is_none(), "flow {flow} complete twice at {host}");
+        assert!(
+            found.next().is_none(),
+            "flow {flow} complete twice at {host}"
+        );
         first
     }
 }

@@ -1,0 +1,186 @@
+//! Sessions: requests of storage clients, which take one transfer or several.
+
+use serde::{Deserialize, Serialize};
+use tailcut_units::{Bytes, Duration, HostId, Time};
+
+/// What a client wanted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionOperation {
+    /// To put a block on several servers.
+    #[default]
+    Write,
+    /// To get blocks.
+    Read,
+}
+
+impl SessionOperation {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+}
+
+/// Whether a receiver held the others of a one-to-many transfer up.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Straggling {
+    /// No, or the transfer has no others.
+    #[default]
+    No,
+    /// It did, and the application was told.
+    Reported,
+    /// It was left out.
+    LeftOut,
+}
+
+impl Straggling {
+    pub(crate) const ALL: [Self; 3] = [Self::No, Self::Reported, Self::LeftOut];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Reported => "reported",
+            Self::LeftOut => "left-out",
+        }
+    }
+}
+
+/// One receiver of one session: a server of a write, the client of a read.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct SessionRecord {
+    /// The session's number; its receivers' rows follow one another.
+    pub session: u32,
+    /// What the client wanted.
+    pub operation: SessionOperation,
+    /// The client.
+    pub client: HostId,
+    /// Who receives.
+    pub receiver: HostId,
+    /// The session's bytes, all of which this receiver is to get.
+    pub bytes: Bytes,
+    /// When the client asked.
+    pub start: Time,
+    /// From `start` until this receiver had all of it, and in a daisy chain those before it too; `None`
+    /// when the run ended first.
+    pub completion: Option<Duration>,
+    /// Symbols that arrived here, whole or trimmed; 0 in transfers with one sender and one receiver.
+    pub symbols: u32,
+    /// Of them, those that were sent in vain for this receiver.
+    pub in_vain: u32,
+    /// Whether it held the others up.
+    pub straggling: Straggling,
+    /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
+    pub class: u8,
+}
+
+/// A session as a whole, from its receivers' rows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SessionOutcome {
+    /// What the client wanted.
+    pub operation: SessionOperation,
+    /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
+    pub class: u8,
+    /// The session's bytes over the time until its last receiver that was not left out had them, in
+    /// bits per second; `None` when one of these, or all, had not got them.
+    pub goodput_bps: Option<f64>,
+    /// The most symbols that came in vain for one of its receivers.
+    pub in_vain: u32,
+}
+
+impl SessionOutcome {
+    /// The sessions of rows in their order.
+    pub fn of(rows: &[SessionRecord]) -> Vec<Self> {
+        let sessions = rows.chunk_by(|a, b| a.session == b.session);
+        sessions.filter_map(Self::of_one).collect()
+    }
+
+    fn of_one(rows: &[SessionRecord]) -> Option<Self> {
+        let first = rows.first()?;
+        let wanted = rows
+            .iter()
+            .filter(|row| row.straggling != Straggling::LeftOut || row.completion.is_some());
+        let completions: Option<Vec<Duration>> = wanted.map(|row| row.completion).collect();
+        let last = completions.and_then(|all| all.into_iter().max());
+        Some(Self {
+            operation: first.operation,
+            class: first.class,
+            goodput_bps: last.map(|span| first.bytes.0 as f64 * 8.0 / span.as_secs_f64()),
+            in_vain: rows.iter().map(|row| row.in_vain).max().unwrap_or(0),
+        })
+    }
+}
+
+/// The sessions of a run in short.
+#[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SessionSummary {
+    /// Sessions started.
+    pub sessions: u64,
+    /// Sessions of which some receiver had not got everything when the run ended.
+    pub unfinished: u64,
+    /// The mean of the finished sessions' goodputs, in bits per second.
+    pub mean_goodput_bps: Option<f64>,
+    /// Symbols that arrived at receivers of transfers with several ends.
+    pub symbols: u64,
+    /// Of them, those that were sent in vain for their receiver.
+    pub in_vain: u64,
+}
+
+impl SessionSummary {
+    /// The summary of these rows; `None` without any.
+    pub fn of(rows: &[SessionRecord]) -> Option<Self> {
+        let outcomes = SessionOutcome::of(rows);
+        let goodputs: Vec<f64> = outcomes.iter().filter_map(|s| s.goodput_bps).collect();
+        let sum =
+            |count: fn(&SessionRecord) -> u32| rows.iter().map(|row| u64::from(count(row))).sum();
+        (!rows.is_empty()).then(|| Self {
+            sessions: outcomes.len() as u64,
+            unfinished: (outcomes.len() - goodputs.len()) as u64,
+            mean_goodput_bps: (!goodputs.is_empty())
+                .then(|| goodputs.iter().sum::<f64>() / goodputs.len() as f64),
+            symbols: sum(|row| row.symbols),
+            in_vain: sum(|row| row.in_vain),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(session: u32, completion_us: Option<u64>, straggling: Straggling) -> SessionRecord {
+        SessionRecord {
+            session,
+            bytes: Bytes(1_000),
+            completion: completion_us.map(Duration::from_us),
+            in_vain: session,
+            straggling,
+            ..SessionRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_session_ends_with_its_last_receiver_and_not_with_one_that_was_left_out() {
+        let rows = [
+            row(0, Some(4), Straggling::No),
+            row(0, Some(8), Straggling::Reported),
+            row(1, Some(2), Straggling::No),
+            row(1, None, Straggling::LeftOut),
+            row(2, Some(1), Straggling::No),
+            row(2, None, Straggling::No),
+        ];
+        let goodputs: Vec<_> = SessionOutcome::of(&rows)
+            .iter()
+            .map(|s| s.goodput_bps)
+            .collect();
+        assert_eq!(goodputs, [Some(1e9), Some(4e9), None]);
+        let summary = SessionSummary::of(&rows).expect("rows");
+        assert_eq!((summary.sessions, summary.unfinished), (3, 1));
+        assert_eq!(summary.mean_goodput_bps, Some(2.5e9));
+        assert_eq!(summary.in_vain, 6);
+        assert_eq!(SessionSummary::of(&[]), None);
+    }
+}
