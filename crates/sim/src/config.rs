@@ -4,6 +4,7 @@ use crate::design::Design;
 use crate::hull::NicParameters;
 use crate::measures::Measures;
 use crate::parameters::DesignParameters;
+use crate::sessions::{ReadBy, WriteBy};
 use std::sync::Arc;
 use tailcut_fabric::PortEvents;
 use tailcut_fabric::engine::EngineKind;
@@ -136,6 +137,8 @@ pub enum FlowsSpec {
     Burst(BurstPart),
     /// Requests of clients to servers.
     Requests(RequestsPart),
+    /// Requests for replicated blocks; a workload has one such part at most.
+    Storage(StoragePart),
 }
 
 impl FlowsSpec {
@@ -143,6 +146,12 @@ impl FlowsSpec {
     pub fn set_permuted_hosts(&mut self, count: u32) {
         let matrix = match self {
             Self::Trace(_) | Self::Requests(_) => return,
+            Self::Storage(part) => {
+                if let Some(left_out) = &mut part.left_out {
+                    *left_out = count;
+                }
+                return;
+            }
             Self::Open(spec) => &mut spec.matrix,
             Self::Closed(spec) => &mut spec.matrix,
             Self::Burst(spec) => &mut spec.matrix,
@@ -278,6 +287,35 @@ pub enum RequestRate {
     PerSecond(f64),
 }
 
+/// Clients that write and read replicated blocks (SCDP paper, section V-A).
+#[derive(Clone, Debug)]
+pub struct StoragePart {
+    /// The bytes of a session.
+    pub sizes: Arc<SizeDistribution>,
+    /// Hosts that take no part: those of a permutation of so many. `None`: all do.
+    pub left_out: Option<u32>,
+    /// Replicas of a block, at least 1.
+    pub replicas: u32,
+    /// The share of sessions that read, 0 to 1.
+    pub reads: f64,
+    /// Blocks that a read gets at once, at least 1.
+    pub blocks: u32,
+    /// The arrival process of each client.
+    pub arrivals: Arrivals,
+    /// Sessions a second of all clients together.
+    pub per_second: f64,
+    /// When arrivals begin.
+    pub from: Duration,
+    /// When they end, at the latest.
+    pub until: Duration,
+    /// How many sessions there are at most.
+    pub max_sessions: Option<u64>,
+    /// How a write reaches its servers.
+    pub write: WriteBy,
+    /// How a read gets its blocks.
+    pub read: ReadBy,
+}
+
 /// Who sends to whom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MatrixSpec {
@@ -325,6 +363,7 @@ impl WorkloadSpec {
             FlowsSpec::Closed(spec) => spec.until,
             FlowsSpec::Burst(spec) => spec.at + spec.jitter,
             FlowsSpec::Requests(spec) => spec.until,
+            FlowsSpec::Storage(spec) => spec.until,
         });
         spans.max().unwrap_or(Duration::ZERO)
     }

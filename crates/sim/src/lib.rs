@@ -15,14 +15,15 @@ mod receiver_driven;
 mod recorder;
 mod requests;
 mod run;
+mod sessions;
 mod simulation;
 mod topology_record;
 mod traffic;
 
 pub use config::{
     BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
-    RepNetParameters, RequestRate, RequestsPart, RunConfig, Shape, TopologySpec, WorkloadPart,
-    WorkloadSpec,
+    RepNetParameters, RequestRate, RequestsPart, RunConfig, Shape, StoragePart, TopologySpec,
+    WorkloadPart, WorkloadSpec,
 };
 pub use design::{
     Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
@@ -37,5 +38,6 @@ pub use paths::PathParameters;
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use requests::{Duplicates, RequestParameters};
 pub use run::{RunControl, RunError, Unattended, run};
+pub use sessions::{ReadBy, WriteBy};
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

@@ -6,6 +6,7 @@ use crate::priorities::{PFabricParameters, PiasParameters, QosParameters};
 use crate::requests::RequestParameters;
 use tailcut_fabric::queue::{Limit, Victim};
 use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
+use tailcut_transport::{StragglerPolicy, Stragglers};
 use tailcut_units::{Bytes, Duration};
 
 /// Parameters that only some designs have.
@@ -73,6 +74,12 @@ pub struct ScdpParameters {
     /// Symbols pushed before the first pull, 1 to 4,096. `None`: as in the SCDP paper (section V) by the
     /// rate of the sender's link: 12 up to 1 Gb/s, 24 up to 5 Gb/s, 32 above.
     pub initial_window: Option<u32>,
+    /// Symbols that each sender of several pushes, 1 to 4,096. `None`: two thirds of one sender's, so that
+    /// three push twice as much. The paper leaves it to the application (section IV-E).
+    pub shared_window: Option<u32>,
+    /// What a sender does about receivers that hold the others up, and when they do: it waits, and
+    /// reports them after 20 ms. The paper leaves it to the application (section IV-D).
+    pub stragglers: Stragglers,
     /// Source symbols of a block at most, 1 to 56,403: 100. The paper's value is not known.
     pub block_symbols: u32,
     /// Symbols beyond K that a receiver asks for after a loss: 2 (section IV-C).
@@ -101,6 +108,11 @@ impl Default for ScdpParameters {
     fn default() -> Self {
         Self {
             initial_window: None,
+            shared_window: None,
+            stragglers: Stragglers {
+                after: Duration::from_ms(20),
+                policy: StragglerPolicy::Wait,
+            },
             block_symbols: 100,
             overhead: 2,
             decode_failure: ModelCodec::FAILURE,

@@ -61,9 +61,12 @@ pub(crate) fn scdp(
     }
     let seed = stream_seed(config.seed, HOST_DRAWS, u64::from(host.0));
     let codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seed);
+    let initial_window = parameters.initial_window.unwrap_or(usual_window);
+    let shared_window = parameters.shared_window;
     let scdp = ScdpConfig {
         symbol: config.framing.payload,
-        initial_window: parameters.initial_window.unwrap_or(usual_window),
+        initial_window,
+        shared_window: shared_window.unwrap_or((initial_window * 2).div_ceil(3)),
         block_symbols: parameters.block_symbols,
         overhead: parameters.overhead,
         demotion: demotion(&parameters.thresholds)?,

@@ -5,16 +5,22 @@ use crate::measures::{Bursts, PortWaits};
 use tailcut_fabric::{Fabric, PortId};
 use tailcut_record::{FlowRecord, LinkSample, QueueSample, Sampling};
 use tailcut_transport::{Event, FlowStats, Segment};
-use tailcut_units::{Bytes, Duration, FlowId, Rate, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use tailcut_workload::Flow;
 
 const UNKNOWN: u32 = u32::MAX;
+
+/// The bit of a flow's number that tells flows of storage sessions from the workload's others. Records
+/// number them after those.
+pub(crate) const LEG: u32 = 1 << 31;
 
 /// Rows of flows in the order in which they start, and samples.
 pub(crate) struct Recorder {
     flows: Vec<FlowRecord>,
     /// The row of each flow, by its number.
     rows: Vec<u32>,
+    /// The same for flows of sessions, without [`LEG`].
+    leg_rows: Vec<u32>,
     ideal: Ideal,
     /// Flows whose sender or receiver is not done.
     unfinished: usize,
@@ -37,6 +43,7 @@ impl Recorder {
         Self {
             flows: Vec::new(),
             rows: Vec::new(),
+            leg_rows: Vec::new(),
             ideal,
             unfinished: 0,
             last_start: Time::ZERO,
@@ -52,11 +59,15 @@ impl Recorder {
 
     /// A flow starts.
     pub fn started(&mut self, flow: &Flow) {
-        let number = flow.id.0 as usize;
-        if self.rows.len() <= number {
-            self.rows.resize(number + 1, UNKNOWN);
+        let number = (flow.id.0 & !LEG) as usize;
+        let rows = match flow.id.0 & LEG {
+            0 => &mut self.rows,
+            _ => &mut self.leg_rows,
+        };
+        if rows.len() <= number {
+            rows.resize(number + 1, UNKNOWN);
         }
-        self.rows[number] = self.flows.len() as u32;
+        rows[number] = self.flows.len() as u32;
         self.unfinished += 1;
         self.last_start = flow.start;
         self.flows.push(FlowRecord {
@@ -97,11 +108,22 @@ impl Recorder {
                 self.close(flow, stats);
                 Some(flow)
             }
+            Event::Received(..) | Event::Straggling(..) => None,
         }
     }
 
+    /// The host among `hosts` from which `bytes` can be at `to` first.
+    pub fn nearest(&mut self, hosts: &[HostId], to: HostId, bytes: u64) -> HostId {
+        let ideal = &mut self.ideal;
+        let nearest = hosts.iter().min_by_key(|host| ideal.fct(**host, to, bytes));
+        nearest.copied().unwrap_or(to)
+    }
+
     fn record(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
-        let row = *self.rows.get(flow.0 as usize)?;
+        let row = match flow.0 & LEG {
+            0 => *self.rows.get(flow.0 as usize)?,
+            _ => *self.leg_rows.get((flow.0 ^ LEG) as usize)?,
+        };
         self.flows.get_mut(row as usize)
     }
 
@@ -172,6 +194,12 @@ impl Recorder {
     /// Flows in the order of their numbers, and the samples.
     pub fn finish(mut self) -> (Vec<FlowRecord>, Vec<QueueSample>, Vec<LinkSample>) {
         self.flows.sort_by_key(|record| record.flow);
+        let legs = self.flows.partition_point(|record| record.flow.0 < LEG);
+        let (others, legs) = self.flows.split_at_mut(legs);
+        let after = others.last().map_or(0, |record| record.flow.0 + 1);
+        for (number, leg) in (after..).zip(legs) {
+            leg.flow = FlowId(number);
+        }
         (self.flows, self.queues, self.links)
     }
 }

@@ -208,6 +208,8 @@ fn simulate<T: Transport>(
             None => transport::Replication::AsConfigured,
         },
     );
+    let sessions = traffic::sessions(config, topology).map_err(RunError::Workload)?;
+    simulation.sessions = sessions.map(Box::new);
     let expected = config.workload.span() + config.drain;
     let whole = simulation.run(Horizon {
         end: Time::MAX,
@@ -221,6 +223,7 @@ fn simulate<T: Transport>(
     if !whole {
         return Err(RunError::Stopped);
     }
+    let sessions = simulation.sessions.take();
     let (mut recorder, fabric, host_events, end) = simulation.finish();
     let mut record = RunRecord::new(key(config));
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
@@ -233,6 +236,7 @@ fn simulate<T: Transport>(
     record.topology = topology_record::links(topology);
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));
     (record.flows, record.queues, record.links) = recorder.finish();
+    record.sessions = sessions.map_or_else(Vec::new, |sessions| sessions.finish());
     if config.design.replication == Replication::Mixed {
         name_mixed(&mut record, config);
     }
@@ -321,6 +325,7 @@ fn fill(
         packet_hops: record.ports.iter().map(|port| port.packets).sum(),
         events: fabric.events() + host_events,
         sent: count(fabric.injected()),
+        copied: count(fabric.copied()),
         delivered: count(fabric.delivered()),
         drops: DropCounts(
             by_reason

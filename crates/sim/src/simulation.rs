@@ -5,6 +5,7 @@
 //! samples, then arrivals: the same on every engine.
 
 use crate::recorder::Recorder;
+use crate::sessions::Sessions;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
 use tailcut_fabric::{Delivery, Fabric, Handshake, Packet};
 use tailcut_transport::{
@@ -30,6 +31,8 @@ pub(crate) struct Simulation<T, C> {
     hosts: Vec<HostState<T>>,
     engine: Engine,
     source: Box<dyn Source>,
+    /// Requests for storage, where there are any.
+    pub sessions: Option<Box<Sessions>>,
     recorder: Recorder,
     framing: Framing,
     choose_replication: C,
@@ -72,6 +75,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             hosts: hosts.collect(),
             engine: Engine::new(engine),
             source,
+            sessions: None,
             recorder,
             framing,
             choose_replication,
@@ -86,7 +90,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             Some(_) => Time::ZERO,
             None => Time::MAX,
         };
-        let mut arrival = self.source.peek();
+        let mut arrival = self.next_arrival();
         let mut until_look = LOOK_UP_EVERY;
         loop {
             // A closed loop may have nothing due now and more to come.
@@ -110,7 +114,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             }
             if let Some(delivery) = self.fabric.advance(limit) {
                 self.deliver(delivery);
-                arrival = self.source.peek();
+                arrival = self.next_arrival();
                 continue;
             }
             if limit == Time::MAX {
@@ -119,7 +123,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             self.now = limit;
             if host_event == limit {
                 self.host_event();
-                arrival = self.source.peek();
+                arrival = self.next_arrival();
             } else if next_sample == limit && limit < end {
                 self.recorder.sample(limit, &mut self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
@@ -129,11 +133,20 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                 }
             } else if next_arrival == limit && limit < end {
                 self.arrive();
-                arrival = self.source.peek();
+                arrival = self.next_arrival();
             } else {
                 return true;
             }
         }
+    }
+
+    /// When an application does something next, as far as is known.
+    fn next_arrival(&self) -> Option<Time> {
+        let flow = self.source.peek();
+        let Some(sessions) = &self.sessions else {
+            return flow;
+        };
+        [flow, sessions.peek()].into_iter().flatten().min()
     }
 
     fn deliver(&mut self, delivery: Delivery<Segment>) {
@@ -151,6 +164,9 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             };
         }
         let host = delivery.host;
+        if let Some(sessions) = &mut self.sessions {
+            sessions.arrived(self.now, &segment, &mut self.recorder);
+        }
         self.hosts[host.0 as usize]
             .transport
             .on_segment(self.now, segment);
@@ -176,6 +192,16 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
     }
 
     fn arrive(&mut self) {
+        if let Some(sessions) = &mut self.sessions
+            && sessions.peek() == Some(self.now)
+        {
+            for step in sessions.next(&mut self.fabric, &mut self.recorder) {
+                let host = step.host();
+                step.take(self.now, &mut self.hosts[host.0 as usize].transport);
+                self.serve(host);
+            }
+            return;
+        }
         let Some(flow) = self.source.next() else {
             return;
         };
@@ -199,7 +225,12 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
     fn serve(&mut self, host: HostId) {
         let state = &mut self.hosts[host.0 as usize];
         while let Some(event) = state.transport.poll_event() {
-            if let Some(flow) = self.recorder.event(self.now, event) {
+            if let Some(sessions) = &mut self.sessions
+                && Sessions::has(event.flow())
+            {
+                let (fabric, recorder) = (&mut self.fabric, &mut self.recorder);
+                sessions.event(self.now, host, event, fabric, recorder);
+            } else if let Some(flow) = self.recorder.event(self.now, event) {
                 self.source.completed(self.now, flow);
             }
         }
@@ -238,7 +269,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
         }
     }
 
-    /// The recorder and the network as the run left them, and the number of host events.
+    /// The recorder, the sessions and the network as the run left them, and the number of host events.
     pub fn finish(mut self) -> (Recorder, Fabric<Segment>, u64, Time) {
         self.recorder.note_waits(&mut self.fabric);
         (self.recorder, self.fabric, self.host_events, self.now)

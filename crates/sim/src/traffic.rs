@@ -4,11 +4,13 @@ use crate::config::{
     BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RunConfig,
     WorkloadPart,
 };
+use crate::design::TransportKind;
+use crate::sessions::{Carriage, Sessions};
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::{
     Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Generated, GeneratedSpec,
-    Load, Matrix, Merge, Racks, Reference, Source, Think, TraceSource,
+    Load, Matrix, Merge, Racks, Reference, Source, Storage, StorageSpec, Think, TraceSource,
 };
 
 /// The flows of a run. A single part keeps its flows' numbers (a trace: the rows of the file);
@@ -40,8 +42,64 @@ fn part_source(
         FlowsSpec::Closed(spec) => Box::new(closed(config, topology, part, spec, label)?),
         FlowsSpec::Burst(spec) => Box::new(burst(config, topology, part, spec, label)?),
         // Requests are no flows; they make some.
-        FlowsSpec::Requests(_) => return Ok(None),
+        FlowsSpec::Requests(_) | FlowsSpec::Storage(_) => return Ok(None),
     }))
+}
+
+/// The requests for storage of a run, with what its design makes of them.
+///
+/// # Errors
+/// More than one such part, or one that cannot be drawn.
+pub(crate) fn sessions(config: &RunConfig, topology: &Topology) -> Result<Option<Sessions>, Error> {
+    let parts = config.workload.parts.iter().zip(0u64..);
+    let mut storage = parts.filter_map(|(part, label)| match &part.flows {
+        FlowsSpec::Storage(spec) => Some((part.class, spec, label)),
+        _ => None,
+    });
+    let Some((class, spec, label)) = storage.next() else {
+        return Ok(None);
+    };
+    if storage.next().is_some() {
+        return Err(Error::Matrix {
+            found: "two storage workloads in one run".to_owned(),
+            allowed: "one; its share of reads may be anything",
+        });
+    }
+    let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId).collect();
+    let hosts = match spec.left_out {
+        Some(left_out) => beside(hosts, left_out, config.seed)?,
+        None => hosts,
+    };
+    let storage = Storage::new(StorageSpec {
+        seed: config.seed,
+        label,
+        hosts,
+        racks: Racks::from_ids(topology.racks.clone()),
+        sizes: (*spec.sizes).clone(),
+        replicas: spec.replicas,
+        reads: spec.reads,
+        blocks: spec.blocks,
+        arrivals: spec.arrivals,
+        per_second: spec.per_second,
+        start: Time::ZERO + spec.from,
+        until: Time::ZERO + spec.until,
+        at_most: spec.max_sessions,
+        class,
+    })?;
+    let carriage = Carriage {
+        write: spec.write,
+        read: spec.read,
+        several_ends: config.design.transport == TransportKind::Scdp,
+        stragglers: config.designs.scdp.stragglers,
+    };
+    Ok(Some(Sessions::new(storage, carriage)))
+}
+
+/// The hosts that a permutation of `left_out` of them leaves over.
+fn beside(hosts: Vec<HostId>, left_out: u32, seed: u64) -> Result<Vec<HostId>, Error> {
+    let taken = Matrix::sample(&hosts, left_out as usize, seed)?;
+    let rest = hosts.into_iter().filter(|host| !taken.contains(host));
+    Ok(rest.collect())
 }
 
 fn open(
@@ -140,9 +198,7 @@ fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, E
     match spec {
         MatrixSpec::Anywhere => Matrix::anywhere(&hosts, &hosts),
         MatrixSpec::AnywhereBeside { left_out } => {
-            let taken = Matrix::sample(&hosts, *left_out as usize, seed)?;
-            let rest = hosts.into_iter().filter(|host| !taken.contains(host));
-            let rest: Vec<HostId> = rest.collect();
+            let rest = beside(hosts, *left_out, seed)?;
             Matrix::anywhere(&rest, &rest)
         }
         MatrixSpec::BetweenRacks => Matrix::between_racks(&hosts, &hosts, &racks),

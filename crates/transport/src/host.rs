@@ -112,6 +112,20 @@ pub enum Event {
     Straggling(FlowId, Straggler),
 }
 
+impl Event {
+    /// The flow that it is about.
+    pub const fn flow(&self) -> FlowId {
+        match self {
+            Self::Established(flow)
+            | Self::Completed(flow)
+            | Self::Closed(flow, _)
+            | Self::Failed(flow, _)
+            | Self::Received(flow, _)
+            | Self::Straggling(flow, _) => *flow,
+        }
+    }
+}
+
 /// What a flow cost its sender, over all its connections.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct FlowStats {

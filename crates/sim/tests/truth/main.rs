@@ -12,5 +12,6 @@ mod network;
 mod queueing;
 mod repflow_model;
 mod sharing;
+mod storage;
 mod support;
 mod traces;

@@ -14,8 +14,8 @@ use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
     DesignParameters, FlowsSpec, LoadReference, MatrixSpec, Measures, NicParameters, OfferedRate,
-    OpenSpec, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart,
-    WorkloadSpec, run,
+    OpenSpec, ReadBy, RepNetParameters, RunConfig, Shape, StoragePart, TopologySpec, Unattended,
+    WorkloadPart, WorkloadSpec, WriteBy, run,
 };
 use tailcut_units::{Bytes, Duration, HostId, Rate};
 
@@ -190,6 +190,24 @@ pub fn poisson(sizes: SizeDistribution, load: f64, until: Duration) -> FlowsSpec
         max_flows: None,
         fan_in: None,
     })
+}
+
+/// Clients that write or read blocks of three replicas.
+pub fn storage(bytes: u64, reads: f64, per_second: f64, until: Duration) -> StoragePart {
+    StoragePart {
+        sizes: Arc::new(SizeDistribution::fixed(bytes)),
+        left_out: None,
+        replicas: 3,
+        reads,
+        blocks: 1,
+        arrivals: Arrivals::Poisson,
+        per_second,
+        from: Duration::ZERO,
+        until,
+        max_sessions: None,
+        write: WriteBy::Multicast,
+        read: ReadBy::AllReplicas,
+    }
 }
 
 /// A trace, given as CSV.

@@ -1,0 +1,273 @@
+//! Sessions of storage clients: what reaches whom, over which links, under every way to carry them.
+
+use crate::conservation::audit;
+use crate::support::{
+    Run, config, fat_tree, leaf_spine, packets_by_port, queue_of, simulate, storage, workload,
+};
+use std::collections::BTreeSet;
+use tailcut_record::{RunRecord, SessionOperation, SessionOutcome, Straggling};
+use tailcut_sim::fabric::PortEvents;
+use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_sim::fabric::queue::Limit;
+use tailcut_sim::fabric::topology::Node;
+use tailcut_sim::{FlowsSpec, ReadBy, RunConfig, StoragePart, WriteBy};
+use tailcut_units::{Bytes, Duration};
+
+/// One session on an idle fat-tree of 16 hosts at 10 Gb/s.
+fn alone(design: &str, part: StoragePart) -> RunConfig {
+    let part = StoragePart {
+        max_sessions: Some(1),
+        ..part
+    };
+    let traffic = workload("storage", vec![FlowsSpec::Storage(part)]);
+    config(design, "fat-tree", fat_tree(queue_of(100)), traffic)
+}
+
+fn a_megabyte(reads: f64) -> StoragePart {
+    storage(1_000_000, reads, 10_000.0, Duration::from_ms(100))
+}
+
+fn goodput_gbps(record: &RunRecord) -> f64 {
+    let outcomes = SessionOutcome::of(&record.sessions);
+    let goodputs: Vec<f64> = outcomes.iter().filter_map(|s| s.goodput_bps).collect();
+    assert_eq!(goodputs.len(), outcomes.len(), "some session did not end");
+    goodputs.iter().sum::<f64>() / goodputs.len() as f64 / 1e9
+}
+
+#[test]
+fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
+    let record = simulate(&alone("scdp", a_megabyte(0.0)));
+    assert_eq!(record.sessions.len(), 3);
+    assert!(record.sessions.iter().all(|row| row.completion.is_some()));
+    let receivers: BTreeSet<_> = record.sessions.iter().map(|row| row.receiver).collect();
+    assert_eq!(receivers.len(), 3);
+    // 1 MB is 685 symbols of at most 1,460 B, in 7 blocks.
+    let run = Run::of(&alone("scdp", a_megabyte(0.0)));
+    let links = || run.topology.links.iter().zip(&record.ports);
+    let to = |host| {
+        let link = links().find(|(link, _)| link.to == Node::Host(host));
+        link.map(|(_, port)| port.packets).expect("a link")
+    };
+    for row in &record.sessions {
+        assert_eq!((row.symbols, row.in_vain), (685, 0), "{row:?}");
+        assert_eq!(to(row.receiver), 685, "the receiver's link");
+        // Pulls for all but the window, six reports that a block is whole and a last word of each.
+        assert!(to(row.client) <= 3 * (685 - 32 + 6 + 1));
+    }
+    let client = Node::Host(record.sessions[0].client);
+    for (link, port) in links() {
+        let pulls = (to(record.sessions[0].client) * 78) / 1_538;
+        let symbols = port.bytes.0 / 1_538;
+        assert!(symbols <= 685 + pulls, "some symbols twice: {port:?}");
+        assert!(link.from != client || port.packets == 685, "{port:?}");
+    }
+    // The other two receivers hang on branches: a copy for each symbol and branching.
+    assert_eq!(record.totals.copied.packets, 2 * 685);
+    assert_eq!(record.totals.trimmed.packets, 0);
+    // Close to what one receiver alone would get.
+    assert!(goodput_gbps(&record) > 8.5, "{}", goodput_gbps(&record));
+}
+
+#[test]
+fn three_unicast_copies_share_the_clients_link_and_a_chain_does_not() {
+    let of = |write| {
+        let part = StoragePart {
+            write,
+            ..a_megabyte(0.0)
+        };
+        goodput_gbps(&simulate(&alone("ndp", part)))
+    };
+    let [multi_unicast, chain] = [
+        of(WriteBy::MultiUnicast),
+        of(WriteBy::DaisyChain(Bytes::from_kb(64))),
+    ];
+    assert!((2.8..3.3).contains(&multi_unicast), "{multi_unicast}");
+    assert!(chain > 7.5, "{chain}");
+    // A design without multicast sends a copy to each.
+    assert_eq!(of(WriteBy::Multicast), multi_unicast);
+}
+
+#[test]
+fn a_server_of_a_chain_is_done_after_those_before_it_and_begins_after_its_chunk() {
+    let late = |chunk| {
+        let part = StoragePart {
+            write: WriteBy::DaisyChain(Bytes(chunk)),
+            ..a_megabyte(0.0)
+        };
+        let record = simulate(&alone("ndp", part));
+        let ends: Vec<_> = record.sessions.iter().map(|row| row.completion).collect();
+        assert!(ends.is_sorted(), "{ends:?}");
+        assert_eq!(record.flows.len(), 3);
+        assert!(
+            record
+                .flows
+                .windows(2)
+                .all(|pair| pair[0].dst == pair[1].src)
+        );
+        assert!(
+            record
+                .flows
+                .windows(2)
+                .all(|pair| pair[0].start < pair[1].start)
+        );
+        ends.last().copied().flatten().expect("an end")
+    };
+    // The whole block at once is store and forward: three times the time.
+    assert!(late(1_000_000) > late(64_000) * 2);
+}
+
+#[test]
+fn a_read_from_all_replicas_takes_symbols_of_each_and_ends_as_fast_as_the_clients_link() {
+    let record = simulate(&alone("scdp", a_megabyte(1.0)));
+    let [row] = &*record.sessions else {
+        panic!("{:?}", record.sessions)
+    };
+    assert_eq!(row.operation, SessionOperation::Read);
+    assert_eq!(row.client, row.receiver);
+    let ports = packets_by_port(&record);
+    let senders = ports
+        .iter()
+        .filter(|(name, packets)| name.starts_with('h') && **packets > 200);
+    assert_eq!(
+        senders.count(),
+        3 + 1,
+        "three senders, and the client's pulls"
+    );
+    assert!(goodput_gbps(&record) > 4.5, "{}", goodput_gbps(&record));
+    let [flow] = &*record.flows else {
+        panic!("{:?}", record.flows)
+    };
+    assert!(flow.payload_sent >= flow.bytes, "{flow:?}");
+}
+
+#[test]
+fn a_read_of_three_blocks_at_once_is_three_flows() {
+    let part = StoragePart {
+        blocks: 3,
+        read: ReadBy::OneReplica,
+        ..a_megabyte(1.0)
+    };
+    let record = simulate(&alone("dctcp", part));
+    assert_eq!(record.flows.len(), 3);
+    let sum: u64 = record.flows.iter().map(|flow| flow.bytes.0).sum();
+    assert_eq!(sum, 1_000_000);
+    assert_eq!(record.sessions.len(), 1);
+    let last = record.flows.iter().filter_map(|flow| flow.fct).max();
+    assert_eq!(record.sessions[0].completion, last);
+}
+
+/// A busy tree in which symbols are trimmed.
+fn busy(design: &str, write: WriteBy, read: ReadBy) -> RunConfig {
+    let part = StoragePart {
+        write,
+        read,
+        ..storage(300_000, 0.5, 20_000.0, Duration::from_ms(3))
+    };
+    let traffic = workload("storage", vec![FlowsSpec::Storage(part)]);
+    let mut config = config(design, "fat-tree", fat_tree(queue_of(40)), traffic);
+    config.designs.scdp.queue = Limit::Bytes(30_760);
+    config.sample_every = Some(Duration::from_us(20));
+    config
+}
+
+#[test]
+fn every_way_to_carry_sessions_balances_and_every_receiver_gets_every_byte() {
+    let chain = WriteBy::DaisyChain(Bytes::from_kb(64));
+    for (design, write, read) in [
+        ("scdp", WriteBy::Multicast, ReadBy::AllReplicas),
+        ("scdp@ecmp", WriteBy::Multicast, ReadBy::AllReplicas),
+        ("scdp", WriteBy::MultiUnicast, ReadBy::OneReplica),
+        ("scdp", chain, ReadBy::OneReplica),
+        ("ndp", WriteBy::Multicast, ReadBy::AllReplicas),
+        ("ndp-plus", chain, ReadBy::OneReplica),
+        ("pias", WriteBy::MultiUnicast, ReadBy::OneReplica),
+        ("pias", chain, ReadBy::OneReplica),
+        ("tcp", chain, ReadBy::OneReplica),
+        ("repflow", WriteBy::MultiUnicast, ReadBy::OneReplica),
+    ] {
+        let record = audit(busy(design, write, read));
+        assert!(record.sessions.len() > 100);
+        assert!(
+            record.sessions.iter().all(|row| row.completion.is_some()),
+            "{design} by {write:?}"
+        );
+        assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+        let multicast = design.starts_with("scdp") && write == WriteBy::Multicast;
+        assert_eq!(record.totals.copied.packets > 0, multicast, "{design}");
+        if multicast {
+            assert!(
+                record.totals.trimmed.packets > 0,
+                "{design}: nothing was trimmed"
+            );
+            let symbols: u64 = record
+                .sessions
+                .iter()
+                .map(|row| u64::from(row.symbols))
+                .sum();
+            let in_vain: u64 = record
+                .sessions
+                .iter()
+                .map(|row| u64::from(row.in_vain))
+                .sum();
+            assert!(
+                in_vain > 0 && in_vain < symbols / 10,
+                "{in_vain} of {symbols}"
+            );
+        }
+        assert!(
+            record
+                .sessions
+                .iter()
+                .all(|row| row.straggling != Straggling::LeftOut)
+        );
+    }
+}
+
+#[test]
+fn sessions_repeat_themselves_on_either_engine_and_on_either_kind_of_port() {
+    let reference = busy("scdp", WriteBy::Multicast, ReadBy::AllReplicas);
+    let first = simulate(&reference);
+    for engine in [EngineKind::Calendar, EngineKind::Heap] {
+        for port_events in [PortEvents::OneWherePossible, PortEvents::Two] {
+            let mut again = reference.clone();
+            (again.engine, again.port_events) = (engine, port_events);
+            let again = simulate(&again);
+            assert_eq!(first.hash(), again.hash(), "{engine:?}, {port_events:?}");
+            assert_eq!(
+                first.sessions, again.sessions,
+                "{engine:?}, {port_events:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_flows_keep_their_numbers_beside_sessions() {
+    let closed = crate::support::poisson(
+        tailcut_sim::workload::SizeDistribution::fixed(20_000),
+        0.1,
+        Duration::from_ms(1),
+    );
+    let part = storage(100_000, 0.0, 10_000.0, Duration::from_ms(1));
+    let shape = || leaf_spine(queue_of(40), None);
+    let traffic = workload("both", vec![closed.clone(), FlowsSpec::Storage(part)]);
+    let both = simulate(&config("scdp", "leaf-spine", shape(), traffic));
+    let only = simulate(&config(
+        "scdp",
+        "leaf-spine",
+        shape(),
+        workload("one", vec![closed]),
+    ));
+    let others = only.flows.len();
+    let key = |record: &RunRecord| -> Vec<_> {
+        let flows = record.flows[..others].iter();
+        flows.map(|f| (f.flow, f.src, f.dst, f.start)).collect()
+    };
+    assert_eq!(key(&both), key(&only));
+    assert_eq!(both.flows.len(), others + both.sessions.len());
+    assert!(
+        (0..)
+            .zip(&both.flows)
+            .all(|(number, flow)| flow.flow.0 == number)
+    );
+}
