@@ -15,6 +15,12 @@ const FAN_IN: &str = "[[workload]]\nfan_in_senders = 4\n";
 const CLOSED: &str = "[[workload]]\nkind = \"closed\"\n";
 const BURST: &str = "[[workload]]\nkind = \"burst\"\n";
 const REQUESTS: &str = "[[workload]]\nkind = \"requests\"\n";
+const STORAGE: &str = "[[workload]]\nkind = \"storage\"\nsessions_per_second = 100\n";
+const CHAIN: &str = "[[workload]]\nkind = \"storage\"\nsessions_per_second = 100\n\
+                     write = \"daisy-chain\"\n";
+const ONE_REPLICA: &str = "[[workload]]\nkind = \"storage\"\nsessions_per_second = 100\n\
+                           read = \"one-replica\"\n";
+const QUORUM: &str = "[scdp]\nstragglers = \"quorum\"\n";
 const DISK: &str = "[servers]\ndisk = \"1Gbps\"\n";
 const INCAST: &str = "[[workload]]\nmatrix = \"incast\"\n";
 const PERMUTATION: &str = "[[workload]]\nmatrix = \"permutation\"\n";
@@ -39,6 +45,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("sample_every", "", "1ms"),
     ("measure_waits", "", "true"),
     ("measure_bursts", "", "true"),
+    ("measure_goodput", "", "true"),
     ("tables", "", "csv"),
     ("engine", "", "heap"),
     ("port_events", "", "two"),
@@ -123,6 +130,10 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("ndp.initial_rto", "", "30ms"),
     ("ndp.thresholds", "", "20KB"),
     ("scdp.initial_window", "", "12"),
+    ("scdp.shared_window", "", "6"),
+    ("scdp.stragglers", "", "drop"),
+    ("scdp.straggler_after", "", "5ms"),
+    ("scdp.quorum", QUORUM, "1"),
     ("scdp.block_symbols", "", "50"),
     ("scdp.overhead", "", "1"),
     ("scdp.decode_rate", "", "3Gbps"),
@@ -201,6 +212,13 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("workload.at", BURST, "1ms"),
     ("workload.jitter", BURST, "1ms"),
     ("workload.clients", REQUESTS, "3"),
+    ("workload.sessions_per_second", STORAGE, "9"),
+    ("workload.replicas", STORAGE, "2"),
+    ("workload.read_share", STORAGE, "0.5"),
+    ("workload.write", STORAGE, "multi-unicast"),
+    ("workload.chunk", CHAIN, "1KB"),
+    ("workload.read", STORAGE, "one-replica"),
+    ("workload.blocks", ONE_REPLICA, "3"),
     ("workload.servers", REQUESTS, "3"),
     ("workload.requests_per_second", REQUESTS, "9"),
 ];

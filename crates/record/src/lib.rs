@@ -35,5 +35,5 @@ pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, R
 pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink};
 pub use session::{SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling};
 pub use stored::{StoredRun, StoredStudy};
-pub use waits::{BurstStats, SwitchWaits, WaitStats};
+pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

@@ -1,8 +1,9 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
 use crate::{
-    BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord,
-    RequestSummary, Sampling, SessionRecord, SessionSummary, SwitchWaits, TopologyLink, hash,
+    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample,
+    RequestRecord, RequestSummary, Sampling, SessionRecord, SessionSummary, SwitchWaits,
+    TopologyLink, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -128,6 +129,8 @@ pub struct RunRecord {
     pub switch_waits: Option<SwitchWaits>,
     /// Bursts of hosts, where they were measured. Not hashed.
     pub host_bursts: Option<BurstStats>,
+    /// Payload that arrived, where it was measured. Not hashed.
+    pub arrived: Option<ArrivedPayload>,
 }
 
 impl RunRecord {
@@ -148,6 +151,7 @@ impl RunRecord {
             links: Vec::new(),
             switch_waits: None,
             host_bursts: None,
+            arrived: None,
         }
     }
 
@@ -186,6 +190,7 @@ impl RunRecord {
             copies: self.sum(|flow| flow.copies),
             switch_waits: self.switch_waits.clone(),
             host_bursts: self.host_bursts,
+            arrived: self.arrived.clone(),
             sampling: self.sampling,
             requests: RequestSummary::of(&self.requests),
             sessions: SessionSummary::of(&self.sessions),
@@ -254,6 +259,9 @@ pub struct RunSummary {
     /// Bursts of hosts; `None` where they were not measured.
     #[serde(default)]
     pub host_bursts: Option<BurstStats>,
+    /// Payload that arrived; `None` where it was not measured.
+    #[serde(default)]
+    pub arrived: Option<ArrivedPayload>,
     /// When queues and links were sampled; `None`: never.
     #[serde(default)]
     pub sampling: Option<Sampling>,

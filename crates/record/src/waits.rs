@@ -1,7 +1,8 @@
 //! What packets went through on the way, where a run was asked to look: how long they waited at switch
-//! ports, and in what bursts they left their hosts.
+//! ports, in what bursts they left their hosts, and what arrived.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Waits of packets at ports: from the last bit's arrival to the first bit's departure, so without
 /// store-and-forward.
@@ -49,4 +50,22 @@ pub struct BurstStats {
     pub p99_bytes: u64,
     /// The longest, in bytes.
     pub max_bytes: u64,
+}
+
+/// What arrived in a span from zero on.
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ArrivedPayload {
+    /// The span's end, in seconds.
+    pub seconds: f64,
+    /// Payload bytes that reached hosts whole, whatever they had already, by class of the flows.
+    pub bytes: BTreeMap<String, u64>,
+}
+
+impl ArrivedPayload {
+    /// The rate at which payload of a class arrived, in bits per second.
+    pub fn goodput_bps(&self, class: &str) -> f64 {
+        self.bytes
+            .get(class)
+            .map_or(0.0, |bytes| *bytes as f64 * 8.0 / self.seconds)
+    }
 }

@@ -1,10 +1,12 @@
-//! What a run looks at packet by packet when it is asked to: waits at switch ports, bursts of hosts.
+//! What a run looks at packet by packet when it is asked to: waits at switch ports, bursts of hosts,
+//! payload that arrives.
 
 use hdrhistogram::{Counter, Histogram};
 use tailcut_fabric::Wait;
 use tailcut_fabric::topology::{Node, Topology};
-use tailcut_record::{BurstStats, SwitchWaits, WaitStats};
+use tailcut_record::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 use tailcut_units::{Duration, HostId, Time};
+use tailcut_workload::Class;
 
 /// What is measured beside flows. Neither changes what happens in the run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -13,6 +15,40 @@ pub struct Measures {
     pub waits: bool,
     /// In what bursts payload leaves the hosts.
     pub bursts: bool,
+    /// How much payload reaches the hosts until the workload's last arrival, by class.
+    pub goodput: bool,
+}
+
+/// Payload that reaches hosts until an instant, by class.
+pub(crate) struct Arrivals {
+    until: Time,
+    bytes: [u64; Class::ALL.len()],
+}
+
+impl Arrivals {
+    pub fn until(until: Time) -> Self {
+        Self {
+            until,
+            bytes: [0; Class::ALL.len()],
+        }
+    }
+
+    /// Whether arrivals at `now` count.
+    pub fn counts(&self, now: Time) -> bool {
+        now <= self.until
+    }
+
+    pub fn add(&mut self, class: u8, payload: u32) {
+        self.bytes[usize::from(class)] += u64::from(payload);
+    }
+
+    pub fn summary(self) -> ArrivedPayload {
+        let classes = Class::ALL.iter().map(|class| class.name().to_owned());
+        ArrivedPayload {
+            seconds: self.until.as_secs_f64(),
+            bytes: classes.zip(self.bytes).filter(|(_, n)| *n > 0).collect(),
+        }
+    }
 }
 
 /// Waits in nanoseconds, and their exact mean.

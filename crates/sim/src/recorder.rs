@@ -1,7 +1,7 @@
 //! What a run remembers of its flows, queues and links while it goes.
 
 use crate::ideal::Ideal;
-use crate::measures::{Bursts, PortWaits};
+use crate::measures::{Arrivals, Bursts, PortWaits};
 use tailcut_fabric::{Fabric, PortId};
 use tailcut_record::{FlowRecord, LinkSample, QueueSample, Sampling};
 use tailcut_transport::{Event, FlowStats, Segment};
@@ -36,6 +36,8 @@ pub(crate) struct Recorder {
     pub waits: Option<PortWaits>,
     /// Bursts of hosts, where they are measured.
     pub bursts: Option<Bursts>,
+    /// Payload that arrives, where it is measured.
+    pub arrivals: Option<Arrivals>,
 }
 
 impl Recorder {
@@ -54,6 +56,7 @@ impl Recorder {
             instants: 0,
             waits: None,
             bursts: None,
+            arrivals: None,
         }
     }
 
@@ -117,6 +120,28 @@ impl Recorder {
         let ideal = &mut self.ideal;
         let nearest = hosts.iter().min_by_key(|host| ideal.fct(**host, to, bytes));
         nearest.copied().unwrap_or(to)
+    }
+
+    /// Flow `part` is one of several that make up flow `whole`, and has no row of its own. Both are flows
+    /// of sessions.
+    pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
+        let row = self.leg_rows[(whole.0 ^ LEG) as usize];
+        let part = (part.0 ^ LEG) as usize;
+        if self.leg_rows.len() <= part {
+            self.leg_rows.resize(part + 1, UNKNOWN);
+        }
+        self.leg_rows[part] = row;
+    }
+
+    /// A segment reached its host whole.
+    #[cold]
+    pub fn arrived(&mut self, now: Time, segment: &Segment) {
+        let class = self.record(segment.flow).map(|record| record.class);
+        if let (Some(arrivals), Some(class)) = (&mut self.arrivals, class)
+            && arrivals.counts(now)
+        {
+            arrivals.add(class, segment.payload);
+        }
     }
 
     fn record(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {

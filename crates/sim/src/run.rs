@@ -4,7 +4,7 @@ use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
 use crate::hosts;
 use crate::ideal::Ideal;
-use crate::measures::{Bursts, PortWaits};
+use crate::measures::{Arrivals, Bursts, PortWaits};
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
@@ -194,6 +194,11 @@ fn simulate<T: Transport>(
         .measures
         .bursts
         .then(|| Bursts::new(topology.hosts()));
+    let span = config.workload.span();
+    recorder.arrivals = config
+        .measures
+        .goodput
+        .then(|| Arrivals::until(Time::ZERO + span));
     let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
     let transports = transports.collect::<Result<Vec<T>, RunError>>()?;
     let mut simulation = Simulation::new(
@@ -210,7 +215,7 @@ fn simulate<T: Transport>(
     );
     let sessions = traffic::sessions(config, topology).map_err(RunError::Workload)?;
     simulation.sessions = sessions.map(Box::new);
-    let expected = config.workload.span() + config.drain;
+    let expected = span + config.drain;
     let whole = simulation.run(Horizon {
         end: Time::MAX,
         drain: config.drain,
@@ -232,6 +237,7 @@ fn simulate<T: Transport>(
         let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
         record.switch_waits = Some(waits.summary(topology, &carried));
     }
+    record.arrived = recorder.arrivals.take().map(Arrivals::summary);
     record.host_bursts = recorder.bursts.take().map(Bursts::summary);
     record.topology = topology_record::links(topology);
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));

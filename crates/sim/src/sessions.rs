@@ -399,10 +399,11 @@ impl Sessions {
         });
         let of = block.replicas.len() as u16;
         for (index, &server) in (0u16..).zip(&block.replicas) {
-            let id = self.number(session.number, Role::Sender);
+            let part = self.number(session.number, Role::Sender);
+            recorder.is_part(part, id);
             self.due.push_back(Step::Share {
                 host: server,
-                message: message(id, session.client, bytes),
+                message: message(part, session.client, bytes),
                 port,
                 share: Share { index, of },
             });

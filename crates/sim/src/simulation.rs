@@ -164,6 +164,9 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             };
         }
         let host = delivery.host;
+        if self.recorder.arrivals.is_some() && segment.condition == Condition::Whole {
+            self.recorder.arrived(self.now, &segment);
+        }
         if let Some(sessions) = &mut self.sessions {
             sessions.arrived(self.now, &segment, &mut self.recorder);
         }

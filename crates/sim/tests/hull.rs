@@ -45,6 +45,7 @@ fn with_bursts(mut config: RunConfig) -> RunConfig {
     config.measures = Measures {
         waits: true,
         bursts: true,
+        goodput: true,
     };
     config
 }
@@ -200,6 +201,7 @@ fn waits_are_those_of_all_packets_at_switches_and_measuring_changes_nothing() {
     config.measures = Measures {
         waits: true,
         bursts: true,
+        goodput: true,
     };
     let measured = simulate(&config);
     assert_eq!(plain.hash(), measured.hash());

@@ -6,6 +6,7 @@ mod matrix;
 mod paths;
 mod receiver_driven;
 mod requests;
+mod storage;
 mod topology;
 mod transport;
 mod workload;
@@ -99,6 +100,7 @@ impl Study {
                         measures: Measures {
                             waits: top.is_set("measure_waits"),
                             bursts: top.is_set("measure_bursts"),
+                            goodput: top.is_set("measure_goodput"),
                         },
                         seed,
                         sample_every: top.duration("sample_every"),

@@ -5,6 +5,7 @@ use super::designs::{limit, thresholds};
 use crate::scenario::Table;
 use tailcut_sim::fabric::queue::Victim;
 use tailcut_sim::transport::scdp::DecodeSpeed;
+use tailcut_sim::transport::{StragglerPolicy, Stragglers};
 use tailcut_sim::{NdpParameters, ScdpParameters};
 
 pub fn ndp(table: &Table) -> Outcome<NdpParameters> {
@@ -35,8 +36,24 @@ pub fn ndp(table: &Table) -> Outcome<NdpParameters> {
 pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
     let usual = ScdpParameters::default();
     let decode_failure = table.numbers("decode_failure");
+    if table.given("quorum").is_some() && table.word("stragglers") != Some("quorum") {
+        return Err(table.error("quorum", "another policy", "only with stragglers quorum"));
+    }
     Ok(ScdpParameters {
         initial_window: table.small("initial_window"),
+        shared_window: table.small("shared_window"),
+        stragglers: Stragglers {
+            after: table
+                .duration("straggler_after")
+                .unwrap_or(usual.stragglers.after),
+            policy: match table.word("stragglers") {
+                Some("drop") => StragglerPolicy::Drop,
+                Some("quorum") => {
+                    StragglerPolicy::Quorum(table.small("quorum").unwrap_or(2) as u16)
+                }
+                _ => StragglerPolicy::Wait,
+            },
+        },
         block_symbols: table.small("block_symbols").unwrap_or(usual.block_symbols),
         overhead: table.small("overhead").unwrap_or(usual.overhead),
         decode_failure: decode_failure
@@ -87,6 +104,21 @@ mod tests {
             DecodeSpeed::new(vec![(10, three), (100, two)])
         );
         assert_eq!(read.decode_failure, [0.5, 0.25, 0.0]);
+    }
+
+    #[test]
+    fn a_quorum_is_a_policy_for_stragglers() {
+        let of = |text| {
+            let scenario = Scenario::parse("s.toml", "", text).expect("sound");
+            scdp(&scenario.table("scdp"))
+        };
+        let read = of("[scdp]\nstragglers = \"quorum\"\nquorum = 1\n").expect("sound");
+        assert_eq!(read.stragglers.policy, StragglerPolicy::Quorum(1));
+        let error = of("[scdp]\nquorum = 1\n").expect_err("no such policy");
+        assert!(
+            error.to_string().starts_with("s.toml:2: scdp.quorum"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use super::matrix::{hosts_of, matrix};
 use super::topology::Network;
-use super::{Outcome, requests};
+use super::{Outcome, requests, storage};
 use crate::scenario::value::{Value, shortened};
 use crate::scenario::{Place, Scenario, ScenarioError, Table};
 use std::path::Path;
 use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class, Error, Limits, SizeDistribution, TextError, Trace};
 use tailcut_sim::{
-    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, OfferedRate, OpenSpec, RequestRate,
-    RequestsPart, WorkloadPart, WorkloadSpec,
+    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
+    RequestRate, RequestsPart, WorkloadPart, WorkloadSpec,
 };
 use tailcut_units::{Bytes, Duration};
 
@@ -37,6 +37,7 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
 fn keys_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "trace" => &["file"],
+        "storage" => storage::KEYS,
         "requests" => &[
             "sizes",
             "clients",
@@ -101,7 +102,7 @@ fn keys_of(kind: &str) -> &'static [&'static str] {
     }
 }
 
-const KINDS: [&str; 5] = ["open", "closed", "burst", "trace", "requests"];
+const KINDS: [&str; 6] = ["open", "closed", "burst", "trace", "requests", "storage"];
 
 /// The workloads of a scenario: one a load where any part sweeps, else one.
 pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<WorkloadSpec>> {
@@ -114,6 +115,14 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
     let mut parts = Vec::with_capacity(tables.len());
     for table in &tables {
         parts.push(part(scenario, table, network)?);
+    }
+    let mut storage = parts
+        .iter()
+        .zip(&tables)
+        .filter(|(part, _)| matches!(part.part.flows, FlowsSpec::Storage(_)));
+    if let Some((_, second)) = storage.nth(1) {
+        let allowed = "one storage workload; read_share mixes reads and writes";
+        return Err(second.error("kind", "a second storage workload", allowed));
     }
     let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
     let name = names.join("+");
@@ -209,7 +218,10 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         });
     }
     let (sizes_name, sizes) = sizes(scenario, table)?;
-    let matrix = matrix(table, network)?;
+    let matrix = match kind {
+        "storage" => MatrixSpec::Anywhere,
+        _ => matrix(table, network)?,
+    };
     let swept = |key| table.word(key) == Some("sweep");
     let shared_among = (swept("share") || swept("leave_out")).then(|| network.built.hosts());
     let mut name = match kind {
@@ -259,6 +271,16 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
                 until: until(scenario, table)?,
                 max_requests: max_flows(scenario, table),
             })
+        }
+        "storage" => {
+            let open = storage::Open {
+                sizes,
+                arrivals: arrivals(table),
+                from: table.duration("from").unwrap_or_default(),
+                until: until(scenario, table)?,
+                at_most: max_flows(scenario, table),
+            };
+            FlowsSpec::Storage(storage::part(table, network, open)?)
         }
         "closed" => FlowsSpec::Closed(ClosedSpec {
             sizes,
@@ -472,7 +494,6 @@ fn read(scenario: &Scenario, table: &Table, key: &str, file: &str) -> Outcome<(S
 mod tests {
     use super::super::topology::network;
     use super::*;
-    use tailcut_sim::MatrixSpec;
 
     fn of(text: &str) -> Outcome<Vec<WorkloadSpec>> {
         let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");

@@ -167,6 +167,7 @@ fn busy(design: &str, write: WriteBy, read: ReadBy) -> RunConfig {
     let mut config = config(design, "fat-tree", fat_tree(queue_of(40)), traffic);
     config.designs.scdp.queue = Limit::Bytes(30_760);
     config.sample_every = Some(Duration::from_us(20));
+    config.measures.goodput = true;
     config
 }
 
@@ -192,6 +193,13 @@ fn every_way_to_carry_sessions_balances_and_every_receiver_gets_every_byte() {
             "{design} by {write:?}"
         );
         assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+        let span = record.arrived.as_ref().expect("measured");
+        let wanted: u64 = record.sessions.iter().map(|row| row.bytes.0).sum();
+        let (arrived, held) = (span.bytes["foreground"], wanted * 11 / 10);
+        assert!(
+            arrived > wanted / 3 && arrived < held,
+            "{design}: {arrived} of {wanted}"
+        );
         let multicast = design.starts_with("scdp") && write == WriteBy::Multicast;
         assert_eq!(record.totals.copied.packets > 0, multicast, "{design}");
         if multicast {

@@ -74,6 +74,34 @@ pub const SCDP: Section = Section {
         )
         .or(&["auto"]),
         key(
+            "shared_window",
+            count(1, 4_096),
+            Is("auto"),
+            "Symbols that each sender of several pushes. \"auto\": two thirds of initial_window, so that \
+             three push twice as much. The paper leaves it to the application.",
+        )
+        .or(&["auto"]),
+        key(
+            "stragglers",
+            Kind::Choice,
+            Is("wait"),
+            "What the sender of a one-to-many transfer does about receivers that hold the others up, \
+             beside reporting them: wait, drop them, or end the transfer at a quorum of receivers.",
+        )
+        .or(&["wait", "drop", "quorum"]),
+        key(
+            "straggler_after",
+            SPAN,
+            Is("20ms"),
+            "How long nothing could be sent for want of a receiver's pulls until it is a straggler.",
+        ),
+        key(
+            "quorum",
+            count(1, 64),
+            Is("2"),
+            "For stragglers = \"quorum\": receivers that must have everything.",
+        ),
+        key(
             "block_symbols",
             count(1, 56_403),
             Is("100"),

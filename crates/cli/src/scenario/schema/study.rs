@@ -90,6 +90,12 @@ pub const STUDY: Section = Section {
             "Whether the run's summary tells in what bursts payload left the hosts.",
         ),
         key(
+            "measure_goodput",
+            Kind::Flag,
+            Is("false"),
+            "Whether the run's summary tells what payload reached the hosts while flows arrived.",
+        ),
+        key(
             "tables",
             Kind::Choice,
             Is("parquet"),

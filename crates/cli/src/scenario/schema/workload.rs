@@ -20,9 +20,10 @@ const WORKLOAD_KEYS: &[Key] = &[
         Is("open"),
         "open: flows arrive whether or not earlier ones have finished. closed: each source keeps a \
          number of flows outstanding. burst: each source starts one flow. trace: exactly the flows \
-         of a file. requests: clients ask servers for objects.",
+         of a file. requests: clients ask servers for objects. storage: clients write and read \
+         replicated blocks over the network; one such part at most.",
     )
-    .or(&["open", "closed", "burst", "trace", "requests"]),
+    .or(&["open", "closed", "burst", "trace", "requests", "storage"]),
     key(
         "class",
         Kind::Choice,
@@ -34,7 +35,7 @@ const WORKLOAD_KEYS: &[Key] = &[
         "sizes",
         Kind::Text("a name of `tailcut list workloads`, fixed:BYTES, uniform:MIN:MAX or table:FILE.csv"),
         Is("websearch"),
-        "Flow sizes; for requests, those of the objects. Not for a trace.",
+        "Flow sizes; for requests, those of the objects; for storage, those of the sessions. Not for a trace.",
     ),
     key(
         "file",
@@ -81,7 +82,7 @@ const WORKLOAD_KEYS: &[Key] = &[
             most: 1.0,
         },
         Is("off"),
-        "For anywhere: the share of the hosts that neither send nor receive, the very hosts that a \
+        "For anywhere and for storage: the share of the hosts that neither send nor receive, the very hosts that a \
          permutation of that share takes; at least two hosts stay. sweep: each of the study's loads.",
     )
     .or(&["off", "sweep"]),
@@ -125,6 +126,63 @@ const WORKLOAD_KEYS: &[Key] = &[
         "For requests: requests a second of all clients together, in place of a load.",
     )
     .or(&["off"]),
+    key(
+        "sessions_per_second",
+        Kind::Number {
+            above: 0.0,
+            most: 1e12,
+        },
+        Follows("none; required for storage"),
+        "For storage: sessions a second of all clients together. Every host is a client.",
+    ),
+    key(
+        "replicas",
+        count(1, 64),
+        Is("3"),
+        "For storage: replicas of a block, none on the client: the first anywhere, the second in another \
+         rack, the third in the rack of the second (HDFS), the rest anywhere.",
+    ),
+    key(
+        "read_share",
+        Kind::Number {
+            above: 0.0,
+            most: 1.0,
+        },
+        Is("off"),
+        "For storage: the share of sessions that read; the others write.",
+    )
+    .or(&["off"]),
+    key(
+        "write",
+        Kind::Choice,
+        Is("multicast"),
+        "For storage: how a block reaches its replicas. multicast: one transfer to all, where the design \
+         has that (scdp), else as multi-unicast. multi-unicast: a flow to each. daisy-chain: a flow to \
+         the first, and on from each once it has begun to receive.",
+    )
+    .or(&["multicast", "multi-unicast", "daisy-chain"]),
+    key(
+        "chunk",
+        SIZE,
+        Is("64KB"),
+        "For a daisy chain: a replica sends on once it has received so much.",
+    ),
+    key(
+        "read",
+        Kind::Choice,
+        Is("all-replicas"),
+        "For storage: how a block is read. all-replicas: one transfer from all of them, where the design \
+         has that (scdp), else as one-replica. one-replica: a flow from that in the client's rack, or \
+         from any.",
+    )
+    .or(&["all-replicas", "one-replica"]),
+    key(
+        "blocks",
+        count(1, 1_000),
+        Is("1"),
+        "For storage with read = \"one-replica\": blocks, each placed by itself, that a session reads at \
+         once (read-ahead; 3 in the SCDP paper). The session's bytes are split among them.",
+    ),
     key(
         "load",
         Kind::Number {

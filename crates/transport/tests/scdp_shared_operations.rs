@@ -1,0 +1,374 @@
+//! SCDP's transfers with several ends under arbitrary interleavings of submit, deliver, drop, duplicate,
+//! reorder, trim and timeout: every receiver completes exactly once, with enough different symbols of
+//! every block; no two senders of an object send the same one; nothing is left behind.
+
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use tailcut_transport::scdp::{
+    DecodeSpeed, Host, ModelCodec, Object, ScdpConfig, ScdpHeader, ScdpKind,
+};
+use tailcut_transport::{
+    Condition, Event, Header, Message, Part, PathPin, Replication, Segment, Share, StragglerPolicy,
+    Stragglers, Transport,
+};
+use tailcut_units::{Duration, FlowId, HostId, Time};
+
+const HOSTS: usize = 4;
+
+/// One operation. Numbers are taken modulo what there is to choose from.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Write { from: u8, bytes: u32 },
+    Read { to: u8, bytes: u32 },
+    Transmit { host: u8 },
+    Deliver { which: u16 },
+    DeliverOldest,
+    Drop { which: u16 },
+    Duplicate { which: u16 },
+    Trim { which: u16 },
+    Wait { microseconds: u16 },
+    Timeout,
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let bytes = || prop_oneof![1 => 0u32..3_000, 4 => 3_000u32..60_000, 1 => 60_000u32..200_000];
+    let host = || 0u8..HOSTS as u8;
+    let operation = prop_oneof![
+        1 => (host(), bytes()).prop_map(|(from, bytes)| Operation::Write { from, bytes }),
+        1 => (host(), bytes()).prop_map(|(to, bytes)| Operation::Read { to, bytes }),
+        40 => host().prop_map(|host| Operation::Transmit { host }),
+        10 => any::<u16>().prop_map(|which| Operation::Deliver { which }),
+        40 => Just(Operation::DeliverOldest),
+        4 => any::<u16>().prop_map(|which| Operation::Drop { which }),
+        3 => any::<u16>().prop_map(|which| Operation::Duplicate { which }),
+        6 => any::<u16>().prop_map(|which| Operation::Trim { which }),
+        10 => (0u16..500).prop_map(|microseconds| Operation::Wait { microseconds }),
+        2 => Just(Operation::Timeout),
+    ];
+    proptest::collection::vec(operation, 1..500)
+}
+
+/// The network keeps nothing longer than this.
+const LIFETIME: Duration = Duration::from_ms(5);
+
+/// A transfer: its object, and what each receiver has got of it.
+struct Transfer {
+    object: Object,
+    group: Option<u32>,
+    senders: usize,
+    ended: usize,
+    receivers: BTreeMap<usize, Received>,
+    sent: BTreeMap<(u32, u32), usize>,
+}
+
+#[derive(Default)]
+struct Received {
+    symbols: BTreeMap<u32, BTreeSet<u32>>,
+    completed: u32,
+}
+
+struct World {
+    now: Time,
+    config: ScdpConfig,
+    hosts: Vec<Host<ModelCodec>>,
+    groups: Vec<Vec<usize>>,
+    on_the_way: Vec<(Time, usize, Segment)>,
+    transfers: Vec<Transfer>,
+    /// The transfer of each flow.
+    flows: Vec<usize>,
+}
+
+fn scdp(segment: &Segment) -> ScdpHeader {
+    match segment.header {
+        Header::Scdp(header) => header,
+        _ => panic!("not SCDP: {segment:?}"),
+    }
+}
+
+impl World {
+    fn new(policy_block: u32) -> Self {
+        let config = ScdpConfig {
+            block_symbols: policy_block,
+            initial_window: 7,
+            shared_window: 4,
+            max_timeout: Duration::from_ms(100),
+            max_timeouts: u32::MAX,
+            time_wait: Duration::from_ms(10_000),
+            ..ScdpConfig::default()
+        };
+        let host = |id| {
+            let codec = ModelCodec::new([0.3, 0.2, 0.1], DecodeSpeed::paper(), id);
+            Host::new(HostId(id as u32), config, codec).expect("a valid configuration")
+        };
+        Self {
+            now: Time::ZERO,
+            config,
+            hosts: (0..HOSTS as u64).map(host).collect(),
+            groups: Vec::new(),
+            on_the_way: Vec::new(),
+            transfers: Vec::new(),
+            flows: Vec::new(),
+        }
+    }
+
+    fn flow(&mut self) -> FlowId {
+        self.flows.push(self.transfers.len());
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    fn start(&mut self, bytes: u32, senders: usize, group: Option<u32>, receivers: &[usize]) {
+        let config = &self.config;
+        let object = Object::new(u64::from(bytes), config.symbol, config.block_symbols);
+        self.transfers.push(Transfer {
+            object: object.expect("an object"),
+            group,
+            senders,
+            ended: 0,
+            receivers: receivers
+                .iter()
+                .map(|&host| (host, Received::default()))
+                .collect(),
+            sent: BTreeMap::new(),
+        });
+    }
+
+    fn others(host: usize) -> Vec<usize> {
+        (0..HOSTS).filter(|&other| other != host).collect()
+    }
+
+    fn write(&mut self, from: usize, bytes: u32) {
+        let flow = self.flow();
+        let receivers = Self::others(from);
+        let hosts: Vec<HostId> = receivers.iter().map(|&host| HostId(host as u32)).collect();
+        let group = self.groups.len() as u32;
+        self.groups.push(receivers.clone());
+        self.start(bytes, 1, Some(group), &receivers);
+        let part = Part::Spread {
+            message: message(flow, HostId::group(group), bytes),
+            receivers: &hosts,
+            stragglers: Stragglers {
+                after: Duration::from_ms(20),
+                policy: StragglerPolicy::Wait,
+            },
+        };
+        self.hosts[from].take_part(self.now, part).expect("parts");
+    }
+
+    fn read(&mut self, to: usize, bytes: u32) {
+        let port = 1_024 + self.transfers.len() as u16;
+        let senders = Self::others(to);
+        let flow = self.flow();
+        let collect = Part::Collect { flow, port };
+        self.hosts[to].take_part(self.now, collect).expect("parts");
+        for (index, &sender) in (0u16..).zip(&senders) {
+            let flow = self.flow();
+            let part = Part::Share {
+                message: message(flow, HostId(to as u32), bytes),
+                port,
+                share: Share {
+                    index,
+                    of: senders.len() as u16,
+                },
+            };
+            self.hosts[sender].take_part(self.now, part).expect("parts");
+        }
+        self.start(bytes, senders.len(), None, &[to]);
+    }
+
+    fn apply(&mut self, operation: Operation) {
+        match operation {
+            Operation::Write { from, bytes } => self.write(usize::from(from), bytes),
+            Operation::Read { to, bytes } => self.read(usize::from(to), bytes),
+            Operation::Transmit { host } => {
+                self.transmit(usize::from(host));
+            }
+            Operation::Deliver { which } => self.at(which, Self::deliver),
+            Operation::DeliverOldest => self.at(0, Self::deliver),
+            Operation::Drop { which } => self.at(which, |world, at| {
+                world.on_the_way.remove(at);
+            }),
+            Operation::Duplicate { which } => self.at(which, |world, at| {
+                let copy = world.on_the_way[at];
+                world.on_the_way.push(copy);
+            }),
+            Operation::Trim { which } => self.at(which, |world, at| {
+                let segment = &mut world.on_the_way[at].2;
+                if segment.trimmable {
+                    segment.condition = Condition::Trimmed;
+                }
+            }),
+            Operation::Wait { microseconds } => {
+                self.wait_until(self.now + Duration::from_us(u64::from(microseconds)));
+            }
+            Operation::Timeout => {
+                if let Some(next) = self.next_timeout() {
+                    self.wait_until(next);
+                }
+            }
+        }
+        self.collect();
+    }
+
+    fn at(&mut self, which: u16, act: fn(&mut Self, usize)) {
+        if !self.on_the_way.is_empty() {
+            act(self, usize::from(which) % self.on_the_way.len());
+        }
+    }
+
+    fn transmit(&mut self, host: usize) -> bool {
+        let may = self.hosts[host].has_transmit();
+        let Some(segment) = self.hosts[host].poll_transmit(self.now) else {
+            return false;
+        };
+        assert!(may, "has_transmit said no where there was {segment:?}");
+        assert_eq!(segment.tuple.src.0 as usize, host, "in another's name");
+        let header = scdp(&segment);
+        if header.kind == ScdpKind::Symbol {
+            let transfer = &mut self.transfers[self.flows[segment.flow.0 as usize]];
+            let first = transfer.sent.insert((header.block, header.esi), host);
+            assert_eq!(first, None, "a symbol of an object sent twice: {segment:?}");
+        }
+        let to = match segment.tuple.dst.group_number() {
+            Some(group) => self.groups[group as usize].clone(),
+            None => vec![segment.tuple.dst.0 as usize],
+        };
+        for to in to {
+            self.on_the_way.push((self.now, to, segment));
+        }
+        true
+    }
+
+    fn deliver(&mut self, at: usize) {
+        let (_, to, segment) = self.on_the_way.remove(at);
+        let header = scdp(&segment);
+        if header.kind == ScdpKind::Symbol && segment.condition == Condition::Whole {
+            let transfer = &mut self.transfers[self.flows[segment.flow.0 as usize]];
+            let received = transfer.receivers.get_mut(&to).expect("a receiver");
+            let of_block = received.symbols.entry(header.block).or_default();
+            of_block.insert(header.esi);
+        }
+        self.hosts[to].on_segment(self.now, segment);
+        self.collect();
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.hosts.iter().filter_map(Transport::next_timeout).min()
+    }
+
+    fn wait_until(&mut self, end: Time) {
+        while let Some(next) = self.next_timeout().filter(|at| *at <= end) {
+            self.now = self.now.max(next);
+            self.fire();
+        }
+        self.now = self.now.max(end);
+        let now = self.now;
+        self.on_the_way
+            .retain(|(sent, _, _)| now.since(*sent) <= LIFETIME);
+    }
+
+    fn fire(&mut self) {
+        for host in &mut self.hosts {
+            host.on_timeout(self.now);
+            let next = host.next_timeout();
+            assert!(
+                next.is_none_or(|at| at > self.now),
+                "a timer in the past: {next:?}"
+            );
+        }
+        self.collect();
+    }
+
+    fn collect(&mut self) {
+        for host in 0..HOSTS {
+            while let Some(event) = self.hosts[host].poll_event() {
+                let transfer = &mut self.transfers[self.flows[event.flow().0 as usize]];
+                match event {
+                    Event::Completed(_) => {
+                        let received = transfer.receivers.get_mut(&host).expect("a receiver");
+                        received.completed += 1;
+                        for block in 0..transfer.object.blocks() {
+                            let got = received.symbols.get(&block).map_or(0, BTreeSet::len);
+                            let k = transfer.object.source_symbols(block) as usize;
+                            assert!(got >= k, "{got} different symbols of {k} of block {block}");
+                        }
+                        if let Some(group) = transfer.group {
+                            self.groups[group as usize].retain(|member| *member != host);
+                        }
+                    }
+                    Event::Closed(..) => transfer.ended += 1,
+                    Event::Received(_, receipt) => assert!(receipt.in_vain <= receipt.symbols),
+                    Event::Failed(..) => panic!("{event:?} at host {host}"),
+                    Event::Established(_) | Event::Straggling(..) => {}
+                }
+            }
+        }
+    }
+
+    /// From now on nothing is lost and all arrives in order: every transfer must complete.
+    fn finish(&mut self) {
+        for step in 0.. {
+            assert!(step < 400_000, "the transfers do not end");
+            let mut moved = false;
+            for host in 0..HOSTS {
+                moved |= self.transmit(host);
+            }
+            for _ in 0..HOSTS {
+                if !self.on_the_way.is_empty() {
+                    self.deliver(0);
+                    moved = true;
+                }
+            }
+            self.now += Duration::from_us(1);
+            match self.next_timeout() {
+                Some(next) if next <= self.now => self.fire(),
+                Some(next) if !moved => {
+                    self.now = self.now.max(next);
+                    self.fire();
+                }
+                None if !moved => break,
+                _ => {}
+            }
+        }
+        for (number, transfer) in self.transfers.iter().enumerate() {
+            for (host, received) in &transfer.receivers {
+                assert_eq!(received.completed, 1, "transfer {number} at host {host}");
+            }
+            assert_eq!(transfer.ended, transfer.senders, "transfer {number}");
+        }
+        for (number, host) in self.hosts.iter().enumerate() {
+            assert_eq!(host.open_sessions(), 0, "at host {number}");
+        }
+    }
+}
+
+fn message(flow: FlowId, dst: HostId, bytes: u32) -> Message {
+    Message {
+        flow,
+        dst,
+        bytes: u64::from(bytes),
+        path: PathPin::NONE,
+        replication: Replication::AsConfigured,
+    }
+}
+
+fn check(block_symbols: u32, operations: Vec<Operation>) {
+    let mut world = World::new(block_symbols);
+    for operation in operations {
+        world.apply(operation);
+    }
+    world.finish();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn transfers_of_one_block(operations in operations()) {
+        check(100, operations);
+    }
+
+    #[test]
+    fn transfers_of_many_small_blocks(operations in operations()) {
+        check(5, operations);
+    }
+}
