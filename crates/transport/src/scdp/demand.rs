@@ -83,9 +83,9 @@ impl Demand {
         self.whole.iter().filter(|whole| **whole == ALL).count()
     }
 
-    /// The first block that some receiver has not said to have whole.
-    pub(crate) fn first_wanted(&self) -> u32 {
-        self.whole.iter().copied().min().unwrap_or(0)
+    /// The first block that a receiver has not said to have whole.
+    pub(crate) fn first_wanted(&self, receiver: usize) -> u32 {
+        self.whole[receiver]
     }
 
     /// A symbol of `block` is sent in answer. Says whether one was owed.

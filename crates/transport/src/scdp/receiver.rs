@@ -170,6 +170,8 @@ impl Receiver {
             return false;
         }
         self.heard_at = now;
+        // A session may be opened by a symbol for this receiver alone.
+        self.in_group |= segment.tuple.dst.is_group();
         if self.complete {
             return true;
         }

@@ -29,6 +29,8 @@ pub(crate) struct Task {
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     host: HostId,
+    /// Whether anything came from it: if not, it may know nothing of the session.
+    heard: bool,
     /// Whether its last pull had FIN.
     fin: bool,
     /// Whether the application knows that it holds the others up.
@@ -47,11 +49,11 @@ pub(crate) struct Sender {
     demand: Demand,
     /// Blocks of which symbols are owed.
     owed: VecDeque<u32>,
-    /// Symbols to send without a pull: after timeouts.
-    extra: u32,
+    /// Receivers to send a symbol without a pull, each by itself: after timeouts. One that has left the
+    /// group since its last word was lost is reached too.
+    probes: VecDeque<usize>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
-    heard: bool,
     /// Whether some receiver has everything.
     pub(crate) delivered: bool,
     waits_since: Time,
@@ -71,6 +73,7 @@ impl Sender {
     pub(crate) fn new(now: Time, task: Task, receivers: &[HostId], most: u32) -> Self {
         let peers = receivers.iter().map(|&host| Peer {
             host,
+            heard: false,
             fin: false,
             reported: false,
         });
@@ -82,9 +85,8 @@ impl Sender {
             peers: peers.collect(),
             demand: Demand::new(receivers.len()),
             owed: VecDeque::new(),
-            extra: 0,
+            probes: VecDeque::new(),
             fin: false,
-            heard: false,
             delivered: false,
             waits_since: now,
             moved_at: now,
@@ -115,7 +117,8 @@ impl Sender {
     /// Whether there is something that may be sent now.
     #[inline]
     pub(crate) fn can_send(&self) -> bool {
-        !self.closed && (self.pushed < self.window || self.extra > 0 || !self.owed.is_empty())
+        !self.closed
+            && (self.pushed < self.window || !self.probes.is_empty() || !self.owed.is_empty())
     }
 
     /// The next symbol: of the window, else what is owed.
@@ -139,13 +142,13 @@ impl Sender {
             }
             self.owed.pop_front();
         }
-        if self.extra > 0 {
-            self.extra -= 1;
-            let last = self.task.object.blocks() - 1;
-            let block = self.demand.first_wanted().min(last);
-            return self.send(now, block, !self.heard, class);
-        }
-        None
+        let peer = self.probes.pop_front()?;
+        let last = self.task.object.blocks() - 1;
+        let block = self.demand.first_wanted(peer).min(last);
+        let Peer { host, heard, .. } = self.peers[peer];
+        let mut probe = self.send(now, block, !heard, class)?;
+        probe.tuple.dst = host;
+        Some(probe)
     }
 
     /// The block of a pushed symbol. The window rarely reaches beyond the first one.
@@ -232,7 +235,7 @@ impl Sender {
         if self.demand.is_done(peer) {
             return true;
         }
-        self.hear(now);
+        self.hear(now, peer);
         // A receiver has at most a window on its way, and may ask for a block again from the start.
         let most = object
             .source_symbols(header.block)
@@ -259,7 +262,7 @@ impl Sender {
         let Some(peer) = self.peer(host) else {
             return false;
         };
-        self.hear(now);
+        self.hear(now, peer);
         self.delivered = true;
         self.release_peer(peer);
         self.is_over()
@@ -330,10 +333,10 @@ impl Sender {
         })
     }
 
-    fn hear(&mut self, now: Time) {
-        self.heard = true;
+    fn hear(&mut self, now: Time, peer: usize) {
+        self.peers[peer].heard = true;
         self.timeouts = 0;
-        self.extra = 0;
+        self.probes.retain(|probed| *probed != peer);
         self.waits_since = now;
     }
 
@@ -354,14 +357,16 @@ impl Sender {
     }
 
     /// The timer has expired. If that is because nothing is heard, all symbols or all pulls may be lost,
-    /// so one symbol more is sent. Says whether the session goes on.
+    /// so one symbol more is sent to each receiver
+    /// that is not done. Says whether the session goes on.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
         if self.can_send() || self.overdue_at(config) > now {
             return true;
         }
         self.stats.timeouts += 1;
         self.timeouts += 1;
-        self.extra += 1;
+        let open = (0..self.peers.len()).filter(|&peer| !self.demand.is_done(peer));
+        self.probes.extend(open);
         self.timeouts <= config.max_timeouts
     }
 
@@ -371,5 +376,6 @@ impl Sender {
         self.sent = Vec::new();
         self.demand = Demand::new(0);
         self.owed = VecDeque::new();
+        self.probes = VecDeque::new();
     }
 }
