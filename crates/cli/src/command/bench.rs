@@ -12,7 +12,7 @@ use std::process::Command;
 use tailcut_sim::Unattended;
 
 /// The workloads, by name, with the text of their scenarios.
-const WORKLOADS: [(&str, &str); 9] = [
+const WORKLOADS: [(&str, &str); 10] = [
     (
         "dctcp-permutation-k8",
         include_str!("../../../../scenarios/bench/dctcp-permutation-k8.toml"),
@@ -36,6 +36,10 @@ const WORKLOADS: [(&str, &str); 9] = [
     (
         "scdp-websearch-k8",
         include_str!("../../../../scenarios/bench/scdp-websearch-k8.toml"),
+    ),
+    (
+        "scdp-storage-k8",
+        include_str!("../../../../scenarios/bench/scdp-storage-k8.toml"),
     ),
     (
         "pfabric-websearch-k8",

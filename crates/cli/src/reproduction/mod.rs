@@ -18,6 +18,7 @@ mod repnet_probes;
 mod repnet_sensitivity;
 mod repnet_testbed;
 mod scdp;
+mod storage;
 
 use crate::scenario::{Place, Scenario, ScenarioError};
 use crate::study::Study;
@@ -26,7 +27,7 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 23] = [
+pub const ALL: [&dyn Reproduction; 28] = [
     &incast_drain::IncastDrain,
     &repnet_probes::RepNetProbes,
     &repnet_choice::RepNetChoice,
@@ -50,6 +51,11 @@ pub const ALL: [&dyn Reproduction; 23] = [
     &expeditus::Expeditus,
     &rans::Rans,
     &rans_hedging::RansHedging,
+    &storage::FirstFigure,
+    &storage::Writes,
+    &storage::Reads,
+    &storage::Hotspots,
+    &storage::Overhead,
 ];
 
 /// A figure or table that is run again.

@@ -14,8 +14,12 @@
 //!   arrive, and a failure pulls one symbol more. A symbol that has come before does not count.
 //! - The codec is behind an interface ([`Codec`]): a model in simulation ([`ModelCodec`]).
 //!
-//! A session's receiver keeps a list of sources and its sender a count of pulls a receiver, with one
-//! entry each in unicast.
+//! - One to many (section IV-D): a symbol of a block is sent to a multicast group when every receiver
+//!   that still wants the block has a pull for it pending. Receivers finish alone. Those who hold the
+//!   others up are reported, and treated as the application wishes.
+//! - Many to one (section IV-E): senders have disjoint shares of the symbols and push a window each. The
+//!   receiver's pulls go round over them; one that owes symbols for too long is not asked any more
+//!   until it is heard.
 //!
 //! Deviations
 //! - The count of pulls is one a block, as the text of section IV-A says and Algorithms 1 and 2 leave
@@ -28,6 +32,12 @@
 //! - The receiver tells the sender when it is done (one more packet of header size, in the place of a
 //!   pull); the paper's sender guesses by a linger of unknown length after the answer to FIN. The
 //!   sender keeps the session until then, and the addresses for a time-wait after it.
+//! - A pull tells how many blocks the receiver has whole, so that in a group nobody waits for its pulls
+//!   for them; without that a receiver that lost a symbol of one block and one that waits for the next
+//!   would wait for each other.
+//! - A timeout of the sender sends a symbol to each receiver that is not done, by itself.
+//! - A request that only a repair symbol can answer, without any loss, is taken as a loss: the block will
+//!   have to be decoded.
 //! - The block number has 32 bits: the 8 of RFC 6330 would cap an object at 256 blocks.
 //! - The last source symbol is sent without its padding.
 //! - "A simple timeout" (section IV-B) is [`ScdpConfig::timeout`] at both ends, backed off. The

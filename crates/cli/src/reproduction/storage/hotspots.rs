@@ -1,0 +1,138 @@
+//! Short and long flows beside reads and writes (SCDP paper, section V-D, figure 10).
+
+use super::Keys;
+use crate::reproduction::measure::{At, Statistic, fcts, mean};
+use crate::reproduction::{Part, Reproduction, Results, band, row};
+use tailcut_record::{FlowRecord, RunRecord};
+use tailcut_report::ComparisonRow;
+use tailcut_sim::workload::Class;
+
+/// See the module.
+pub struct Hotspots;
+
+const SCENARIO: &str = include_str!("../../../../../scenarios/reproduce/scdp-hotspots.toml");
+
+/// The same without storage: long flows in its place.
+const WITHOUT: &str = include_str!("../../../../../scenarios/reproduce/scdp-hotspots-without.toml");
+
+const QUICK: Keys = &[
+    ("topology.k", "4"),
+    ("duration", "200ms"),
+    ("drain", "100ms"),
+    ("seeds", "2"),
+];
+
+/// The shortest flows, in bytes.
+const SHORT: u64 = 10_000;
+
+fn is_studied(flow: &FlowRecord) -> bool {
+    flow.class != Class::Background as u8
+}
+
+/// The 99th percentile of the completion times of flows of up to 10 KB, in microseconds.
+fn short(run: &RunRecord) -> f64 {
+    let keep = |flow: &FlowRecord| is_studied(flow) && flow.bytes.0 <= SHORT;
+    Statistic::P99.of(&fcts(run, keep))
+}
+
+/// The mean goodput of flows of 1 to 10 MB, in Mb/s; 0 for one that did not finish.
+fn long(run: &RunRecord) -> f64 {
+    let of_size =
+        |flow: &&FlowRecord| is_studied(flow) && (1_000_001..=10_000_000).contains(&flow.bytes.0);
+    let goodput = |flow: &FlowRecord| {
+        let fct = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
+        flow.bytes.0 as f64 * 8.0 / fct
+    };
+    mean(
+        &run.flows
+            .iter()
+            .filter(of_size)
+            .map(goodput)
+            .collect::<Vec<f64>>(),
+    )
+}
+
+/// The published 99th percentiles at load 0.5 without and with storage, in microseconds.
+const PUBLISHED: [(&str, f64, f64); 3] = [
+    ("scdp", 277.0, 287.0),
+    ("ndp", 306.0, 381.0),
+    ("pias", 386.0, 480.0),
+];
+
+impl Reproduction for Hotspots {
+    fn name(&self) -> &'static str {
+        "scdp-hotspots"
+    }
+
+    fn title(&self) -> &'static str {
+        "Short and long flows beside storage's reads and writes (SCDP paper, figure 10)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let owned = |keys: Keys| keys.iter().map(|&(key, value)| (key, value.to_owned()));
+        let part = |name, scenario, special: Keys| Part {
+            name,
+            scenario,
+            changes: Vec::new(),
+            quick: owned(QUICK).chain(owned(special)).collect(),
+        };
+        vec![
+            part("scdp-hotspots-without", WITHOUT, &[]),
+            // As many a host as in the full form.
+            part(
+                "scdp-hotspots",
+                SCENARIO,
+                &[("workload.sessions_per_second", "125")],
+            ),
+        ]
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let mut rows = Vec::new();
+        let without = At::new(results, "scdp-hotspots-without", None);
+        let with = At::new(results, "scdp-hotspots", None);
+        for (design, before, after) in PUBLISHED {
+            for (part, at, theirs) in [("long flows", &without, before), ("storage", &with, after)]
+            {
+                rows.push(row(
+                    format!("beside {part}: {design}, p99 of flows up to 10 KB, us"),
+                    &at.by_seed(design, short),
+                    Some(theirs),
+                    band::SHOWN,
+                    "sizes below 10 KB and the network's delays are not published",
+                ));
+            }
+            let pairs = with.by_seed(design, short).into_iter();
+            let change = pairs
+                .zip(without.by_seed(design, short))
+                .map(|(with, without)| (with / without - 1.0) * 100.0);
+            rows.push(row(
+                format!("{design}: p99 of flows up to 10 KB beside storage against long flows, %"),
+                &change.collect::<Vec<f64>>(),
+                Some((after / before - 1.0) * 100.0),
+                band::SHOWN,
+                "what load 0.5 is of reads and writes is not published",
+            ));
+        }
+        for other in ["ndp", "pias"] {
+            rows.push(row(
+                format!("beside storage: scdp, p99 of flows up to 10 KB against {other}, %"),
+                &with.change("scdp", other, short),
+                PUBLISHED
+                    .iter()
+                    .find(|(design, _, _)| *design == other)
+                    .map(|(_, _, after)| (287.0 / after - 1.0) * 100.0),
+                band::SOME_GAIN,
+                "the order is published",
+            ));
+            rows.push(row(
+                format!("beside storage: scdp, goodput of flows of 1 to 10 MB against {other}, %"),
+                &with.change("scdp", other, long),
+                None,
+                super::NOT_LESS,
+                "published as a chart",
+            ));
+        }
+        rows
+    }
+}
