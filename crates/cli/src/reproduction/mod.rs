@@ -7,6 +7,7 @@ mod band;
 mod expeditus;
 mod hull;
 mod incast_drain;
+mod interactions;
 mod measure;
 mod rans;
 mod rans_hedging;
@@ -27,7 +28,7 @@ use tailcut_record::RunRecord;
 use tailcut_report::{ComparisonRow, Verdict};
 
 /// Every reproduction, in the order in which they are run.
-pub const ALL: [&dyn Reproduction; 28] = [
+pub const ALL: &[&dyn Reproduction] = &[
     &incast_drain::IncastDrain,
     &repnet_probes::RepNetProbes,
     &repnet_choice::RepNetChoice,
@@ -56,6 +57,7 @@ pub const ALL: [&dyn Reproduction; 28] = [
     &storage::Reads,
     &storage::Hotspots,
     &storage::Overhead,
+    &interactions::Interactions,
 ];
 
 /// A figure or table that is run again.
