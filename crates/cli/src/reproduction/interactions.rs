@@ -53,7 +53,7 @@ impl Reproduction for Interactions {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let quick = [("loads", "0.6"), ("seeds", "3"), ("flows", "2500")];
+        let quick = [("loads", "0.6"), ("seeds", "3"), ("flows", "1000")];
         vec![Part {
             name: PART,
             scenario: include_str!("../../../../scenarios/reproduce/interactions.toml"),
