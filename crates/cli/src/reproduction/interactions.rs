@@ -3,7 +3,7 @@
 //! than one after the other.
 
 use super::band;
-use super::measure::{At, MICE, Metric, Statistic, fcts, mean};
+use super::measure::{At, MICE, Metric, Statistic, fcts, latencies, mean, mean_latency};
 use super::{Part, Reproduction, Results, row};
 use tailcut_record::RunRecord;
 use tailcut_report::ComparisonRow;
@@ -11,7 +11,9 @@ use tailcut_report::ComparisonRow;
 /// See the module.
 pub struct Interactions;
 
+/// Flows between all hosts, and requests.
 const PART: &str = "interactions";
+const REQUESTS: &str = "interactions-requests";
 
 /// What everything is compared with.
 const BASE: &str = "dctcp";
@@ -31,8 +33,17 @@ const DESIGNS: [&str; 11] = [
     "repflow+hull@expeditus",
 ];
 
+/// Every design of the scenario of requests but the base.
+const OF_REQUESTS: [&str; 5] = [
+    "dctcp@expeditus",
+    "das+dctcp",
+    "rans+dctcp",
+    "das+dctcp@expeditus",
+    "rans+dctcp@expeditus",
+];
+
 /// Two designs, and both together.
-const PAIRS: [(&str, &str, &str); 4] = [
+const PAIRS: [Pair; 4] = [
     (
         "repflow+dctcp",
         "dctcp@expeditus",
@@ -43,58 +54,80 @@ const PAIRS: [(&str, &str, &str); 4] = [
     ("hull", "dctcp@expeditus", "hull@expeditus"),
 ];
 
+const PAIR_OF_REQUESTS: Pair = ("rans+dctcp", "dctcp@expeditus", "rans+dctcp@expeditus");
+
+type Pair = (&'static str, &'static str, &'static str);
+
 impl Reproduction for Interactions {
     fn name(&self) -> &'static str {
         PART
     }
 
     fn title(&self) -> &'static str {
-        "RepFlow, Expeditus, HULL and SCDP, alone and together, against DCTCP, NDP and PIAS (new)"
+        "RepFlow, Expeditus, HULL, RANS and SCDP, alone and together, against DCTCP, NDP, PIAS (new)"
     }
 
     fn parts(&self) -> Vec<Part> {
-        let quick = [("loads", "0.6"), ("seeds", "3"), ("flows", "1000")];
-        vec![Part {
-            name: PART,
-            scenario: include_str!("../../../../scenarios/reproduce/interactions.toml"),
+        let part = |name, scenario, load: &str| Part {
+            name,
+            scenario,
             changes: Vec::new(),
-            quick: quick.map(|(key, value)| (key, value.to_owned())).to_vec(),
-        }]
+            quick: [("loads", load), ("seeds", "3"), ("flows", "1000")]
+                .map(|(key, value)| (key, value.to_owned()))
+                .to_vec(),
+        };
+        vec![
+            part(
+                PART,
+                include_str!("../../../../scenarios/reproduce/interactions.toml"),
+                "0.6",
+            ),
+            part(
+                REQUESTS,
+                include_str!("../../../../scenarios/reproduce/interactions-requests.toml"),
+                "0.3",
+            ),
+        ]
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let mut rows = Vec::new();
         for load in results.loads(PART, BASE) {
             let at = At::new(results, PART, Some(load));
-            let shown =
-                |metric: String, figures: &[f64], why| row(metric, figures, None, band::SHOWN, why);
-            let mice = at.mice(BASE);
-            for (what, figure) in METRICS {
-                rows.push(shown(
-                    format!("load {load}: dctcp, {what} ({mice} mice)"),
-                    &at.by_seed(BASE, figure),
-                    "",
-                ));
-                for design in DESIGNS {
-                    rows.push(shown(
-                        format!("load {load}: {design}, {what}, against dctcp, %"),
-                        &at.change(design, BASE, figure),
-                        "",
-                    ));
-                }
-            }
-            for (one, other, both) in PAIRS {
-                rows.push(shown(
-                    format!(
-                        "load {load}: {both}, p99 of mice, against {one} and {other} in a row, %"
-                    ),
-                    &beyond(&at, (one, other, both)),
-                    "below zero: more together than one after the other",
-                ));
-            }
+            let place = format!("load {load}");
+            rows.extend(table(&at, &place, &METRICS, &DESIGNS));
+            rows.extend(PAIRS.map(|pair| beyond(&at, &place, pair, p99, "p99 of mice")));
+        }
+        for load in results.loads(REQUESTS, BASE) {
+            let at = At::new(results, REQUESTS, Some(load));
+            let place = format!("requests, load {load}");
+            rows.extend(table(&at, &place, &METRICS_OF_REQUESTS, &OF_REQUESTS));
+            let (pair, what) = (PAIR_OF_REQUESTS, "p99 of latency");
+            rows.push(beyond(&at, &place, pair, p99_of_latency, what));
         }
         rows
     }
+}
+
+/// The figures of the base, and by how much those of the others differ.
+fn table(
+    at: &At<'_>,
+    place: &str,
+    metrics: &[Metric],
+    designs: &'static [&str],
+) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for &(what, figure) in metrics {
+        let base = at.by_seed(BASE, figure);
+        let metric = format!("{place}: {BASE}, {what}");
+        rows.push(row(metric, &base, None, band::SHOWN, ""));
+        for design in designs {
+            let metric = format!("{place}: {design}, {what}, against {BASE}, %");
+            let change = at.change(design, BASE, figure);
+            rows.push(row(metric, &change, None, band::SHOWN, ""));
+        }
+    }
+    rows
 }
 
 const METRICS: [Metric; 4] = [
@@ -112,22 +145,58 @@ fn p99(run: &RunRecord) -> f64 {
 
 /// What all links together carried, headers included, for a byte that an application wanted.
 fn bytes_for_one(run: &RunRecord) -> f64 {
-    let carried: u64 = run.ports.iter().map(|port| port.bytes.0).sum();
-    let wanted: u64 = run.flows.iter().map(|flow| flow.bytes.0).sum();
-    carried as f64 / wanted as f64
+    carried(run)
+        / run
+            .flows
+            .iter()
+            .map(|flow| flow.bytes.0 as f64)
+            .sum::<f64>()
 }
 
-/// By how many per cent the p99 of two designs together is above what each alone takes off, one after the
-/// other, for each seed.
-fn beyond(at: &At<'_>, (one, other, both): (&'static str, &'static str, &'static str)) -> Vec<f64> {
+fn carried(run: &RunRecord) -> f64 {
+    run.ports.iter().map(|port| port.bytes.0 as f64).sum()
+}
+
+const METRICS_OF_REQUESTS: [Metric; 3] = [
+    ("mean latency, ms", mean_latency),
+    ("p99 of latency, ms", p99_of_latency),
+    ("bytes on all links for a byte of objects", |run| {
+        carried(run)
+            / run
+                .requests
+                .iter()
+                .map(|one| one.bytes.0 as f64)
+                .sum::<f64>()
+    }),
+];
+
+fn p99_of_latency(run: &RunRecord) -> f64 {
+    Statistic::P99.of(&latencies(run))
+}
+
+/// By how many per cent the figure of two designs together is above what each alone takes off, one after
+/// the other.
+fn beyond(
+    at: &At<'_>,
+    place: &str,
+    (one, other, both): Pair,
+    figure: fn(&RunRecord) -> f64,
+    what: &str,
+) -> ComparisonRow {
     let ratio = |design| {
-        at.change(design, BASE, p99)
-            .into_iter()
-            .map(|c| 1.0 + c / 100.0)
+        let changes = at.change(design, BASE, figure);
+        changes.into_iter().map(|change| 1.0 + change / 100.0)
     };
     let alone = ratio(one).zip(ratio(other)).map(|(a, b)| a * b);
     let together = ratio(both).zip(alone);
-    together
+    let beyond: Vec<f64> = together
         .map(|(both, alone)| (both / alone - 1.0) * 100.0)
-        .collect()
+        .collect();
+    row(
+        format!("{place}: {both}, {what}, against {one} and {other} in a row, %"),
+        &beyond,
+        None,
+        band::SHOWN,
+        "below zero: together they do more than one after the other",
+    )
 }
