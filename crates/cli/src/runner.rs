@@ -91,9 +91,13 @@ impl Crew<'_> {
             Err(error) => return Err(anyhow::Error::new(error).context(label(config)).into()),
         };
         let line = format!(
-            "{}: {} flows, {:.1} s",
+            "{}: {}, {:.1} s",
             label(config),
-            record.flows.len(),
+            match (record.flows.len(), record.requests.len()) {
+                (flows, 0) => format!("{flows} flows"),
+                (0, requests) => format!("{requests} requests"),
+                (flows, requests) => format!("{flows} flows, {requests} requests"),
+            },
             record.cost.wall_seconds.unwrap_or_default()
         );
         let kept = keep(record)?;
