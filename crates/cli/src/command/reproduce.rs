@@ -49,7 +49,8 @@ fn chosen(name: Option<&str>) -> Result<Vec<&'static dyn Reproduction>, Failure>
         return Ok(ALL.to_vec());
     };
     let found: Vec<_> = ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|known| known.name() == name)
         .collect();
     if found.is_empty() {
