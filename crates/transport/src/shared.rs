@@ -51,11 +51,16 @@ impl Share {
     pub const ALL: Self = Self { index: 0, of: 1 };
 
     /// How many of the first `symbols` identifiers belong to it.
+    #[inline]
     pub const fn of_first(self, symbols: u32) -> u32 {
+        if self.of == 1 {
+            return symbols;
+        }
         (symbols + (self.of as u32 - 1) - self.index as u32) / self.of as u32
     }
 
     /// The identifier of its symbol number `n`.
+    #[inline]
     pub const fn identifier(self, n: u32) -> u32 {
         self.index as u32 + n * self.of as u32
     }

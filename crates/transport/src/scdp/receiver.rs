@@ -131,6 +131,7 @@ impl Receiver {
     }
 
     /// The source that sends `tuple`.
+    #[inline]
     fn source_of(&self, tuple: &FiveTuple) -> Option<usize> {
         if self.sources.len() == 1 {
             return Some(0);
@@ -304,7 +305,11 @@ impl Receiver {
             self.blocks.len() - 1
         });
         let at = self.next_source().unwrap_or(0);
-        self.turn = (at + 1) % self.sources.len();
+        self.turn = if at + 1 < self.sources.len() {
+            at + 1
+        } else {
+            0
+        };
         let number = self.first + place as u32;
         let k = self.object.source_symbols(number);
         let (pull, repair) = self.sources[at].ask(now, place, k);
@@ -372,6 +377,7 @@ impl Receiver {
     }
 
     /// When a decoding is over, or symbols that were asked for are overdue.
+    #[inline]
     pub(crate) fn deadline(&self, config: &ScdpConfig) -> Option<Time> {
         if self.complete {
             return None;
@@ -384,10 +390,14 @@ impl Receiver {
     }
 
     /// When a source is overdue first.
+    #[inline]
     fn overdue_at(&self, config: &ScdpConfig) -> Option<Time> {
         let receiving = self.blocks.iter().any(|b| b.state == State::Receiving);
         if !receiving || self.in_pull_queue {
             return None;
+        }
+        if let [only] = &*self.sources {
+            return Some(only.overdue_at(config));
         }
         self.waited_for()
             .map(|at| self.sources[at].overdue_at(config))

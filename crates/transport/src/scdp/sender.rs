@@ -29,9 +29,9 @@ pub(crate) struct Task {
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     host: HostId,
-    /// Whether anything came from it: if not, it may know nothing of the session.
+    /// Of several: whether anything came from it; if not, it may know nothing of the session.
     heard: bool,
-    /// Whether its last pull had FIN.
+    /// Of several: whether its last pull had FIN.
     fin: bool,
     /// Whether the application knows that it holds the others up.
     reported: bool,
@@ -54,6 +54,8 @@ pub(crate) struct Sender {
     probes: VecDeque<usize>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
+    /// Whether anything came from any receiver.
+    heard: bool,
     /// Whether some receiver has everything.
     pub(crate) delivered: bool,
     waits_since: Time,
@@ -87,6 +89,7 @@ impl Sender {
             owed: VecDeque::new(),
             probes: VecDeque::new(),
             fin: false,
+            heard: false,
             delivered: false,
             waits_since: now,
             moved_at: now,
@@ -145,7 +148,11 @@ impl Sender {
         let peer = self.probes.pop_front()?;
         let last = self.task.object.blocks() - 1;
         let block = self.demand.first_wanted(peer).min(last);
-        let Peer { host, heard, .. } = self.peers[peer];
+        let host = self.peers[peer].host;
+        let heard = match self.peers.len() {
+            1 => self.heard,
+            _ => self.peers[peer].heard,
+        };
         let mut probe = self.send(now, block, !heard, class)?;
         probe.tuple.dst = host;
         Some(probe)
@@ -210,6 +217,7 @@ impl Sender {
     }
 
     /// The receiver at `host`. With one, whoever has the session's addresses is it.
+    #[inline]
     fn peer(&self, host: HostId) -> Option<usize> {
         if self.peers.len() == 1 {
             return Some(0);
@@ -244,14 +252,18 @@ impl Sender {
         let freed = self.demand.advance(peer, header.blocks);
         self.owed.extend(freed);
         let owed = self.demand.pull(peer, header.block, header.pull, most);
-        self.peers[peer].fin = header.fin;
+        let several = self.peers.len() > 1;
+        if several {
+            self.peers[peer].fin = header.fin;
+        }
         if owed > 0 {
             self.owed.push_back(header.block);
-            self.fin = self.all_said_fin();
+            self.fin = header.fin && (!several || self.all_said_fin());
         }
         true
     }
 
+    #[inline]
     fn all_said_fin(&self) -> bool {
         let mut peers = self.peers.iter().enumerate();
         peers.all(|(number, peer)| peer.fin || self.demand.is_done(number))
@@ -285,6 +297,7 @@ impl Sender {
     }
 
     /// When receivers that do not pull are stragglers.
+    #[inline]
     fn straggling_at(&self) -> Option<Time> {
         let after = self.task.stragglers?.after;
         let unknown =
@@ -333,8 +346,12 @@ impl Sender {
         })
     }
 
+    #[inline]
     fn hear(&mut self, now: Time, peer: usize) {
-        self.peers[peer].heard = true;
+        self.heard = true;
+        if self.peers.len() > 1 {
+            self.peers[peer].heard = true;
+        }
         self.timeouts = 0;
         self.probes.retain(|probed| *probed != peer);
         self.waits_since = now;
@@ -351,6 +368,7 @@ impl Sender {
         Some(self.straggling_at().map_or(overdue, |at| at.min(overdue)))
     }
 
+    #[inline]
     fn overdue_at(&self, config: &ScdpConfig) -> Time {
         let span = config.backed_off(self.timeouts);
         self.waits_since.saturating_add(span)

@@ -70,6 +70,7 @@ impl Source {
 
     /// Asks for a symbol of the block at `place`, which has `k` source symbols. Gives the number of
     /// symbols asked of it so far, and whether it can only be a repair symbol.
+    #[inline]
     pub(crate) fn ask(&mut self, now: Time, place: usize, k: u32) -> (u32, bool) {
         let requests = &mut self.blocks[place];
         requests.asked = requests.asked.saturating_add(1);
@@ -86,6 +87,7 @@ impl Source {
     }
 
     /// Something came from it.
+    #[inline]
     pub(crate) fn hear(&mut self, now: Time) {
         self.waits_since = now;
         self.timeouts = 0;
@@ -93,6 +95,7 @@ impl Source {
     }
 
     /// A symbol of the block at `place` came in some form. Whether one was on its way.
+    #[inline]
     pub(crate) fn arrive(&mut self, place: usize) -> bool {
         let requests = &mut self.blocks[place];
         let was_coming = requests.coming > 0;
@@ -104,25 +107,30 @@ impl Source {
     }
 
     /// Waits from now on.
+    #[inline]
     pub(crate) fn wait_from(&mut self, now: Time) {
         self.waits_since = now;
     }
 
     /// Whether less than its window is on its way.
+    #[inline]
     pub(crate) fn has_room(&self) -> bool {
         let window = if self.probing { 1 } else { self.window };
         self.coming < window
     }
 
+    #[inline]
     pub(crate) fn is_silent(&self) -> bool {
         self.timeouts > 0
     }
 
+    #[inline]
     pub(crate) fn owes(&self) -> bool {
         self.coming > 0
     }
 
     /// When what it was asked for is overdue.
+    #[inline]
     pub(crate) fn overdue_at(&self, config: &ScdpConfig) -> Time {
         let span = config.backed_off(self.timeouts);
         self.waits_since.saturating_add(span)

@@ -17,9 +17,9 @@ const WITHOUT: &str = include_str!("../../../../../scenarios/reproduce/scdp-hots
 
 const QUICK: Keys = &[
     ("topology.k", "4"),
-    ("duration", "200ms"),
-    ("drain", "100ms"),
-    ("seeds", "2"),
+    ("duration", "500ms"),
+    ("drain", "200ms"),
+    ("seeds", "5"),
 ];
 
 /// The shortest flows, in bytes.
