@@ -19,6 +19,7 @@ struct Parts<'a, B> {
 impl<B: Copy> Fabric<B> {
     /// Like [`Fabric::inject`], for packets of a handshake: `reverse_hash` is the hash of the opposite
     /// direction's five-tuple, by which switches that choose paths know the answer.
+    #[inline(never)]
     pub fn inject_handshake(
         &mut self,
         now: Time,
@@ -29,12 +30,23 @@ impl<B: Copy> Fabric<B> {
     ) -> Time {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        if let Some(chooser) = &mut self.chooser {
-            chooser.enters(id, reverse_hash);
+        if self.is_special {
+            self.enter_specially(packet.dst, reverse_hash, id);
         }
         let port = self.next_uplink(from);
         self.arrive_at_port(now, port, id);
         Time::from_ps(self.ports[port as usize].busy_until_ps)
+    }
+
+    /// A packet enters a network that has a chooser or groups.
+    #[inline(never)]
+    pub(crate) fn enter_specially(&mut self, dst: HostId, reverse_hash: u32, id: PacketId) {
+        if dst.is_group() {
+            self.multicast.enter(dst, id);
+        }
+        if let Some(chooser) = &mut self.chooser {
+            chooser.enters(id, reverse_hash);
+        }
     }
 
     /// What the load balancer of a switch remembers at `now`.
@@ -79,9 +91,18 @@ impl<B: Copy> Fabric<B> {
         })
     }
 
-    /// A packet arrives at a switch of a network with a chooser.
+    /// A packet arrives at a switch of a network that has a chooser or groups.
     #[inline(never)]
-    pub(crate) fn arrive_over_link(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
+    pub(crate) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
+        if self.chooser.is_some() {
+            self.arrive_over_link(now, link, switch, id);
+        } else {
+            self.arrive_at_switch(now, switch, id);
+        }
+    }
+
+    /// A packet arrives at a switch of a network with a chooser.
+    fn arrive_over_link(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
         if self.packets.header(id).dst.is_group() {
             // Trees are ECMP's.
             return self.branch(now, switch, id);

@@ -92,6 +92,9 @@ pub struct Fabric<B> {
     pub(crate) multicast: Multicast,
     /// What chooses paths by more than one switch knows; `None` where nothing does.
     pub(crate) chooser: Option<Box<PathChooser>>,
+    /// Whether packets may need more than forwarding: there is a chooser, or there are groups. One look
+    /// spares the others every hop.
+    pub(crate) is_special: bool,
     /// Links that fail or slow down; `None` where none does.
     pub(crate) faults: Option<Box<Faults>>,
 }
@@ -153,8 +156,10 @@ impl<B: Copy> Fabric<B> {
             waits: config.record_waits.then(Waits::default),
             multicast: Multicast::default(),
             chooser: PathChooser::new(config.load_balancer, topology, config.seed).map(Box::new),
+            is_special: false,
             faults: None,
         };
+        fabric.is_special = fabric.chooser.is_some();
         let mut pool_of_switch = Vec::with_capacity(topology.switches.len());
         for (number, switch) in topology.switches.iter().enumerate() {
             pool_of_switch.push(switch.shared_buffer.map(|shared| {
@@ -227,11 +232,8 @@ impl<B: Copy> Fabric<B> {
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Time {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        if packet.dst.is_group() {
-            self.multicast.enter(packet.dst, id);
-        }
-        if let Some(chooser) = &mut self.chooser {
-            chooser.enters(id, 0);
+        if self.is_special {
+            self.enter_specially(packet.dst, 0, id);
         }
         let port = self.next_uplink(from);
         self.arrive_at_port(now, port, id);
@@ -271,17 +273,17 @@ impl<B: Copy> Fabric<B> {
             let far_end = self.far_ends[(entity ^ ARRIVAL) as usize];
             let id = PacketId(event.payload());
             if far_end & HOST == 0 {
-                if self.chooser.is_some() {
-                    self.arrive_over_link(now, entity ^ ARRIVAL, far_end, id);
+                if self.is_special {
+                    self.arrive_specially(now, entity ^ ARRIVAL, far_end, id);
                 } else {
-                    self.arrive_at_switch(now, far_end, id);
+                    self.forward(now, far_end, id);
                 }
             } else if far_end == NOWHERE {
                 self.arrive_nowhere(now, &event);
             } else {
                 let (packet, body) = self.packets.remove(id);
                 self.books.delivered.add(packet.size);
-                if packet.dst.is_group() {
+                if self.is_special && packet.dst.is_group() {
                     self.multicast.leave_network(packet.dst);
                 }
                 return Some(Delivery {
@@ -332,6 +334,12 @@ impl<B: Copy> Fabric<B> {
         if self.packets.header(id).dst.is_group() {
             return self.branch(now, switch, id);
         }
+        self.forward(now, switch, id);
+    }
+
+    /// A packet to a single host leaves a switch.
+    #[inline]
+    fn forward(&mut self, now: Time, switch: u32, id: PacketId) {
         match self.egress(now, switch, id) {
             Some(port) => self.arrive_at_port(now, port, id),
             None => self.drop_packet(None, id, DropReason::NoRoute),

@@ -153,6 +153,7 @@ impl<B: Copy> Fabric<B> {
             (groups.len() - 1) as u32
         });
         groups[number as usize] = group;
+        self.is_special = true;
         Ok(HostId::group(number))
     }
 

@@ -194,6 +194,7 @@ impl Sessions {
     }
 
     /// What is due: the next steps that [`Sessions::peek`] told of.
+    #[inline(never)]
     pub fn next(
         &mut self,
         fabric: &mut Fabric<Segment>,
@@ -415,6 +416,7 @@ impl Sessions {
     }
 
     /// A transport's word on one of the flows.
+    #[inline(never)]
     pub fn event(
         &mut self,
         now: Time,

@@ -164,16 +164,24 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             };
         }
         let host = delivery.host;
-        if self.recorder.arrivals.is_some() && segment.condition == Condition::Whole {
-            self.recorder.arrived(self.now, &segment);
-        }
-        if let Some(sessions) = &mut self.sessions {
-            sessions.arrived(self.now, &segment, &mut self.recorder);
+        if self.recorder.arrivals.is_some() || self.sessions.is_some() {
+            self.note_arrived(&segment);
         }
         self.hosts[host.0 as usize]
             .transport
             .on_segment(self.now, segment);
         self.serve(host);
+    }
+
+    /// A segment reached its host, and somebody wants to know.
+    #[inline(never)]
+    fn note_arrived(&mut self, segment: &Segment) {
+        if segment.condition == Condition::Whole {
+            self.recorder.arrived(self.now, segment);
+        }
+        if let Some(sessions) = &mut self.sessions {
+            sessions.arrived(self.now, segment, &mut self.recorder);
+        }
     }
 
     fn host_event(&mut self) {
