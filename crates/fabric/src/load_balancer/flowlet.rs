@@ -41,8 +41,8 @@ impl LetFlow {
         }
     }
 
-    /// An index below `count`.
-    #[inline]
+    /// An index below `count`. Apart from the code of other balancers, which every hop runs through.
+    #[inline(never)]
     pub fn select(&mut self, now: Time, packet: &Packet, count: u32) -> u32 {
         let key = FlowKey::of(packet);
         match self.flowlets.get(now, key) {
