@@ -28,14 +28,7 @@ impl<B: Copy> Fabric<B> {
         reverse_hash: u32,
         body: B,
     ) -> Time {
-        self.books.injected.add(packet.size);
-        let id = self.packets.insert(packet, body);
-        if self.is_special {
-            self.enter_specially(packet.dst, reverse_hash, id);
-        }
-        let port = self.next_uplink(from);
-        self.arrive_at_port(now, port, id);
-        Time::from_ps(self.ports[port as usize].busy_until_ps)
+        self.enter(now, from, packet, reverse_hash, body)
     }
 
     /// A packet enters a network that has a chooser or groups.

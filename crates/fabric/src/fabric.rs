@@ -230,10 +230,23 @@ impl<B: Copy> Fabric<B> {
     /// uplinks on the one that is free first. Gives the time at which that uplink has sent everything.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Time {
+        self.enter(now, from, packet, 0, body)
+    }
+
+    /// See [`Fabric::inject`] and [`Fabric::inject_handshake`].
+    #[inline]
+    pub(crate) fn enter(
+        &mut self,
+        now: Time,
+        from: HostId,
+        packet: Packet,
+        reverse_hash: u32,
+        body: B,
+    ) -> Time {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
         if self.is_special {
-            self.enter_specially(packet.dst, 0, id);
+            self.enter_specially(packet.dst, reverse_hash, id);
         }
         let port = self.next_uplink(from);
         self.arrive_at_port(now, port, id);

@@ -252,13 +252,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                     break;
                 };
                 let packet = to_packet(&segment, &self.framing);
-                let departs = if packet.handshake == Handshake::None {
-                    self.fabric.inject(self.now, host, packet, segment)
-                } else {
-                    let answers = segment.tuple.reversed().hash();
-                    self.fabric
-                        .inject_handshake(self.now, host, packet, answers, segment)
-                };
+                let departs = inject(&mut self.fabric, self.now, host, packet, segment);
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts
                     && segment.payload > 0
@@ -285,6 +279,23 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
         self.recorder.note_waits(&mut self.fabric);
         (self.recorder, self.fabric, self.host_events, self.now)
     }
+}
+
+/// Puts a segment's packet on its host's link, a handshake with the hash by which switches know its answer.
+/// Gives the time at which that link has sent everything.
+#[inline]
+pub(crate) fn inject(
+    fabric: &mut Fabric<Segment>,
+    now: Time,
+    host: HostId,
+    packet: Packet,
+    segment: Segment,
+) -> Time {
+    if packet.handshake == Handshake::None {
+        return fabric.inject(now, host, packet, segment);
+    }
+    let answers = segment.tuple.reversed().hash();
+    fabric.inject_handshake(now, host, packet, answers, segment)
 }
 
 /// The packet that carries a segment: the payload's header bytes, preamble and gap added.

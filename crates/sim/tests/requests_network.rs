@@ -6,7 +6,7 @@
 mod support;
 
 use std::sync::Arc;
-use support::{config, queue_of, simulate, single_switch};
+use support::{config, queue_of, simulate, single_switch, slow_spines};
 use tailcut_record::{RequestRecord, RunRecord};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
@@ -16,7 +16,7 @@ use tailcut_sim::{
     FlowsSpec, RequestRate, RequestsPart, RunConfig, RunError, Unattended, WorkloadPart,
     WorkloadSpec, run,
 };
-use tailcut_units::Duration;
+use tailcut_units::{Bytes, Duration};
 
 /// Six servers and six clients on one switch at 10 Gb/s; objects of 300 KB.
 fn requests(design: &str, load: f64, count: u64) -> RunConfig {
@@ -95,6 +95,27 @@ fn every_request_is_answered_and_every_byte_is_in_the_books() {
         let purges = design.starts_with("das") || design.starts_with("rans");
         assert_eq!(purged_packets(&record) > 0, purges, "{design}");
     }
+}
+
+#[test]
+fn switches_that_choose_paths_choose_those_of_requests_too() {
+    // Three servers and three clients behind four links of 1 Gb/s: 60 % of what these carry, both ways. A
+    // path is chosen by the congestion on the way of who opens: the client and its long requests.
+    let mean_over = |routing: &str| {
+        let mut config = requests(&format!("dctcp{routing}"), 0.08, 2_000);
+        config.topology.shape = slow_spines(queue_of(100));
+        let FlowsSpec::Requests(part) = &mut config.workload.parts[0].flows else {
+            panic!("requests");
+        };
+        (part.servers, part.clients) = (3, 3);
+        config.designs.requests.request_size = Bytes(300_000);
+        mean_us(&simulate(&config))
+    };
+    let (ecmp, expeditus) = (mean_over(""), mean_over("@expeditus"));
+    assert!(
+        expeditus < 0.9 * ecmp,
+        "{expeditus} us where ECMP has {ecmp} us"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::{Books, part_of, source};
 use crate::config::RunConfig;
 use crate::run::{RunControl, RunError};
-use crate::simulation::to_packet;
+use crate::simulation::{inject, to_packet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailcut_fabric::engine::{Engine, Event};
@@ -252,7 +252,7 @@ impl Network<'_> {
                 && let Some(segment) = host.carrier.poll_transmit(self.now)
             {
                 let packet = to_packet(&segment, &self.config.framing);
-                self.fabric.inject(self.now, number, packet, segment);
+                inject(&mut self.fabric, self.now, number, packet, segment);
                 free_at = self.fabric.uplink_free_at(number);
             }
             if free_at > self.now && host.carrier.has_transmit() {
