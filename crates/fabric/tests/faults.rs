@@ -11,7 +11,7 @@ use tailcut_fabric::load_balancer::{
 use tailcut_fabric::queue::{Limit, QueueConfig};
 use tailcut_fabric::topology::{
     CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, LinkFault, Node,
-    SingleSwitch, Topology, Trouble,
+    NodeNames, SingleSwitch, Topology, Trouble,
 };
 use tailcut_fabric::{Fabric, FabricConfig, Handshake, PortEvents, PortId};
 use tailcut_units::{Duration, HostId, Rate, Time};
@@ -78,6 +78,7 @@ fn ring() -> Topology {
         links,
         queue: queue(),
         shared_buffer: None,
+        names: NodeNames::default(),
     }
     .build()
     .expect("a ring")

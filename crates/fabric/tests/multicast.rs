@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::{Limit, QueueConfig, Sharing, Trimming, Victim};
 use tailcut_fabric::topology::{
-    CoreOversubscription, CustomLink, CustomTopology, FatTree, Node, SingleSwitch, Topology,
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, Node, NodeNames, SingleSwitch,
+    Topology,
 };
 use tailcut_fabric::{Fabric, FabricConfig, GroupError, Packet, PortId};
 use tailcut_units::{HostId, Time};
@@ -60,6 +61,7 @@ fn custom() -> Topology {
             .collect(),
         queue: drop_tail(ROOMY, None),
         shared_buffer: None,
+        names: NodeNames::default(),
     }
     .build()
     .expect("a network")

@@ -8,8 +8,8 @@ use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::{Limit, QueueConfig};
 use tailcut_fabric::topology::{
-    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, SingleSwitch,
-    Topology,
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, NodeNames,
+    SingleSwitch, Topology,
 };
 use tailcut_fabric::{Packet, PortEvents, PortId};
 use tailcut_units::{HostId, Time};
@@ -171,6 +171,7 @@ fn a_network_of_the_users_own_uses_all_shortest_paths() {
         ],
         queue: queue(),
         shared_buffer: None,
+        names: NodeNames::default(),
     };
     let topology = custom.build().expect("a diamond");
     assert_eq!(topology.paths, 2);
@@ -198,6 +199,7 @@ fn a_host_with_two_links_sends_on_the_free_one_and_is_reached_over_both() {
         ],
         queue: queue(),
         shared_buffer: None,
+        names: NodeNames::default(),
     };
     let topology = custom.build().expect("two leaves");
     assert_eq!(topology.host_rate(HostId(0)), wire(20, 0).rate);
@@ -243,6 +245,7 @@ fn a_network_with_a_fault_is_refused_with_the_place() {
             links,
             queue: queue(),
             shared_buffer: None,
+            names: NodeNames::default(),
         };
         custom.build().expect_err("a fault").to_string()
     };

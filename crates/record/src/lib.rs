@@ -9,6 +9,7 @@
 
 mod csv_file;
 mod error;
+mod failure;
 mod fct;
 mod flow;
 mod hash;
@@ -26,6 +27,7 @@ mod waits;
 mod whole_file;
 
 pub use error::Error;
+pub use failure::LinkFailure;
 pub use fct::{FctStats, FctSummary, SizeGroup, quantile_rank};
 pub use flow::FlowRecord;
 pub use manifest::{HostInfo, Manifest, ManifestRun, RunState, SCHEMA_VERSION};

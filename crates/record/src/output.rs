@@ -14,8 +14,8 @@ pub(crate) const RUNS: &str = "runs";
 pub(crate) const RUN: &str = "run.json";
 
 /// The names of a run's tables, without their extension.
-pub(crate) const TABLES: [&str; 7] = [
-    "flows", "requests", "sessions", "ports", "topology", "queues", "links",
+pub(crate) const TABLES: [&str; 8] = [
+    "flows", "requests", "sessions", "ports", "topology", "failures", "queues", "links",
 ];
 
 /// The format of a study's tables.
@@ -122,6 +122,7 @@ impl OutputDir {
             rows::sessions_table(run),
             rows::ports_table(&run.ports),
             rows::topology_table(&run.topology),
+            rows::failures_table(&run.failures),
             rows::queues_table(&run.queues),
             rows::links_table(&run.links),
         ];

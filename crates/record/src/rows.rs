@@ -2,8 +2,8 @@
 
 use crate::table::{Kind, Schema, Table};
 use crate::{
-    FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord, SessionOperation,
-    SessionRecord, Straggling, TopologyLink,
+    FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord,
+    SessionOperation, SessionRecord, Straggling, TopologyLink,
 };
 use std::sync::Arc;
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
@@ -74,6 +74,13 @@ pub(crate) const TOPOLOGY: &Schema = &[
     ("to_tier", Kind::Integer),
     ("rate_bps", Kind::Integer),
     ("delay_ns", Kind::Integer),
+];
+
+pub(crate) const FAILURES: &Schema = &[
+    ("link", Kind::Integer),
+    ("rate_bps", Kind::Optional),
+    ("from_ns", Kind::Integer),
+    ("until_ns", Kind::Optional),
 ];
 
 pub(crate) const QUEUES: &Schema = &[
@@ -319,6 +326,38 @@ pub(crate) fn topology_from(table: &Table) -> Result<Vec<TopologyLink>, String> 
                 to_tier: row.u8(4)?,
                 rate: rate.ok_or_else(|| format!("row {index}: rate_bps is 0, out of range"))?,
                 delay: Duration::from_ns(row.u64(6)?),
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn failures_table(failures: &[LinkFailure]) -> Table {
+    Table::default()
+        .integer("link", failures.iter().map(|f| u64::from(f.link)))
+        .optional(
+            "rate_bps",
+            failures.iter().map(|f| f.rate.map(Rate::as_bps)),
+        )
+        .integer("from_ns", failures.iter().map(|f| f.from.as_ns()))
+        .optional(
+            "until_ns",
+            failures.iter().map(|f| f.until.map(Time::as_ns)),
+        )
+}
+
+pub(crate) fn failures_from(table: &Table) -> Result<Vec<LinkFailure>, String> {
+    (0..table.rows())
+        .map(|index| {
+            let row = Row { table, index };
+            let rate = |bps| {
+                Rate::from_bps(bps)
+                    .ok_or_else(|| format!("row {index}: rate_bps is 0, out of range"))
+            };
+            Ok(LinkFailure {
+                link: row.u32(0)?,
+                rate: row.optional(1)?.map(rate).transpose()?,
+                from: Time::from_ns(row.u64(2)?),
+                until: row.optional(3)?.map(Time::from_ns),
             })
         })
         .collect()

@@ -1,9 +1,9 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
 use crate::{
-    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkSample, PortTotals, QueueSample,
-    RequestRecord, RequestSummary, Sampling, SessionRecord, SessionSummary, SwitchWaits,
-    TopologyLink, hash,
+    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, PortTotals,
+    QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord, SessionSummary,
+    SwitchWaits, TopologyLink, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,6 +119,8 @@ pub struct RunRecord {
     pub ports: Vec<PortTotals>,
     /// Every port's link, in the order of the ports; may be empty. Not hashed.
     pub topology: Vec<TopologyLink>,
+    /// Links of `topology` in trouble at some time. Not hashed.
+    pub failures: Vec<LinkFailure>,
     /// When queues and links were sampled; `None`: never. Not hashed.
     pub sampling: Option<Sampling>,
     /// Queue samples in time order; may be empty.
@@ -146,6 +148,7 @@ impl RunRecord {
             sessions: Vec::new(),
             ports: Vec::new(),
             topology: Vec::new(),
+            failures: Vec::new(),
             sampling: None,
             queues: Vec::new(),
             links: Vec::new(),

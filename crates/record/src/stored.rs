@@ -5,7 +5,7 @@ use crate::output::{MANIFEST, RUN, RUNS, RunFile, TableFile};
 use crate::table::{Schema, Table};
 use crate::whole_file::read_json;
 use crate::{
-    Error, FlowRecord, LinkSample, PortTotals, QueueSample, RequestRecord, RunSummary,
+    Error, FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunSummary,
     SessionRecord, TopologyLink, csv_file, hash, parquet_file, rows,
 };
 use std::fs;
@@ -119,6 +119,14 @@ impl StoredRun {
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn topology(&self) -> Result<Vec<TopologyLink>, Error> {
         self.read("topology", rows::TOPOLOGY, rows::topology_from)
+    }
+
+    /// Links in trouble; empty when none were.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn failures(&self) -> Result<Vec<LinkFailure>, Error> {
+        self.read("failures", rows::FAILURES, rows::failures_from)
     }
 
     /// Queue samples; empty when none were taken.

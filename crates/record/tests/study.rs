@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tailcut_record::{
-    Error, FlowRecord, LinkSample, Manifest, OutputDir, PacketCount, PortTotals, QueueSample,
-    RunKey, RunRecord, RunState, Sampling, SessionOperation, SessionRecord, StoredStudy,
-    Straggling, TableFormat, TopologyLink,
+    Error, FlowRecord, LinkFailure, LinkSample, Manifest, OutputDir, PacketCount, PortTotals,
+    QueueSample, RunKey, RunRecord, RunState, Sampling, SessionOperation, SessionRecord,
+    StoredStudy, Straggling, TableFormat, TopologyLink,
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
@@ -84,6 +84,20 @@ fn run(design: &str, flows: u32) -> RunRecord {
             delay: Duration::from_ns(500),
         })
         .collect();
+    run.failures = vec![
+        LinkFailure {
+            link: 0,
+            rate: None,
+            from: Time::ZERO,
+            until: None,
+        },
+        LinkFailure {
+            link: 2,
+            rate: Some(Rate::from_mbps(500)),
+            from: Time::from_ns(100),
+            until: Some(Time::from_ns(300)),
+        },
+    ];
     run.sampling = Some(Sampling {
         every_ns: 100,
         instants: 5,
@@ -155,6 +169,7 @@ fn what_is_written_is_read_back_in_both_formats() {
         assert_eq!(read.sessions().unwrap(), written.sessions);
         assert_eq!(read.ports().unwrap(), written.ports);
         assert_eq!(read.topology().unwrap(), written.topology);
+        assert_eq!(read.failures().unwrap(), written.failures);
         assert_eq!(read.queues().unwrap(), written.queues);
         assert_eq!(read.links().unwrap(), written.links);
         let mut summary = written.summary();
@@ -460,6 +475,7 @@ fn read_all(dir: &Path) -> Result<(), Error> {
         run.flows()?;
         run.ports()?;
         run.topology()?;
+        run.failures()?;
         run.queues()?;
         run.links()?;
     }
@@ -471,7 +487,7 @@ proptest! {
 
     #[test]
     fn a_damaged_file_is_an_error_and_never_a_panic(
-        file in 0..7usize,
+        file in 0..8usize,
         csv in any::<bool>(),
         cut in proptest::option::of(0.0..1.0f64),
         flips in proptest::collection::vec((0.0..1.0f64, 1..=255u8), 1..8),
@@ -488,6 +504,7 @@ proptest! {
             3 => runs.join(format!("ports.{extension}")),
             4 => runs.join(format!("queues.{extension}")),
             5 => runs.join(format!("topology.{extension}")),
+            6 => runs.join(format!("failures.{extension}")),
             _ => runs.join(format!("links.{extension}")),
         };
         let mut bytes = fs::read(&path).unwrap();

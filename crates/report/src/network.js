@@ -23,9 +23,19 @@ for (const card of document.querySelectorAll(".network")) {
     }
     gathered.forEach((path, step) => svg.querySelector(`.heat .${letter}${step}`)?.setAttribute("d", path));
   };
+  const troubles = () => film.troubles.filter((trouble) => trouble.from <= frame && frame < trouble.until);
+  const mark = () => {
+    const paths = { cut: "", down: "", slow: "" };
+    for (const trouble of troubles()) {
+      paths[trouble.symbol] += trouble.mark;
+      if (trouble.symbol === "down") paths.cut += film.lines[2 * trouble.edge] + film.lines[2 * trouble.edge + 1];
+    }
+    for (const [symbol, path] of Object.entries(paths)) svg.querySelector(`.trouble .${symbol}`)?.setAttribute("d", path);
+  };
   const draw = () => {
     paint("b", film.lines, take.busy, film.busySteps);
     paint("w", film.ports, take.waiting, film.waitingSteps);
+    mark();
     slider.value = frame;
     slider.setAttribute("aria-valuetext", film.frames[frame]);
     const [name, when] = card.querySelectorAll(".when b, .when span");
@@ -44,7 +54,7 @@ for (const card of document.querySelectorAll(".network")) {
     tip.hidden = true;
     chosen.setAttribute("visibility", "hidden");
   };
-  // The tip names both directions of a link; `direction` comes first.
+  // The tip names both directions of a link, `direction` first, and what is wrong with it.
   const say = (direction) => {
     current = direction;
     tip.replaceChildren();
@@ -53,6 +63,7 @@ for (const card of document.querySelectorAll(".network")) {
       name.textContent = film.names[each];
       tip.append(name, document.createElement("br"), words(each), document.createElement("br"));
     }
+    for (const trouble of troubles().filter(({ edge }) => edge === direction >> 1)) tip.append(trouble.words, document.createElement("br"));
     tip.lastChild.remove();
     chosen.setAttribute("d", film.lines[direction]);
     chosen.setAttribute("visibility", "visible");

@@ -5,8 +5,8 @@ use crate::analysis::Analysis;
 use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
-    Error, FlowRecord, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord, RunKey,
-    RunRecord, RunState, RunSummary, StoredStudy, TopologyLink,
+    Error, FlowRecord, LinkFailure, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord,
+    RunKey, RunRecord, RunState, RunSummary, StoredStudy, TopologyLink,
 };
 use tailcut_units::Time;
 
@@ -36,6 +36,8 @@ pub struct Run {
     pub ports: Vec<PortTotals>,
     /// The network's links in the order of their ports; may be empty.
     pub topology: Vec<TopologyLink>,
+    /// Those of them that are in trouble at some time.
+    pub failures: Vec<LinkFailure>,
     /// Queue samples in time order; empty where none were taken, or none of this run are shown.
     pub queues: Vec<QueueSample>,
     /// Link samples in time order; empty likewise.
@@ -129,6 +131,7 @@ impl From<&RunRecord> for Run {
             requests: run.requests.iter().map(Flow::from).collect(),
             ports: run.ports.clone(),
             topology: run.topology.clone(),
+            failures: run.failures.clone(),
             queues: run.queues.clone(),
             links: run.links.clone(),
         }
@@ -167,8 +170,13 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     for run in stored.runs() {
         let mut run = run?;
         // Samples are by far the longest tables; only those that the report shows are read.
-        let (queues, links, topology) = match shown.contains(&runs.len()) {
-            true => (run.queues()?, run.links()?, run.topology()?),
+        let (queues, links, topology, failures) = match shown.contains(&runs.len()) {
+            true => (
+                run.queues()?,
+                run.links()?,
+                run.topology()?,
+                run.failures()?,
+            ),
             false => Default::default(),
         };
         let mut flows = run.flows()?;
@@ -178,6 +186,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
             requests: run.requests()?.iter().map(Flow::from).collect(),
             ports: run.ports()?,
             topology,
+            failures,
             queues,
             links,
             classes: run.classes,

@@ -38,7 +38,7 @@ pub fn json(study: &Study) -> Value {
     tables.extend(unfinished(study));
     for headline in analysis.headlines() {
         tables.extend(queue::table(study, headline));
-        tables.extend(network::hot_links(study, headline));
+        tables.extend(network::tables(study, headline));
     }
     tables.extend(study.comparisons.iter().map(crate::Comparison::table));
     json!({

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use synthetic::{Behaviour, HOTSPOT, TCP, run, study};
-use tailcut_record::{RunRecord, TopologyLink};
+use tailcut_record::{LinkFailure, RunRecord, TopologyLink};
 use tailcut_report::{Study, html, pictures};
 use tailcut_units::{Duration, Rate, Time};
 
@@ -228,6 +228,93 @@ fn a_link_says_its_name_and_figures_to_pointer_and_keyboard() {
         });
         assert_eq!(said, expected, "{width} px");
     }
+}
+
+/// What is drawn of links in trouble: subpaths of each mark, and the tip's words on the link s4 to s9.
+const TROUBLE: &str = r#"(() => {
+    const card = document.querySelector(".network");
+    const film = JSON.parse(card.querySelector("script").textContent);
+    const drawn = (name) => {
+        const path = card.querySelector(`.scroll .trouble .${name}`);
+        return path === null ? null : (path.getAttribute("d").match(/M/g) ?? []).length;
+    };
+    const line = film.lines[film.names.findIndex((name) => name.startsWith("s4 → s9"))];
+    const svg = card.querySelector(".scroll svg");
+    const [from, to] = line.slice(1).split("L").map((pair) => pair.split(" ").map(Number));
+    const box = svg.getBoundingClientRect();
+    const zoom = box.width / svg.viewBox.baseVal.width;
+    svg.dispatchEvent(new PointerEvent("pointermove", {
+        clientX: box.left + (from[0] + (to[0] - from[0]) * 0.4) * zoom,
+        clientY: box.top + (from[1] + (to[1] - from[1]) * 0.4) * zoom }));
+    const said = card.querySelector(".tip").innerText.split("\n").slice(4);
+    svg.dispatchEvent(new PointerEvent("pointerleave"));
+    return { cut: drawn("cut"), down: drawn("down"), slow: drawn("slow"), said,
+             legend: card.innerText.includes("Link in trouble") };
+})()"#;
+
+/// The link between two nodes in trouble, in both directions.
+fn in_trouble(
+    record: &mut RunRecord,
+    ends: [&str; 2],
+    rate: Option<Rate>,
+    (from, until): (Time, Option<Time>),
+) {
+    let [a, b] = ends;
+    for name in [format!("{a}>{b}"), format!("{b}>{a}")] {
+        let link = port(record, &name);
+        record.failures.push(LinkFailure {
+            link,
+            rate,
+            from,
+            until,
+        });
+    }
+}
+
+#[test]
+fn links_in_trouble_are_marked_while_they_are() {
+    let mut record = moving(TCP);
+    let end = record.links.last().expect("samples").time;
+    let half = Time::from_ns(end.as_ns() / 2);
+    in_trouble(&mut record, ["s4", "s9"], None, (Time::ZERO, Some(half)));
+    let gigabit = Some(Rate::from_gbps(1));
+    in_trouble(&mut record, ["s2", "s10"], gigabit, (Time::ZERO, None));
+    let study = study(&[record]);
+    let page = page("trouble", &study);
+    let text = html(&study);
+    assert!(text.contains("Links in trouble"), "a table");
+    assert!(text.contains("<td class=\"\">s4 – s9</td>"), "its row");
+    for picture in pictures(&study)
+        .iter()
+        .filter(|p| p.id.starts_with("network-"))
+    {
+        assert!(picture.svg.contains("In trouble"), "a legend in the file");
+        let png = picture.png().expect("a picture");
+        fs::write(page.with_extension("png"), png).expect("a place for the picture");
+    }
+    let Some(mut browser) = browser(&page) else {
+        return;
+    };
+    for (width, dark) in [(1_280, false), (360, true)] {
+        let mut tab = browser.open(&page, width, dark);
+        scrub(&mut tab, 0);
+        let early = tab.evaluate(TROUBLE);
+        tab.screenshot(&page.with_extension(format!("{width}-early.png")));
+        let words = early["said"][0].as_str().unwrap_or("").to_owned();
+        assert!(words.starts_with("down from the start, until "), "{early}");
+        // A broken line has a part for each direction; a cross has two strokes.
+        let marks = |cut, down, said: Vec<String>| json!({ "cut": cut, "down": down, "slow": 1, "said": said, "legend": true });
+        assert_eq!(early, marks(2, 1, vec![words]));
+        scrub(&mut tab, 99);
+        tab.screenshot(&page.with_extension(format!("{width}-late.png")));
+        assert_eq!(tab.evaluate(TROUBLE), marks(0, 0, Vec::new()));
+    }
+}
+
+#[test]
+fn a_network_without_trouble_says_nothing_of_it() {
+    let text = html(&study(&[moving(TCP)]));
+    assert!(!text.contains("rouble:") && !text.contains("class=\"trouble\""));
 }
 
 #[test]

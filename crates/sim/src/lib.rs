@@ -1,6 +1,7 @@
 //! The driver under virtual time: transports over the fabric, fed by a workload, written to
 //! records. It owns the clock, which jumps from event to event, and nothing of a protocol.
 
+mod capacity;
 mod config;
 mod design;
 mod hosts;

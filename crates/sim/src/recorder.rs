@@ -1,11 +1,12 @@
 //! What a run remembers of its flows, queues and links while it goes.
 
+use crate::capacity::Capacity;
 use crate::ideal::Ideal;
 use crate::measures::{Arrivals, Bursts, PortWaits};
 use tailcut_fabric::{Fabric, PortId};
 use tailcut_record::{FlowRecord, LinkSample, QueueSample, Sampling};
 use tailcut_transport::{Event, FlowStats, Segment};
-use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 use tailcut_workload::Flow;
 
 const UNKNOWN: u32 = u32::MAX;
@@ -27,8 +28,9 @@ pub(crate) struct Recorder {
     last_start: Time,
     queues: Vec<QueueSample>,
     links: Vec<LinkSample>,
-    /// Each port's rate and the bytes it had carried at the last sample.
-    carried: Vec<(Rate, u64)>,
+    capacity: Capacity,
+    /// The bytes that each port had carried at the last sample.
+    carried: Vec<u64>,
     sampled_at: Time,
     /// Samples of each port since the start.
     instants: u64,
@@ -41,7 +43,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(ideal: Ideal, rates: impl Iterator<Item = Rate>) -> Self {
+    pub fn new(ideal: Ideal, capacity: Capacity) -> Self {
         Self {
             flows: Vec::new(),
             rows: Vec::new(),
@@ -51,7 +53,8 @@ impl Recorder {
             last_start: Time::ZERO,
             queues: Vec::new(),
             links: Vec::new(),
-            carried: rates.map(|rate| (rate, 0)).collect(),
+            carried: vec![0; capacity.links()],
+            capacity,
             sampled_at: Time::ZERO,
             instants: 0,
             waits: None,
@@ -163,10 +166,10 @@ impl Recorder {
 
     /// Samples every port that has something to say.
     pub fn sample(&mut self, now: Time, fabric: &mut Fabric<Segment>) {
-        let interval = now.since(self.sampled_at);
+        let interval = (self.sampled_at, now);
+        self.instants += u64::from(self.sampled_at < now);
         self.sampled_at = now;
-        self.instants += u64::from(interval > Duration::ZERO);
-        for (port, (rate, carried)) in self.carried.iter_mut().enumerate() {
+        for (port, carried) in self.carried.iter_mut().enumerate() {
             let port = port as u32;
             let report = fabric.port_report(now, PortId(port));
             if report.backlog_packets > 0 {
@@ -180,12 +183,12 @@ impl Recorder {
             let bytes = report.carried_bytes - *carried;
             *carried = report.carried_bytes;
             if bytes > 0 {
-                let busy = rate.serialisation(bytes).as_ps() as f64;
+                let bytes = Bytes(bytes);
                 self.links.push(LinkSample {
                     time: now,
                     link: port,
-                    bytes: Bytes(bytes),
-                    utilisation: busy / interval.as_ps().max(1) as f64,
+                    bytes,
+                    utilisation: self.capacity.share(port, interval, bytes),
                 });
             }
         }

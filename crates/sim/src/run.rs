@@ -1,5 +1,6 @@
 //! One run, from its configuration to its record.
 
+use crate::capacity::{self, Capacity};
 use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
 use crate::hosts;
@@ -184,11 +185,13 @@ fn simulate<T: Transport>(
     let wall = Instant::now();
     let cpu = ThreadTime::try_now().ok();
     let source = traffic::source(config, topology).map_err(RunError::Workload)?;
+    let failures = capacity::failures(topology, &config.faults);
+    let capacity = Capacity::new(topology, &failures);
+    let links = topology_record::links(topology);
     let topology = &in_trouble(config, topology)?;
     let fabric = fabric(config, topology);
-    let rates = topology.links.iter().map(|link| link.config.rate);
     let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
-    let mut recorder = Recorder::new(ideal, rates);
+    let mut recorder = Recorder::new(ideal, capacity);
     recorder.waits = config.measures.waits.then(|| PortWaits::new(topology));
     recorder.bursts = config
         .measures
@@ -239,7 +242,8 @@ fn simulate<T: Transport>(
     }
     record.arrived = recorder.arrivals.take().map(Arrivals::summary);
     record.host_bursts = recorder.bursts.take().map(Bursts::summary);
-    record.topology = topology_record::links(topology);
+    record.topology = links;
+    record.failures = failures;
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));
     (record.flows, record.queues, record.links) = recorder.finish();
     record.sessions = sessions.map_or_else(Vec::new, |sessions| sessions.finish());

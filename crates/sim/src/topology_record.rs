@@ -16,8 +16,8 @@ pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
     numbered
         .map(|(port, link)| TopologyLink {
             port,
-            from: link.from.to_string(),
-            to: link.to.to_string(),
+            from: topology.names.of(link.from),
+            to: topology.names.of(link.to),
             from_tier: tier(link.from),
             to_tier: tier(link.to),
             rate: link.config.rate,
@@ -62,7 +62,7 @@ fn switch_tiers(topology: &Topology) -> Vec<u8> {
 mod tests {
     use super::*;
     use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
-    use tailcut_fabric::topology::{CustomLink, CustomTopology, Wire};
+    use tailcut_fabric::topology::{CustomLink, CustomTopology, NodeNames, Wire};
     use tailcut_units::{Duration, Rate};
 
     #[test]
@@ -89,6 +89,7 @@ mod tests {
                 mark_above: None,
             }),
             shared_buffer: None,
+            names: NodeNames::default(),
         };
         let links = links(&chain.build().unwrap());
         assert_eq!(links.len(), 12, "both directions");

@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 use support::{Run, config, queue_of, simulate, trace};
 use tailcut_sim::Shape;
-use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, Wire};
+use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Wire};
 use tailcut_units::{Duration, HostId, Rate};
 
 /// Two hosts, each with `homes` links of 10 Gb/s, one to each of as many switches.
@@ -28,6 +28,7 @@ fn pair(homes: u32) -> Shape {
         links: links.collect(),
         queue: queue_of(200),
         shared_buffer: None,
+        names: NodeNames::default(),
     }))
 }
 

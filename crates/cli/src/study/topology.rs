@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_sim::fabric::topology::{
-    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, SingleSwitch,
-    Topology, TopologyError, Wire,
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, NodeNames,
+    SingleSwitch, Topology, TopologyError, Wire,
 };
 use tailcut_sim::{Shape, TopologySpec};
 use tailcut_units::{HostId, Rate};
@@ -351,6 +351,28 @@ enum Group {
     Switches(Range<u32>),
 }
 
+/// What the nodes of groups are called: by the name of a group of one, else as `[[failures]]` names one
+/// of several.
+fn node_names(groups: &BTreeMap<String, Group>, hosts: u32, switches: u32) -> NodeNames {
+    let mut names = NodeNames {
+        hosts: vec![String::new(); hosts as usize],
+        switches: vec![String::new(); switches as usize],
+    };
+    for (name, group) in groups {
+        let (range, its) = match group {
+            Group::Hosts(range) => (range, &mut names.hosts),
+            Group::Switches(range) => (range, &mut names.switches),
+        };
+        for (place, node) in range.clone().enumerate() {
+            its[node as usize] = match range.len() {
+                1 => name.clone(),
+                _ => format!("{name}[{place}]"),
+            };
+        }
+    }
+    names
+}
+
 impl Group {
     fn nodes(&self) -> Vec<Node> {
         match self {
@@ -407,6 +429,7 @@ fn custom(
         links,
         queue: queue(scenario, host_rates.into_iter().min().unwrap_or(usual.rate)),
         shared_buffer,
+        names: node_names(&groups, hosts, switches),
     })
 }
 
@@ -425,6 +448,11 @@ fn groups(scenario: &Scenario) -> Outcome<(BTreeMap<String, Group>, u32, u32)> {
         let Some(name) = table.text("name") else {
             return Err(table.error("name", "nothing", "a name that no other node has"));
         };
+        if name.contains(['[', ']']) {
+            let found = format!("\"{}\"", shortened(&name));
+            let allowed = "a name without [ and ], which tell nodes by one name apart";
+            return Err(table.error("name", found, allowed));
+        }
         let count = table.small("count").unwrap_or(1);
         let (group, total) = match table.word("kind") {
             Some("host") => {
@@ -519,6 +547,15 @@ mod tests {
         let network = network(&parsed(text)).expect("a network");
         assert_eq!((network.built.hosts(), network.built.paths), (4, 2));
         assert_eq!(network.spec.name, "s");
+        let built = &network.built;
+        let ports = [0, 3, 4, 7].map(|port| built.port_name(port).expect("a port"));
+        assert_eq!(
+            ports,
+            ["left[0]>tor", "right>far", "tor>left[0]", "tor>middle[0]"]
+        );
+        let error = super::network(&parsed(&text.replace("\"left\"", "\"left[1]\"")));
+        let error = error.err().expect("a name of two nodes").to_string();
+        assert!(error.contains("nodes.name: found \"left[1]\""), "{error}");
         let broken = text.replace("b = \"far\"", "b = \"fat\"");
         let error = super::network(&parsed(&broken))
             .err()

@@ -1,6 +1,6 @@
 //! Collects links by node, so that a switch's ports are contiguous whatever the order of insertion.
 
-use super::{Link, Node, SwitchSpec, Topology, TopologyError, Wire};
+use super::{Link, Node, NodeNames, SwitchSpec, Topology, TopologyError, Wire};
 use crate::forwarding::Forwarding;
 use crate::port::LinkConfig;
 use crate::queue::{DropTail, Limit, QueueConfig};
@@ -108,6 +108,7 @@ impl Builder {
             racks: self.racks,
             paths,
             faults: Vec::new(),
+            names: NodeNames::default(),
         }
     }
 }

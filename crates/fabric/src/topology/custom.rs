@@ -2,13 +2,14 @@
 
 use super::builder::Builder;
 use super::routes::{self, UNREACHED, distances_to, ports_towards};
-use super::{Node, Topology, TopologyError, Wire};
+use super::{Node, NodeNames, Topology, TopologyError, Wire};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 use alloc::boxed::Box;
 use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
+use tailcut_units::HostId;
 
 /// A bidirectional link between two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +39,8 @@ pub struct CustomTopology {
     pub queue: QueueConfig,
     /// Each switch's memory, when its ports share it.
     pub shared_buffer: Option<SharedBuffer>,
+    /// What the nodes are called.
+    pub names: NodeNames,
 }
 
 impl CustomTopology {
@@ -99,9 +102,12 @@ impl CustomTopology {
                     let cut_off = (0..self.switches)
                         .find(|&s| distances[s as usize] == UNREACHED && down[s as usize] > 0);
                     if let Some(switch) = cut_off {
+                        let host = Node::Host(HostId(host as u32));
+                        let ends = [Node::Switch(switch), host].map(|node| self.names.of(node));
+                        let [switch, host] = ends;
                         return Err(TopologyError {
                             parameter: "links",
-                            problem: alloc::format!("no path from s{switch} to h{host}"),
+                            problem: alloc::format!("no path from {switch} to {host}"),
                         });
                     }
                     let counts = path_counts(&racks, &neighbours, &distances);
@@ -126,7 +132,10 @@ impl CustomTopology {
         for (switch, table) in tables.into_iter().enumerate() {
             builder.set_forwarding(switch as u32, Forwarding::Table(routes::table(table, 1)));
         }
-        Ok(builder.finish(paths))
+        Ok(Topology {
+            names: self.names.clone(),
+            ..builder.finish(paths)
+        })
     }
 
     /// Each host's links, and the switches that they lead to.
@@ -161,22 +170,25 @@ impl CustomTopology {
             let (host, switch) = match (link.a, link.b) {
                 (Node::Host(host), Node::Switch(switch))
                 | (Node::Switch(switch), Node::Host(host)) => (host, switch),
-                (Node::Host(a), Node::Host(b)) => {
+                (Node::Host(_), Node::Host(_)) => {
+                    let [a, b] = [link.a, link.b].map(|node| self.names.of(node));
                     return wrong(alloc::format!(
                         "{a} to {b}: a host's link leads to a switch"
                     ));
                 }
                 (Node::Switch(a), Node::Switch(b)) if a == b => {
-                    return wrong(alloc::format!("s{a} is linked to itself"));
+                    let name = self.names.of(link.a);
+                    return wrong(alloc::format!("{name} is linked to itself"));
                 }
                 (Node::Switch(_), Node::Switch(_)) => continue,
             };
             found[host.0 as usize].push((switch, link.wire));
         }
         match found.iter().position(Vec::is_empty) {
-            Some(host) => wrong(alloc::format!(
-                "h{host} has no link; allowed is one or more"
-            )),
+            Some(host) => {
+                let name = self.names.of(Node::Host(HostId(host as u32)));
+                wrong(alloc::format!("{name} has no link; allowed is one or more"))
+            }
             None => Ok(found),
         }
     }

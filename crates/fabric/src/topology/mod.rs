@@ -11,7 +11,7 @@ mod single_switch;
 use crate::forwarding::Forwarding;
 use crate::port::LinkConfig;
 use crate::shared_buffer::SharedBuffer;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
@@ -38,6 +38,27 @@ impl fmt::Display for Node {
             Self::Host(host) => write!(f, "{host}"),
             Self::Switch(switch) => write!(f, "s{switch}"),
         }
+    }
+}
+
+/// What nodes are called where they have names of their own, by their numbers; a list that is too short
+/// leaves the others to their numbers.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct NodeNames {
+    /// The hosts' names.
+    pub hosts: Vec<String>,
+    /// The switches' names.
+    pub switches: Vec<String>,
+}
+
+impl NodeNames {
+    /// The name of a node: its own, or `h3`, `s0`.
+    pub fn of(&self, node: Node) -> String {
+        let own = match node {
+            Node::Host(host) => self.hosts.get(host.0 as usize),
+            Node::Switch(switch) => self.switches.get(switch as usize),
+        };
+        own.cloned().unwrap_or_else(|| node.to_string())
     }
 }
 
@@ -82,6 +103,8 @@ pub struct Topology {
     pub paths: u32,
     /// Links in trouble; see [`Topology::add_faults`].
     pub faults: Vec<LinkFault>,
+    /// What its nodes are called.
+    pub names: NodeNames,
 }
 
 /// A kind of link in a regular topology.
@@ -157,6 +180,7 @@ impl Topology {
     /// A name for a port, "from>to".
     pub fn port_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
-        Some(alloc::format!("{}>{}", link.from, link.to))
+        let [from, to] = [link.from, link.to].map(|node| self.names.of(node));
+        Some(alloc::format!("{from}>{to}"))
     }
 }

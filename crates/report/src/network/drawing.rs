@@ -4,6 +4,7 @@ use super::film::{Film, Take};
 use super::graph::Graph;
 use super::heat::{self, BUSY, Steps, WAITING};
 use super::layout::{BOX, FONT, Layout, Point};
+use super::trouble::{Symbol, Trouble};
 use crate::format::Quantity;
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
@@ -38,16 +39,31 @@ pub(super) struct Drawing<'a> {
     pub lines: Vec<String>,
     /// By direction: its port, the line's beginning.
     pub ports: Vec<String>,
+    /// Links in trouble, each with its mark.
+    pub troubles: Vec<(&'a Trouble, String)>,
 }
+
+/// The classes of what is drawn of links in trouble: lines that are cut, crosses, and diamonds.
+const TROUBLE: [&str; 3] = ["cut", "down", "slow"];
+
+/// Links in trouble: a hue of its own, and the same in print.
+const TROUBLE_LIGHT: &str = "#a3188f";
+const TROUBLE_DARK: &str = "#ff8ae8";
 
 /// The colours of both scales as CSS custom properties.
 pub(crate) fn light_heat() -> String {
-    properties(&BUSY_LIGHT, &WAITING_LIGHT)
+    format!(
+        "{}--trouble:{TROUBLE_LIGHT};",
+        properties(&BUSY_LIGHT, &WAITING_LIGHT)
+    )
 }
 
 /// The same on a dark ground.
 pub(crate) fn dark_heat() -> String {
-    properties(&BUSY_DARK, &WAITING_DARK)
+    format!(
+        "{}--trouble:{TROUBLE_DARK};",
+        properties(&BUSY_DARK, &WAITING_DARK)
+    )
 }
 
 fn properties(busy: &[&str], waiting: &[&str]) -> String {
@@ -88,8 +104,15 @@ pub(crate) fn heat_rules() -> String {
 }
 
 impl<'a> Drawing<'a> {
-    pub fn of(graph: &'a Graph) -> Self {
+    pub fn of(graph: &'a Graph, troubles: &'a [Trouble]) -> Self {
         let layout = Layout::of(graph);
+        let mark = |trouble: &'a Trouble| {
+            let first = 2 * trouble.edge;
+            (
+                trouble,
+                trouble.mark(&layout.lines[first], &layout.lines[first + 1]),
+            )
+        };
         let widest = layout.lines.iter().map(|line| path(line)).collect();
         let ports = layout
             .lines
@@ -100,6 +123,7 @@ impl<'a> Drawing<'a> {
             graph,
             lines: widest,
             ports,
+            troubles: troubles.iter().map(mark).collect(),
             layout,
         }
     }
@@ -119,6 +143,27 @@ impl<'a> Drawing<'a> {
         )
     }
 
+    /// The paths of each class of [`TROUBLE`] at `frame`.
+    fn troubles_at(&self, film: &Film, frame: usize) -> [String; TROUBLE.len()] {
+        let mut paths: [String; TROUBLE.len()] = Default::default();
+        let on = self
+            .troubles
+            .iter()
+            .filter(|(trouble, _)| trouble.frames(film).contains(&frame));
+        for (trouble, mark) in on {
+            let [cut, down, slow] = &mut paths;
+            match trouble.symbol() {
+                Symbol::Down => {
+                    let first = 2 * trouble.edge;
+                    cut.extend([&*self.lines[first], &*self.lines[first + 1]]);
+                    down.push_str(mark);
+                }
+                Symbol::Slow => slow.push_str(mark),
+            }
+        }
+        paths
+    }
+
     /// Links, ports, nodes and names at `frame`, within an `svg` element.
     pub fn body(&self, film: &Film, take: &Take, frame: usize) -> Markup {
         let (busy, waiting) = self.at(film, take, frame);
@@ -130,6 +175,13 @@ impl<'a> Drawing<'a> {
             g class="heat" {
                 @for (step, path) in busy.iter().enumerate() { path class={ "b" (step) } d=(path) {} }
                 @for (step, path) in waiting.iter().enumerate().skip(1) { path class={ "w" (step) } d=(path) {} }
+            }
+            @if !self.troubles.is_empty() {
+                g class="trouble" {
+                    @for (class, path) in TROUBLE.iter().zip(self.troubles_at(film, frame)) {
+                        path class=(class) d=(path) {}
+                    }
+                }
             }
             path class="node" d=(self.boxes()) {}
             @for (index, node) in self.graph.nodes.iter().enumerate() {
@@ -182,10 +234,12 @@ impl<'a> Drawing<'a> {
         let layout = &self.layout;
         let (font, width) = (FONT + 1.0, layout.width.max(660.0));
         let above = font * 4.2;
-        let height = above + layout.height + font * 6.0;
+        let legends = if self.troubles.is_empty() { 6.0 } else { 8.2 };
+        let height = above + layout.height + font * legends;
         let style = format!(
             ".ground{{fill:#fff}}text{{fill:#30343a}}.title{{font-weight:bold}}.heat path{{fill:none}}\
-             .node{{fill:#fff;stroke:#30343a}}{}",
+             .node{{fill:#fff;stroke:#30343a}}.trouble path{{fill:none;stroke:{TROUBLE_LIGHT};stroke-width:2}}\
+             .trouble .cut{{stroke-width:1.4;stroke-dasharray:4 3}}.trouble .slow{{fill:#fff}}{}",
             rules(|name, step, width| {
                 let colour = match name {
                     "busy" => BUSY_LIGHT[step],
@@ -212,6 +266,15 @@ impl<'a> Drawing<'a> {
                     (legend_row("Link busy", BUSY, 'b', &busy_texts()))
                     g transform=(format!("translate(0 {})", font * 2.2)) {
                         (legend_row("Port's queue", WAITING, 'w', &film.waiting_texts()))
+                    }
+                    @if !self.troubles.is_empty() {
+                        g transform=(format!("translate(0 {})", font * 4.4)) {
+                            text x="0" y="4" { "In trouble" }
+                            @for (symbol, x) in Symbol::ALL.into_iter().zip([78.0, 160.0]) {
+                                g transform=(format!("translate({x} 0)")) { (symbol.drawing()) }
+                                text x=(x + 24.0) y="4" { (symbol.word()) }
+                            }
+                        }
                     }
                 }
             }

@@ -37,7 +37,7 @@ pub(crate) struct Edge {
     pub rate: Rate,
 }
 
-/// Nodes and edges; nodes by tier, then by number.
+/// Nodes and edges; nodes by tier, then in the order in which the links begin with them.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Graph {
     pub nodes: Vec<Node>,
@@ -48,25 +48,30 @@ impl Graph {
     /// The network of `links`; `None` without links.
     pub fn of(links: &[TopologyLink]) -> Option<Self> {
         let mut names: BTreeMap<&str, u8> = BTreeMap::new();
-        for link in links {
-            names.insert(&link.from, link.from_tier);
-            names.insert(&link.to, link.to_tier);
+        let mut order: Vec<&str> = Vec::new();
+        let froms = links.iter().map(|link| (&link.from, link.from_tier));
+        let tos = links.iter().map(|link| (&link.to, link.to_tier));
+        for (name, tier) in froms.chain(tos) {
+            if names.insert(name, tier).is_none() {
+                order.push(name);
+            }
         }
         let drawn = drawn_nodes(links, &names);
         let mut nodes: Vec<Node> = Vec::new();
-        for (name, tier) in &names {
-            let shown = &drawn[name];
-            let hosts = usize::from(*tier == 0);
-            match nodes.iter_mut().find(|node| node.name == *shown) {
-                Some(node) => node.hosts += hosts,
-                None => nodes.push(Node {
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in order {
+            let (tier, shown) = (names[name], &drawn[name]);
+            let place = *known.entry(shown).or_insert(nodes.len());
+            if place == nodes.len() {
+                nodes.push(Node {
                     name: shown.clone(),
-                    tier: *tier,
-                    hosts,
-                }),
+                    tier,
+                    hosts: 0,
+                });
             }
+            nodes[place].hosts += usize::from(tier == 0);
         }
-        nodes.sort_by_cached_key(|node| (node.tier, number(&node.name), node.name.clone()));
+        nodes.sort_by_key(|node| node.tier);
         let place: BTreeMap<&str, usize> = nodes
             .iter()
             .enumerate()
@@ -169,10 +174,4 @@ fn drawn_nodes<'a>(
         }
     }
     drawn
-}
-
-/// The last number in a name, so that `s10` comes after `s9`.
-fn number(name: &str) -> u64 {
-    let digits = name.rsplit(|c: char| !c.is_ascii_digit()).next();
-    digits.and_then(|text| text.parse().ok()).unwrap_or(0)
 }

@@ -8,6 +8,7 @@ mod hot;
 mod layout;
 mod over_time;
 mod page;
+mod trouble;
 
 pub(crate) use drawing::{dark_heat, heat_rules, light_heat};
 pub(crate) use over_time::plots;
@@ -19,6 +20,7 @@ use crate::table::Table;
 use drawing::Drawing;
 use film::Film;
 use graph::Graph;
+use trouble::Trouble;
 
 /// Bytes that all films of a page may take; frames are fewer where networks are large.
 const FILM_BYTES: usize = 1_500_000;
@@ -33,6 +35,8 @@ pub(crate) struct Network {
     setting: usize,
     graph: Graph,
     film: Film,
+    /// Links that were slow or down.
+    troubles: Vec<Trouble>,
 }
 
 /// The first run of each design in `setting` whose links were sampled. All are on one network: runs on
@@ -45,28 +49,38 @@ fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
         .filter_map(|(design, runs)| Some((*design, *runs.iter().find(sampled)?)))
         .collect();
     if let Some(&(_, first)) = runs.first() {
-        runs.retain(|(_, run)| run.topology == first.topology);
+        runs.retain(|(_, run)| run.topology == first.topology && run.failures == first.failures);
     }
     runs
 }
 
-/// The links with the longest queues in `setting`; `None` where links were not sampled there.
-pub(crate) fn hot_links(study: &Study, setting: usize) -> Option<Table> {
+/// The links in trouble in `setting`, and those with the longest queues; none where links were not
+/// sampled there.
+pub(crate) fn tables(study: &Study, setting: usize) -> Vec<Table> {
     let runs = sampled_runs(study, setting);
-    (!runs.is_empty()).then(|| hot::table(study, setting, &runs))
+    let Some((_, first)) = runs.first() else {
+        return Vec::new();
+    };
+    let troubles = trouble::table(study, setting, first);
+    troubles
+        .into_iter()
+        .chain([hot::table(study, setting, &runs)])
+        .collect()
 }
 
 impl Network {
     /// The network of `setting`; `None` where links were not sampled there.
     pub fn of(study: &Study, setting: usize) -> Option<Self> {
         let runs = sampled_runs(study, setting);
-        let graph = Graph::of(&runs.first()?.1.topology)?;
+        let (_, first) = runs.first()?;
+        let graph = Graph::of(&first.topology)?;
         let frames = FILM_BYTES
             / study.analysis().headlines().len().max(1)
             / (2 * graph.directions() * runs.len()).max(1);
         let film = Film::of(&graph, &runs, frames.clamp(FEWEST_FRAMES, MOST_FRAMES))?;
         Some(Self {
             setting,
+            troubles: Trouble::all(&graph, &first.failures),
             graph,
             film,
         })
@@ -77,7 +91,7 @@ impl Network {
         if !self.graph.can_be_drawn() {
             return Vec::new();
         }
-        let drawing = Drawing::of(&self.graph);
+        let drawing = Drawing::of(&self.graph, &self.troubles);
         let setting = &study.analysis().settings[self.setting];
         let takes = self.film.takes.iter().enumerate();
         takes

@@ -2,7 +2,8 @@
 
 use super::drawing::{Drawing, busy_texts};
 use super::heat::{self, BUSY, FULL, WAITING};
-use super::{Network, hot_links};
+use super::trouble::Symbol;
+use super::{Network, tables};
 use crate::html::show_table;
 use crate::study::Study;
 use maud::{Markup, PreEscaped, html};
@@ -16,12 +17,12 @@ pub(crate) fn section(study: &Study, setting: usize) -> Option<Markup> {
         @if drawn { (drawing(study, &network)) } @else {
             p class="note" { "The network has too many links to tell them apart in a drawing." }
         }
-        @if let Some(table) = hot_links(study, setting) { (show_table(&table)) }
+        @for table in tables(study, setting) { (show_table(&table)) }
     })
 }
 
 fn drawing(study: &Study, network: &Network) -> Markup {
-    let drawing = Drawing::of(&network.graph);
+    let drawing = Drawing::of(&network.graph, &network.troubles);
     let film = &network.film;
     let Some(first) = film.takes.first() else {
         return html! {};
@@ -66,6 +67,17 @@ fn drawing(study: &Study, network: &Network) -> Markup {
             }
             (legend("Link busy", 'b', 0, &busy_texts()))
             (legend("Queue of the port that feeds it", 'w', 1, &film.waiting_texts()))
+            @if !network.troubles.is_empty() {
+                div class="scale" {
+                    span { "Link in trouble:" }
+                    @for symbol in Symbol::ALL {
+                        span {
+                            svg viewBox="0 -6 18 12" aria-hidden="true" { (symbol.drawing()) }
+                            (symbol.word())
+                        }
+                    }
+                }
+            }
             div class="tip" role="status" hidden {}
             script type="application/json" { (PreEscaped(data(network, &drawing))) }
         }
@@ -121,6 +133,17 @@ fn data(network: &Network, drawing: &Drawing<'_>) -> String {
         })
     });
     let directions = 0..graph.directions();
+    let troubles = drawing.troubles.iter().map(|(trouble, mark)| {
+        let frames = trouble.frames(film);
+        json!({
+            "edge": trouble.edge,
+            "mark": mark,
+            "symbol": trouble.symbol().word(),
+            "from": frames.start,
+            "until": frames.end,
+            "words": trouble.words(),
+        })
+    });
     let data = json!({
         "lines": drawing.lines,
         "ports": drawing.ports,
@@ -131,6 +154,7 @@ fn data(network: &Network, drawing: &Drawing<'_>) -> String {
         "waitingSteps": WAITING,
         "backlogs": (0..=FULL).map(|level| film.waiting_text(level)).collect::<Vec<_>>(),
         "takes": takes.collect::<Vec<_>>(),
+        "troubles": troubles.collect::<Vec<_>>(),
     });
     crate::html::script_json(&data)
 }

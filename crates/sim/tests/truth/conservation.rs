@@ -11,7 +11,9 @@ use tailcut_oracle::conservation::{Books, within_line_rate};
 use tailcut_record::{PacketCount, RunRecord};
 use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{Limit, QueueConfig};
-use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, LinkFault, Node, Trouble, Wire};
+use tailcut_sim::fabric::topology::{
+    CustomLink, CustomTopology, LinkFault, Node, NodeNames, Trouble, Wire,
+};
 use tailcut_sim::transport::tcp::TcpConfig;
 use tailcut_sim::workload::SizeDistribution;
 use tailcut_sim::{
@@ -324,6 +326,7 @@ fn dual_homed(queue: QueueConfig) -> Shape {
         links: of_hosts.chain(of_spine).collect(),
         queue,
         shared_buffer: None,
+        names: NodeNames::default(),
     }))
 }
 
@@ -353,6 +356,7 @@ fn unlike_paths(queue: QueueConfig) -> Shape {
         ],
         queue,
         shared_buffer: None,
+        names: NodeNames::default(),
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
-use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, Wire};
+use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Wire};
 use tailcut_sim::fabric::{Fabric, FabricConfig, Packet, PortEvents};
 use tailcut_sim::workload::{SizeDistribution, Stream};
 use tailcut_units::{Duration, HostId, Rate, Time};
@@ -42,6 +42,7 @@ pub fn two_paths() -> CustomTopology {
         ],
         queue: UNLIMITED,
         shared_buffer: None,
+        names: NodeNames::default(),
     }
 }
 

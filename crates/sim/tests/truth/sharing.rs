@@ -11,7 +11,7 @@ use tailcut_oracle::queueing::processor_sharing;
 use tailcut_oracle::statistics::mean_interval;
 use tailcut_record::{FlowRecord, RunRecord};
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
-use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node};
+use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, NodeNames};
 use tailcut_sim::workload::sizes::Point;
 use tailcut_sim::workload::{Arrivals, SizeDistribution};
 use tailcut_sim::{
@@ -37,6 +37,7 @@ fn star(senders: u32, gbps: u64, queue: QueueConfig, delay: Duration) -> Shape {
         links,
         queue,
         shared_buffer: None,
+        names: NodeNames::default(),
     }))
 }
 

@@ -6,8 +6,8 @@ use tailcut_record::RunRecord;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_sim::fabric::topology::{
-    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, SingleSwitch,
-    Topology, Wire,
+    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, NodeNames,
+    SingleSwitch, Topology, Wire,
 };
 use tailcut_sim::fabric::{PortEvents, SharedBuffer};
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
@@ -112,6 +112,7 @@ pub fn odd_network(queue: QueueConfig) -> Shape {
         ],
         queue,
         shared_buffer: None,
+        names: NodeNames::default(),
     }))
 }
 

@@ -107,7 +107,7 @@ pub const NODES: Section = Section {
             "name",
             Kind::Text("a name that no other node has"),
             Follows("none; required"),
-            "What links call it.",
+            "What links and results call it; of several by one name, results call the third name[2].",
         ),
         key(
             "kind",
@@ -173,7 +173,7 @@ pub const FAILURES: Section = Section {
             Follows("none; required"),
             "One end: the name of a node or its number (name[2] is the third of a name with a count), of a \
              leaf-spine leaf0 or spine0, of a fat-tree edge0.1 or aggregation0.1 (pod 0, the second) or \
-             core0; h0 or s0 as in results.",
+             core0; h0 or s0 by its number.",
         ),
         key(
             "b",
