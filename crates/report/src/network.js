@@ -25,10 +25,10 @@ for (const card of document.querySelectorAll(".network")) {
   };
   const troubles = () => film.troubles.filter((trouble) => trouble.from <= frame && frame < trouble.until);
   const mark = () => {
-    const paths = { cut: "", down: "", slow: "" };
+    const paths = { cut: "", worn: "", down: "", slow: "" };
     for (const trouble of troubles()) {
       paths[trouble.symbol] += trouble.mark;
-      if (trouble.symbol === "down") paths.cut += film.lines[2 * trouble.edge] + film.lines[2 * trouble.edge + 1];
+      paths[trouble.line] += film.lines[2 * trouble.edge] + film.lines[2 * trouble.edge + 1];
     }
     for (const [symbol, path] of Object.entries(paths)) svg.querySelector(`.trouble .${symbol}`)?.setAttribute("d", path);
   };

@@ -248,7 +248,7 @@ const TROUBLE: &str = r#"(() => {
         clientY: box.top + (from[1] + (to[1] - from[1]) * 0.4) * zoom }));
     const said = card.querySelector(".tip").innerText.split("\n").slice(4);
     svg.dispatchEvent(new PointerEvent("pointerleave"));
-    return { cut: drawn("cut"), down: drawn("down"), slow: drawn("slow"), said,
+    return { cut: drawn("cut"), down: drawn("down"), worn: drawn("worn"), slow: drawn("slow"), said,
              legend: card.innerText.includes("Link in trouble") };
 })()"#;
 
@@ -302,8 +302,8 @@ fn links_in_trouble_are_marked_while_they_are() {
         tab.screenshot(&page.with_extension(format!("{width}-early.png")));
         let words = early["said"][0].as_str().unwrap_or("").to_owned();
         assert!(words.starts_with("down from the start, until "), "{early}");
-        // A broken line has a part for each direction; a cross has two strokes.
-        let marks = |cut, down, said: Vec<String>| json!({ "cut": cut, "down": down, "slow": 1, "said": said, "legend": true });
+        // Lines have a part for each direction.
+        let marks = |cut, down, said: Vec<String>| json!({ "cut": cut, "down": down, "worn": 2, "slow": 1, "said": said, "legend": true });
         assert_eq!(early, marks(2, 1, vec![words]));
         scrub(&mut tab, 99);
         tab.screenshot(&page.with_extension(format!("{width}-late.png")));
@@ -314,7 +314,7 @@ fn links_in_trouble_are_marked_while_they_are() {
 #[test]
 fn a_network_without_trouble_says_nothing_of_it() {
     let text = html(&study(&[moving(TCP)]));
-    assert!(!text.contains("rouble:") && !text.contains("class=\"trouble\""));
+    assert!(!text.contains("ink in trouble:") && !text.contains("class=\"trouble\""));
 }
 
 #[test]

@@ -43,8 +43,8 @@ pub(super) struct Drawing<'a> {
     pub troubles: Vec<(&'a Trouble, String)>,
 }
 
-/// The classes of what is drawn of links in trouble: lines that are cut, crosses, and diamonds.
-const TROUBLE: [&str; 3] = ["cut", "down", "slow"];
+/// The classes of what is drawn of links in trouble: lines that are down and slow, then their marks.
+const TROUBLE: [&str; 4] = ["cut", "worn", "down", "slow"];
 
 /// Links in trouble: a hue of its own, and the same in print.
 const TROUBLE_LIGHT: &str = "#a3188f";
@@ -151,15 +151,14 @@ impl<'a> Drawing<'a> {
             .iter()
             .filter(|(trouble, _)| trouble.frames(film).contains(&frame));
         for (trouble, mark) in on {
-            let [cut, down, slow] = &mut paths;
-            match trouble.symbol() {
-                Symbol::Down => {
-                    let first = 2 * trouble.edge;
-                    cut.extend([&*self.lines[first], &*self.lines[first + 1]]);
-                    down.push_str(mark);
-                }
-                Symbol::Slow => slow.push_str(mark),
-            }
+            let [cut, worn, down, slow] = &mut paths;
+            let (line, symbol) = match trouble.symbol() {
+                Symbol::Down => (cut, down),
+                Symbol::Slow => (worn, slow),
+            };
+            let first = 2 * trouble.edge;
+            line.extend([&*self.lines[first], &*self.lines[first + 1]]);
+            symbol.push_str(mark);
         }
         paths
     }
@@ -239,7 +238,8 @@ impl<'a> Drawing<'a> {
         let style = format!(
             ".ground{{fill:#fff}}text{{fill:#30343a}}.title{{font-weight:bold}}.heat path{{fill:none}}\
              .node{{fill:#fff;stroke:#30343a}}.trouble path{{fill:none;stroke:{TROUBLE_LIGHT};stroke-width:2}}\
-             .trouble .cut{{stroke-width:1.4;stroke-dasharray:4 3}}.trouble .slow{{fill:#fff}}{}",
+             .trouble .cut{{stroke-width:1.4;stroke-dasharray:4 3}}\
+             .trouble .worn{{stroke-width:1.4;stroke-dasharray:1.4 4}}.trouble .slow{{fill:#fff}}{}",
             rules(|name, step, width| {
                 let colour = match name {
                     "busy" => BUSY_LIGHT[step],

@@ -139,6 +139,7 @@ fn data(network: &Network, drawing: &Drawing<'_>) -> String {
             "edge": trouble.edge,
             "mark": mark,
             "symbol": trouble.symbol().word(),
+            "line": trouble.symbol().line(),
             "from": frames.start,
             "until": frames.end,
             "words": trouble.words(),

@@ -26,9 +26,9 @@ const NAMES: usize = 6;
 /// What a link in trouble looks like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol {
-    /// Both lines broken, and a cross.
+    /// Broken lines, and a cross.
     Down,
-    /// A diamond.
+    /// Dotted lines, and a diamond.
     Slow,
 }
 
@@ -40,6 +40,14 @@ impl Symbol {
         match self {
             Self::Down => "down",
             Self::Slow => "slow",
+        }
+    }
+
+    /// The class of its lines.
+    pub const fn line(self) -> &'static str {
+        match self {
+            Self::Down => "cut",
+            Self::Slow => "worn",
         }
     }
 
@@ -60,7 +68,7 @@ impl Symbol {
     pub fn drawing(self) -> Markup {
         html! {
             g class="trouble" {
-                @if self == Self::Down { path class="cut" d="M0 0h18" {} }
+                path class=(self.line()) d="M0 0h18" {}
                 path class=(self.word()) d=(self.mark(9.0, 0.0)) {}
             }
         }
