@@ -260,12 +260,18 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// The host's uplink that is free first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_uplink(&self, host: HostId) -> u32 {
-        let Uplinks { first, others } = self.uplinks[host.0 as usize];
-        if others == 0 {
-            return first;
+        let uplinks = self.uplinks[host.0 as usize];
+        match uplinks.others {
+            0 => uplinks.first,
+            _ => self.first_free(uplinks),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_free(&self, Uplinks { first, others }: Uplinks) -> u32 {
         let all = first..=first + others;
         all.min_by_key(|&port| self.ports[port as usize].busy_until_ps)
             .unwrap_or(first)

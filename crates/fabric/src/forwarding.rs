@@ -15,21 +15,15 @@ pub struct Group {
 }
 
 /// Forwarding by arithmetic, for regular Clos networks: the hosts below a switch are a range, split
-/// evenly over its down ports; everything else goes up.
+/// evenly over its down ports, one a child; everything else goes up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clos {
-    /// The first host below this switch.
-    pub first_host: u32,
-    /// Hosts below it.
-    pub hosts: u32,
-    /// Hosts behind each child.
-    pub hosts_per_child: u32,
-    /// Parallel ports to each child; ports to child c are `c * ports_per_child ..`.
-    pub ports_per_child: u32,
-    /// Number of its up ports, which follow the down ports; 0 at the top.
-    pub up_ports: u32,
-    /// A pinned path p takes up port `(p / pin_divisor) % up_ports`.
-    pub pin_divisor: u32,
+    first_host: u32,
+    hosts: u32,
+    /// The child of a host is its place in the range times this, over 2^63: no division a hop.
+    child: u64,
+    up: Group,
+    pub(crate) pin_divisor: u32,
 }
 
 /// Forwarding by table, for any network.
@@ -119,20 +113,42 @@ impl Forwarding {
 }
 
 impl Clos {
+    /// A switch above `hosts` hosts from `first_host` on, `hosts_per_child` (1 or more) behind each of
+    /// its down ports; its `up_ports` follow these, none at the top. A pinned path p takes up port
+    /// `(p / pin_divisor) % up_ports`.
+    pub const fn new(
+        first_host: u32,
+        hosts: u32,
+        hosts_per_child: u32,
+        up_ports: u32,
+        pin_divisor: u32,
+    ) -> Self {
+        Self {
+            first_host,
+            hosts,
+            // Rounded up, this is exact: it is off by less than the divisor, and 2^32 times that is
+            // below 2^63 for every range of 2^31 hosts.
+            child: (1u64 << 63).div_ceil(hosts_per_child as u64),
+            up: Group {
+                first: hosts / hosts_per_child,
+                count: up_ports,
+            },
+            pin_divisor,
+        }
+    }
+
     /// The ports towards `dst`.
     #[inline]
     pub const fn towards(&self, dst: HostId) -> Group {
         let below = dst.0.wrapping_sub(self.first_host);
         if below < self.hosts {
+            let product = below as u128 * self.child as u128;
             Group {
-                first: below / self.hosts_per_child * self.ports_per_child,
-                count: self.ports_per_child,
+                first: (product >> 63) as u32,
+                count: 1,
             }
         } else {
-            Group {
-                first: self.hosts / self.hosts_per_child * self.ports_per_child,
-                count: self.up_ports,
-            }
+            self.up
         }
     }
 }
@@ -145,5 +161,29 @@ impl Table {
         group
             .and_then(|&group| self.groups.get(usize::from(group)))
             .map_or(&[], |ports| ports)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_host_is_below_the_child_that_a_division_says(
+            first in 0..1u32 << 20,
+            children in 1..5_000u32,
+            each in 1..5_000u32,
+            place in any::<u32>(),
+        ) {
+            let hosts = children * each;
+            let clos = Clos::new(first, hosts, each, 3, 1);
+            let below = place % hosts;
+            let down = Group { first: below / each, count: 1 };
+            prop_assert_eq!(clos.towards(HostId(first + below)), down);
+            let up = Group { first: children, count: 3 };
+            prop_assert_eq!(clos.towards(HostId(first + hosts)), up);
+        }
     }
 }

@@ -46,6 +46,9 @@ impl<B: Copy> Fabric<B> {
         if let Some(waits) = &mut self.waits {
             waits.arrive(id, now.as_ps());
         }
+        if idle && general.queue.passes(packet) {
+            return self.begin(now, port_id, id);
+        }
         let before = general.queue.backlog_bytes();
         let verdict = general.queue.enqueue(now, id, self.packets.headers());
         let after = general.queue.backlog_bytes();
@@ -56,7 +59,9 @@ impl<B: Copy> Fabric<B> {
             let after = u32::try_from(after).unwrap_or(u32::MAX);
             port.longest_backlog = port.longest_backlog.max(after);
         }
-        self.settle(now, port_id, id, verdict.arrival);
+        if verdict.arrival != Fate::Queued {
+            self.settle(now, port_id, id, verdict.arrival);
+        }
         if let Some((displaced, fate)) = verdict.displaced {
             self.settle(now, port_id, displaced, fate);
         }
@@ -128,18 +133,26 @@ impl<B: Copy> Fabric<B> {
     }
 
     fn start_next(&mut self, now: Time, port_id: u32) {
-        let port = &mut self.ports[port_id as usize];
+        let port = &self.ports[port_id as usize];
         let general = &mut self.generals[port.place as usize];
         general.wakes = false;
         let before = general.queue.backlog_bytes();
         let Some(id) = general.queue.dequeue(now, self.packets.headers()) else {
             return;
         };
-        let packet = self.packets.header(id);
-        packet.hops += 1;
         if let Some(pool) = general.pool {
             self.pools[pool as usize].change(before, general.queue.backlog_bytes());
         }
+        self.begin(now, port_id, id);
+        self.wake_when_free(port_id);
+    }
+
+    /// A packet's service begins.
+    #[inline]
+    fn begin(&mut self, now: Time, port_id: u32, id: PacketId) {
+        let port = &mut self.ports[port_id as usize];
+        let packet = self.packets.header(id);
+        packet.hops += 1;
         let class = &self.classes[usize::from(port.class)];
         let free_at = now.as_ps() + class.serialisation_ps(packet.size);
         if let Some(phantom) = &class.phantom
@@ -158,6 +171,5 @@ impl<B: Copy> Fabric<B> {
         let arrives_at = Time::from_ps(free_at + class.delay_ps);
         let arrival = Event::new(arrives_at, port_id | ARRIVAL, id.0);
         self.engine.push(arrival);
-        self.wake_when_free(port_id);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::{Event, Heap};
 use crate::packet::prefetch;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::Time;
 
@@ -38,7 +39,7 @@ pub struct Calendar {
     /// What is left of the current day, latest first.
     today: Vec<Event>,
     /// The first chunk of each day's list.
-    days: Vec<u32>,
+    days: Box<[u32; DAYS]>,
     /// A bit a day: whether its list has events.
     occupied: [u64; DAYS / 64],
     chunks: Vec<Chunk>,
@@ -64,7 +65,7 @@ impl Calendar {
             shift: 16,
             day: 0,
             today: Vec::new(),
-            days: alloc::vec![NONE; DAYS],
+            days: Box::new([NONE; DAYS]),
             occupied: [0; DAYS / 64],
             chunks: Vec::new(),
             free_chunk: NONE,
@@ -79,11 +80,20 @@ impl Calendar {
     #[inline]
     pub fn push(&mut self, event: Event) {
         let day = event.time().as_ps() >> self.shift;
+        // One comparison: a day that has come wraps around.
+        if day.wrapping_sub(self.day + 1) < DAYS as u64 - 1 {
+            self.push_on_ring(day, event);
+        } else {
+            self.push_off_ring(day, event);
+        }
+    }
+
+    /// Apart from `push`, whose usual way needs no registers saved.
+    #[inline(never)]
+    fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
             let at = self.today.partition_point(|other| *other > event);
             self.today.insert(at, event);
-        } else if day < self.day + DAYS as u64 {
-            self.push_on_ring(day, event);
         } else {
             self.beyond.push(event);
         }
@@ -108,21 +118,28 @@ impl Calendar {
     }
 
     fn new_chunk(&mut self, next: u32, event: Event) -> u32 {
-        let fresh = Chunk {
+        let index = self.free_chunk;
+        match self.chunks.get_mut(index as usize) {
+            Some(chunk) => {
+                self.free_chunk = chunk.next;
+                chunk.next = next;
+                chunk.len = 1;
+                chunk.events[0] = event;
+                index
+            }
+            None => self.grow(next, event),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, next: u32, event: Event) -> u32 {
+        self.chunks.push(Chunk {
             next,
             len: 1,
             events: [event; CHUNK],
-        };
-        if self.free_chunk == NONE {
-            self.chunks.push(fresh);
-            (self.chunks.len() - 1) as u32
-        } else {
-            let index = self.free_chunk;
-            let chunk = &mut self.chunks[index as usize];
-            self.free_chunk = chunk.next;
-            *chunk = fresh;
-            index
-        }
+        });
+        (self.chunks.len() - 1) as u32
     }
 
     /// The earliest event.

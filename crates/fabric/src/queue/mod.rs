@@ -188,6 +188,16 @@ impl Queue {
         }
     }
 
+    /// Whether a packet that finds the queue empty and the link idle may go by; if so, the queue is as if
+    /// it had come and gone. No from disciplines that do not say.
+    #[inline]
+    pub fn passes(&mut self, packet: &Packet) -> bool {
+        match self {
+            Self::Trimming(queue) => queue.passes(packet),
+            _ => false,
+        }
+    }
+
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
         each!(self, queue => queue.enqueue(now, id, packets))
     }

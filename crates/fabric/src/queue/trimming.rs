@@ -98,6 +98,21 @@ impl TrimmingQueue {
         }
     }
 
+    /// See [`super::Queue::passes`].
+    #[inline]
+    pub(super) fn passes(&mut self, packet: &Packet) -> bool {
+        let size = u64::from(packet.size);
+        let fits = if packet.is_trimmable() {
+            !self.config.data_limit.is_exceeded(1, size)
+        } else {
+            size <= self.config.header_limit_bytes
+        };
+        if fits {
+            self.headers_in_a_row = 0;
+        }
+        fits
+    }
+
     /// The list that a data packet belongs to.
     fn list_of(&self, packet: &Packet) -> usize {
         let classes = usize::from(self.config.classes.max(1)).min(MAX_CLASSES);
@@ -228,5 +243,59 @@ impl QueueDiscipline for TrimmingQueue {
 
     fn backlog_bytes(&self) -> u64 {
         self.data_bytes + self.header_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CONFIG: Trimming = Trimming {
+        data_limit: Limit::Packets(3),
+        header_limit_bytes: 200,
+        headers_per_data: 2,
+        victim: Victim::Coin,
+        return_to_sender: false,
+        classes: 1,
+        sharing: Sharing::Shared,
+    };
+
+    proptest! {
+        /// Packets of 64 to 319 bytes, control packets among them: some are too large for the queue of
+        /// headers, and pass no more than they would be queued.
+        #[test]
+        fn what_passes_an_empty_queue_leaves_it_as_if_it_had_come_and_gone(
+            operations in proptest::collection::vec((any::<bool>(), any::<bool>(), any::<u8>()), 1..200)
+        ) {
+            let (mut ours, mut plain) = (TrimmingQueue::new(CONFIG, 7), TrimmingQueue::new(CONFIG, 7));
+            let mut headers = [alloc::vec![Packet::default(); 200], alloc::vec![Packet::default(); 200]];
+            for (number, (arrives, data, size)) in operations.into_iter().enumerate() {
+                let id = PacketId(number as u32);
+                if !arrives {
+                    let left = ours.dequeue(Time::ZERO, &mut headers[0]);
+                    prop_assert_eq!(left, plain.dequeue(Time::ZERO, &mut headers[1]));
+                    continue;
+                }
+                for packets in &mut headers {
+                    packets[number].size = 64 + u32::from(size);
+                    packets[number].trimmed_size = if data { 64 } else { 0 };
+                }
+                if ours.backlog_packets() == 0 {
+                    let packet = headers[0][number];
+                    let waited = plain.enqueue(Time::ZERO, id, &mut headers[1]).arrival == Fate::Queued;
+                    prop_assert_eq!(ours.passes(&packet), waited);
+                    if waited {
+                        prop_assert_eq!(plain.dequeue(Time::ZERO, &mut headers[1]), Some(id));
+                    } else {
+                        ours.enqueue(Time::ZERO, id, &mut headers[0]);
+                    }
+                } else {
+                    let verdict = ours.enqueue(Time::ZERO, id, &mut headers[0]);
+                    prop_assert_eq!(verdict, plain.enqueue(Time::ZERO, id, &mut headers[1]));
+                }
+                prop_assert_eq!(ours.backlog_bytes(), plain.backlog_bytes());
+            }
+        }
     }
 }

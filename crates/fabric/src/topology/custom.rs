@@ -195,14 +195,7 @@ impl CustomTopology {
 }
 
 /// Forwarding of a switch whose table is not made yet: it leads nowhere.
-const NOWHERE: Clos = Clos {
-    first_host: 0,
-    hosts: 0,
-    hosts_per_child: 1,
-    ports_per_child: 0,
-    up_ports: 0,
-    pin_divisor: 1,
-};
+const NOWHERE: Clos = Clos::new(0, 0, 1, 0, 1);
 
 /// Number of shortest paths from every switch to `racks`, saturating; a rack that is there twice has
 /// two.

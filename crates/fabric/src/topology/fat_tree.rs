@@ -96,14 +96,13 @@ impl FatTree {
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
         let clos = |first_host, hosts, hosts_per_child, up_ports, pin_divisor| {
-            Forwarding::Clos(Clos {
+            Forwarding::Clos(Clos::new(
                 first_host,
                 hosts,
                 hosts_per_child,
-                ports_per_child: 1,
                 up_ports,
                 pin_divisor,
-            })
+            ))
         };
         // Numbered edges first, then aggregations, then cores.
         for edge in 0..self.k * m {

@@ -37,27 +37,25 @@ impl LeafSpine {
         for leaf in 0..self.leaves {
             builder.switch(
                 0,
-                Forwarding::Clos(Clos {
-                    first_host: leaf * self.hosts_per_leaf,
-                    hosts: self.hosts_per_leaf,
-                    hosts_per_child: 1,
-                    ports_per_child: 1,
-                    up_ports: self.spines,
-                    pin_divisor: 1,
-                }),
+                Forwarding::Clos(Clos::new(
+                    leaf * self.hosts_per_leaf,
+                    self.hosts_per_leaf,
+                    1,
+                    self.spines,
+                    1,
+                )),
             );
         }
         for _ in 0..self.spines {
             builder.switch(
                 1,
-                Forwarding::Clos(Clos {
-                    first_host: 0,
-                    hosts: self.leaves * self.hosts_per_leaf,
-                    hosts_per_child: self.hosts_per_leaf,
-                    ports_per_child: 1,
-                    up_ports: 0,
-                    pin_divisor: 1,
-                }),
+                Forwarding::Clos(Clos::new(
+                    0,
+                    self.leaves * self.hosts_per_leaf,
+                    self.hosts_per_leaf,
+                    0,
+                    1,
+                )),
             );
         }
         for leaf in 0..self.leaves {

@@ -24,14 +24,7 @@ impl SingleSwitch {
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("hosts", self.hosts, 65_535)?;
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        let forwarding = Forwarding::Clos(Clos {
-            first_host: 0,
-            hosts: self.hosts,
-            hosts_per_child: 1,
-            ports_per_child: 1,
-            up_ports: 0,
-            pin_divisor: 1,
-        });
+        let forwarding = Forwarding::Clos(Clos::new(0, self.hosts, 1, 0, 1));
         let switch = builder.switch(0, forwarding);
         for _ in 0..self.hosts {
             builder.host(switch, self.host_wire);
