@@ -84,9 +84,12 @@ impl<B: Copy> Fabric<B> {
         })
     }
 
-    /// A packet arrives at a switch of a network that has a chooser or groups.
+    /// A packet arrives at a switch of a network that has a chooser, groups, or packets that purge.
     #[inline(never)]
     pub(crate) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
+        if self.purge_takes.is_some() && self.packets.header(id).purges {
+            self.purge_at(switch, id);
+        }
         if self.chooser.is_some() {
             self.arrive_over_link(now, link, switch, id);
         } else {

@@ -92,8 +92,10 @@ pub struct Fabric<B> {
     pub(crate) multicast: Multicast,
     /// What chooses paths by more than one switch knows; `None` where nothing does.
     pub(crate) chooser: Option<Box<PathChooser>>,
-    /// Whether packets may need more than forwarding: there is a chooser, or there are groups. One look
-    /// spares the others every hop.
+    /// Which packets one that purges takes with it; `None` where none does.
+    pub(crate) purge_takes: Option<fn(&B, &B) -> bool>,
+    /// Whether packets may need more than forwarding: there is a chooser, there are groups, or some
+    /// purge. One look spares the others every hop.
     pub(crate) is_special: bool,
     /// Links that fail or slow down; `None` where none does.
     pub(crate) faults: Option<Box<Faults>>,
@@ -156,6 +158,7 @@ impl<B: Copy> Fabric<B> {
             waits: config.record_waits.then(Waits::default),
             multicast: Multicast::default(),
             chooser: PathChooser::new(config.load_balancer, topology, config.seed).map(Box::new),
+            purge_takes: None,
             is_special: false,
             faults: None,
         };

@@ -58,6 +58,9 @@ pub struct Packet {
     pub hops: u8,
     /// The packet's part in a handshake.
     pub handshake: Handshake,
+    /// Whether it ends a connection, and takes packets of that with it out of the switches that it
+    /// passes; see [`Fabric::purge_in_passing`](crate::Fabric::purge_in_passing).
+    pub purges: bool,
     /// A rank for disciplines that order by it (pFabric: bytes that remain); lower goes first.
     pub rank: u32,
 }

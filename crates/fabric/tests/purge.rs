@@ -3,13 +3,14 @@
 
 mod common;
 
-use common::{leaf_spine, packet};
+use common::{leaf_spine, packet, wire};
 use proptest::prelude::*;
 use tailcut_fabric::queue::{
     DropReason, DropTail, Fate, Limit, PushOut, PushOutQueue, QueueConfig, QueueDiscipline,
 };
-use tailcut_fabric::{DropCounts, Ecn, Fabric, FabricConfig, Packet, PacketId};
-use tailcut_units::Time;
+use tailcut_fabric::topology::{CustomLink, CustomTopology, Link, Node};
+use tailcut_fabric::{DropCounts, Ecn, Fabric, FabricConfig, Packet, PacketId, PortId};
+use tailcut_units::{HostId, Time};
 
 const LIMIT: u32 = 6;
 
@@ -95,41 +96,109 @@ proptest! {
         purge_at_ns in 0u64..60_000,
     ) {
         let topology = leaf_spine(QueueConfig::PushOut(push_out(Limit::Packets(1_000))));
-        let mut fabric = Fabric::<u32>::new(&topology, FabricConfig::default());
+        let mut fabric = Fabric::<Sent>::new(&topology, FabricConfig::default());
+        fabric.purge_in_passing(|purger, other| purger.source == other.source);
         // All to one host, so that queues build.
-        for (number, &source) in sources.iter().enumerate() {
+        for (number, &source) in (0..).zip(&sources) {
             let sent = Packet { priority: (source % 2) as u8, ..packet(source, 0, 1_500, 7) };
-            fabric.inject(Time::ZERO, sent.src, sent, number as u32);
+            fabric.inject(Time::ZERO, sent.src, sent, Sent { source, number });
         }
         let mut arrived = Vec::new();
         while let Some(delivery) = fabric.advance(Time::from_ns(purge_at_ns)) {
             arrived.push(delivery.body);
         }
-        let of_victim = |number: u32| sources[number as usize] == 2;
-        let before: u64 = arrived.iter().filter(|&&number| of_victim(number)).count() as u64;
-        let purged = fabric.purge(|packet, &number| {
-            assert_eq!(packet.src.0, sources[number as usize]);
-            of_victim(number)
-        });
+        // The hosts are on one switch.
+        let purger = Packet { purges: true, ..packet(0, 2, 84, 7) };
+        let of_purger = Sent { source: 2, number: u32::MAX };
+        fabric.inject(Time::from_ns(purge_at_ns), purger.src, purger, of_purger);
         while let Some(delivery) = fabric.advance(Time::MAX) {
-            arrived.push(delivery.body);
-        }
-        for source in [1, 2, 3] {
-            let of_source = |number: &u32| sources[*number as usize] == source;
-            let in_order: Vec<u32> = arrived.iter().copied().filter(of_source).collect();
-            prop_assert!(in_order.is_sorted());
-            let all = (0..sources.len() as u32).filter(of_source).count();
-            match source {
-                2 => prop_assert_eq!(in_order.len() as u64 + purged.packets, all as u64),
-                _ => prop_assert_eq!(in_order.len(), all, "of host {}", source),
+            match delivery.body == of_purger {
+                true => prop_assert_eq!(delivery.host, HostId(2)),
+                false => arrived.push(delivery.body),
             }
         }
-        prop_assert!(before + purged.packets <= sources.len() as u64);
-        let drops = fabric.drops();
-        prop_assert_eq!(drops, DropCounts { purged, ..DropCounts::default() });
+        let purged = fabric.drops().purged;
+        for source in [1, 2, 3] {
+            let of_source = arrived.iter().filter(|sent| sent.source == source);
+            let in_order: Vec<u32> = of_source.map(|sent| sent.number).collect();
+            prop_assert!(in_order.is_sorted());
+            let all = sources.iter().filter(|other| **other == source).count() as u64;
+            let lost = if source == 2 { purged.packets } else { 0 };
+            prop_assert_eq!(in_order.len() as u64 + lost, all, "of host {}", source);
+        }
+        prop_assert_eq!(fabric.drops(), DropCounts { purged, ..DropCounts::default() });
         prop_assert_eq!(fabric.injected().bytes, fabric.delivered().bytes + purged.bytes);
         prop_assert_eq!(fabric.count_remaining().packets, 0);
     }
+}
+
+/// What a packet of these tests carries: whose it is, and which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Sent {
+    source: u32,
+    number: u32,
+}
+
+#[test]
+fn each_switch_is_purged_when_the_purge_passes_it() {
+    // h0 - s0 - s1 - h1: queues build at s1 towards s0, and at s0 towards h0.
+    let ends = [
+        (Node::Host(HostId(0)), Node::Switch(0), wire(1, 10_000)),
+        (Node::Switch(0), Node::Switch(1), wire(2, 10_000)),
+        (Node::Switch(1), Node::Host(HostId(1)), wire(10, 10_000)),
+    ];
+    let topology = CustomTopology {
+        hosts: 2,
+        switches: 2,
+        links: ends.map(|(a, b, wire)| CustomLink { a, b, wire }).to_vec(),
+        queue: QueueConfig::PushOut(push_out(Limit::Packets(1_000))),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a chain");
+    let port = |from: Node, to: Node| {
+        let goes = |link: &Link| (link.from, link.to) == (from, to);
+        PortId(topology.links.iter().position(goes).expect("a link") as u32)
+    };
+    let at_s0 = port(Node::Switch(0), Node::Host(HostId(0)));
+    let at_s1 = port(Node::Switch(1), Node::Switch(0));
+    let mut fabric = Fabric::<Sent>::new(&topology, FabricConfig::default());
+    fabric.purge_in_passing(|purger, other| purger.source == other.source);
+    let mut number = 0;
+    for source in [1, 2].repeat(40) {
+        let sent = packet(1, 0, 1_500, source as u16);
+        fabric.inject(Time::ZERO, sent.src, sent, Sent { source, number });
+        number += 1;
+    }
+    // 96 us until the last packet has left h1. The purge leaves h0 at 100 us: 84 bytes take 0.672 us to s0
+    // and 0.336 us more to s1, and each link 10 us.
+    let start = Time::from_ns(100_000);
+    while fabric.advance(start).is_some() {}
+    let purger = Packet {
+        purges: true,
+        ..packet(0, 1, 84, 1)
+    };
+    let of_purger = Sent { source: 1, number };
+    fabric.inject(start, purger.src, purger, of_purger);
+    let mut waiting = |at_ns: u64| {
+        while fabric.advance(Time::from_ns(at_ns)).is_some() {}
+        [at_s0, at_s1].map(|port| {
+            let report = fabric.port_report(Time::from_ns(at_ns), port);
+            (report.backlog_packets, report.dropped)
+        })
+    };
+    let passes_s0 = 100_000 + 672 + 10_000;
+    let passes_s1 = passes_s0 + 336 + 10_000;
+    let dropped = |waiting: [(u32, u64); 2]| waiting.map(|(_, dropped)| dropped);
+    let before = waiting(passes_s0 - 1);
+    assert_eq!(dropped(before), [0, 0]);
+    let between = waiting(passes_s0);
+    assert!(between[0].1 > 0, "{between:?}");
+    assert_eq!(between[0].0 + between[0].1 as u32, before[0].0);
+    assert_eq!(dropped(waiting(passes_s1 - 1)), [between[0].1, 0]);
+    let after = waiting(passes_s1);
+    assert_eq!(after[0].1, between[0].1, "it has passed s0");
+    assert!(after[1].1 > 0, "{after:?}");
 }
 
 #[test]
@@ -139,14 +208,19 @@ fn a_one_event_port_keeps_what_it_has_settled() {
         mark_above: None,
     }));
     let mut fabric = Fabric::<u32>::new(&topology, FabricConfig::default());
+    fabric.purge_in_passing(|_, _| true);
     for number in 0..20 {
         let sent = packet(1 + number % 2, 0, 1_500, 7);
         fabric.inject(Time::ZERO, sent.src, sent, number);
     }
-    assert_eq!(fabric.purge(|_, _| true).packets, 0);
+    let purger = Packet {
+        purges: true,
+        ..packet(0, 1, 84, 7)
+    };
+    fabric.inject(Time::from_ns(5_000), purger.src, purger, 20);
     let mut arrived = 0;
     while fabric.advance(Time::MAX).is_some() {
         arrived += 1;
     }
-    assert_eq!(arrived, 20);
+    assert_eq!((arrived, fabric.drops()), (21, DropCounts::default()));
 }

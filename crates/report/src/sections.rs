@@ -181,9 +181,14 @@ fn distribution(study: &Study, headline: usize) -> Markup {
 
 /// Whether anything was sent over a network: a model of servers has none to show.
 fn has_network(study: &Study, headline: usize) -> bool {
-    let rows = study.analysis().rows.iter();
-    rows.filter(|row| row.setting == headline)
-        .any(|row| row.group == Group::all())
+    let mut rows = study.analysis().rows.iter();
+    if rows.any(|row| row.setting == headline && row.group == Group::all()) {
+        return true;
+    }
+    // Requests are no flows; where they cross a network it has ports.
+    let cells = study.cells();
+    let mut runs = cells[headline].designs.iter().flat_map(|(_, runs)| runs);
+    runs.any(|run| !run.ports.is_empty())
 }
 
 fn network(study: &Study, headline: usize) -> Option<Markup> {

@@ -9,6 +9,7 @@ use tailcut_fabric::topology::Topology;
 use tailcut_transport::nic::{Coalesced, Paced};
 use tailcut_transport::pias::Tagged;
 use tailcut_transport::qos::Classified;
+use tailcut_transport::rans::Carrier;
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::ModelCodec;
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
@@ -36,7 +37,7 @@ fn mode(replication: Replication) -> Option<Mode> {
 }
 
 /// TCP's parameters with the design's congestion control and the framing's payload.
-pub(crate) fn tcp_config(config: &RunConfig) -> TcpConfig {
+fn tcp_config(config: &RunConfig) -> TcpConfig {
     TcpConfig {
         mss: config.framing.payload,
         congestion: match config.design.transport {
@@ -57,6 +58,12 @@ type Outcome<T> = Result<T, RunError>;
 pub(crate) fn tcp(config: &RunConfig) -> impl Fn(HostId) -> Outcome<tcp::Host> + use<> {
     let tcp = tcp_config(config);
     move |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport)
+}
+
+/// Hosts that carry requests.
+pub(crate) fn carriers(config: &RunConfig) -> impl Fn(HostId) -> Outcome<Carrier> + use<> {
+    let tcp = tcp_config(config);
+    move |host| Carrier::new(host, &tcp).map_err(RunError::Transport)
 }
 
 /// RepNet hosts.

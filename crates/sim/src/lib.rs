@@ -7,6 +7,7 @@ mod design;
 mod hosts;
 mod hull;
 mod ideal;
+mod layer;
 mod measures;
 mod parameters;
 mod paths;

@@ -5,12 +5,13 @@ use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
 use crate::hosts;
 use crate::ideal::Ideal;
+use crate::layer::Layer;
 use crate::measures::{Arrivals, Bursts, PortWaits};
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests;
-use crate::simulation::{Horizon, Simulation};
+use crate::simulation::{Horizon, Parts, Remains, Simulation};
 use crate::topology_record;
 use crate::traffic;
 use cpu_time::ThreadTime;
@@ -84,53 +85,29 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
     let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
     queues::install(config, &mut topology);
     let topology = Arc::new(topology);
-    if requests::part_of(config).is_some() {
-        return run_requests(config, &topology, control);
+    let stage = Stage {
+        config,
+        topology: &topology,
+        control,
+    };
+    if let Some((label, part)) = requests::part_of(config) {
+        let clients_and_servers = requests::network::Network::new(config, &topology, part, label)?;
+        return stage.simulate(hosts::carriers(config), clients_and_servers);
     }
     if hosts::have_layers(config) {
-        return simulate(
-            config,
-            &topology,
-            hosts::layered(config, &topology)?,
-            control,
-        );
+        return stage.simulate(hosts::layered(config, &topology)?, ());
     }
     match config.design.transport {
-        TransportKind::PFabric => simulate(
-            config,
-            &topology,
-            hosts::pfabric(config, &topology),
-            control,
-        ),
+        TransportKind::PFabric => stage.simulate(hosts::pfabric(config, &topology), ()),
         TransportKind::Ndp | TransportKind::NdpPlus => {
-            simulate(config, &topology, hosts::ndp(config, &topology), control)
+            stage.simulate(hosts::ndp(config, &topology), ())
         }
-        TransportKind::Scdp => simulate(config, &topology, hosts::scdp(config, &topology), control),
+        TransportKind::Scdp => stage.simulate(hosts::scdp(config, &topology), ()),
         _ => match hosts::repnet_config(config) {
-            None => simulate(config, &topology, hosts::tcp(config), control),
-            Some(repnet) => simulate(config, &topology, hosts::repnet(config, repnet), control),
+            None => stage.simulate(hosts::tcp(config), ()),
+            Some(repnet) => stage.simulate(hosts::repnet(config, repnet), ()),
         },
     }
-}
-
-/// A run of requests over the fabric.
-fn run_requests(
-    config: &RunConfig,
-    topology: &Arc<Topology>,
-    control: &dyn RunControl,
-) -> Result<RunRecord, RunError> {
-    let wall = Instant::now();
-    let cpu = ThreadTime::try_now().ok();
-    let topology = &in_trouble(config, topology)?;
-    let tcp = hosts::tcp_config(config);
-    let fabric = fabric(config, topology);
-    let outcome = requests::network::run(config, topology, fabric, &tcp, control)?;
-    let (rows, fabric, host_events, end) = outcome;
-    let mut record = RunRecord::new(key(config));
-    record.requests = rows;
-    fill(&mut record, topology, fabric, host_events, end);
-    record.cost = cost(wall, cpu);
-    Ok(record)
 }
 
 /// A run without packets.
@@ -176,82 +153,112 @@ fn cost(wall: Instant, cpu: Option<ThreadTime>) -> RunCost {
     }
 }
 
-fn simulate<T: Transport>(
-    config: &RunConfig,
-    topology: &Arc<Topology>,
-    host: impl Fn(HostId) -> Result<T, RunError>,
-    control: &dyn RunControl,
-) -> Result<RunRecord, RunError> {
-    let wall = Instant::now();
-    let cpu = ThreadTime::try_now().ok();
-    let source = traffic::source(config, topology).map_err(RunError::Workload)?;
-    let failures = capacity::failures(topology, &config.faults);
-    let capacity = Capacity::new(topology, &failures);
-    let links = topology_record::links(topology);
-    let topology = &in_trouble(config, topology)?;
-    let fabric = fabric(config, topology);
-    let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
-    let mut recorder = Recorder::new(ideal, capacity);
-    recorder.waits = config.measures.waits.then(|| PortWaits::new(topology));
-    recorder.bursts = config
-        .measures
-        .bursts
-        .then(|| Bursts::new(topology.hosts()));
-    let span = config.workload.span();
-    recorder.arrivals = config
-        .measures
-        .goodput
-        .then(|| Arrivals::until(Time::ZERO + span));
-    let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
-    let transports = transports.collect::<Result<Vec<T>, RunError>>()?;
-    let mut simulation = Simulation::new(
-        fabric,
-        transports,
-        source,
-        recorder,
-        config.framing,
-        config.engine,
-        |flow: &Flow| match mixed(config, flow.id, flow.bytes) {
-            Some(drawn) => MIXED[drawn].1,
-            None => transport::Replication::AsConfigured,
-        },
-    );
-    let sessions = traffic::sessions(config, topology).map_err(RunError::Workload)?;
-    simulation.sessions = sessions.map(Box::new);
-    let expected = span + config.drain;
-    let whole = simulation.run(Horizon {
-        end: Time::MAX,
-        drain: config.drain,
-        sample_every: config.sample_every,
-        go_on: &mut |now| {
-            control.progress(now.since(Time::ZERO), expected);
-            !control.stop()
-        },
-    });
-    if !whole {
-        return Err(RunError::Stopped);
+/// What every run over the fabric begins with.
+#[derive(Clone, Copy)]
+struct Stage<'a> {
+    config: &'a RunConfig,
+    topology: &'a Arc<Topology>,
+    control: &'a dyn RunControl,
+}
+
+impl Stage<'_> {
+    /// Runs hosts that `host` makes, under a layer of applications.
+    fn simulate<T: Transport>(
+        self,
+        host: impl Fn(HostId) -> Result<T, RunError>,
+        layer: impl Layer<T>,
+    ) -> Result<RunRecord, RunError> {
+        let Self {
+            config, control, ..
+        } = self;
+        let wall = Instant::now();
+        let cpu = ThreadTime::try_now().ok();
+        let source = traffic::source(config, self.topology).map_err(RunError::Workload)?;
+        let sessions = traffic::sessions(config, self.topology).map_err(RunError::Workload)?;
+        let topology = &in_trouble(config, self.topology)?;
+        let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
+        let span = config.workload.span();
+        let mut simulation = Simulation::new(Parts {
+            fabric: fabric(config, topology),
+            transports: transports.collect::<Result<Vec<T>, RunError>>()?,
+            source,
+            sessions: sessions.map(Box::new),
+            layer,
+            recorder: self.recorder(topology),
+            framing: config.framing,
+            engine: config.engine,
+            choose_replication: |flow: &Flow| match mixed(config, flow.id, flow.bytes) {
+                Some(drawn) => MIXED[drawn].1,
+                None => transport::Replication::AsConfigured,
+            },
+        });
+        let expected = span + config.drain;
+        let whole = simulation.run(Horizon {
+            end: Time::MAX,
+            drain: config.drain,
+            sample_every: config.sample_every,
+            go_on: &mut |now| {
+                control.progress(now.since(Time::ZERO), expected);
+                !control.stop()
+            },
+        });
+        if !whole {
+            return Err(RunError::Stopped);
+        }
+        let mut record = self.record(topology, simulation.finish());
+        record.cost = cost(wall, cpu);
+        Ok(record)
     }
-    let sessions = simulation.sessions.take();
-    let (mut recorder, fabric, host_events, end) = simulation.finish();
-    let mut record = RunRecord::new(key(config));
-    record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
-    fill(&mut record, topology, fabric, host_events, end);
-    if let Some(waits) = recorder.waits.take() {
-        let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
-        record.switch_waits = Some(waits.summary(topology, &carried));
+
+    /// What notes the flows of a run on `topology`, faults included, and what else it measures.
+    fn recorder(self, topology: &Arc<Topology>) -> Recorder {
+        let config = self.config;
+        let failures = capacity::failures(self.topology, &config.faults);
+        let capacity = Capacity::new(self.topology, &failures);
+        let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
+        let mut recorder = Recorder::new(ideal, capacity);
+        recorder.waits = config.measures.waits.then(|| PortWaits::new(topology));
+        recorder.bursts = config
+            .measures
+            .bursts
+            .then(|| Bursts::new(topology.hosts()));
+        let until = Time::ZERO + config.workload.span();
+        recorder.arrivals = config.measures.goodput.then(|| Arrivals::until(until));
+        recorder
     }
-    record.arrived = recorder.arrivals.take().map(Arrivals::summary);
-    record.host_bursts = recorder.bursts.take().map(Bursts::summary);
-    record.topology = links;
-    record.failures = failures;
-    record.sampling = config.sample_every.map(|every| recorder.sampling(every));
-    (record.flows, record.queues, record.links) = recorder.finish();
-    record.sessions = sessions.map_or_else(Vec::new, |sessions| sessions.finish());
-    if config.design.replication == Replication::Mixed {
-        name_mixed(&mut record, config);
+
+    /// The record of a run on `topology`, its faults included, but for what it cost.
+    fn record<T, L: Layer<T>>(self, topology: &Topology, remains: Remains<T, L>) -> RunRecord {
+        let config = self.config;
+        let Remains {
+            fabric,
+            transports,
+            sessions,
+            layer,
+            mut recorder,
+            host_events,
+            end,
+        } = remains;
+        let mut record = RunRecord::new(key(config));
+        record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
+        fill(&mut record, topology, fabric, host_events, end);
+        if let Some(waits) = recorder.waits.take() {
+            let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
+            record.switch_waits = Some(waits.summary(topology, &carried));
+        }
+        record.arrived = recorder.arrivals.take().map(Arrivals::summary);
+        record.host_bursts = recorder.bursts.take().map(Bursts::summary);
+        record.topology = topology_record::links(self.topology);
+        record.failures = capacity::failures(self.topology, &config.faults);
+        record.sampling = config.sample_every.map(|every| recorder.sampling(every));
+        (record.flows, record.queues, record.links) = recorder.finish();
+        record.sessions = sessions.map_or_else(Vec::new, |sessions| sessions.finish());
+        layer.finish(&transports, &mut record);
+        if config.design.replication == Replication::Mixed {
+            name_mixed(&mut record, config);
+        }
+        record
     }
-    record.cost = cost(wall, cpu);
-    Ok(record)
 }
 
 /// The network with the run's faults, which hosts and workload know nothing of.

@@ -4,6 +4,7 @@
 //! At one instant the network comes first, then NICs that have become free, then timers, then
 //! samples, then arrivals: the same on every engine.
 
+use crate::layer::Layer;
 use crate::recorder::Recorder;
 use crate::sessions::Sessions;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
@@ -25,19 +26,49 @@ struct HostState<T> {
     waits_for_nic: bool,
 }
 
+/// What a simulation is put together from.
+pub(crate) struct Parts<T, C, L> {
+    pub fabric: Fabric<Segment>,
+    /// One a host.
+    pub transports: Vec<T>,
+    /// The workload's flows.
+    pub source: Box<dyn Source>,
+    /// Requests for storage, where there are any.
+    pub sessions: Option<Box<Sessions>>,
+    /// What applications do beside flows and sessions.
+    pub layer: L,
+    pub recorder: Recorder,
+    pub framing: Framing,
+    pub engine: EngineKind,
+    pub choose_replication: C,
+}
+
 /// Transports on the hosts of a fabric under a workload.
-pub(crate) struct Simulation<T, C> {
+pub(crate) struct Simulation<T, C, L> {
     fabric: Fabric<Segment>,
     hosts: Vec<HostState<T>>,
     engine: Engine,
     source: Box<dyn Source>,
-    /// Requests for storage, where there are any.
-    pub sessions: Option<Box<Sessions>>,
+    sessions: Option<Box<Sessions>>,
+    layer: L,
     recorder: Recorder,
     framing: Framing,
     choose_replication: C,
     now: Time,
     host_events: u64,
+}
+
+/// What a run leaves.
+pub(crate) struct Remains<T, L> {
+    pub fabric: Fabric<Segment>,
+    pub transports: Vec<T>,
+    pub sessions: Option<Box<Sessions>>,
+    pub layer: L,
+    pub recorder: Recorder,
+    /// Events of hosts: NICs that became free, and timers.
+    pub host_events: u64,
+    /// When it ended.
+    pub end: Time,
 }
 
 /// When to stop and what to do on the way.
@@ -55,30 +86,26 @@ pub(crate) struct Horizon<'a> {
 /// Events between two calls of `go_on`.
 const LOOK_UP_EVERY: u32 = 1 << 16;
 
-impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
-    pub fn new(
-        fabric: Fabric<Segment>,
-        transports: Vec<T>,
-        source: Box<dyn Source>,
-        recorder: Recorder,
-        framing: Framing,
-        engine: EngineKind,
-        choose_replication: C,
-    ) -> Self {
-        let hosts = transports.into_iter().map(|transport| HostState {
+impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C, L> {
+    pub fn new(mut parts: Parts<T, C, L>) -> Self {
+        if let Some(takes) = L::PURGE {
+            parts.fabric.purge_in_passing(takes);
+        }
+        let hosts = parts.transports.into_iter().map(|transport| HostState {
             transport,
             timer_at: Time::MAX,
             waits_for_nic: false,
         });
         Self {
-            fabric,
+            fabric: parts.fabric,
             hosts: hosts.collect(),
-            engine: Engine::new(engine),
-            source,
-            sessions: None,
-            recorder,
-            framing,
-            choose_replication,
+            engine: Engine::new(parts.engine),
+            source: parts.source,
+            sessions: parts.sessions,
+            layer: parts.layer,
+            recorder: parts.recorder,
+            framing: parts.framing,
+            choose_replication: parts.choose_replication,
             now: Time::ZERO,
             host_events: 0,
         }
@@ -97,8 +124,8 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             let end = match arrival {
                 Some(_) => horizon.end,
                 None => {
-                    let drained = self.recorder.last_start().saturating_add(horizon.drain);
-                    horizon.end.min(drained)
+                    let last_start = self.recorder.last_start().max(self.layer.last_start());
+                    horizon.end.min(last_start.saturating_add(horizon.drain))
                 }
             };
             let host_event = self.engine.peek().unwrap_or(Time::MAX);
@@ -128,7 +155,8 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                 self.recorder.sample(limit, &mut self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
                 next_sample = limit.saturating_add(every);
-                if arrival.is_none() && self.recorder.unfinished() == 0 {
+                let is_busy = self.recorder.unfinished() > 0 || self.layer.is_busy();
+                if arrival.is_none() && !is_busy {
                     next_sample = Time::MAX;
                 }
             } else if next_arrival == limit && limit < end {
@@ -142,11 +170,11 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
 
     /// When an application does something next, as far as is known.
     fn next_arrival(&self) -> Option<Time> {
-        let flow = self.source.peek();
-        let Some(sessions) = &self.sessions else {
-            return flow;
-        };
-        [flow, sessions.peek()].into_iter().flatten().min()
+        let next = earlier(self.source.peek(), self.layer.peek());
+        match &self.sessions {
+            None => next,
+            Some(sessions) => earlier(next, sessions.peek()),
+        }
     }
 
     fn deliver(&mut self, delivery: Delivery<Segment>) {
@@ -196,6 +224,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
         } else if state.timer_at == self.now {
             state.timer_at = Time::MAX;
             state.transport.on_timeout(self.now);
+            self.layer.on_timeout(self.now, host);
         } else {
             return;
         }
@@ -209,6 +238,12 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
             for step in sessions.next(&mut self.fabric, &mut self.recorder) {
                 let host = step.host();
                 step.take(self.now, &mut self.hosts[host.0 as usize].transport);
+                self.serve(host);
+            }
+            return;
+        }
+        if self.layer.peek() == Some(self.now) {
+            if let Some(host) = self.layer.start(self.now) {
                 self.serve(host);
             }
             return;
@@ -245,13 +280,15 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                 self.source.completed(self.now, flow);
             }
         }
+        self.layer.serve(self.now, host, &mut state.transport);
         if !state.waits_for_nic && state.transport.has_transmit() {
             let mut free_at = self.fabric.uplink_free_at(host);
             while free_at <= self.now {
                 let Some(segment) = state.transport.poll_transmit(self.now) else {
                     break;
                 };
-                let packet = to_packet(&segment, &self.framing);
+                let mut packet = to_packet(&segment, &self.framing);
+                packet.purges = L::PURGE.is_some() && is_reset(&segment);
                 let departs = inject(&mut self.fabric, self.now, host, packet, segment);
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts
@@ -265,7 +302,11 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
                 self.engine.push(Event::new(free_at, host.0, 0));
             }
         }
-        if let Some(timeout) = state.transport.next_timeout()
+        let timeout = earlier(
+            state.transport.next_timeout(),
+            self.layer.next_timeout(host),
+        );
+        if let Some(timeout) = timeout
             && timeout < state.timer_at
         {
             state.timer_at = timeout.max(self.now);
@@ -274,17 +315,35 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication> Simulation<T, C> {
         }
     }
 
-    /// The recorder, the sessions and the network as the run left them, and the number of host events.
-    pub fn finish(mut self) -> (Recorder, Fabric<Segment>, u64, Time) {
+    /// What the run has left.
+    pub fn finish(mut self) -> Remains<T, L> {
         self.recorder.note_waits(&mut self.fabric);
-        (self.recorder, self.fabric, self.host_events, self.now)
+        let transports = self.hosts.into_iter().map(|host| host.transport);
+        Remains {
+            fabric: self.fabric,
+            transports: transports.collect(),
+            sessions: self.sessions,
+            layer: self.layer,
+            recorder: self.recorder,
+            host_events: self.host_events,
+            end: self.now,
+        }
+    }
+}
+
+/// The earlier of two instants, of which either may never come.
+#[inline]
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
 
 /// Puts a segment's packet on its host's link, a handshake with the hash by which switches know its answer.
 /// Gives the time at which that link has sent everything.
 #[inline]
-pub(crate) fn inject(
+fn inject(
     fabric: &mut Fabric<Segment>,
     now: Time,
     host: HostId,
@@ -300,7 +359,7 @@ pub(crate) fn inject(
 
 /// The packet that carries a segment: the payload's header bytes, preamble and gap added.
 #[inline]
-pub(crate) fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
+fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
     let overhead = framing.header + framing.preamble_and_gap;
     Packet {
         src: segment.tuple.src,
@@ -322,6 +381,14 @@ pub(crate) fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
             0
         },
         ..Packet::default()
+    }
+}
+
+/// Whether the segment ends its connection at once.
+const fn is_reset(segment: &Segment) -> bool {
+    match &segment.header {
+        Header::Tcp(header) => header.flags.has(TcpFlags::RST),
+        _ => false,
     }
 }
 

@@ -6,7 +6,9 @@
 mod support;
 
 use std::sync::Arc;
-use support::{config, queue_of, simulate, single_switch, slow_spines};
+use support::{
+    completion_times, config, named_sizes, poisson, queue_of, simulate, single_switch, slow_spines,
+};
 use tailcut_record::{RequestRecord, RunRecord};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
@@ -16,7 +18,7 @@ use tailcut_sim::{
     FlowsSpec, RequestRate, RequestsPart, RunConfig, RunError, Unattended, WorkloadPart,
     WorkloadSpec, run,
 };
-use tailcut_units::{Bytes, Duration};
+use tailcut_units::{Bytes, Duration, Time};
 
 /// Six servers and six clients on one switch at 10 Gb/s; objects of 300 KB.
 fn requests(design: &str, load: f64, count: u64) -> RunConfig {
@@ -180,9 +182,94 @@ fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
     );
 }
 
+/// Web-search flows from anywhere to anywhere at `load` of the hosts' links beside the requests.
+fn with_flows(mut config: RunConfig, load: f64) -> RunConfig {
+    let flows = poisson(named_sizes("websearch"), load, Duration::from_ms(20));
+    config.workload.parts.push(WorkloadPart {
+        class: Class::Background,
+        path: None,
+        flows,
+    });
+    config
+}
+
+#[test]
+fn flows_beside_requests_share_the_network_with_them_and_everything_is_in_the_books() {
+    for design in ["dctcp", "rans+dctcp", "duplicate+tcp"] {
+        let alone = simulate(&requests(design, 0.3, 400));
+        let beside = simulate(&with_flows(requests(design, 0.3, 400), 0.3));
+        in_the_books(&beside);
+        assert!(beside.flows.len() > 50, "{design}");
+        for flow in &beside.flows {
+            assert!(flow.fct.is_some(), "{design}: {flow:?}");
+            assert!(flow.payload_sent.0 >= flow.bytes.0, "{design}: {flow:?}");
+            assert_eq!(flow.class, Class::Background as u8);
+        }
+        for (alone, beside) in alone.requests.iter().zip(&beside.requests) {
+            assert_eq!((alone.start, alone.server), (beside.start, beside.server));
+        }
+        let (alone, beside) = (mean_us(&alone), mean_us(&beside));
+        assert!(beside > 1.05 * alone, "{design}: {beside} and {alone}");
+    }
+}
+
+#[test]
+fn flows_beside_no_requests_are_what_they_are_without() {
+    let mut config = with_flows(requests("dctcp", 0.3, 0), 0.5);
+    config.workload.parts.swap(0, 1);
+    let beside = simulate(&config);
+    config.workload.parts.truncate(1);
+    let without = simulate(&config);
+    assert!(without.flows.len() > 50);
+    assert_eq!(beside.flows, without.flows);
+}
+
+#[test]
+fn low_duplicates_cost_flows_beside_them_next_to_nothing_and_equal_ones_cost_them_much() {
+    let mean = |design: &str| {
+        let record = simulate(&with_flows(requests(design, 0.5, 1_500), 0.2));
+        let times = completion_times(&record);
+        times.iter().sum::<f64>() / times.len() as f64
+    };
+    let (single, low, equal) = (
+        mean("dctcp"),
+        mean("duplicate-low+dctcp"),
+        mean("duplicate+dctcp"),
+    );
+    assert!(low < 1.05 * single, "{low} and {single}");
+    assert!(equal > 1.2 * single, "{equal} and {single}");
+}
+
+#[test]
+fn queues_and_links_of_requests_are_sampled_and_the_record_knows_the_network() {
+    let plain = simulate(&requests("rans+dctcp", 0.5, 200));
+    let mut config = requests("rans+dctcp", 0.5, 200);
+    config.sample_every = Some(Duration::from_us(50));
+    let sampled = simulate(&config);
+    assert_eq!(sampled.requests, plain.requests, "to look changes nothing");
+    assert!(plain.queues.is_empty() && plain.links.is_empty());
+    assert!(!sampled.queues.is_empty() && !sampled.links.is_empty());
+    assert_eq!(sampled.topology.len(), 24, "twelve hosts, both directions");
+    let last = sampled
+        .requests
+        .iter()
+        .map(|r| r.start + r.latency.unwrap());
+    let (last, every) = (last.max().unwrap(), Duration::from_us(50));
+    let instants = sampled.sampling.expect("samples").instants;
+    let until = Time::ZERO + every * instants;
+    assert!(
+        until + every >= last && until < last + every * 2,
+        "{until} {last}"
+    );
+    // What the samples say was carried is what the ports say, but for what followed the last of them.
+    let by_samples: u64 = sampled.links.iter().map(|sample| sample.bytes.0).sum();
+    let by_ports: u64 = sampled.ports.iter().map(|port| port.bytes.0).sum();
+    assert!(by_samples <= by_ports && by_samples as f64 > 0.99 * by_ports as f64);
+}
+
 #[test]
 fn engines_and_ports_do_not_change_a_run() {
-    let mut config = requests("rans+dctcp", 0.5, 200);
+    let mut config = with_flows(requests("rans+dctcp", 0.5, 200), 0.2);
     let hash = simulate(&config).hash();
     for engine in [EngineKind::Calendar, EngineKind::Heap] {
         for port_events in [PortEvents::OneWherePossible, PortEvents::Two] {

@@ -161,19 +161,21 @@ pub fn check(
             "stations, tcp, cubic or dctcp, alone or under duplicate, das, rans, hedge, ...";
         return Err(top.error("designs", format!("'{design}' with requests"), allowed));
     }
-    if workload.parts.len() > 1 {
-        let allowed = "a workload of requests alone";
-        return Err(table.error("kind", "flows beside requests", allowed));
-    }
     let has_packets = design.transport != TransportKind::Stations;
+    if workload.parts.len() > 1 && !has_packets {
+        let found = format!("flows beside requests with '{design}'");
+        let allowed = "requests alone where no network carries them";
+        return Err(table.error("kind", found, allowed));
+    }
     if has_packets && parameters.swap_lead.is_some() {
         let found = format!("with '{design}'");
         let allowed = "only without packets: a connection keeps its class";
         return Err(scenario.table("rans").error("swap_lead", found, allowed));
     }
     for key in ["measure_waits", "measure_bursts"] {
-        if top.is_set(key) {
-            return Err(top.error(key, "with requests", "not with a workload of requests"));
+        if top.is_set(key) && !has_packets {
+            let found = format!("with '{design}'");
+            return Err(top.error(key, found, "only where a network carries requests"));
         }
     }
     let policy = parameters.policy(design.replication);

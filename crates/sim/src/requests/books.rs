@@ -8,6 +8,7 @@ use tailcut_workload::Request;
 /// Rows of requests by their numbers, while the run goes on.
 pub(crate) struct Books {
     rows: Vec<RequestRecord>,
+    unfinished: usize,
     last_start: Time,
     /// Bytes that a request needs beside those of its object: whole answers of a quorum.
     quorum: u64,
@@ -17,6 +18,7 @@ impl Books {
     pub fn new(quorum: u8) -> Self {
         Self {
             rows: Vec::new(),
+            unfinished: 0,
             last_start: Time::ZERO,
             quorum: u64::from(quorum),
         }
@@ -25,6 +27,7 @@ impl Books {
     /// A request starts. Requests come in the order of their numbers.
     pub fn started(&mut self, request: &Request, client: HostId, server: HostId) {
         self.last_start = request.start;
+        self.unfinished += 1;
         self.rows.push(RequestRecord {
             request: request.number,
             client,
@@ -44,6 +47,7 @@ impl Books {
 
     /// A request is done.
     pub fn completed(&mut self, now: Time, completion: Completion) {
+        self.unfinished -= 1;
         if let Some(row) = self.row(completion.request) {
             row.latency = Some(now.since(row.start));
             row.winner = Some(u32::from(completion.winner));
@@ -75,6 +79,11 @@ impl Books {
         if let Some(row) = self.row(copy.request) {
             row.sent.0 += bytes;
         }
+    }
+
+    /// Requests that have started and are not done.
+    pub fn unfinished(&self) -> usize {
+        self.unfinished
     }
 
     /// When the last request so far started.

@@ -31,7 +31,7 @@ mod policy;
 mod server;
 mod station;
 
-pub use carrier::{Carried, Carrier};
+pub use carrier::{Carried, Carrier, copy_of_flow, flow_of_copy};
 pub use client::{Client, Completion};
 pub use coverage::Coverage;
 pub use header::{

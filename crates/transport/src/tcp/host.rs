@@ -6,16 +6,98 @@ use super::connection::{Role, Summary};
 use super::endpoint::{ConnectionEvent, Endpoint};
 use crate::{Event, FlowStats, Message, Segment, Transport};
 use alloc::collections::VecDeque;
-use tailcut_units::{FiveTuple, HostId, Protocol, Time};
+use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// The port that hosts are reached at.
 pub const SERVICE_PORT: u16 = 80;
+
+/// Messages as flows: one connection each of an endpoint, whose events come here.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    events: VecDeque<Event>,
+}
+
+impl Messages {
+    /// Opens a connection for `message` to `port` of its destination. A message for which every port is in
+    /// use fails at once.
+    pub(crate) fn submit(
+        &mut self,
+        now: Time,
+        endpoint: &mut Endpoint,
+        message: Message,
+        port: u16,
+    ) {
+        let Message {
+            flow,
+            dst,
+            bytes,
+            path,
+            ..
+        } = message;
+        let opened = endpoint.unused_port(dst, &[port]).and_then(|src_port| {
+            let tuple = FiveTuple {
+                src: endpoint.host(),
+                dst,
+                src_port,
+                dst_port: port,
+                protocol: Protocol::Tcp,
+            };
+            endpoint.connect(now, tuple, flow, path).ok()
+        });
+        match opened {
+            Some(id) => {
+                endpoint.write(now, id, bytes);
+                endpoint.finish(now, id);
+            }
+            None => self
+                .events
+                .push_back(Event::Failed(flow, FlowStats::default())),
+        }
+    }
+
+    /// Turns what happened to a connection into what happened to its flow.
+    #[inline]
+    pub(crate) fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::Established { id } => {
+                self.events
+                    .extend(endpoint.flow(id).map(Event::Established));
+            }
+            ConnectionEvent::PeerFinished { id, .. } => {
+                if endpoint.role(id) == Some(Role::Acceptor) {
+                    self.events.extend(endpoint.flow(id).map(Event::Completed));
+                    endpoint.finish(now, id);
+                }
+            }
+            ConnectionEvent::Closed { summary, .. } => {
+                self.end(summary, Event::Closed);
+            }
+            ConnectionEvent::Reset { summary, .. } | ConnectionEvent::Failed { summary, .. } => {
+                self.end(summary, Event::Failed);
+            }
+            ConnectionEvent::Accepted { .. } | ConnectionEvent::Delivered { .. } => {}
+        }
+    }
+
+    /// Only the opener's application hears of the end.
+    fn end(&mut self, summary: Summary, event: fn(FlowId, FlowStats) -> Event) {
+        if summary.role == Role::Opener {
+            self.events.push_back(event(summary.flow, summary.stats));
+        }
+    }
+
+    /// What happened to flows, in order.
+    #[inline]
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}
 
 /// [`Transport`] over an [`Endpoint`], without replication.
 #[derive(Debug)]
 pub struct Host {
     endpoint: Endpoint,
-    events: VecDeque<Event>,
+    messages: Messages,
 }
 
 impl Host {
@@ -26,7 +108,7 @@ impl Host {
     pub fn new(host: HostId, config: TcpConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             endpoint: Endpoint::new(host, config)?,
-            events: VecDeque::new(),
+            messages: Messages::default(),
         })
     }
 
@@ -35,73 +117,17 @@ impl Host {
         &self.endpoint
     }
 
-    /// Turns what happened to connections into what happened to flows.
     fn relay(&mut self, now: Time) {
         while let Some(event) = self.endpoint.poll_event() {
-            match event {
-                ConnectionEvent::Established { id } => {
-                    self.events
-                        .extend(self.endpoint.flow(id).map(Event::Established));
-                }
-                ConnectionEvent::PeerFinished { id, .. } => {
-                    if self.endpoint.role(id) == Some(Role::Acceptor) {
-                        self.events
-                            .extend(self.endpoint.flow(id).map(Event::Completed));
-                        self.endpoint.finish(now, id);
-                    }
-                }
-                ConnectionEvent::Closed { summary, .. } => {
-                    self.end(summary, Event::Closed);
-                }
-                ConnectionEvent::Reset { summary, .. }
-                | ConnectionEvent::Failed { summary, .. } => {
-                    self.end(summary, Event::Failed);
-                }
-                ConnectionEvent::Accepted { .. } | ConnectionEvent::Delivered { .. } => {}
-            }
-        }
-    }
-
-    /// Only the opener's application hears of the end.
-    fn end(&mut self, summary: Summary, event: fn(tailcut_units::FlowId, FlowStats) -> Event) {
-        if summary.role == Role::Opener {
-            self.events.push_back(event(summary.flow, summary.stats));
+            self.messages.on_event(now, &mut self.endpoint, event);
         }
     }
 }
 
 impl Transport for Host {
-    /// A message for which every port is in use fails at once.
     fn submit(&mut self, now: Time, message: Message) {
-        let Message {
-            flow,
-            dst,
-            bytes,
-            path,
-            ..
-        } = message;
-        let opened = self
-            .endpoint
-            .unused_port(dst, &[SERVICE_PORT])
-            .and_then(|src_port| {
-                let tuple = FiveTuple {
-                    src: self.endpoint.host(),
-                    dst,
-                    src_port,
-                    dst_port: SERVICE_PORT,
-                    protocol: Protocol::Tcp,
-                };
-                self.endpoint.connect(now, tuple, flow, path).ok()
-            });
-        match opened {
-            Some(id) => {
-                self.endpoint.write(now, id, bytes);
-                self.endpoint.finish(now, id);
-            }
-            None => self
-                .events
-                .push_back(Event::Failed(flow, FlowStats::default())),
-        }
+        let endpoint = &mut self.endpoint;
+        self.messages.submit(now, endpoint, message, SERVICE_PORT);
     }
 
     #[inline]
@@ -126,7 +152,7 @@ impl Transport for Host {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.messages.poll_event()
     }
 
     #[inline]

@@ -1,0 +1,49 @@
+//! What applications do beside sending the workload's flows: a layer over the hosts' transports.
+
+use tailcut_record::RunRecord;
+use tailcut_transport::Segment;
+use tailcut_units::{HostId, Time};
+
+/// What the event loop asks of such a layer. `()` is none, and costs nothing.
+pub(crate) trait Layer<T>: Sized {
+    /// Which packets a reset takes with it at switches: a body after that of the reset. `None` where resets
+    /// take none.
+    const PURGE: Option<fn(&Segment, &Segment) -> bool> = None;
+
+    /// When an application starts something next, as far as is known.
+    fn peek(&self) -> Option<Time> {
+        None
+    }
+
+    /// Starts what is due. Gives the host where, which is served next.
+    fn start(&mut self, _now: Time) -> Option<HostId> {
+        None
+    }
+
+    /// After any input to a host, before its NIC is served: reads what happened to its transport, and lets
+    /// its application act.
+    fn serve(&mut self, _now: Time, _host: HostId, _transport: &mut T) {}
+
+    /// `now` is at or past `next_timeout` of a host; it is served next.
+    fn on_timeout(&mut self, _now: Time, _host: HostId) {}
+
+    /// When `on_timeout` wants to be called for a host, if ever.
+    fn next_timeout(&self, _host: HostId) -> Option<Time> {
+        None
+    }
+
+    /// When the last thing so far started.
+    fn last_start(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// Whether anything that has started is not done.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    /// Writes what has become of it into the run's record.
+    fn finish(self, _transports: &[T], _record: &mut RunRecord) {}
+}
+
+impl<T> Layer<T> for () {}
