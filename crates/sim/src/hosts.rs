@@ -63,7 +63,14 @@ pub(crate) fn tcp(config: &RunConfig) -> impl Fn(HostId) -> Outcome<tcp::Host> +
 /// Hosts that carry requests.
 pub(crate) fn carriers(config: &RunConfig) -> impl Fn(HostId) -> Outcome<Carrier> + use<> {
     let tcp = tcp_config(config);
-    move |host| Carrier::new(host, &tcp).map_err(RunError::Transport)
+    let policy = config.designs.requests.policy(config.design.replication);
+    move |host| {
+        let mut carrier = Carrier::new(host, &tcp).map_err(RunError::Transport)?;
+        if policy.swap_lead.is_some() {
+            carrier.tell_windows();
+        }
+        Ok(carrier)
+    }
 }
 
 /// RepNet hosts.

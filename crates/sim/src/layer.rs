@@ -24,6 +24,9 @@ pub(crate) trait Layer<T>: Sized {
     /// its application act.
     fn serve(&mut self, _now: Time, _host: HostId, _transport: &mut T) {}
 
+    /// After a host's NIC was served.
+    fn sent(&mut self, _transport: &mut T) {}
+
     /// `now` is at or past `next_timeout` of a host; it is served next.
     fn on_timeout(&mut self, _now: Time, _host: HostId) {}
 

@@ -301,6 +301,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 state.waits_for_nic = true;
                 self.engine.push(Event::new(free_at, host.0, 0));
             }
+            self.layer.sent(&mut state.transport);
         }
         let timeout = earlier(
             state.transport.next_timeout(),

@@ -12,13 +12,14 @@ use support::{
 use tailcut_record::{RequestRecord, RunRecord};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_sim::transport::rans::CancelScope;
 use tailcut_sim::workload::{Arrivals, Class, SizeDistribution, WorkTimes};
 use tailcut_sim::{
     FlowsSpec, RequestRate, RequestsPart, RunConfig, RunError, Unattended, WorkloadPart,
     WorkloadSpec, run,
 };
-use tailcut_units::{Bytes, Duration, Time};
+use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
 /// Six servers and six clients on one switch at 10 Gb/s; objects of 300 KB.
 fn requests(design: &str, load: f64, count: u64) -> RunConfig {
@@ -78,14 +79,19 @@ fn purged_packets(record: &RunRecord) -> u64 {
 
 #[test]
 fn every_request_is_answered_and_every_byte_is_in_the_books() {
-    for design in [
-        "dctcp",
-        "duplicate-low+dctcp",
-        "das+dctcp",
-        "rans+dctcp",
-        "hedge-purge+tcp",
+    for (design, lead) in [
+        ("dctcp", None),
+        ("duplicate-low+dctcp", None),
+        ("duplicate-low+tcp", Some(1)),
+        ("das+dctcp", None),
+        ("das+dctcp", Some(1)),
+        ("rans+dctcp", None),
+        ("rans+dctcp", Some(5_000)),
+        ("hedge-purge+tcp", None),
     ] {
-        let record = simulate(&requests(design, 0.5, 400));
+        let mut config = requests(design, 0.5, 400);
+        config.designs.requests.swap_lead = lead.map(Bytes);
+        let record = simulate(&config);
         in_the_books(&record);
         for request in &record.requests {
             assert!(request.latency.is_some(), "{design}: {request:?}");
@@ -182,6 +188,47 @@ fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
     );
 }
 
+/// The same where copies change places at a lead of so many bytes of window.
+fn swapping(mut config: RunConfig, lead: u64) -> RunConfig {
+    config.designs.requests.swap_lead = Some(Bytes(lead));
+    config
+}
+
+/// The same with links of 3 Gb/s at the first two servers.
+fn two_slow_servers(mut config: RunConfig) -> RunConfig {
+    let slow = |server| LinkFault {
+        a: Node::Host(HostId(server)),
+        b: Node::Switch(0),
+        trouble: Trouble::Slow(Rate::from_gbps(3)),
+        from: Time::ZERO,
+        until: Time::MAX,
+        reconvergence: Duration::ZERO,
+    };
+    config.faults.extend([slow(0), slow(1)]);
+    config
+}
+
+#[test]
+fn copies_that_change_places_spare_requests_a_slow_server() {
+    let mean = |config: RunConfig| mean_us(&simulate(&two_slow_servers(config)));
+    for design in ["duplicate-low+dctcp", "das+dctcp"] {
+        let keeps = mean(requests(design, 0.5, 400));
+        let swaps = mean(swapping(requests(design, 0.5, 400), 10_000));
+        assert!(swaps < 0.85 * keeps, "{design}: {swaps} and {keeps}");
+    }
+}
+
+#[test]
+fn copies_that_never_change_places_leave_primaries_unharmed() {
+    let mean = |config: RunConfig| mean_us(&simulate(&config));
+    let single = mean(requests("dctcp", 0.6, 1_500));
+    let might = mean(swapping(
+        requests("duplicate-low+dctcp", 0.6, 1_500),
+        1_000_000_000,
+    ));
+    assert!(might < 1.05 * single, "{might} and {single}");
+}
+
 /// Web-search flows from anywhere to anywhere at `load` of the hosts' links beside the requests.
 fn with_flows(mut config: RunConfig, load: f64) -> RunConfig {
     let flows = poisson(named_sizes("websearch"), load, Duration::from_ms(20));
@@ -269,7 +316,8 @@ fn queues_and_links_of_requests_are_sampled_and_the_record_knows_the_network() {
 
 #[test]
 fn engines_and_ports_do_not_change_a_run() {
-    let mut config = with_flows(requests("rans+dctcp", 0.5, 200), 0.2);
+    let config = swapping(requests("rans+dctcp", 0.5, 200), 5_000);
+    let mut config = with_flows(config, 0.2);
     let hash = simulate(&config).hash();
     for engine in [EngineKind::Calendar, EngineKind::Heap] {
         for port_events in [PortEvents::OneWherePossible, PortEvents::Two] {

@@ -136,6 +136,43 @@ fn a_low_copy_that_is_far_enough_ahead_changes_places_with_the_high_one() {
     assert_eq!(said(&mut client), [], "once, until the other leads");
 }
 
+#[test]
+fn where_servers_tell_their_windows_the_copies_change_places_by_these() {
+    let policy = Policy {
+        swap_lead: Some(2_000),
+        ..Policy::DAS
+    };
+    let mut client = client(policy);
+    ask(&mut client, at(0), 0);
+    said(&mut client);
+    client.on_window(copy(0, 0), 5_000);
+    client.on_bytes(at(1), copy(0, 0), 500);
+    client.on_window(copy(0, 1), 6_999);
+    client.on_bytes(at(1), copy(0, 1), 5_000);
+    assert_eq!(said(&mut client), [], "bytes that have come do not count");
+    client.on_window(copy(0, 1), 7_000);
+    client.on_bytes(at(2), copy(0, 1), 500);
+    let classes = |said: Vec<(u32, u8, Purpose, u8, Order)>| -> Vec<(Purpose, u8)> {
+        said.iter().map(|said| (said.2, said.3)).collect()
+    };
+    let swap = Purpose::Reprioritise;
+    assert_eq!(classes(said(&mut client)), [(swap, LOW), (swap, HIGH)]);
+    client.on_window(copy(0, 0), 8_999);
+    client.on_bytes(at(3), copy(0, 0), 500);
+    assert_eq!(said(&mut client), []);
+    client.on_window(copy(0, 0), 9_000);
+    client.on_bytes(at(4), copy(0, 0), 500);
+    assert_eq!(classes(said(&mut client)), [(swap, HIGH), (swap, LOW)]);
+    // A server that has told nothing is behind one that has.
+    ask(&mut client, at(5), 1);
+    said(&mut client);
+    client.on_window(copy(1, 1), 2_000);
+    client.on_bytes(at(6), copy(1, 1), 1);
+    assert_eq!(classes(said(&mut client)), [(swap, LOW), (swap, HIGH)]);
+    client.on_window(copy(7, 0), 1_000_000);
+    assert_eq!(client.on_bytes(at(7), copy(7, 0), 1), 0, "never asked");
+}
+
 fn hedging(window: u32) -> Policy {
     Policy {
         trigger: Trigger::AfterPercentile {

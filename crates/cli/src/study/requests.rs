@@ -167,11 +167,6 @@ pub fn check(
         let allowed = "requests alone where no network carries them";
         return Err(table.error("kind", found, allowed));
     }
-    if has_packets && parameters.swap_lead.is_some() {
-        let found = format!("with '{design}'");
-        let allowed = "only without packets: a connection keeps its class";
-        return Err(scenario.table("rans").error("swap_lead", found, allowed));
-    }
     for key in ["measure_waits", "measure_bursts"] {
         if top.is_set(key) && !has_packets {
             let found = format!("with '{design}'");

@@ -5,12 +5,12 @@ use super::{Books, source};
 use crate::config::{RequestsPart, RunConfig};
 use crate::layer::Layer;
 use crate::run::RunError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::topology::Topology;
 use tailcut_record::RunRecord;
 use tailcut_transport::rans::{
-    Carried, Carrier, Client, CopyId, Demand, Departure, Purpose, RequestHeader, RequestId, Server,
-    copy_of_flow,
+    Carried, Carrier, Client, CopyEvent, CopyId, Demand, Departure, Policy, Purpose, RequestHeader,
+    RequestId, Server, ToldWindow, copy_of_flow,
 };
 use tailcut_transport::tcp::{ConnectionEvent, Role, Summary};
 use tailcut_transport::{FlowStats, Segment};
@@ -31,8 +31,39 @@ struct Copy {
     server: HostId,
     asked: Option<Carried>,
     accepted: Option<Carried>,
+    /// Bytes that the client has said.
+    said: u64,
+    /// What they mean: messages that are not at the server yet, with their last byte's end.
+    messages: VecDeque<(u64, RequestHeader)>,
     /// Bytes of the answer that the client has.
     delivered: u64,
+    /// Windows that the answer tells and that are not at the client yet.
+    windows: VecDeque<ToldWindow>,
+}
+
+impl Copy {
+    /// The next message of which the server has every byte, once it has `total`.
+    fn message_within(&mut self, total: u64) -> Option<RequestHeader> {
+        let (end, _) = self.messages.front()?;
+        let is_whole = *end <= total;
+        is_whole
+            .then(|| self.messages.pop_front())?
+            .map(|(_, header)| header)
+    }
+
+    /// The client has `total` bytes of the answer, and what they tell.
+    fn heard(&mut self, now: Time, client: &mut Client, total: u64) {
+        let id = self.header.copy;
+        while let Some(told) = self.windows.front()
+            && told.through <= total
+        {
+            client.on_window(id, told.window);
+            self.windows.pop_front();
+        }
+        let fresh = total - self.delivered;
+        self.delivered = total;
+        client.on_bytes(now, id, fresh);
+    }
 }
 
 /// How a connection ended.
@@ -54,7 +85,7 @@ pub(crate) struct Network<'a> {
     requests: Requests,
     /// How many hosts are servers.
     servers: u32,
-    copies_of_each: u32,
+    policy: Policy,
     /// By their numbers, which their connections' flows have.
     copies: Vec<Copy>,
     numbers: BTreeMap<CopyId, u32>,
@@ -97,7 +128,7 @@ impl<'a> Network<'a> {
                 .collect::<Result<_, RunError>>()?,
             requests,
             servers,
-            copies_of_each: u32::from(policy.copies),
+            policy,
             copies: Vec::new(),
             numbers: BTreeMap::new(),
             books: Books::new(policy.quorum),
@@ -125,7 +156,8 @@ impl Layer<Carrier> for Network<'_> {
 
     fn start(&mut self, now: Time) -> Option<HostId> {
         let request = self.requests.next()?;
-        let drawn = self.requests.servers(request.number, self.copies_of_each);
+        let copies = u32::from(self.policy.copies);
+        let drawn = self.requests.servers(request.number, copies);
         let servers: Vec<HostId> = drawn.into_iter().map(HostId).collect();
         let client = HostId(self.servers + request.client);
         let first = servers.first().copied().unwrap_or_default();
@@ -138,13 +170,23 @@ impl Layer<Carrier> for Network<'_> {
 
     /// The host's connections' events, then what its part has to say.
     fn serve(&mut self, now: Time, host: HostId, carrier: &mut Carrier) {
-        while let Some((class, event)) = carrier.poll_connection() {
-            self.connection_event(now, host, carrier, class, event);
+        while let Some(event) = carrier.poll_connection() {
+            self.connection_event(now, host, carrier, event);
         }
         match self.parts[host.0 as usize] {
             Part::Client(_) => self.serve_client(now, host, carrier),
             Part::Server(_) => self.serve_server(now, host, carrier),
             Part::Neither => {}
+        }
+    }
+
+    fn sent(&mut self, carrier: &mut Carrier) {
+        while let Some(told) = carrier.poll_told() {
+            if let Some(copy) = self.copies.get_mut(told.number as usize)
+                && copy.windows.back().map(|last| last.window) != Some(told.window)
+            {
+                copy.windows.push_back(told);
+            }
         }
     }
 
@@ -183,59 +225,58 @@ impl Network<'_> {
         &mut self,
         now: Time,
         host: HostId,
-        carrier: &Carrier,
-        class: u8,
-        event: ConnectionEvent,
+        carrier: &mut Carrier,
+        event: CopyEvent,
     ) {
-        match event {
-            ConnectionEvent::Accepted { id, flow, .. } => {
-                let number = copy_of_flow(flow);
-                let copy = number.and_then(|number| self.copies.get_mut(number as usize));
-                if let Some(copy) = copy {
-                    copy.accepted = Some(Carried { class, id });
-                }
-            }
-            ConnectionEvent::Delivered { id, total }
-            | ConnectionEvent::PeerFinished { id, total } => {
-                let finished = matches!(event, ConnectionEvent::PeerFinished { .. });
-                if let Some(number) = carrier.copy(Carried { class, id }) {
-                    self.received(now, host, number, total, finished);
-                }
-            }
-            ConnectionEvent::Reset { summary, .. } => self.ended(now, summary, End::Purged),
-            ConnectionEvent::Failed { summary, .. } => self.ended(now, summary, End::Failed),
-            ConnectionEvent::Closed { summary, .. } => self.ended(now, summary, End::Whole),
-            ConnectionEvent::Established { .. } => {}
-        }
-    }
-
-    /// Bytes of a copy arrived: of its answer at the client, or the whole request at its server.
-    fn received(&mut self, now: Time, host: HostId, number: u32, total: u64, finished: bool) {
+        let CopyEvent {
+            number,
+            class,
+            event,
+        } = event;
         let Some(copy) = self.copies.get_mut(number as usize) else {
             return;
         };
-        match &mut self.parts[host.0 as usize] {
-            Part::Client(client) => {
-                let fresh = total - copy.delivered;
-                copy.delivered = total;
-                client.on_bytes(now, copy.header.copy, fresh);
+        match event {
+            ConnectionEvent::Accepted { id, .. } => copy.accepted = Some(Carried { class, id }),
+            ConnectionEvent::Delivered { total, .. }
+            | ConnectionEvent::PeerFinished { total, .. } => {
+                match &mut self.parts[host.0 as usize] {
+                    Part::Client(client) => copy.heard(now, client, total),
+                    Part::Server(server) => {
+                        while let Some(header) = copy.message_within(total) {
+                            let id = header.copy;
+                            let (cpu, seek) = self.requests.work(id.request.0, id.copy);
+                            server.on_message(now, copy.client, header, Demand { cpu, seek });
+                            if header.purpose == Purpose::Reprioritise
+                                && let Some(accepted) = &mut copy.accepted
+                            {
+                                *accepted = carrier.set_class(*accepted, header.priority);
+                            }
+                        }
+                    }
+                    Part::Neither => {}
+                }
+                let finished = matches!(event, ConnectionEvent::PeerFinished { .. });
+                // The whole answer is here: no message follows.
+                if let Some(asked) = copy.asked.filter(|_| finished && host == copy.client) {
+                    carrier.finish(now, asked);
+                }
             }
-            Part::Server(server) if finished => {
-                let id = copy.header.copy;
-                let (cpu, seek) = self.requests.work(id.request.0, id.copy);
-                let demand = Demand { cpu, seek };
-                server.on_message(now, copy.client, copy.header, demand);
+            ConnectionEvent::Reset { summary, .. } => self.ended(now, number, summary, End::Purged),
+            ConnectionEvent::Failed { summary, .. } => {
+                self.ended(now, number, summary, End::Failed);
             }
-            _ => {}
+            ConnectionEvent::Closed { summary, .. } => {
+                self.ended(now, number, summary, End::Whole);
+            }
+            ConnectionEvent::Established { .. } => {}
         }
     }
 
     /// A connection is over at one end. At the server's end that tells what was sent; if it was reset,
     /// work for it stops there.
-    fn ended(&mut self, now: Time, summary: Summary, end: End) {
-        let number = copy_of_flow(summary.flow);
-        let copy = number.and_then(|number| self.copies.get_mut(number as usize));
-        let Some(copy) = copy else {
+    fn ended(&mut self, now: Time, number: u32, summary: Summary, end: End) {
+        let Some(copy) = self.copies.get_mut(number as usize) else {
             return;
         };
         match summary.role {
@@ -286,6 +327,10 @@ impl Network<'_> {
                     let number = self.copies.len() as u32;
                     let bytes = self.config.designs.requests.request_size.0;
                     let asked = carrier.ask(now, header.priority, server, number, bytes);
+                    // Where classes may change, messages may follow.
+                    if let Some(asked) = asked.filter(|_| self.policy.swap_lead.is_none()) {
+                        carrier.finish(now, asked);
+                    }
                     self.books.asked(header.copy);
                     self.numbers.insert(header.copy, number);
                     self.copies.push(Copy {
@@ -294,7 +339,10 @@ impl Network<'_> {
                         server,
                         asked,
                         accepted: None,
+                        said: bytes,
+                        messages: VecDeque::from([(bytes, header)]),
                         delivered: 0,
+                        windows: VecDeque::new(),
                     });
                 }
                 Purpose::Cancel(_) => {
@@ -304,8 +352,19 @@ impl Network<'_> {
                         carrier.reset(now, asked);
                     }
                 }
-                // The classes of connections that are open stay: see the design's page.
-                Purpose::Reprioritise => {}
+                Purpose::Reprioritise => {
+                    let number = self.numbers.get(&header.copy);
+                    let copy = number.and_then(|number| self.copies.get_mut(*number as usize));
+                    if let Some(copy) = copy
+                        && let Some(asked) = &mut copy.asked
+                    {
+                        *asked = carrier.set_class(*asked, header.priority);
+                        let bytes = self.config.designs.requests.request_size.0;
+                        carrier.say(now, *asked, bytes);
+                        copy.said += bytes;
+                        copy.messages.push_back((copy.said, header));
+                    }
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use super::header::{HIGH, LOW};
 use crate::tcp::{
-    ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Summary, TcpConfig,
+    ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, Summary, TcpConfig,
 };
 use crate::{Event, Header, Message, PathPin, Segment, TcpFlags, Transport};
 use alloc::collections::VecDeque;
@@ -40,15 +40,44 @@ pub struct Carried {
     pub id: ConnectionId,
 }
 
+/// What happened to the connection of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CopyEvent {
+    /// The copy's number.
+    pub number: u32,
+    /// The class in which its connection was then.
+    pub class: u8,
+    /// What happened.
+    pub event: ConnectionEvent,
+}
+
+/// The congestion window of an answer's sender, as the answer tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ToldWindow {
+    /// The copy's number.
+    pub number: u32,
+    /// The client knows it once it has so many bytes of the answer.
+    pub through: u64,
+    /// The window in bytes.
+    pub window: u64,
+}
+
 /// See the module. Each copy of a request is one connection: the client opens it and sends the request,
 /// the server answers on it, and a client that wants no more resets it, which is what purges. As a
 /// [`Transport`] it sends flows that are no requests.
+///
+/// A connection may change its class while it is open ([`set_class`](Self::set_class)). What has left has
+/// the class that it left with, so that segments may overtake those before them.
 #[derive(Debug)]
 pub struct Carrier {
     classes: [Endpoint; 2],
     flows: Messages,
-    /// What happened to connections of copies, with their class.
-    events: VecDeque<(u8, ConnectionEvent)>,
+    /// What happened to connections of copies.
+    events: VecDeque<CopyEvent>,
+    /// Whether a connection may be in another class than its port says.
+    has_moved: bool,
+    /// What answers have told; `None` where they tell nothing.
+    told: Option<VecDeque<ToldWindow>>,
 }
 
 impl Carrier {
@@ -66,11 +95,18 @@ impl Carrier {
             classes: [endpoint()?, endpoint()?],
             flows: Messages::default(),
             events: VecDeque::new(),
+            has_moved: false,
+            told: None,
         })
     }
 
-    /// Opens a connection for copy `number` ([`flow_of_copy`]) and sends `bytes` on it, the whole of a
-    /// request. `None` where every port is in use.
+    /// Answers tell the windows of their senders from now on.
+    pub fn tell_windows(&mut self) {
+        self.told.get_or_insert_default();
+    }
+
+    /// Opens a connection for copy `number` ([`flow_of_copy`]) and sends `bytes` on it, a request; more can
+    /// be [said](Self::say) until [`finish`](Self::finish). `None` where every port is in use.
     pub fn ask(
         &mut self,
         now: Time,
@@ -80,38 +116,69 @@ impl Carrier {
         bytes: u64,
     ) -> Option<Carried> {
         let class = class.min(LOW);
-        let port = PORTS[usize::from(class)];
-        let endpoint = &mut self.classes[usize::from(class)];
-        let tuple = FiveTuple {
+        let dst_port = PORTS[usize::from(class)];
+        let [first, second] = &mut self.classes;
+        let (endpoint, other) = match class {
+            HIGH => (first, second),
+            _ => (second, first),
+        };
+        let mut tuple = FiveTuple {
             src: endpoint.host(),
             dst: server,
-            src_port: endpoint.unused_port(server, &[port])?,
-            dst_port: port,
+            src_port: endpoint.unused_port(server, &[dst_port])?,
+            dst_port,
             protocol: Protocol::Tcp,
         };
+        // One that has changed its class has kept its ports.
+        while other.find(&tuple).is_some() {
+            tuple.src_port = endpoint.unused_port(server, &[dst_port])?;
+        }
         let flow = flow_of_copy(number);
         let id = endpoint.connect(now, tuple, flow, PathPin::NONE).ok()?;
         endpoint.write(now, id, bytes);
-        endpoint.finish(now, id);
         Some(Carried { class, id })
+    }
+
+    /// Sends `bytes` more to a connection's server.
+    pub fn say(&mut self, now: Time, connection: Carried, bytes: u64) {
+        self.classes[usize::from(connection.class)].write(now, connection.id, bytes);
+    }
+
+    /// Nothing more is said on a connection.
+    pub fn finish(&mut self, now: Time, connection: Carried) {
+        self.classes[usize::from(connection.class)].finish(now, connection.id);
+    }
+
+    /// What this end sends on a connection from now on has `class`. Gives the connection as it is called
+    /// then.
+    pub fn set_class(&mut self, connection: Carried, class: u8) -> Carried {
+        let class = class.min(LOW);
+        if class == connection.class {
+            return connection;
+        }
+        let [high, low] = &mut self.classes;
+        let (from, to) = match class {
+            HIGH => (low, high),
+            _ => (high, low),
+        };
+        match from.hand_over(connection.id, to) {
+            Some(id) => {
+                self.has_moved = true;
+                Carried { class, id }
+            }
+            None => connection,
+        }
     }
 
     /// Sends `bytes` as the whole answer of a connection.
     pub fn answer(&mut self, now: Time, connection: Carried, bytes: u64) {
-        let endpoint = &mut self.classes[usize::from(connection.class)];
-        endpoint.write(now, connection.id, bytes);
-        endpoint.finish(now, connection.id);
+        self.say(now, connection, bytes);
+        self.finish(now, connection);
     }
 
     /// Resets a connection: the peer is told, and what this end has not sent yet is gone.
     pub fn reset(&mut self, now: Time, connection: Carried) -> Option<Summary> {
         self.classes[usize::from(connection.class)].reset(now, connection.id)
-    }
-
-    /// The copy that a connection carries, if it still is one.
-    pub fn copy(&self, connection: Carried) -> Option<u32> {
-        let flow = self.classes[usize::from(connection.class)].flow(connection.id)?;
-        copy_of_flow(flow)
     }
 
     /// Payload bytes that this end has sent on a connection, those sent again included.
@@ -120,9 +187,14 @@ impl Carrier {
         Some(stats.payload_sent)
     }
 
-    /// What happened to connections of copies, with their class. In order within a class.
-    pub fn poll_connection(&mut self) -> Option<(u8, ConnectionEvent)> {
+    /// What happened to connections of copies, in order for each.
+    pub fn poll_connection(&mut self) -> Option<CopyEvent> {
         self.events.pop_front()
+    }
+
+    /// The next window that an answer has told of, once its segment has left.
+    pub fn poll_told(&mut self) -> Option<ToldWindow> {
+        self.told.as_mut()?.pop_front()
     }
 
     /// Sorts what happened to connections into what concerns flows and what concerns copies.
@@ -139,12 +211,46 @@ impl Carrier {
                     | ConnectionEvent::Closed { summary, .. } => Some(summary.flow),
                 };
                 match flow.and_then(copy_of_flow) {
-                    Some(_) => self.events.push_back((class, event)),
+                    Some(number) => self.events.push_back(CopyEvent {
+                        number,
+                        class,
+                        event,
+                    }),
                     None => self.flows.on_event(now, endpoint, event),
                 }
             }
         }
     }
+
+    /// The class of the connection that a segment which has arrived belongs to.
+    fn class_of(&self, segment: &Segment) -> u8 {
+        let tuple = &segment.tuple;
+        let is_low = [tuple.src_port, tuple.dst_port].contains(&PORTS[usize::from(LOW)]);
+        let by_port = if is_low { LOW } else { HIGH };
+        if self.has_moved {
+            let has = |class: u8| self.classes[usize::from(class)].find(&tuple.reversed());
+            let other = HIGH + LOW - by_port;
+            if has(by_port).is_none() && has(other).is_some() {
+                return other;
+            }
+        }
+        by_port
+    }
+}
+
+/// What a segment of an answer tells of its sender's window.
+fn told_by(segment: &Segment, endpoint: &Endpoint) -> Option<ToldWindow> {
+    let number = copy_of_flow(segment.flow)?;
+    let Header::Tcp(header) = &segment.header else {
+        return None;
+    };
+    let id = endpoint.find(&segment.tuple)?;
+    let answers = segment.payload > 0 && endpoint.role(id) == Some(Role::Acceptor);
+    answers.then_some(ToldWindow {
+        number,
+        through: header.offset + u64::from(segment.payload),
+        window: endpoint.window(id)?.cwnd,
+    })
 }
 
 impl Transport for Carrier {
@@ -154,9 +260,8 @@ impl Transport for Carrier {
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {
-        let tuple = &segment.tuple;
-        let is_low = [tuple.src_port, tuple.dst_port].contains(&PORTS[usize::from(LOW)]);
-        self.classes[usize::from(is_low)].on_segment(now, &segment);
+        let class = self.class_of(&segment);
+        self.classes[usize::from(class)].on_segment(now, &segment);
         self.sort_events(now);
     }
 
@@ -176,6 +281,9 @@ impl Transport for Carrier {
                     _ => false,
                 };
                 segment.priority = if resets { HIGH } else { class };
+                if let Some(told) = &mut self.told {
+                    told.extend(told_by(&segment, endpoint));
+                }
                 return Some(segment);
             }
         }

@@ -23,6 +23,18 @@ struct CopyState {
     server: HostId,
     priority: u8,
     received: u64,
+    /// The congestion window that its server has told last.
+    window: Option<u64>,
+}
+
+impl CopyState {
+    /// What is compared with the other copy's to find out which is ahead, in bytes.
+    fn standing(&self, by_window: bool) -> u64 {
+        match by_window {
+            true => self.window.unwrap_or(0),
+            false => self.received,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +104,7 @@ impl Client {
             server: first,
             priority: HIGH,
             received: 0,
+            window: None,
         };
         let mut copies = [none; MAX_COPIES];
         let wanted = servers.iter().take(usize::from(self.policy.copies));
@@ -164,6 +177,15 @@ impl Client {
             self.maybe_swap(copy.request);
         }
         useful
+    }
+
+    /// A copy's server tells its congestion window, in bytes. To be followed by [`on_bytes`](Self::on_bytes).
+    pub fn on_window(&mut self, copy: CopyId, window: u64) {
+        if let Some(pending) = self.pending.get_mut(&copy.request)
+            && copy.copy < pending.sent
+        {
+            pending.copies[usize::from(copy.copy)].window = Some(window);
+        }
     }
 
     /// Sends copies that are due.
@@ -261,7 +283,8 @@ impl Client {
         });
     }
 
-    /// Exchanges the priorities of the two copies when the low one is far enough ahead.
+    /// Exchanges the priorities of the two copies when the low one is far enough ahead: in congestion
+    /// windows where servers tell them (that of one who has told nothing is 0), else in bytes received.
     fn maybe_swap(&mut self, request: RequestId) {
         let (Some(lead), Some(pending)) = (self.policy.swap_lead, self.pending.get_mut(&request))
         else {
@@ -275,7 +298,9 @@ impl Client {
             true => (first, second),
             false => (second, first),
         };
-        if high.priority == low.priority || low.received < high.received.saturating_add(lead) {
+        let by_window = first.window.or(second.window).is_some();
+        let [high_standing, low_standing] = [high, low].map(|copy| copy.standing(by_window));
+        if high.priority == low.priority || low_standing < high_standing.saturating_add(lead) {
             return;
         }
         pending.copies[0].priority = second.priority;

@@ -13,8 +13,10 @@
 //! Deviations:
 //! - How the bytes of an object are split between two copies is not published: here the duplicate sends
 //!   from the tail backwards, and the request is done where the two meet.
-//! - Reprioritisation is published as one line, by congestion window: here the client compares the bytes
-//!   that have come, which is what windows add up to, and the low copy's lead is a parameter.
+//! - Reprioritisation is published as one line, by congestion window, and the slides' transport is driven
+//!   by the receiver, which has the windows. Here senders have them: each segment of an answer tells its
+//!   sender's, and the client compares the latest that each copy has told. Where nothing tells windows it
+//!   compares the bytes that have come, which is what windows add up to. The low copy's lead is a parameter.
 //! - Units of service are chunks of a size that is a parameter; the slides say that packets are small
 //!   enough.
 //! - In a network each copy is one TCP connection, once a class at every host ([`Carrier`]); a client that
@@ -31,7 +33,7 @@ mod policy;
 mod server;
 mod station;
 
-pub use carrier::{Carried, Carrier, copy_of_flow, flow_of_copy};
+pub use carrier::{Carried, Carrier, CopyEvent, ToldWindow, copy_of_flow, flow_of_copy};
 pub use client::{Client, Completion};
 pub use coverage::Coverage;
 pub use header::{

@@ -49,8 +49,8 @@ pub struct Policy {
     pub purge: Option<CancelScope>,
     /// Whether bytes of both copies count (two copies, a quorum of one): the second sends from the tail.
     pub aggregates: bool,
-    /// The low copy and the high one change places once the low one is this many bytes ahead; `None`:
-    /// never.
+    /// The low copy and the high one change places once the low one is this many bytes ahead, in the
+    /// congestion window of its sender where that is told, else in what has come; `None`: never.
     pub swap_lead: Option<u64>,
     /// A bound on copies beyond the quorum; `None`: none.
     pub budget: Option<BudgetConfig>,

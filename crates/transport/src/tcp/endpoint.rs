@@ -247,6 +247,27 @@ impl Endpoint {
         Some(summary)
     }
 
+    /// Hands a connection over to another endpoint of this host, where it goes on under another id. To be
+    /// called with every event polled. Acknowledgments that wait here leave from here. `None`, and nothing
+    /// happens, where there is no such connection, or `to` has one with its addresses and ports.
+    pub fn hand_over(&mut self, id: ConnectionId, to: &mut Self) -> Option<ConnectionId> {
+        let tuple = self.get(id)?.tuple;
+        if to.find(&tuple).is_some() {
+            return None;
+        }
+        let place = &mut self.connections[id.slot as usize];
+        let config = &self.shared.config;
+        let mut nobody = Connection::new(config, place.role, tuple, place.flow, place.path);
+        (nobody.generation, nobody.queued) = (place.generation, place.queued);
+        let mut connection = core::mem::replace(place, nobody);
+        self.remove(id.slot);
+        connection.timer_at = Time::MAX;
+        connection.queued = false;
+        let slot = to.insert(connection);
+        to.settle(slot, Fate::Lives);
+        Some(to.id(slot))
+    }
+
     /// What happened, in order.
     pub fn poll_event(&mut self) -> Option<ConnectionEvent> {
         loop {

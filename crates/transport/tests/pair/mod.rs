@@ -169,6 +169,14 @@ impl<T: Transport> Pair<T> {
         self.collect(A);
     }
 
+    /// Something that a host's application does beside submitting flows.
+    pub fn act<R>(&mut self, host: usize, act: impl FnOnce(&mut T, Time) -> R) -> R {
+        self.silent[host] = false;
+        let result = act(&mut self.hosts[host], self.now);
+        self.collect(host);
+        result
+    }
+
     fn collect(&mut self, host: usize) {
         while let Some(event) = self.hosts[host].poll_event() {
             self.events.push((self.now, host, event));

@@ -147,7 +147,8 @@ pub const RANS: Section = Section {
             "swap_lead",
             SIZE,
             Is("off"),
-            "Priorities of two copies are exchanged once the low one is so many bytes ahead.",
+            "Priorities of two copies are exchanged once the low one is so many bytes ahead: in what the \
+             client has received, or, where there are packets, in the congestion window of its server.",
         )
         .or(&["off"]),
         key(

@@ -1,0 +1,147 @@
+//! The TCP of hosts that carry requests: classes of connections, and connections that change theirs.
+
+mod pair;
+
+use pair::{A, B, Fate, Pair, plain_config};
+use tailcut_transport::rans::{Carried, Carrier, CopyEvent, HIGH, LOW, ToldWindow};
+use tailcut_transport::tcp::ConnectionEvent;
+use tailcut_units::{Duration, HostId, Time};
+
+const ANSWER: u64 = 1_000_000;
+/// When the server has the request, however late packets of a class are.
+const ASKED: Time = Time::from_ns(1_000_000);
+
+/// A client, A, and a server, B, 100 us apart at 10 Gb/s.
+fn carriers() -> Pair<Carrier> {
+    let carrier = |host| Carrier::new(HostId(host), &plain_config()).expect("a carrier");
+    Pair::new(carrier(0), carrier(1))
+}
+
+/// The client asks in `class`, and the server answers as soon as it has the request: the connection at
+/// both ends.
+fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
+    let asked = pair.act(A, |client, now| {
+        let asked = client.ask(now, class, HostId(1), 7, 100);
+        asked.expect("a port")
+    });
+    pair.run_until(ASKED);
+    let mut accepted = None;
+    while let Some(CopyEvent {
+        number,
+        class,
+        event,
+    }) = pair.hosts[B].poll_connection()
+    {
+        assert_eq!(number, 7);
+        if let ConnectionEvent::Accepted { id, .. } = event {
+            accepted = Some(Carried { class, id });
+        }
+    }
+    let accepted = accepted.expect("a connection");
+    pair.act(B, |server, now| server.answer(now, accepted, ANSWER));
+    [asked, accepted]
+}
+
+/// The most bytes that the client has been told of, and whether the answer has ended.
+fn heard(client: &mut Carrier) -> (u64, bool) {
+    let (mut bytes, mut ended) = (0, false);
+    while let Some(event) = client.poll_connection() {
+        match event.event {
+            ConnectionEvent::Delivered { total, .. } => bytes = total,
+            ConnectionEvent::PeerFinished { total, .. } => (bytes, ended) = (total, true),
+            _ => {}
+        }
+    }
+    (bytes, ended)
+}
+
+#[test]
+fn a_connection_that_changes_its_class_goes_on_and_loses_and_doubles_nothing() {
+    for (from, to) in [(LOW, HIGH), (HIGH, LOW)] {
+        for change_us in [0, 250, 500, 600, 900, 1_300] {
+            let late = |class| match class {
+                LOW => Fate::Late(Duration::from_us(150)),
+                _ => Fate::Deliver,
+            };
+            // What is low comes later, so that high segments overtake it.
+            let mut pair = carriers().with_fault(move |p| late(p.segment.priority));
+            let [asked, accepted] = ask(&mut pair, from);
+            pair.run_until(ASKED + Duration::from_us(change_us));
+            let before = pair.sent.len();
+            let asked = pair.act(A, |client, _| client.set_class(asked, to));
+            let accepted = pair.act(B, |server, _| server.set_class(accepted, to));
+            assert_eq!((asked.class, accepted.class), (to, to));
+            pair.run_until(Time::from_ns(20_000_000));
+            pair.act(A, |client, now| client.finish(now, asked));
+            pair.run();
+            assert_eq!(heard(&mut pair.hosts[A]), (ANSWER, true), "{change_us} us");
+            let (earlier, later) = pair.sent.split_at(before);
+            assert!(earlier.iter().all(|sent| sent.segment.priority == from));
+            let data = |class| {
+                let later = later
+                    .iter()
+                    .filter(move |sent| sent.segment.priority == class);
+                later.filter(|sent| sent.segment.payload > 0).count()
+            };
+            assert_eq!(data(from), 0, "{change_us} us");
+            assert!(data(to) > 0, "{change_us} us");
+            let closed = |host: &mut Carrier| {
+                let mut events = std::iter::from_fn(|| host.poll_connection());
+                events.any(|event| matches!(event.event, ConnectionEvent::Closed { .. }))
+            };
+            assert!(closed(&mut pair.hosts[B]), "{change_us} us");
+        }
+    }
+}
+
+#[test]
+fn a_reset_finds_a_connection_that_has_changed_its_class_at_one_end_only() {
+    for end in [A, B] {
+        let mut pair = carriers();
+        let mut ends = ask(&mut pair, LOW);
+        pair.run_until(ASKED + Duration::from_us(250));
+        let moved = ends[end];
+        ends[end] = pair.act(end, |host, _| host.set_class(moved, HIGH));
+        pair.run_until(ASKED + Duration::from_us(500));
+        let [asked, accepted] = ends;
+        pair.act(A, |client, now| client.reset(now, asked));
+        pair.run();
+        let mut events = std::iter::from_fn(|| pair.hosts[B].poll_connection());
+        let reset = |event: &CopyEvent| matches!(event.event, ConnectionEvent::Reset { .. });
+        assert_eq!(events.find(reset).map(|event| event.number), Some(7));
+        assert_eq!(pair.hosts[B].payload_sent(accepted), None);
+    }
+}
+
+#[test]
+fn answers_tell_the_windows_of_their_senders_and_only_when_they_are_to() {
+    let mut pair = carriers();
+    ask(&mut pair, HIGH);
+    pair.run();
+    assert_eq!(pair.hosts[B].poll_told(), None);
+    let mut pair = carriers();
+    pair.act(B, |server, _| server.tell_windows());
+    ask(&mut pair, HIGH);
+    pair.run();
+    let told: Vec<ToldWindow> = std::iter::from_fn(|| pair.hosts[B].poll_told()).collect();
+    assert_eq!(told.len() as u64, ANSWER / 1_000);
+    assert_eq!((told[0].number, told[0].through), (7, 1_000));
+    assert!(told.is_sorted_by_key(|told| told.through));
+    // Slow start without a loss: the window begins as ten segments and grows by what is acknowledged.
+    assert_eq!(told[0].window, 10_000);
+    assert!(told.is_sorted_by_key(|told| told.window) && told.last().unwrap().window > 100_000);
+}
+
+#[test]
+fn flows_that_are_no_requests_are_high_and_go_beside_them() {
+    let mut pair = carriers();
+    ask(&mut pair, LOW);
+    pair.submit(3, 200_000);
+    pair.run_until(Time::from_ns(20_000_000));
+    assert!(pair.completed(3).is_some());
+    assert_eq!(heard(&mut pair.hosts[A]), (ANSWER, true));
+    for sent in &pair.sent {
+        let is_flow = sent.segment.flow.0 == 3;
+        assert_eq!(sent.segment.priority, if is_flow { HIGH } else { LOW });
+    }
+}
