@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use tailcut_fabric::queue::{
     DropReason, DropTail, Fate, Limit, PushOut, PushOutQueue, QueueConfig, QueueDiscipline,
 };
-use tailcut_fabric::topology::{CustomLink, CustomTopology, Link, Node};
+use tailcut_fabric::topology::{CustomLink, CustomTopology, Link, Node, NodeNames};
 use tailcut_fabric::{DropCounts, Ecn, Fabric, FabricConfig, Packet, PacketId, PortId};
 use tailcut_units::{HostId, Time};
 
@@ -90,18 +90,21 @@ proptest! {
         prop_assert_eq!(high_class(&steps, true), high_class(&steps, false));
     }
 
+    // Flow 3 is another one between the hosts of flow 2, which is purged.
     #[test]
     fn a_purge_takes_what_waits_of_one_flow_and_leaves_all_others_their_order(
-        sources in prop::collection::vec(1u32..4, 1..120),
+        flows in prop::collection::vec(1u32..5, 1..120),
         purge_at_ns in 0u64..60_000,
     ) {
+        let host_of = |flow: u32| if flow == 3 { 2 } else { flow };
         let topology = leaf_spine(QueueConfig::PushOut(push_out(Limit::Packets(1_000))));
         let mut fabric = Fabric::<Sent>::new(&topology, FabricConfig::default());
-        fabric.purge_in_passing(|purger, other| purger.source == other.source);
+        fabric.purge_in_passing(|purger, other| purger.flow == other.flow);
         // All to one host, so that queues build.
-        for (number, &source) in (0..).zip(&sources) {
-            let sent = Packet { priority: (source % 2) as u8, ..packet(source, 0, 1_500, 7) };
-            fabric.inject(Time::ZERO, sent.src, sent, Sent { source, number });
+        for (number, &flow) in (0..).zip(&flows) {
+            let priority = (flow % 2) as u8;
+            let sent = Packet { priority, ..packet(host_of(flow), 0, 1_500, flow as u16) };
+            fabric.inject(Time::ZERO, sent.src, sent, Sent { flow, number });
         }
         let mut arrived = Vec::new();
         while let Some(delivery) = fabric.advance(Time::from_ns(purge_at_ns)) {
@@ -109,7 +112,7 @@ proptest! {
         }
         // The hosts are on one switch.
         let purger = Packet { purges: true, ..packet(0, 2, 84, 7) };
-        let of_purger = Sent { source: 2, number: u32::MAX };
+        let of_purger = Sent { flow: 2, number: u32::MAX };
         fabric.inject(Time::from_ns(purge_at_ns), purger.src, purger, of_purger);
         while let Some(delivery) = fabric.advance(Time::MAX) {
             match delivery.body == of_purger {
@@ -118,13 +121,13 @@ proptest! {
             }
         }
         let purged = fabric.drops().purged;
-        for source in [1, 2, 3] {
-            let of_source = arrived.iter().filter(|sent| sent.source == source);
-            let in_order: Vec<u32> = of_source.map(|sent| sent.number).collect();
+        for flow in 1..5 {
+            let of_flow = arrived.iter().filter(|sent| sent.flow == flow);
+            let in_order: Vec<u32> = of_flow.map(|sent| sent.number).collect();
             prop_assert!(in_order.is_sorted());
-            let all = sources.iter().filter(|other| **other == source).count() as u64;
-            let lost = if source == 2 { purged.packets } else { 0 };
-            prop_assert_eq!(in_order.len() as u64 + lost, all, "of host {}", source);
+            let all = flows.iter().filter(|other| **other == flow).count() as u64;
+            let lost = if flow == 2 { purged.packets } else { 0 };
+            prop_assert_eq!(in_order.len() as u64 + lost, all, "of flow {}", flow);
         }
         prop_assert_eq!(fabric.drops(), DropCounts { purged, ..DropCounts::default() });
         prop_assert_eq!(fabric.injected().bytes, fabric.delivered().bytes + purged.bytes);
@@ -135,7 +138,7 @@ proptest! {
 /// What a packet of these tests carries: whose it is, and which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Sent {
-    source: u32,
+    flow: u32,
     number: u32,
 }
 
@@ -153,6 +156,7 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
         links: ends.map(|(a, b, wire)| CustomLink { a, b, wire }).to_vec(),
         queue: QueueConfig::PushOut(push_out(Limit::Packets(1_000))),
         shared_buffer: None,
+        names: NodeNames::default(),
     }
     .build()
     .expect("a chain");
@@ -163,11 +167,11 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
     let at_s0 = port(Node::Switch(0), Node::Host(HostId(0)));
     let at_s1 = port(Node::Switch(1), Node::Switch(0));
     let mut fabric = Fabric::<Sent>::new(&topology, FabricConfig::default());
-    fabric.purge_in_passing(|purger, other| purger.source == other.source);
+    fabric.purge_in_passing(|purger, other| purger.flow == other.flow);
     let mut number = 0;
-    for source in [1, 2].repeat(40) {
-        let sent = packet(1, 0, 1_500, source as u16);
-        fabric.inject(Time::ZERO, sent.src, sent, Sent { source, number });
+    for flow in [1, 2].repeat(40) {
+        let sent = packet(1, 0, 1_500, flow as u16);
+        fabric.inject(Time::ZERO, sent.src, sent, Sent { flow, number });
         number += 1;
     }
     // 96 us until the last packet has left h1. The purge leaves h0 at 100 us: 84 bytes take 0.672 us to s0
@@ -178,7 +182,7 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
         purges: true,
         ..packet(0, 1, 84, 1)
     };
-    let of_purger = Sent { source: 1, number };
+    let of_purger = Sent { flow: 1, number };
     fabric.inject(start, purger.src, purger, of_purger);
     let mut waiting = |at_ns: u64| {
         while fabric.advance(Time::from_ns(at_ns)).is_some() {}

@@ -101,7 +101,7 @@ fn low_duplicates_leave_every_primary_on_the_path_that_it_has_without_them() {
 }
 
 #[test]
-fn two_equal_copies_pay_at_a_fifth_of_the_load_and_diverge_beyond_half() {
+fn two_equal_copies_pay_at_a_tenth_of_the_load_and_diverge_beyond_half() {
     let of = |design: &str, load: f64| latencies(&simulate(&requests(design, load, 8_000)));
     let gain = |load: f64| 1.0 - mean(&of("duplicate", load)) / mean(&of("stations", load));
     assert!(gain(0.1) > 0.01, "{}", gain(0.1));

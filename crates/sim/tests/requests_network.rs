@@ -16,8 +16,8 @@ use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_sim::transport::rans::CancelScope;
 use tailcut_sim::workload::{Arrivals, Class, SizeDistribution, WorkTimes};
 use tailcut_sim::{
-    FlowsSpec, RequestRate, RequestsPart, RunConfig, RunError, Unattended, WorkloadPart,
-    WorkloadSpec, run,
+    FlowsSpec, MatrixSpec, RequestRate, RequestsPart, RunConfig, RunError, Unattended,
+    WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
@@ -257,6 +257,31 @@ fn flows_beside_requests_share_the_network_with_them_and_everything_is_in_the_bo
         }
         let (alone, beside) = (mean_us(&alone), mean_us(&beside));
         assert!(beside > 1.05 * alone, "{design}: {beside} and {alone}");
+    }
+}
+
+#[test]
+fn a_purge_takes_no_packet_of_another_connection_between_the_same_hosts() {
+    let mut config = requests("das+dctcp", 0.2, 400);
+    // Nothing is lost but by purges, and nothing that is slow is taken for lost, so that what had to be
+    // sent again was purged.
+    config.topology.shape = single_switch(12, queue_of(10_000));
+    (config.tcp.min_rto, config.tcp.initial_rto) =
+        (Duration::from_ms(1_000), Duration::from_ms(1_000));
+    if let FlowsSpec::Requests(part) = &mut config.workload.parts[0].flows {
+        (part.servers, part.clients) = (2, 1);
+    }
+    let mut config = with_flows(config, 0.2);
+    if let FlowsSpec::Open(flows) = &mut config.workload.parts[1].flows {
+        flows.matrix = MatrixSpec::Pairs(vec![(0, 2), (1, 2)]);
+        flows.sizes = Arc::new(SizeDistribution::fixed(100_000));
+    }
+    let record = simulate(&config);
+    let purged = record.totals.drops.0["purged"];
+    assert_eq!(record.totals.drops.total(), purged);
+    assert!(purged.packets > 100 && record.flows.len() > 100);
+    for flow in &record.flows {
+        assert_eq!(flow.retransmissions, 0, "{flow:?}");
     }
 }
 

@@ -167,6 +167,10 @@ pub fn check(
         let allowed = "requests alone where no network carries them";
         return Err(table.error("kind", found, allowed));
     }
+    if let Some(failure) = scenario.tables("failures").first().filter(|_| !has_packets) {
+        let found = format!("a failure of a link with '{design}'");
+        return Err(failure.error("a", found, "only where a network carries requests"));
+    }
     for key in ["measure_waits", "measure_bursts"] {
         if top.is_set(key) && !has_packets {
             let found = format!("with '{design}'");

@@ -184,6 +184,39 @@ fn run_takes_the_name_of_a_built_in_scenario_and_flags_change_it() {
 }
 
 #[test]
+fn flows_run_beside_requests_and_the_page_draws_their_network() {
+    let place = Place::new();
+    place.file(
+        "s.toml",
+        "designs = [\"dctcp\", \"rans+dctcp\"]\nduration = \"20ms\"\nsample_every = \"1ms\"\n\
+         [topology]\nkind = \"single-switch\"\nhosts = 8\n\
+         [[workload]]\nkind = \"requests\"\nsizes = \"fixed:100KB\"\nservers = 4\nclients = 4\nload = 0.3\n\
+         [[workload]]\nclass = \"background\"\nsizes = \"fixed:50KB\"\nload = 0.2\n",
+    );
+    let ended = place.run(&["run", "s.toml", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for run in ended.json().as_array().expect("runs") {
+        assert!(run["flows"].as_u64() > Some(10), "{run}");
+        let latency = &run["requests"]["latency"];
+        assert!(latency["n"].as_u64() > Some(10), "{run}");
+    }
+    place.file(
+        "alone.toml",
+        "designs = [\"rans+dctcp\"]\nduration = \"20ms\"\nsample_every = \"1ms\"\n\
+         [topology]\nkind = \"single-switch\"\nhosts = 8\n\
+         [[workload]]\nkind = \"requests\"\nsizes = \"fixed:100KB\"\nservers = 4\nclients = 4\nload = 0.3\n",
+    );
+    let ended = place.run(&["run", "alone.toml"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for report in ["s", "alone"] {
+        let page = place.path().join(format!("out/{report}/report.html"));
+        let page = fs::read_to_string(page).expect("the report");
+        assert!(page.contains("id=\"network\""), "{report}");
+        assert!(!page.contains("Links were not sampled"), "{report}");
+    }
+}
+
+#[test]
 fn report_says_again_what_compare_said_and_draws_each_plot() {
     let place = Place::new();
     let first = place.run(&compare(&["tcp", "repflow"], &["--out", "study"]));

@@ -159,6 +159,15 @@ fn a_wrong_scenario_is_told_with_file_line_and_key() {
             "designs = [\"tcp\"]\n[workload]\nfrom = \"2s\"\n",
             "s.toml:3: workload.from: found flows from 2 s until 1 s",
         ),
+        (
+            "designs = [\"das\"]\nloads = [0.5]\n[[workload]]\nkind = \"requests\"\n[[workload]]\n",
+            "workload.kind: found flows beside requests with 'das+stations'",
+        ),
+        (
+            "designs = [\"das\"]\nloads = [0.5]\n[[workload]]\nkind = \"requests\"\n[[failures]]\na = \"leaf0\"\n\
+             b = \"spine0\"\n",
+            "failures.a: found a failure of a link with 'das+stations'",
+        ),
     ] {
         place.file("s.toml", text);
         let complaint = refused(&place, &["run", "s.toml"]);
