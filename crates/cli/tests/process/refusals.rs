@@ -161,12 +161,12 @@ fn a_wrong_scenario_is_told_with_file_line_and_key() {
         ),
         (
             "designs = [\"das\"]\nloads = [0.5]\n[[workload]]\nkind = \"requests\"\n[[workload]]\n",
-            "workload.kind: found flows beside requests with 'das+stations'",
+            "workload.kind: found flows beside requests with 'das'",
         ),
         (
             "designs = [\"das\"]\nloads = [0.5]\n[[workload]]\nkind = \"requests\"\n[[failures]]\na = \"leaf0\"\n\
              b = \"spine0\"\n",
-            "failures.a: found a failure of a link with 'das+stations'",
+            "failures.a: found a failure of a link with 'das'",
         ),
     ] {
         place.file("s.toml", text);
