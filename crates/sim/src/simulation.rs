@@ -49,6 +49,8 @@ pub(crate) struct Simulation<T, C, L> {
     hosts: Vec<HostState<T>>,
     engine: Engine,
     source: Box<dyn Source>,
+    /// When the source's next flow starts, as far as is known.
+    next_flow: Option<Time>,
     sessions: Option<Box<Sessions>>,
     layer: L,
     recorder: Recorder,
@@ -100,6 +102,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             fabric: parts.fabric,
             hosts: hosts.collect(),
             engine: Engine::new(parts.engine),
+            next_flow: parts.source.peek(),
             source: parts.source,
             sessions: parts.sessions,
             layer: parts.layer,
@@ -170,7 +173,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
 
     /// When an application does something next, as far as is known.
     fn next_arrival(&self) -> Option<Time> {
-        let next = earlier(self.source.peek(), self.layer.peek());
+        let next = earlier(self.next_flow, self.layer.peek());
         match &self.sessions {
             None => next,
             Some(sessions) => earlier(next, sessions.peek()),
@@ -248,7 +251,9 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             }
             return;
         }
-        let Some(flow) = self.source.next() else {
+        let flow = self.source.next();
+        self.next_flow = self.source.peek();
+        let Some(flow) = flow else {
             return;
         };
         self.recorder.started(&flow);
@@ -278,6 +283,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 sessions.event(self.now, host, event, fabric, recorder);
             } else if let Some(flow) = self.recorder.event(self.now, event) {
                 self.source.completed(self.now, flow);
+                self.next_flow = self.source.peek();
             }
         }
         self.layer.serve(self.now, host, &mut state.transport);
