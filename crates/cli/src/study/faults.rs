@@ -14,6 +14,10 @@ pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>>
     let names = Names::of(scenario, network)?;
     let mut faults = Vec::new();
     for table in scenario.tables("failures") {
+        if table.rate("rate").is_some() && table.given("reconvergence").is_some() {
+            let allowed = "only where the link is down: routing does not avoid slow ones";
+            return Err(table.error("reconvergence", "a rate", allowed));
+        }
         let before = faults.len();
         for &a in &names.nodes(table, "a")? {
             for &b in &names.nodes(table, "b")? {
@@ -258,6 +262,16 @@ mod tests {
             (
                 failure(SPINES, "leaf0", "spine0", "rate = \"11Gbps\""),
                 "s.toml:7: failures.rate: found 11 Gb/s; allowed: 10 Gb/s at most",
+            ),
+            (
+                failure(
+                    SPINES,
+                    "leaf0",
+                    "spine0",
+                    "rate = \"1Gbps\"\nreconvergence = \"1ms\"",
+                ),
+                "s.toml:8: failures.reconvergence: found a rate; allowed: only where the link is down: \
+                 routing does not avoid slow ones",
             ),
             (
                 failure(SPINES, "leaf0", "spine0", "from = \"3ms\"\nuntil = \"2ms\""),

@@ -30,7 +30,14 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
             Err(table.error(key, format!("host {host}"), allowed))
         }
     };
-    for (key, user) in [("share", "permutation"), ("leave_out", "anywhere")] {
+    for (key, user) in [
+        ("share", "permutation"),
+        ("within_racks", "permutation"),
+        ("leave_out", "anywhere"),
+        ("senders", "incast"),
+        ("receiver", "incast"),
+        ("pairs", "pairs"),
+    ] {
         if table.given(key).is_some() && table.word("matrix") != Some(user) {
             let allowed = format!("only with matrix {user}");
             return Err(table.error(key, "another matrix", allowed));

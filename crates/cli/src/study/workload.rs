@@ -358,14 +358,15 @@ fn max_flows(scenario: &Scenario, table: &Table) -> Option<u64> {
 
 fn offered_rate(table: &Table) -> Outcome<OfferedRate> {
     if let Some(flows) = table.number("flows_per_second") {
-        return match table.given("load") {
-            Some(_) => Err(table.error(
-                "flows_per_second",
-                "both",
-                "load or flows_per_second, not both",
-            )),
-            None => Ok(OfferedRate::FlowsPerSecond(flows)),
-        };
+        if table.given("load").is_some() {
+            let allowed = "load or flows_per_second, not both";
+            return Err(table.error("flows_per_second", "both", allowed));
+        }
+        let of_loads = ["load_of", "count_headers"].into_iter();
+        if let Some(key) = of_loads.into_iter().find(|key| table.given(key).is_some()) {
+            return Err(table.error(key, "flows_per_second", "only with load"));
+        }
+        return Ok(OfferedRate::FlowsPerSecond(flows));
     }
     Ok(OfferedRate::Load {
         // A sweep puts its own loads in this place.
@@ -381,7 +382,10 @@ fn offered_rate(table: &Table) -> Outcome<OfferedRate> {
 
 fn fan_in(table: &Table, network: &Network) -> Outcome<Option<FanInSpec>> {
     let Some(senders) = table.small("fan_in_senders") else {
-        return Ok(None);
+        return match table.given("fan_in_below") {
+            Some(_) => Err(table.error("fan_in_below", "no fan-in", "only with fan_in_senders")),
+            None => Ok(None),
+        };
     };
     let most = network.built.hosts() - 1;
     if senders > most {
@@ -579,6 +583,40 @@ mod tests {
             error.starts_with("s.toml:4: workload.matrix: found a topology with one rack"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_key_that_would_change_nothing_is_refused_where_it_stands() {
+        for (text, told) in [
+            (
+                "within_racks = true",
+                "2: workload.within_racks: found another matrix",
+            ),
+            (
+                "matrix = \"anywhere\"\nsenders = 3",
+                "3: workload.senders: found another matrix",
+            ),
+            ("receiver = 3", "2: workload.receiver: found another matrix"),
+            (
+                "pairs = [[0, 1]]",
+                "2: workload.pairs: found another matrix",
+            ),
+            (
+                "flows_per_second = 9\nload_of = \"racks\"",
+                "3: workload.load_of: found flows_per_second",
+            ),
+            (
+                "flows_per_second = 9\ncount_headers = true",
+                "3: workload.count_headers: found",
+            ),
+            (
+                "fan_in_below = \"10KB\"",
+                "2: workload.fan_in_below: found no fan-in",
+            ),
+        ] {
+            let error = refusal(&format!("[workload]\n{text}\n"));
+            assert!(error.starts_with(&format!("s.toml:{told}")), "{error}");
+        }
     }
 
     #[test]
