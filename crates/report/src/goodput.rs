@@ -31,6 +31,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     }
     let designs = Designs(study.designs());
     let plot = |(index, group): (usize, &&Group)| {
+        let things = group.things();
         let mut counts = Vec::new();
         let lines = cells[setting].designs.iter().map(|(design, runs)| {
             let goodputs = ranked(runs, group);
@@ -46,12 +47,13 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
                 analysis.setting_name(setting)
             ),
             caption: format!(
-                "Each flow's bytes over its completion time, slowest first, over all seeds ({} flows a design). \
-                 A flow that did not finish has none.",
-                flows(&counts)
+                "The bytes of each of the {things} over its {}, slowest first, over all seeds ({} a design); none \
+                 where it did not finish.",
+                group.time(),
+                counted(&counts)
             ),
             x: Axis::new(
-                "rank, as a share of the flows",
+                format!("rank, as a share of the {things}"),
                 Quantity::Share,
                 Scale::Linear,
             ),
@@ -96,7 +98,7 @@ fn line(sorted: &[f64]) -> Vec<Point> {
 }
 
 /// `2,000`, or the least and the most.
-fn flows(counts: &[usize]) -> String {
+fn counted(counts: &[usize]) -> String {
     let count = |n: usize| crate::format::count(n as u64);
     match (counts.iter().min(), counts.iter().max()) {
         (Some(low), Some(high)) if low < high => format!("{} to {}", count(*low), count(*high)),

@@ -84,6 +84,24 @@ impl Group {
         }
     }
 
+    /// What it is a group of, as text has it.
+    pub const fn things(&self) -> &'static str {
+        if self.of_requests {
+            "requests"
+        } else {
+            "flows"
+        }
+    }
+
+    /// What the time that these take is called.
+    pub const fn time(&self) -> &'static str {
+        if self.of_requests {
+            "latency"
+        } else {
+            "completion time"
+        }
+    }
+
     /// Whether the group is one of [`Group::fine`].
     pub fn is_fine(&self) -> bool {
         Self::fine().contains(self)

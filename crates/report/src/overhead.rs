@@ -6,7 +6,7 @@ use crate::format::Quantity;
 use crate::group::Group;
 use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::plots::{Designs, ccdf};
-use crate::study::{Cell, Run, Study};
+use crate::study::{Cell, Flow, Run, Study};
 
 /// A figure of a run with the interval over its seeds.
 type Figure = (f64, Option<(f64, f64)>);
@@ -16,6 +16,8 @@ type Figure = (f64, Option<(f64, f64)>);
 struct Payload {
     sent: u64,
     useful: u64,
+    /// What was not: never below zero, though one packet may serve several receivers.
+    wasted: u64,
 }
 
 impl Payload {
@@ -25,12 +27,19 @@ impl Payload {
             return Self {
                 sent: requests.sent_bytes,
                 useful: requests.useful_bytes,
+                wasted: requests.wasted_bytes,
             };
         }
-        let finished = run.flows.iter().filter(|flow| flow.fct_us.is_finite());
+        let finished = |flow: &&Flow| flow.fct_us.is_finite();
+        let useful = run.flows.iter().filter(finished).map(|flow| flow.bytes);
+        let wasted = run.flows.iter().map(|flow| match finished(&flow) {
+            true => flow.wasted,
+            false => flow.sent,
+        });
         Self {
             sent: run.summary.payload_sent_bytes,
-            useful: finished.map(|flow| flow.bytes).sum(),
+            useful: useful.sum(),
+            wasted: wasted.sum(),
         }
     }
 
@@ -39,7 +48,7 @@ impl Payload {
     }
 
     fn wasted(self) -> f64 {
-        self.sent.saturating_sub(self.useful) as f64
+        self.wasted as f64
     }
 }
 
@@ -97,7 +106,8 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
             "Payload sent over useful bytes",
             format!(
                 "All payload that hosts sent, copies and retransmissions included, over the bytes of the flows \
-                 that finished; with requests, answer bytes sent over those of use. {seeds}"
+                 that finished: under one where a packet serves several receivers. With requests, answer bytes \
+                 sent over those of use. {seeds}"
             ),
             ("amplification", Quantity::Number),
             plot(&Payload::amplification),
@@ -107,7 +117,8 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
             "wasted-bytes",
             "Payload sent in vain",
             format!(
-                "Payload sent less the bytes of the flows that finished, or less the answer bytes of use, a run. {seeds}"
+                "Payload sent for flows beyond their bytes, and all of it for those that did not finish; with \
+                 requests, answer bytes that were of no use; a run. {seeds}"
             ),
             ("wasted bytes", Quantity::Bytes),
             plot(&Payload::wasted),
@@ -126,10 +137,7 @@ fn by_flow(study: &Study, setting: usize) -> Plot {
         true => Group::requests(),
         false => Group::all(),
     };
-    let what = match group == Group::requests() {
-        true => "requests",
-        false => "flows",
-    };
+    let what = group.things();
     let designs = Designs(study.designs());
     let mut spared = Vec::new();
     let lines = cells[setting].designs.iter().map(|(design, runs)| {

@@ -16,6 +16,9 @@ const DISTRIBUTION_POINTS: usize = 120;
 /// A range of completion times from which on their axis is logarithmic.
 pub(crate) const LOG_FROM: f64 = 10.0;
 
+/// The same for figures by design, whose distance from zero tells something while it can be seen.
+const FAR_APART: f64 = 50.0;
+
 /// The same for ratios, which a logarithmic axis shows alike on both sides of one.
 const RATIO_LOG_FROM: f64 = 3.0;
 
@@ -95,7 +98,11 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
         id: format!("{}-p99-by-design{suffix}", group.short),
         title: format!("p99 of {whose}, {at}"),
         caption: "Whiskers are 95 % confidence intervals.".to_owned(),
-        x: Axis::new("p99 of the completion time", Quantity::Time, Scale::Linear),
+        x: Axis::new(
+            format!("p99 of the {}", group.time()),
+            Quantity::Time,
+            scale(&series, FAR_APART, |point| point.x),
+        ),
         y: Axis::names("design", names),
         series,
         reference: None,
@@ -193,7 +200,7 @@ fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
                 caption: "Whiskers are 95 % confidence intervals.".to_owned(),
                 x: Axis::new("load", Quantity::Number, Scale::Linear),
                 y: Axis::new(
-                    format!("{name} of the completion time"),
+                    format!("{name} of the {}", group.time()),
                     Quantity::Time,
                     scale(&series, LOG_FROM, |point| point.y),
                 ),
@@ -253,18 +260,23 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let (whose, at) = (group_title(&group), analysis.setting_name(setting));
     let unfinished = match samples.iter().any(|(_, sample)| sample.unfinished() > 0) {
         true => {
-            " Unfinished flows count as slower than every other, so a curve may end before its end."
+            " What did not finish counts as slower than every other, so a curve may end before its end."
         }
         false => "",
     };
-    let time = || Axis::new("completion time", Quantity::Time, Scale::Log);
+    let time = || Axis::new(group.time(), Quantity::Time, Scale::Log);
+    let things = group.things();
     let mut plots = vec![
         Plot {
             id: format!("cdf-{}-{setting}", group.short),
             title: format!("How many of the {whose} are done in time, {at}"),
             caption: format!("Cumulative distribution over all seeds.{unfinished}"),
             x: time(),
-            y: Axis::new("share of flows done", Quantity::Share, Scale::Linear),
+            y: Axis::new(
+                format!("share of {things} done"),
+                Quantity::Share,
+                Scale::Linear,
+            ),
             series: of_all(cdf),
             reference: None,
         },
@@ -276,7 +288,7 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
             ),
             x: time(),
             y: Axis::new(
-                "share of flows that take as long or longer",
+                format!("share of {things} that take as long or longer"),
                 Quantity::Share,
                 Scale::Log,
             ),
@@ -395,7 +407,14 @@ pub(crate) fn ccdf(sorted: &[f64]) -> Vec<Point> {
         let value = sorted.get(rank).copied().unwrap_or(f64::INFINITY);
         sorted.partition_point(|other| *other < value)
     });
-    points_at(sorted, ranks, |rank| (n - rank as f64) / n)
+    let mut points = points_at(sorted, ranks, |rank| (n - rank as f64) / n);
+    // Several that share the largest value: down to the last of them, so that even a single value shows.
+    if let Some(&Point { x, y, .. }) = points.last()
+        && y > 1.0 / n
+    {
+        points.push(Point::new(x, 1.0 / n));
+    }
+    points
 }
 
 /// The finite values above zero at `ranks`, each once.

@@ -85,13 +85,13 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
     add("figures", "All figures", has_flows.then(|| figures(study)));
     add(
         "unfinished",
-        "Unfinished flows",
+        "Unfinished",
         has_flows.then(|| unfinished(study)),
     );
     add(
         "counts",
         "Packets and bytes",
-        has_flows.then(|| show_table(&tables::counts(study))),
+        (has_flows && sent_packets(study)).then(|| show_table(&tables::counts(study))),
     );
     add("method", "Method", Some(method()));
     add("provenance", "Provenance", Some(provenance(study)));
@@ -191,6 +191,12 @@ fn has_network(study: &Study, headline: usize) -> bool {
     runs.any(|run| !run.ports.is_empty())
 }
 
+/// Whether any run sent packets: a model of servers has none to count.
+fn sent_packets(study: &Study) -> bool {
+    let mut runs = study.runs().iter();
+    runs.any(|run| run.summary.sent.packets > 0)
+}
+
 fn network(study: &Study, headline: usize) -> Option<Markup> {
     has_network(study, headline).then(|| html! {
         @if let Some(network) = network::section(study, headline) {
@@ -217,13 +223,12 @@ fn queues(study: &Study, headline: usize) -> Option<Markup> {
 
 fn figures(study: &Study) -> Markup {
     let analysis = study.analysis();
-    let settings: Vec<(usize, [Table; 2])> = (0..analysis.settings.len())
+    let settings: Vec<(usize, Vec<Table>)> = (0..analysis.settings.len())
         .map(|setting| {
-            let metrics = [Metric::Fct, Metric::Slowdown];
-            (
-                setting,
-                metrics.map(|metric| tables::figures(study, setting, metric)),
-            )
+            let known = [Metric::Fct, Metric::Slowdown].into_iter();
+            let known = known.filter(|metric| tables::is_known(study, setting, *metric));
+            let tables = known.map(|metric| tables::figures(study, setting, metric));
+            (setting, tables.collect())
         })
         .collect();
     let all: Vec<Table> = settings
@@ -247,7 +252,7 @@ fn unfinished(study: &Study) -> Markup {
     html! {
         @match tables::unfinished(study) {
             Some(table) => (show_table(&table)),
-            None => p { "Every flow finished in every run." },
+            None => p { "Everything finished in every run." },
         }
     }
 }
@@ -264,7 +269,7 @@ fn method() -> Markup {
             dd { (mice) ", " (medium) ", " (elephants) "; 1 KB is 1,000 bytes." }
             dt { "Percentiles" }
             dd { "Order statistics without interpolation: the smallest completion time that at least so many of the flows do not exceed." }
-            dt { "Unfinished flows" }
+            dt { "Unfinished" }
             dd { "Slower than every other in percentiles and distributions; left out of means." }
             dt { "Intervals" }
             dd { "95 %, each for its own figure. From three seeds on: Student's t over the seeds, and for \

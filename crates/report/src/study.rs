@@ -85,7 +85,9 @@ pub struct Flow {
     pub slowdown: f64,
     /// Index into [`Run::classes`].
     pub class: u8,
-    /// Payload sent for it beyond its bytes: copies, retransmissions, symbols in vain.
+    /// Payload sent for it, copies, retransmissions and symbols in vain included.
+    pub sent: u64,
+    /// What of that was of no use.
     pub wasted: u64,
 }
 
@@ -102,6 +104,7 @@ impl From<&FlowRecord> for Flow {
                 f64::NAN
             },
             class: flow.class,
+            sent: flow.payload_sent.0,
             wasted: flow.payload_sent.0.saturating_sub(flow.bytes.0),
         }
     }
@@ -115,6 +118,7 @@ impl From<&RequestRecord> for Flow {
             fct_us: latency.unwrap_or(f64::INFINITY),
             slowdown: f64::NAN,
             class: 0,
+            sent: request.sent.0,
             wasted: request.wasted.0,
         }
     }

@@ -30,8 +30,9 @@ pub fn json(study: &Study) -> Value {
     let analysis = study.analysis();
     let mut tables = headlines(study);
     for setting in 0..analysis.settings.len() {
-        tables.push(figures(study, setting, Metric::Fct));
-        tables.push(figures(study, setting, Metric::Slowdown));
+        let known = [Metric::Fct, Metric::Slowdown].into_iter();
+        let known = known.filter(|metric| is_known(study, setting, *metric));
+        tables.extend(known.map(|metric| figures(study, setting, metric)));
     }
     tables.extend(requests::table(study));
     tables.push(counts(study));
@@ -109,7 +110,7 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
         columns.push(format!("elephants mean vs {base}"));
     }
     columns.push(format!("bytes vs {base}"));
-    columns.push("flows".to_owned());
+    columns.push(group.things().to_owned());
     columns.push("unfinished".to_owned());
     let rows = analysis.rows(setting, &group).map(|row| {
         let mut cells = vec![
@@ -180,7 +181,7 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
         format!("p99 vs {base}"),
         "p50".to_owned(),
         format!("p50 vs {base}"),
-        "flows".to_owned(),
+        group.things().to_owned(),
         "unfinished".to_owned(),
     ];
     let table = Table {
@@ -193,11 +194,18 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
+/// Whether there is anything to say of a metric: requests have no ideal, and so no slowdown.
+pub(crate) fn is_known(study: &Study, setting: usize, metric: Metric) -> bool {
+    let rows = study.analysis().rows.iter();
+    let mut rows = rows.filter(|row| row.setting == setting);
+    rows.any(|row| row.estimate(metric, Statistic::Mean).is_some())
+}
+
 /// Mean and percentiles of one metric in one setting, by group and design.
 pub(crate) fn figures(study: &Study, setting: usize, metric: Metric) -> Table {
     let analysis = study.analysis();
     let (id, name) = match metric {
-        Metric::Fct => ("fct", "Flow completion time"),
+        Metric::Fct => ("fct", "Completion time"),
         Metric::Slowdown => ("slowdown", "Slowdown (completion time over the ideal one)"),
     };
     let rows = analysis
@@ -256,6 +264,8 @@ pub(crate) fn counts(study: &Study) -> Table {
                 Cell::count(sum(|s| s.sent.packets)),
                 Cell::new(Quantity::Bytes.text(bytes as f64), bytes),
                 Cell::new(drops, &reasons),
+                Cell::count(sum(|s| s.trimmed.packets)),
+                Cell::count(sum(|s| s.returned.packets)),
                 Cell::count(sum(|s| s.marks)),
                 Cell::count(sum(|s| s.retransmissions)),
                 Cell::count(sum(|s| s.timeouts)),
@@ -270,6 +280,8 @@ pub(crate) fn counts(study: &Study) -> Table {
         "packets sent",
         "bytes sent",
         "drops by reason",
+        "trimmed",
+        "returned",
         "marks",
         "retransmissions",
         "timeouts",
@@ -279,7 +291,9 @@ pub(crate) fn counts(study: &Study) -> Table {
         id: "counts".to_owned(),
         title: "What the network and the transports counted".to_owned(),
         caption:
-            "Sums over all seeds. Bytes with headers; a copy is a connection beyond a flow's first."
+            "Sums over all seeds. Bytes with headers. A packet is trimmed when a switch cuts its payload off, and \
+             its header returned when there is no room for that either; a copy is a connection beyond a flow's \
+             first."
                 .to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
@@ -327,11 +341,11 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     ];
     (!rows.is_empty()).then(|| Table {
         id: "unfinished".to_owned(),
-        title: "What unfinished flows do to the 99th percentile".to_owned(),
-        caption: "A flow that had not finished when its run ended counts as slower than every other in \
-                  all percentiles of this report; means are over finished flows only. A percentile that \
-                  falls among unfinished flows is shown as \u{201c}unfinished\u{201d}. Both percentiles of \
-                  this table are over the flows of all seeds together."
+        title: "What those that did not finish do to the 99th percentile".to_owned(),
+        caption: "What had not finished when its run ended counts as slower than every other in all \
+                  percentiles of this report; means are over what finished only. A percentile that falls \
+                  among the unfinished is shown as \u{201c}unfinished\u{201d}. Both percentiles of this table \
+                  are over all seeds together."
             .to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,

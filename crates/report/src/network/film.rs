@@ -1,5 +1,6 @@
 //! What the links did over time, thinned to so many frames.
 
+use super::end_of;
 use super::graph::Graph;
 use crate::study::Run;
 use tailcut_units::Duration;
@@ -41,8 +42,7 @@ impl Film {
         let sampled = |run: &Run| run.summary.sampling.filter(|_| !run.links.is_empty());
         let every = runs.iter().filter_map(|(_, run)| sampled(run));
         let every = Duration::from_ns(every.map(|sampling| sampling.every_ns).max()?);
-        let end_ps = runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
-        let end_ps = end_ps.max()?.as_ps();
+        let end_ps = end_of(runs)?.as_ps();
         let intervals = end_ps.div_ceil(every.as_ps().max(1)).max(1);
         let together = intervals.div_ceil(most_frames.max(1) as u64).max(1);
         let frame = every * together;

@@ -20,6 +20,7 @@ use crate::table::Table;
 use drawing::Drawing;
 use film::Film;
 use graph::Graph;
+use tailcut_units::Time;
 use trouble::Trouble;
 
 /// Bytes that all films of a page may take; frames are fewer where networks are large.
@@ -52,6 +53,14 @@ fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
         runs.retain(|(_, run)| run.topology == first.topology && run.failures == first.failures);
     }
     runs
+}
+
+/// When drawings over time end: when nearly all bytes had been carried with every design, but by twice the
+/// time that it took the first. One that waits for timeouts would leave the others no room.
+fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
+    let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
+    let (first, last) = (ends().min()?, ends().max()?);
+    Some(last.min(Time::from_ps(2 * first.as_ps())))
 }
 
 /// The links in trouble in `setting`, and those with the longest queues; none where links were not

@@ -1,6 +1,6 @@
 //! How busy the links were over time, as lines.
 
-use super::sampled_runs;
+use super::{end_of, sampled_runs};
 use crate::format::Quantity;
 use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
 use crate::plots::Designs;
@@ -27,8 +27,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
         true => "links between switches",
         false => "links",
     };
-    let ends = runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
-    let end_us = ends.max().map_or(0.0, |end| end.as_ps() as f64 / 1e6);
+    let end_us = end_of(&runs).map_or(0.0, |end| end.as_ps() as f64 / 1e6);
     let of_all = |points: &dyn Fn(&[Vec<f64>]) -> Vec<f64>| -> Vec<Series> {
         let lines = runs.iter().map(|(design, run)| {
             let binned = binned(run, end_us, &counted);

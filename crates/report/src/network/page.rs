@@ -89,7 +89,7 @@ fn caption(network: &Network) -> String {
     let mut text = "Each link is two lines, one a direction; traffic keeps to the right, so the right line goes \
                     up. A line's colour and width say how busy the link was; the mark at its beginning is the \
                     queue of the port that feeds it, the longest of its samples. It ends when 99 % of the bytes \
-                    had been carried."
+                    had been carried with every design, or at twice the time that this took the first."
         .to_owned();
     if network.graph.is_folded() {
         text.push_str(
