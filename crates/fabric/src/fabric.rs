@@ -13,6 +13,7 @@ use crate::port::{Port, PortClass, PortEvents};
 use crate::queue::{DropReason, PhantomState, Queue, QueueConfig};
 use crate::shared_buffer::Pool;
 use crate::topology::{Node, Topology};
+use crate::uplinks::{Bonding, Bonds, Uplinks};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, HostId, Time};
@@ -31,6 +32,8 @@ pub struct FabricConfig {
     /// Whether the time that each packet waits at each switch port is noted, for
     /// [`Fabric::take_waits`].
     pub record_waits: bool,
+    /// How hosts use several uplinks.
+    pub bonding: Bonding,
 }
 
 /// A packet that has reached its host.
@@ -51,13 +54,6 @@ pub(crate) struct Switch {
     pub forwarding: Forwarding,
     pub balancer: Balancer,
     pub first_port: u32,
-}
-
-/// A host's uplinks: ports in a row.
-#[derive(Clone, Copy, Debug)]
-struct Uplinks {
-    first: u32,
-    others: u32,
 }
 
 /// Where a link ends: a switch, or with the high bit a host.
@@ -84,7 +80,8 @@ pub struct Fabric<B> {
     pub(crate) phantoms: Vec<PhantomState>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) pools: Vec<Pool>,
-    uplinks: Vec<Uplinks>,
+    pub(crate) uplinks: Vec<Uplinks>,
+    pub(crate) bonds: Bonds,
     pub(crate) books: Books,
     /// Waits noted since they were last taken, and when each packet in the network reached its
     /// port; `None` when nobody asks.
@@ -146,14 +143,9 @@ impl<B: Copy> Fabric<B> {
             switches: Vec::with_capacity(topology.switches.len()),
             pools: Vec::new(),
             uplinks: (0..topology.hosts())
-                .map(|host| {
-                    let uplinks = topology.uplinks_of(HostId(host));
-                    Uplinks {
-                        first: uplinks.start,
-                        others: uplinks.len() as u32 - 1,
-                    }
-                })
+                .map(|host| Uplinks::of(topology.uplinks_of(HostId(host))))
                 .collect(),
+            bonds: Bonds::new(config.bonding, config.seed),
             books: Books::default(),
             waits: config.record_waits.then(Waits::default),
             multicast: Multicast::default(),
@@ -230,7 +222,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// Puts a packet on a host's uplink at `now`, behind others if the uplink is not free; of several
-    /// uplinks on the one that is free first. Gives the time at which that uplink has sent everything.
+    /// uplinks on the one that [`Bonding`] says. Gives the time at which that uplink has sent everything.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Time {
         self.enter(now, from, packet, 0, body)
@@ -247,37 +239,13 @@ impl<B: Copy> Fabric<B> {
         body: B,
     ) -> Time {
         self.books.injected.add(packet.size);
+        let port = self.uplink_for(from, &packet);
         let id = self.packets.insert(packet, body);
         if self.is_special {
             self.enter_specially(packet.dst, reverse_hash, id);
         }
-        let port = self.next_uplink(from);
         self.arrive_at_port(now, port, id);
         Time::from_ps(self.ports[port as usize].busy_until_ps)
-    }
-
-    /// When an uplink of the host has sent everything that was injected on it.
-    #[inline]
-    pub fn uplink_free_at(&self, host: HostId) -> Time {
-        Time::from_ps(self.ports[self.next_uplink(host) as usize].busy_until_ps)
-    }
-
-    /// The host's uplink that is free first.
-    #[inline(always)]
-    pub(crate) fn next_uplink(&self, host: HostId) -> u32 {
-        let uplinks = self.uplinks[host.0 as usize];
-        match uplinks.others {
-            0 => uplinks.first,
-            _ => self.first_free(uplinks),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn first_free(&self, Uplinks { first, others }: Uplinks) -> u32 {
-        let all = first..=first + others;
-        all.min_by_key(|&port| self.ports[port as usize].busy_until_ps)
-            .unwrap_or(first)
     }
 
     /// Runs the network up to and including `until`, or until a packet reaches its host.

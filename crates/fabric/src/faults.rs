@@ -179,6 +179,12 @@ impl<B: Copy> Fabric<B> {
         };
         let up = |from, to| !faults.list.iter().any(|fault| avoids(fault, from, to));
         if faults.list.iter().any(|fault| fault.avoided().is_some()) {
+            let hosts = faults
+                .links
+                .iter()
+                .filter(|link| matches!(link.from, Node::Host(_)));
+            let down = hosts.filter(|link| !up(link.from, link.to));
+            self.bonds.down = down.map(|link| link.port).collect();
             let forwarding = faults.routes.avoiding(up);
             for (switch, forwarding) in self.switches.iter_mut().zip(forwarding) {
                 switch.forwarding = forwarding;

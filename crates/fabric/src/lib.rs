@@ -24,6 +24,7 @@ mod purge;
 pub mod queue;
 mod shared_buffer;
 pub mod topology;
+mod uplinks;
 
 pub use books::{Count, DropCounts, PortReport, Wait};
 pub use fabric::{Delivery, Fabric, FabricConfig};
@@ -32,3 +33,4 @@ pub use multicast::{GroupError, MAX_MEMBERS};
 pub use packet::{Ecn, Handshake, Packet, PacketId, Packets};
 pub use port::{LinkConfig, PortEvents, PortId};
 pub use shared_buffer::SharedBuffer;
+pub use uplinks::Bonding;

@@ -22,6 +22,7 @@ fn fat_tree() -> Topology {
         k: 4,
         tiers: 3,
         edge_oversubscription: 2,
+        host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: wire(10, 500),
         fabric_wire: wire(10, 500),

@@ -19,6 +19,7 @@ fn leaf_spine() -> Topology {
         leaves: 4,
         spines: 4,
         hosts_per_leaf: 4,
+        host_links: 1,
         host_wire: wire(10, 100),
         // Slow and so congested.
         spine_wire: wire(2, 100),
@@ -34,6 +35,7 @@ fn fat_tree() -> Topology {
         k: 4,
         tiers: 3,
         edge_oversubscription: 1,
+        host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: wire(10, 100),
         fabric_wire: wire(2, 100),

@@ -23,6 +23,7 @@ fn fat_tree(k: u32, tiers: u32, edge: u32, core: CoreOversubscription) -> Topolo
         k,
         tiers,
         edge_oversubscription: edge,
+        host_links: 1,
         core_oversubscription: core,
         host_wire: wire(10, 100),
         fabric_wire: wire(10, 100),
@@ -122,6 +123,7 @@ fn a_pinned_path_of_a_leaf_spine_goes_over_that_spine() {
         leaves: 2,
         spines: 3,
         hosts_per_leaf: 6,
+        host_links: 1,
         host_wire: wire(1, 0),
         spine_wire: wire(1, 0),
         queue: queue(),
@@ -182,57 +184,104 @@ fn a_network_of_the_users_own_uses_all_shortest_paths() {
     assert!(routes.iter().all(|route| route.len() == 4), "{routes:?}");
 }
 
-#[test]
-fn a_host_with_two_links_sends_on_the_free_one_and_is_reached_over_both() {
-    let (host, switch) = (|h| Node::Host(HostId(h)), Node::Switch);
-    // Both hosts on both leaves; h2 on the second leaf only.
-    let custom = CustomTopology {
-        hosts: 3,
-        switches: 2,
-        links: vec![
-            link(host(0), switch(0)),
-            link(host(1), switch(1)),
-            link(host(1), switch(0)),
-            link(host(0), switch(1)),
-            link(host(2), switch(1)),
-            link(switch(0), switch(1)),
-        ],
+/// A leaf-spine and a fat-tree whose hosts have two links.
+fn two_links_a_host() -> [Topology; 2] {
+    let leaf_spine = LeafSpine {
+        leaves: 4,
+        spines: 3,
+        hosts_per_leaf: 2,
+        host_links: 2,
+        host_wire: wire(10, 100),
+        spine_wire: wire(10, 100),
         queue: queue(),
         shared_buffer: None,
-        names: NodeNames::default(),
     };
-    let topology = custom.build().expect("two leaves");
-    assert_eq!(topology.host_rate(HostId(0)), wire(20, 0).rate);
-    assert_eq!(topology.host_rate(HostId(2)), wire(10, 0).rate);
-    assert_eq!(topology.host_capacity_bps(), 50_000_000_000);
-    let sent: Vec<_> = (0..100).map(|n| (0, packet(0, 1, 1_250, n))).collect();
-    let (out, fabric) = run(
-        &topology,
-        EngineKind::Calendar,
-        PortEvents::OneWherePossible,
-        LoadBalancerConfig::Ecmp,
-        &sent,
+    let tree = FatTree {
+        k: 4,
+        tiers: 3,
+        edge_oversubscription: 2,
+        host_links: 2,
+        core_oversubscription: CoreOversubscription::CoresPerAggregation(1),
+        host_wire: wire(10, 100),
+        fabric_wire: wire(10, 100),
+        queue: queue(),
+        shared_buffer: None,
+    };
+    [leaf_spine.build(), tree.build()].map(|built| built.expect("a network"))
+}
+
+#[test]
+fn hosts_of_a_rack_share_its_switches_and_reach_every_other() {
+    for topology in &two_links_a_host() {
+        for src in 0..topology.hosts() {
+            for dst in (0..topology.hosts()).filter(|&dst| dst != src) {
+                let route = route(topology, packet(src, dst, 100, 7));
+                let same_rack = topology.racks[src as usize] == topology.racks[dst as usize];
+                assert_eq!(route.len() == 2, same_rack, "{route:?}");
+            }
+        }
+    }
+    let [leaf_spine, tree] = two_links_a_host();
+    let ends = |topology: &Topology, host| {
+        let uplinks = topology.uplinks_of(HostId(host));
+        let to = uplinks.map(|port| topology.links[port as usize].to);
+        to.collect::<Vec<_>>()
+    };
+    let switches = |numbers: [u32; 2]| numbers.map(Node::Switch).to_vec();
+    assert_eq!(
+        ends(&leaf_spine, 4),
+        switches([2, 3]),
+        "the first of leaf 2"
     );
-    assert_eq!(out.len(), 100);
-    // 1 us a packet on each link, and a hop to go: half the time of one link.
-    let last = out.last().expect("a delivery").time;
-    assert_eq!(last, Time::from_ns(50 * 1_000 + 1_000 + 200));
-    let ports = topology.uplinks_of(HostId(0));
-    assert!(
-        ports
-            .map(PortId)
-            .all(|port| { fabric.port_report(Time::MAX, port).sent_packets == 50 })
+    assert_eq!(
+        ends(&leaf_spine, 6),
+        switches([3, 2]),
+        "the first of leaf 3"
     );
-    // To a host on one leaf, from the other: over the link between the leaves.
-    let (out, _) = run(
-        &topology,
-        EngineKind::Calendar,
-        PortEvents::OneWherePossible,
-        LoadBalancerConfig::Ecmp,
-        &[(0, packet(0, 2, 1_250, 1)), (0, packet(0, 2, 1_250, 2))],
+    assert_eq!(leaf_spine.racks, [0, 0, 0, 0, 2, 2, 2, 2]);
+    // Two edges of two uplinks a pod, 2:1: four links to hosts each, and so four hosts.
+    assert_eq!(tree.hosts(), 16);
+    assert_eq!(ends(&tree, 7), switches([3, 2]));
+    assert_eq!(
+        tree.host_capacity_bps(),
+        2 * tree.rack_uplink_capacity_bps()
     );
-    let hops: BTreeSet<u8> = out.iter().map(|delivery| delivery.packet.hops).collect();
-    assert_eq!(hops, BTreeSet::from([2, 3]));
+}
+
+#[test]
+fn pinned_paths_to_hosts_with_two_links_are_all_different() {
+    for (topology, paths) in two_links_a_host().iter().zip([6, 4]) {
+        assert_eq!(topology.paths, paths);
+        let last = topology.hosts() - 1;
+        let routes = (0..paths as u16).map(|path| {
+            let pinned = Packet {
+                path,
+                ..packet(0, last, 100, 7)
+            };
+            route(topology, pinned)
+        });
+        assert_eq!(routes.collect::<BTreeSet<_>>().len(), paths as usize);
+    }
+}
+
+#[test]
+fn links_a_host_that_its_switches_cannot_share_are_refused() {
+    let tree = FatTree {
+        k: 4,
+        tiers: 3,
+        edge_oversubscription: 1,
+        host_links: 3,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(10, 100),
+        fabric_wire: wire(10, 100),
+        queue: queue(),
+        shared_buffer: None,
+    };
+    let error = tree.build().expect_err("three of two edges").to_string();
+    assert_eq!(
+        error,
+        "host_links: found 3; allowed are divisors of 2, half of k"
+    );
 }
 
 #[test]

@@ -185,6 +185,8 @@ impl RunRecord {
             dropped: drops,
             drops: self.totals.drops.clone(),
             remaining: self.totals.remaining,
+            trimmed: self.totals.trimmed,
+            returned: self.totals.returned,
             marks: self.totals.marks,
             application_bytes: self.flows.iter().map(|flow| flow.bytes.0).sum(),
             payload_sent_bytes: self.flows.iter().map(|flow| flow.payload_sent.0).sum(),
@@ -244,6 +246,12 @@ pub struct RunSummary {
     pub drops: DropCounts,
     /// Packets and bytes still in the network at the end.
     pub remaining: PacketCount,
+    /// Packets whose payload a switch cut off, and the bytes cut.
+    #[serde(default)]
+    pub trimmed: PacketCount,
+    /// Headers that a switch sent back to their sender, and their bytes.
+    #[serde(default)]
+    pub returned: PacketCount,
     /// Packets marked with congestion experienced.
     pub marks: u64,
     /// The sum of the flows' sizes.

@@ -38,6 +38,7 @@ fn main() {
                 k,
                 tiers: 3,
                 edge_oversubscription: 1,
+                host_links: 1,
                 core_oversubscription: CoreOversubscription::None,
                 host_wire: wire,
                 fabric_wire: wire,

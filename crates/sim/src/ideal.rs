@@ -25,14 +25,16 @@ struct Hop {
 ///
 /// Where switches choose a path for each packet, packets overtake each other and one flow uses all
 /// paths at once. Its ideal is then a lower bound: at every hop, all equal-cost ports together
-/// serve all its bytes, and nothing but the smallest packet goes before or after. So it is for hosts
-/// with several links, which use them all at once.
+/// serve all its bytes, and nothing but the smallest packet goes before or after. Hosts with several links
+/// use them all at once then; elsewhere a flow has one of them.
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
     framing: Framing,
     design: Design,
     /// By source host's rack and destination host's rack: the hops between the racks' switches.
     between: HashMap<(u32, u32), Vec<Hop>>,
+    /// By hosts of which one is multi-homed: all hops.
+    bonded: HashMap<(HostId, HostId), Vec<Hop>>,
 }
 
 impl Ideal {
@@ -42,26 +44,28 @@ impl Ideal {
             framing,
             design,
             between: HashMap::new(),
+            bonded: HashMap::new(),
         }
     }
 
     /// The ideal completion time of `bytes` from `src` to `dst`, a handshake included.
     pub fn fct(&mut self, src: HostId, dst: HostId, bytes: u64) -> Duration {
-        let overhead = self.framing.header + self.framing.preamble_and_gap;
+        let framing = self.framing;
         let there = self.hops(src, dst);
         let back = self.hops(dst, src);
-        let control = u64::from(overhead);
+        let control = u64::from(framing.wire_bytes(0));
         let handshake = if self.design.transport.has_handshake() {
             one_way(&there, 1, control, control) + one_way(&back, 1, control, control)
         } else {
             Duration::ZERO
         };
-        let mss = u64::from(self.framing.payload);
+        let mss = u64::from(framing.payload);
         let packets = bytes.div_ceil(mss).max(1);
-        let last = bytes - (packets - 1) * mss;
+        let last = (bytes - (packets - 1) * mss) as u32;
+        let [full, last] =
+            [framing.payload, last].map(|payload| u64::from(framing.wire_bytes(payload)));
         let choice = there.iter().any(|hop| hop.together_bps > hop.rate.as_bps());
         let data = match self.design.routing {
-            _ if self.is_bonded(src, dst) => over_all_paths,
             Routing::Spray | Routing::Permute if choice => over_all_paths,
             // Flowlets gain from a second path only where one cannot keep up with the host.
             Routing::LetFlow | Routing::Conga
@@ -71,13 +75,14 @@ impl Ideal {
             }
             _ => one_way,
         };
-        handshake + data(&there, packets, mss + control, last + control)
+        handshake + data(&there, packets, full, last)
     }
 
     /// The time from the first bit of a full packet to the last bit of its ACK in the empty network.
     pub fn round_trip(&mut self, src: HostId, dst: HostId) -> Duration {
-        let control = u64::from(self.framing.header + self.framing.preamble_and_gap);
-        let full = u64::from(self.framing.payload) + control;
+        let framing = self.framing;
+        let [control, full] =
+            [0, framing.payload].map(|payload| u64::from(framing.wire_bytes(payload)));
         let (there, back) = (self.hops(src, dst), self.hops(dst, src));
         one_way(&there, 1, full, full) + one_way(&back, 1, control, control)
     }
@@ -91,7 +96,8 @@ impl Ideal {
 
     fn hops(&mut self, src: HostId, dst: HostId) -> Vec<Hop> {
         if self.is_bonded(src, dst) {
-            return bonded(&self.topology, src, dst);
+            let hops = || bonded(&self.topology, src, dst);
+            return self.bonded.entry((src, dst)).or_insert_with(hops).clone();
         }
         let topology = &*self.topology;
         let (from, to) = (

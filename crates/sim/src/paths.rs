@@ -2,6 +2,7 @@
 
 use crate::config::RunConfig;
 use crate::design::Routing;
+use tailcut_fabric::Bonding;
 use tailcut_fabric::load_balancer::{
     CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig, LoadBalancerConfig,
     OmniscientConfig,
@@ -34,5 +35,18 @@ pub(crate) const fn load_balancer(config: &RunConfig) -> LoadBalancerConfig {
         Routing::Expeditus => LoadBalancerConfig::Expeditus(paths.expeditus),
         Routing::ExpeditusDeck => LoadBalancerConfig::ExpeditusDeck(paths.expeditus_deck),
         Routing::Omniscient => LoadBalancerConfig::Omniscient(paths.omniscient),
+    }
+}
+
+/// How hosts with several links use them: packet by packet where packets may overtake each other anyway.
+pub(crate) const fn bonding(config: &RunConfig) -> Bonding {
+    match config.design.routing {
+        Routing::Spray | Routing::Permute => Bonding::FreeFirst,
+        Routing::Ecmp
+        | Routing::LetFlow
+        | Routing::Conga
+        | Routing::Expeditus
+        | Routing::ExpeditusDeck
+        | Routing::Omniscient => Bonding::ByFlow,
     }
 }

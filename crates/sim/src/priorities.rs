@@ -83,7 +83,7 @@ impl Default for QosParameters {
 /// Bytes that a full packet takes on a link.
 fn full_packet(config: &RunConfig) -> u64 {
     let framing = &config.framing;
-    u64::from(framing.payload + framing.header + framing.preamble_and_gap)
+    u64::from(framing.wire_bytes(framing.payload))
 }
 
 /// pFabric's queue.

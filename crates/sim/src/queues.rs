@@ -56,7 +56,7 @@ fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
 
 fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConfig {
     let framing = &config.framing;
-    let full = u64::from(framing.payload + framing.header + framing.preamble_and_gap);
+    let full = u64::from(framing.wire_bytes(framing.payload));
     QueueConfig::Trimming(Trimming {
         classes,
         data_limit: parameters.queue,

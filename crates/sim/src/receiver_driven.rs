@@ -81,7 +81,7 @@ pub(crate) fn scdp(
 /// The time of a full packet on a host's link, with all that it takes there.
 fn pull_interval(config: &RunConfig, topology: &Topology, host: HostId) -> Duration {
     let framing = &config.framing;
-    let full = framing.payload + framing.header + framing.preamble_and_gap;
+    let full = framing.wire_bytes(framing.payload);
     topology.host_rate(host).serialisation(u64::from(full))
 }
 

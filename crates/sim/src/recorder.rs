@@ -164,6 +164,16 @@ impl Recorder {
         }
     }
 
+    /// The run ends before a flow does, or before one of the senders of a flow that has several.
+    pub fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
+        if let Some(record) = self.record(flow) {
+            record.retransmissions += stats.retransmissions;
+            record.timeouts += stats.timeouts;
+            record.copies = record.copies.max(u32::from(stats.copies).saturating_sub(1));
+            record.payload_sent.0 += stats.payload_sent;
+        }
+    }
+
     /// Samples every port that has something to say.
     pub fn sample(&mut self, now: Time, fabric: &mut Fabric<Segment>) {
         let interval = (self.sampled_at, now);

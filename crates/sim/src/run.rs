@@ -11,6 +11,7 @@ use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests;
+use crate::sessions::Sessions;
 use crate::simulation::{Horizon, Parts, Remains, Simulation};
 use crate::topology_record;
 use crate::traffic;
@@ -130,6 +131,7 @@ fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment> {
             port_events: config.port_events,
             seed: config.seed,
             record_waits: config.measures.waits,
+            bonding: paths::bonding(config),
         },
     )
 }
@@ -251,8 +253,9 @@ impl Stage<'_> {
         record.topology = topology_record::links(self.topology);
         record.failures = capacity::failures(self.topology, &config.faults);
         record.sampling = config.sample_every.map(|every| recorder.sampling(every));
+        let finish = |sessions: Box<Sessions>| sessions.finish(&mut recorder);
+        record.sessions = sessions.map_or_else(Vec::new, finish);
         (record.flows, record.queues, record.links) = recorder.finish();
-        record.sessions = sessions.map_or_else(Vec::new, |sessions| sessions.finish());
         layer.finish(&transports, &mut record);
         if config.design.replication == Replication::Mixed {
             name_mixed(&mut record, config);
@@ -273,7 +276,7 @@ fn in_trouble(config: &RunConfig, topology: &Arc<Topology>) -> Result<Arc<Topolo
     Ok(Arc::new(topology))
 }
 
-/// What a mouse of a mixed run may be: the class in its record, and its replication.
+/// What a mouse of a mixed run may be: what its record calls it behind its class, and its replication.
 const MIXED: [(&str, transport::Replication); 3] = [
     ("tcp", transport::Replication::Off),
     ("repflow", transport::Replication::RepFlow),
@@ -292,14 +295,19 @@ fn mixed(config: &RunConfig, flow: FlowId, bytes: u64) -> Option<usize> {
     })
 }
 
-/// Gives each mouse of a mixed run the class of what it drew.
+/// Gives each mouse of a mixed run a class that says what it drew too, such as `foreground/repflow`.
 fn name_mixed(record: &mut RunRecord, config: &RunConfig) {
-    let first = record.classes.len();
-    let names = MIXED.iter().map(|(name, _)| (*name).to_owned());
-    record.classes.extend(names);
+    let classes = record.classes.len();
+    for class in 0..classes {
+        let names = MIXED
+            .iter()
+            .map(|(drawn, _)| format!("{}/{drawn}", record.classes[class]));
+        let names: Vec<String> = names.collect();
+        record.classes.extend(names);
+    }
     for flow in &mut record.flows {
         if let Some(drawn) = mixed(config, flow.flow, flow.bytes.0) {
-            flow.class = (first + drawn) as u8;
+            flow.class = (classes + usize::from(flow.class) * MIXED.len() + drawn) as u8;
         }
     }
 }

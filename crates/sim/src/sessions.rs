@@ -450,9 +450,7 @@ impl Sessions {
                 let Some(running) = self.running.get_mut(&session) else {
                     return;
                 };
-                running.cost.payload_sent += stats.payload_sent;
-                running.cost.retransmissions += stats.retransmissions;
-                running.cost.timeouts += stats.timeouts;
+                running.cost.add(stats);
                 running.cost.copies = 1;
                 running.open -= 1;
                 if running.open == 0 {
@@ -574,8 +572,14 @@ impl Sessions {
         }
     }
 
-    /// What became of the sessions, receiver by receiver.
-    pub fn finish(self) -> Vec<SessionRecord> {
+    /// What became of the sessions, receiver by receiver. What senders that are done have cost is told of
+    /// transfers that the run ends before.
+    pub fn finish(self, recorder: &mut Recorder) -> Vec<SessionRecord> {
+        for running in self.running.values() {
+            if running.cost != FlowStats::default() {
+                recorder.cut_off(running.collected, running.cost);
+            }
+        }
         self.rows
     }
 }

@@ -325,6 +325,11 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
     /// What the run has left.
     pub fn finish(mut self) -> Remains<T, L> {
         self.recorder.note_waits(&mut self.fabric);
+        for host in &self.hosts {
+            for (flow, stats) in host.transport.unfinished() {
+                self.recorder.cut_off(flow, stats);
+            }
+        }
         let transports = self.hosts.into_iter().map(|host| host.transport);
         Remains {
             fabric: self.fabric,
@@ -364,15 +369,14 @@ fn inject(
     fabric.inject_handshake(now, host, packet, answers, segment)
 }
 
-/// The packet that carries a segment: the payload's header bytes, preamble and gap added.
+/// The packet that carries a segment: the payload with its header bytes, padding, preamble and gap.
 #[inline]
 fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
-    let overhead = framing.header + framing.preamble_and_gap;
     Packet {
         src: segment.tuple.src,
         dst: segment.tuple.dst,
         flow_hash: segment.tuple.hash(),
-        size: segment.payload + overhead,
+        size: framing.wire_bytes(segment.payload),
         priority: segment.priority,
         ecn: match segment.ecn {
             Ecn::NotCapable => tailcut_fabric::Ecn::NotCapable,
@@ -383,7 +387,7 @@ fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
         rank: segment.rank,
         handshake: handshake(segment),
         trimmed_size: if segment.trimmable {
-            overhead as u16
+            framing.wire_bytes(0) as u16
         } else {
             0
         },

@@ -36,6 +36,7 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
                 leaves: 2,
                 spines: SPINES,
                 hosts_per_leaf: HOSTS_A_RACK,
+                host_links: 1,
                 host_wire: wire,
                 spine_wire: wire,
                 queue: QueueConfig::DropTail(DropTail {
@@ -241,7 +242,7 @@ fn each_mouse_of_a_mixed_run_draws_its_scheme_and_its_record_says_which() {
         place.expect("a class of the mixed run") as u8
     };
     for (name, copies) in [("tcp", 0), ("repflow", 1), ("repsyn", 1)] {
-        let class = class(name);
+        let class = class(&format!("foreground/{name}"));
         let drawn = mice(&record).map(|flow| f64::from(u8::from(flow.class == class)));
         let share = mean_interval(&drawn.collect::<Vec<f64>>(), 0.999);
         assert!(share.contains(1.0 / 3.0), "{name}: {share:?}");

@@ -2,6 +2,7 @@
 
 use crate::{NotShared, Part, PathPin, Receipt, Segment, Straggler};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Time};
 
 /// One host's transport. Methods fall in three groups: the application's (`submit`,
@@ -35,6 +36,9 @@ pub trait Transport {
     fn poll_event(&mut self) -> Option<Event>;
     /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
     fn next_timeout(&self) -> Option<Time>;
+    /// What the flows that this host sends have cost so far, those of which it has not said that they
+    /// ended: for a driver that stops before they do.
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)>;
 }
 
 /// A host whose kind is chosen at run time.
@@ -62,6 +66,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
     fn next_timeout(&self) -> Option<Time> {
         (**self).next_timeout()
+    }
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        (**self).unfinished()
     }
 }
 
@@ -137,4 +144,14 @@ pub struct FlowStats {
     pub copies: u8,
     /// Payload bytes handed to the NIC, duplicates and retransmissions included.
     pub payload_sent: u64,
+}
+
+impl FlowStats {
+    /// Adds the cost of another connection of the flow, or of another of its senders.
+    pub fn add(&mut self, other: Self) {
+        self.retransmissions = self.retransmissions.saturating_add(other.retransmissions);
+        self.timeouts = self.timeouts.saturating_add(other.timeouts);
+        self.copies = self.copies.saturating_add(other.copies);
+        self.payload_sent = self.payload_sent.saturating_add(other.payload_sent);
+    }
 }

@@ -9,8 +9,8 @@ use tailcut_transport::repnet::{
     Delivery, Diverged, Endpoint, Mode, RepNetConfig, Role, SocketEvent, SocketId, State,
 };
 use tailcut_transport::tcp::TcpConfig;
-use tailcut_transport::{Event, Message, Segment, TcpFlags, Transport};
-use tailcut_units::{Duration, HostId, Time};
+use tailcut_transport::{Event, FlowStats, Message, Segment, TcpFlags, Transport};
+use tailcut_units::{Duration, FlowId, HostId, Time};
 
 const PORT: u16 = 80;
 const SECOND: u16 = 81;
@@ -144,6 +144,10 @@ impl Transport for Talker {
     }
     fn next_timeout(&self) -> Option<Time> {
         self.endpoint.next_timeout()
+    }
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let open = self.endpoint.unfinished();
+        open.map(|summary| (summary.flow, summary.stats)).collect()
     }
 }
 

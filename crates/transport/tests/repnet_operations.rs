@@ -7,8 +7,8 @@ use operations::{Subject, check, operations};
 use proptest::prelude::*;
 use tailcut_transport::repnet::{Host, Mode, RepNetConfig};
 use tailcut_transport::tcp::{Congestion, DelayedAck, TcpConfig};
-use tailcut_transport::{Event, Message, Segment, Transport};
-use tailcut_units::{Duration, HostId, Time};
+use tailcut_transport::{Event, FlowStats, Message, Segment, Transport};
+use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// Timers of a data centre, and no giving up.
 fn tcp(congestion: Congestion, sack: bool) -> TcpConfig {
@@ -62,6 +62,9 @@ macro_rules! repnet_subject {
             }
             fn next_timeout(&self) -> Option<Time> {
                 self.0.next_timeout()
+            }
+            fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+                self.0.unfinished()
             }
         }
 

@@ -13,8 +13,8 @@ use tailcut_transport::pias::Tagged;
 use tailcut_transport::qos::Classified;
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
-use tailcut_transport::{Demotion, Event, Header, Message, Segment, Transport};
-use tailcut_units::{Duration, HostId, Rate, Time};
+use tailcut_transport::{Demotion, Event, FlowStats, Header, Message, Segment, Transport};
+use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
 /// Timers of a data centre, and no giving up.
 fn config(congestion: Congestion) -> TcpConfig {
@@ -59,6 +59,9 @@ macro_rules! subject {
             }
             fn next_timeout(&self) -> Option<Time> {
                 self.0.next_timeout()
+            }
+            fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+                self.0.unfinished()
             }
         }
     };

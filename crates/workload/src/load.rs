@@ -15,6 +15,9 @@ pub struct Framing {
     pub header: u32,
     /// Preamble and inter-frame gap, in bytes of line time a packet.
     pub preamble_and_gap: u32,
+    /// Bytes of the smallest frame, header included and preamble and gap not: a smaller one is padded. 0:
+    /// none is. 64 on Ethernet.
+    pub min_frame: u32,
 }
 
 impl Framing {
@@ -24,10 +27,23 @@ impl Framing {
         payload: 1460,
         header: 58,
         preamble_and_gap: 20,
+        min_frame: 0,
     };
 
+    /// Bytes of line time that a packet with `payload` takes.
+    #[inline]
+    pub const fn wire_bytes(&self, payload: u32) -> u32 {
+        let frame = self.header + payload;
+        let padded = if frame < self.min_frame {
+            self.min_frame
+        } else {
+            frame
+        };
+        padded + self.preamble_and_gap
+    }
+
     /// The mean bytes of line time that a flow takes: `E[S]` + `E[ceil(S / payload)]` (header +
-    /// preamble and gap). Handshake, ACKs and retransmissions come on top.
+    /// preamble and gap). Handshake, ACKs, retransmissions and the padding of small frames come on top.
     pub fn mean_wire_bytes(&self, sizes: &SizeDistribution) -> f64 {
         let overhead = f64::from(self.header) + f64::from(self.preamble_and_gap);
         sizes.mean() + sizes.mean_packets(self.payload) * overhead

@@ -57,6 +57,7 @@ impl Study {
         let designs = designs(scenario)?;
         let parameters = designs::parameters(scenario)?;
         let network = topology::network(scenario)?;
+        paths::check(scenario, &designs, &network.built)?;
         let faults = faults::faults(scenario, &network)?;
         let tcp = transport::tcp(scenario)?;
         let framing = transport::framing(scenario);

@@ -1,11 +1,14 @@
 //! How switches choose paths, from the sections of the routings.
 
+use super::Outcome;
 use crate::scenario::{Scenario, Table};
-use tailcut_sim::PathParameters;
 use tailcut_sim::fabric::load_balancer::{
     Combination, CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig,
     OmniscientConfig, Sight,
 };
+use tailcut_sim::fabric::topology::Topology;
+use tailcut_sim::{Design, PathParameters, Routing};
+use tailcut_units::HostId;
 
 /// The parameters of every routing that has some.
 pub fn parameters(scenario: &Scenario) -> PathParameters {
@@ -15,6 +18,26 @@ pub fn parameters(scenario: &Scenario) -> PathParameters {
         expeditus: expeditus(&scenario.table("expeditus")),
         expeditus_deck: expeditus_deck(&scenario.table("expeditus_deck")),
         omniscient: omniscient(&scenario.table("omniscient")),
+    }
+}
+
+/// Refuses designs whose switches know a host by one switch, where hosts have several.
+pub fn check(scenario: &Scenario, designs: &[Design], network: &Topology) -> Outcome<()> {
+    let mut hosts = (0..network.hosts()).map(HostId);
+    if !hosts.any(|host| network.is_multi_homed(host)) {
+        return Ok(());
+    }
+    let one_switch = |design: &&Design| {
+        use Routing::{Conga, Expeditus, ExpeditusDeck};
+        matches!(design.routing, Conga | Expeditus | ExpeditusDeck)
+    };
+    match designs.iter().find(one_switch) {
+        None => Ok(()),
+        Some(design) => {
+            let found = format!("'{design}' where hosts have several links");
+            let allowed = "other routings: CONGA and Expeditus know a host by one switch";
+            Err(scenario.table("").error("designs", found, allowed))
+        }
     }
 }
 

@@ -41,6 +41,7 @@ pub fn keys_of(kind: &str) -> &'static [&'static str] {
             "leaves",
             "spines",
             "hosts",
+            "host_links",
             "oversubscription",
             "fabric_rate",
             "fabric_delay",
@@ -48,6 +49,7 @@ pub fn keys_of(kind: &str) -> &'static [&'static str] {
         "fat-tree" => &[
             "k",
             "tiers",
+            "host_links",
             "oversubscription",
             "core_oversubscription",
             "cores_per_aggregation",
@@ -125,7 +127,7 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
         rate: table.rate("fabric_rate").unwrap_or(host_wire.rate),
         delay: table.duration("fabric_delay").unwrap_or(host_wire.delay),
     };
-    let shared_buffer = shared_buffer(scenario);
+    let shared_buffer = shared_buffer(scenario)?;
     let shape = match kind {
         "single-switch" => Shape::SingleSwitch(SingleSwitch {
             hosts: table.small("hosts").unwrap_or(12),
@@ -144,6 +146,7 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
             k: table.small("k").unwrap_or(8),
             tiers: table.small("tiers").unwrap_or(3),
             edge_oversubscription: table.small("oversubscription").unwrap_or(1),
+            host_links: table.small("host_links").unwrap_or(1),
             core_oversubscription: core_oversubscription(&table)?,
             host_wire,
             fabric_wire,
@@ -222,7 +225,11 @@ fn leaf_spine(
     let leaves = table.small("leaves").unwrap_or(4);
     let spines = table.small("spines").unwrap_or(4);
     let hosts = table.small("hosts").unwrap_or(8);
-    for (key, each) in [("hosts", hosts), ("spines", spines)] {
+    let host_links = table.small("host_links").unwrap_or(1);
+    for (key, each) in [
+        ("hosts", hosts.saturating_mul(host_links)),
+        ("spines", spines),
+    ] {
         let total = u64::from(leaves) * u64::from(each);
         if total > MOST_LINKS as u64 {
             let found = format!("{each} a leaf, {total} links in all");
@@ -235,7 +242,8 @@ fn leaf_spine(
             let allowed = "oversubscription or fabric_rate, not both";
             return Err(table.error("oversubscription", "both", allowed));
         }
-        let rate = host_wire.rate.as_bps().checked_mul(u64::from(hosts));
+        let downlinks = u64::from(hosts) * u64::from(host_links);
+        let rate = host_wire.rate.as_bps().checked_mul(downlinks);
         let rate = rate
             .map(|sum| sum / (u64::from(spines) * ratio))
             .and_then(Rate::from_bps);
@@ -251,6 +259,7 @@ fn leaf_spine(
         leaves,
         spines,
         hosts_per_leaf: hosts,
+        host_links,
         host_wire,
         spine_wire,
         queue,
@@ -288,12 +297,18 @@ fn core_oversubscription(table: &Table) -> Outcome<CoreOversubscription> {
     }
 }
 
-fn shared_buffer(scenario: &Scenario) -> Option<SharedBuffer> {
+fn shared_buffer(scenario: &Scenario) -> Outcome<Option<SharedBuffer>> {
     let table = scenario.table("shared_buffer");
-    Some(SharedBuffer {
-        capacity: table.bytes("capacity")?,
+    let Some(capacity) = table.bytes("capacity") else {
+        return match table.given("alpha") {
+            Some(_) => Err(table.error("alpha", "no capacity", "only with a capacity")),
+            None => Ok(None),
+        };
+    };
+    Ok(Some(SharedBuffer {
+        capacity,
         alpha: table.number("alpha").unwrap_or(1.0),
-    })
+    }))
 }
 
 /// The queue of every switch port; what is automatic goes by the rate of the hosts.
@@ -522,6 +537,41 @@ mod tests {
         assert_eq!(
             built.host_capacity_bps(),
             2 * built.rack_uplink_capacity_bps()
+        );
+    }
+
+    #[test]
+    fn hosts_may_have_several_links_where_their_number_divides_that_of_the_switches() {
+        let of = |text: &str| network(&parsed(&format!("[topology]\n{text}\n")));
+        let built =
+            of("leaves = 4\nhost_links = 2\noversubscription = 1").expect("racks of two leaves");
+        let built = built.built;
+        assert!(built.is_multi_homed(HostId(0)));
+        assert_eq!(built.host_capacity_bps(), built.rack_uplink_capacity_bps());
+        let error = of("leaves = 4\nhost_links = 3")
+            .err()
+            .expect("three of four");
+        let told =
+            "s.toml:3: topology.host_links: found 3; allowed: divisors of 4, the number of leaves";
+        assert_eq!(error.to_string(), told);
+        let error = of("kind = \"single-switch\"\nhost_links = 2")
+            .err()
+            .expect("one switch");
+        assert!(
+            error
+                .to_string()
+                .contains("only with kind leaf-spine or fat-tree"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_shared_buffer_has_a_capacity() {
+        let error = network(&parsed("[shared_buffer]\nalpha = 2\n")).err();
+        let error = error.expect("nothing to share").to_string();
+        assert_eq!(
+            error,
+            "s.toml:2: shared_buffer.alpha: found no capacity; allowed: only with a capacity"
         );
     }
 

@@ -94,6 +94,7 @@ pub fn framing(scenario: &Scenario) -> Framing {
         preamble_and_gap: table
             .small("preamble_and_gap")
             .unwrap_or(usual.preamble_and_gap),
+        min_frame: table.small("min_frame").unwrap_or(usual.min_frame),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Collects links by node, so that a switch's ports are contiguous whatever the order of insertion.
 
 use super::{Link, Node, NodeNames, SwitchSpec, Topology, TopologyError, Wire};
-use crate::forwarding::Forwarding;
+use crate::forwarding::{Clos, Forwarding, Table};
 use crate::port::LinkConfig;
 use crate::queue::{DropTail, Limit, QueueConfig};
 use crate::shared_buffer::SharedBuffer;
@@ -68,6 +68,22 @@ impl Builder {
         self.port(switch, host, wire);
     }
 
+    /// Adds the hosts of a rack, `hosts` for each of its `together` switches from `first` on. Every host
+    /// is linked to all of them, first to its own and then to those after it, around.
+    pub fn rack(&mut self, first: u32, together: u32, hosts: u32, wire: Wire) {
+        for own in 0..together {
+            for _ in 0..hosts {
+                self.host(first + own, wire);
+                for next in 1..together {
+                    self.further_link(first + (own + next) % together, wire);
+                }
+                if let Some(rack) = self.racks.last_mut() {
+                    *rack = first;
+                }
+            }
+        }
+    }
+
     /// Adds a switch's port towards a node: its next one in order.
     pub fn port(&mut self, from: u32, to: Node, wire: Wire) {
         let link = Link {
@@ -111,6 +127,55 @@ impl Builder {
             names: NodeNames::default(),
         }
     }
+}
+
+/// The racks below a switch that has a port to each of their switches.
+pub(super) struct Racks {
+    pub first_host: u32,
+    pub count: u32,
+    /// Hosts of each.
+    pub hosts: u32,
+    /// Switches of each, all linked to all of its hosts.
+    pub switches: u32,
+}
+
+impl Racks {
+    /// How the switch forwards in a network of `all_hosts`, with `up_ports` behind those to the racks. A
+    /// pinned path p takes choice `p / pin_divisor`, modulo their number, wherever there are several.
+    pub fn forwarding(&self, up_ports: u32, all_hosts: u32, pin_divisor: u32) -> Forwarding {
+        let (first, hosts) = (self.first_host, self.count * self.hosts);
+        if self.switches == 1 {
+            let clos = Clos::new(first, hosts, self.hosts, up_ports, pin_divisor);
+            return Forwarding::Clos(clos);
+        }
+        let ports = |first: u32, count: u32| (first..first + count).map(|port| port as u16);
+        let down = (0..self.count).map(|rack| ports(rack * self.switches, self.switches));
+        let up = ports(self.count * self.switches, up_ports);
+        let group_of = |host: u32| match host.wrapping_sub(first) {
+            below if below < hosts => below / self.hosts,
+            _ => self.count,
+        };
+        Forwarding::Table(Table {
+            by_host: (0..all_hosts).map(|host| group_of(host) as u16).collect(),
+            groups: down.chain([up]).map(Iterator::collect).collect(),
+            pin_divisor,
+        })
+    }
+}
+
+/// Refuses a number of links a host that does not divide the `switches` that share hosts.
+pub(super) fn sharing(
+    host_links: u32,
+    switches: u32,
+    which: &'static str,
+) -> Result<(), TopologyError> {
+    if host_links > 0 && switches.is_multiple_of(host_links) {
+        return Ok(());
+    }
+    Err(TopologyError {
+        parameter: "host_links",
+        problem: alloc::format!("found {host_links}; allowed are divisors of {switches}, {which}"),
+    })
 }
 
 /// Refuses a parameter outside `1..=most`.

@@ -25,8 +25,10 @@ pub struct CustomLink {
 /// A network given by its links. Switches send along every shortest path (in hops), in the order of
 /// the links; a pinned path p takes choice `p mod n` at every switch with n choices.
 ///
-/// A host with several links is multi-homed: it sends each packet on the link that is free first, and
-/// is reached over all its links that are on shortest paths.
+/// A host with several links is multi-homed: it sends on all of them as [`Fabric::inject`] says, and is
+/// reached over all that are on shortest paths.
+///
+/// [`Fabric::inject`]: crate::Fabric::inject
 #[derive(Clone, Debug)]
 pub struct CustomTopology {
     /// Number of hosts. Each has one link at least, and all its links lead to switches.

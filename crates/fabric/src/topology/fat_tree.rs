@@ -1,6 +1,6 @@
 //! k-ary fat-trees of two and three tiers (Al-Fares et al., SIGCOMM 2008).
 
-use super::builder::{Builder, within};
+use super::builder::{Builder, Racks, sharing, within};
 use super::{LeafSpine, Node, Topology, TopologyError, Wire};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
@@ -11,7 +11,9 @@ use alloc::string::String;
 ///
 /// Three tiers: k pods of k/2 edge and k/2 aggregation switches; aggregation switch j of every pod
 /// is linked to the cores `j * c .. (j + 1) * c`, where c is k/2 unless the core is thinner. With m = k/2, a pinned path p between pods goes over aggregation switch
-/// `p mod m`, then that switch's core number `p div m`; within a pod over aggregation `p mod m`.
+/// `p mod m`, then that switch's core number `p div m`, modulo c; within a pod over aggregation `p mod m`.
+/// With several links a host, it comes down to edge `p div m` of those that the host is linked to, modulo
+/// their number.
 ///
 /// Two tiers: k leaves and k/2 spines, a [`LeafSpine`]. A pinned path p goes over spine p.
 #[derive(Clone, Debug)]
@@ -20,8 +22,12 @@ pub struct FatTree {
     pub k: u32,
     /// 2 or 3.
     pub tiers: u32,
-    /// Hosts an edge switch for each of its uplinks: 1 is not oversubscribed, 4 is 4:1.
+    /// Links to hosts of an edge switch for each of its uplinks: 1 is not oversubscribed, 4 is 4:1.
     pub edge_oversubscription: u32,
+    /// Links a host, a divisor of k/2: so many edge switches in a row are one rack, and each of its hosts is
+    /// linked to all of them. An edge switch has as many links to hosts as without, so there are fewer
+    /// hosts.
+    pub host_links: u32,
     /// How many cores an aggregation switch reaches. Three tiers only.
     pub core_oversubscription: CoreOversubscription,
     /// Each host's link.
@@ -54,6 +60,7 @@ impl FatTree {
             });
         }
         within("edge_oversubscription", self.edge_oversubscription, 64)?;
+        sharing(self.host_links, self.k / 2, "half of k")?;
         match self.tiers {
             2 => self.leaf_spine().build(),
             3 => self.three_tiers(),
@@ -68,7 +75,8 @@ impl FatTree {
         LeafSpine {
             leaves: self.k,
             spines: self.k / 2,
-            hosts_per_leaf: self.k / 2 * self.edge_oversubscription,
+            hosts_per_leaf: self.k / 2 * self.edge_oversubscription / self.host_links,
+            host_links: self.host_links,
             host_wire: self.host_wire,
             spine_wire: self.fabric_wire,
             queue: self.queue.clone(),
@@ -85,7 +93,9 @@ impl FatTree {
                 cores
             }
         };
-        let hosts_per_edge = m * self.edge_oversubscription;
+        let together = self.host_links;
+        let hosts_per_edge = m * self.edge_oversubscription / together;
+        let hosts_per_rack = hosts_per_edge * together;
         let hosts_per_pod = hosts_per_edge * m;
         let hosts = hosts_per_pod * self.k;
         if hosts > 1 << 20 {
@@ -95,34 +105,33 @@ impl FatTree {
             });
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
-        let clos = |first_host, hosts, hosts_per_child, up_ports, pin_divisor| {
-            Forwarding::Clos(Clos::new(
-                first_host,
-                hosts,
-                hosts_per_child,
-                up_ports,
-                pin_divisor,
-            ))
-        };
         // Numbered edges first, then aggregations, then cores.
         for edge in 0..self.k * m {
-            builder.switch(0, clos(edge * hosts_per_edge, hosts_per_edge, 1, m, 1));
+            let first_host = edge / together * hosts_per_rack;
+            let down_and_up = Clos::new(first_host, hosts_per_rack, 1, m, 1);
+            builder.switch(0, Forwarding::Clos(down_and_up));
         }
         for aggregation in 0..self.k * m {
-            let first_host = aggregation / m * hosts_per_pod;
-            let up = cores_per_aggregation;
-            builder.switch(1, clos(first_host, hosts_per_pod, hosts_per_edge, up, m));
+            let racks = Racks {
+                first_host: aggregation / m * hosts_per_pod,
+                count: m / together,
+                hosts: hosts_per_rack,
+                switches: together,
+            };
+            let forwarding = racks.forwarding(cores_per_aggregation, hosts, m);
+            builder.switch(1, forwarding);
         }
         for _ in 0..m * cores_per_aggregation {
-            builder.switch(2, clos(0, hosts, hosts_per_pod, 0, 1));
+            let down = Clos::new(0, hosts, hosts_per_pod, 0, 1);
+            builder.switch(2, Forwarding::Clos(down));
         }
         let first_aggregation = self.k * m;
         let first_core = 2 * self.k * m;
         // A port's place follows from the order of these loops: down before up, children in order.
         for pod in 0..self.k {
             for edge in pod * m..(pod + 1) * m {
-                for _ in 0..hosts_per_edge {
-                    builder.host(edge, self.host_wire);
+                if edge.is_multiple_of(together) {
+                    builder.rack(edge, together, hosts_per_edge, self.host_wire);
                 }
                 for j in 0..m {
                     let aggregation = first_aggregation + pod * m + j;
@@ -139,6 +148,9 @@ impl FatTree {
                 }
             }
         }
-        Ok(builder.finish(m * cores_per_aggregation))
+        // What is chosen on the way down follows from the same digit as the core.
+        let mut upper = (1..).map(|n| n * cores_per_aggregation);
+        let upper = upper.find(|n| n.is_multiple_of(together));
+        Ok(builder.finish(m * upper.unwrap_or(cores_per_aggregation)))
     }
 }

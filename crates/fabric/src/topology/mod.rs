@@ -97,7 +97,8 @@ pub struct Topology {
     pub uplinks: Vec<u32>,
     /// Uplinks of all hosts together.
     pub uplink_count: u32,
-    /// Each host's rack: the number of the switch that its first link leads to.
+    /// Each host's rack: the number of the switch that its first link leads to, or in a regular topology
+    /// with several links a host of the first of those that they lead to.
     pub racks: Vec<u32>,
     /// The largest number of equal-cost paths between two hosts; a pinned path is below it.
     pub paths: u32,

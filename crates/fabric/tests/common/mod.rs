@@ -25,6 +25,7 @@ pub fn leaf_spine(queue: QueueConfig) -> Topology {
         leaves: 3,
         spines: 2,
         hosts_per_leaf: 4,
+        host_links: 1,
         host_wire: wire(10, 500),
         spine_wire: wire(10, 1_000),
         queue,

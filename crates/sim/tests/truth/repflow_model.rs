@@ -40,6 +40,7 @@ fn run(design: &str, hosts_gbps: u64, buffer: u32, load: f64, seed: u64) -> RunR
         leaves: 3,
         spines: 4,
         hosts_per_leaf: 4,
+        host_links: 1,
         host_wire: gigabit(hosts_gbps, Duration::from_us(5)),
         spine_wire: gigabit(1, Duration::from_us(5)),
         queue: queue_of(buffer),

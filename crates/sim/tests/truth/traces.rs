@@ -130,6 +130,7 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
         k,
         tiers: 3,
         edge_oversubscription: 1,
+        host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: FAST,
         fabric_wire: FAST,

@@ -10,6 +10,7 @@ use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::{Condition, Event, FlowStats, Header, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Time, mix64};
 
 /// [`Transport`] by NDP. Flows are not replicated, whatever the message says.
@@ -325,5 +326,11 @@ impl Transport for Host {
             (Some(timer), Some(pull)) => Some(timer.min(pull)),
             (timer, pull) => timer.or(pull),
         }
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let open = self.senders.iter().filter(|sender| !sender.closed);
+        open.map(|sender| (sender.task().flow, sender.stats))
+            .collect()
     }
 }

@@ -2,9 +2,9 @@
 //! first of them, and the host then handles all of them at once (HULL paper, section 2; `rx-frames` and
 //! `rx-usecs` of ethtool).
 
-use crate::{Event, Message, NotShared, Part, Segment, Transport};
+use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::vec::Vec;
-use tailcut_units::{Duration, Time};
+use tailcut_units::{Duration, FlowId, Time};
 
 /// When a NIC interrupts its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,5 +98,9 @@ impl<T: Transport> Transport for Coalesced<T> {
             (Some(deadline), Some(inner)) => Some(deadline.min(inner)),
             (deadline, inner) => deadline.or(inner),
         }
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        self.inner.unfinished()
     }
 }

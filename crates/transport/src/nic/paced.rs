@@ -11,10 +11,11 @@
 use super::association::Associations;
 use super::pacer::{Pacer, PacerConfig};
 use crate::tcp::ConfigError;
-use crate::{Event, Header, Message, NotShared, Part, Segment, TcpFlags, Transport};
+use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, TcpFlags, Transport};
 use alloc::format;
+use alloc::vec::Vec;
 use core::fmt;
-use tailcut_units::{Duration, FiveTuple, Rate, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, Rate, Time};
 
 /// Parameters of a host with a pacer.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -212,5 +213,9 @@ impl<T: Transport> Transport for Paced<T> {
             (Some(wake), Some(inner)) => Some(wake.min(inner)),
             (wake, inner) => wake.or(inner),
         }
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        self.inner.unfinished()
     }
 }

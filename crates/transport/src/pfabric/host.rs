@@ -10,7 +10,8 @@ use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::{Event, FlowStats, Header, Message, Segment, Transport};
 use alloc::collections::{BTreeSet, VecDeque};
-use tailcut_units::{HostId, Time};
+use alloc::vec::Vec;
+use tailcut_units::{FlowId, HostId, Time};
 
 /// [`Transport`] by pFabric. Flows are not replicated, whatever the message says.
 #[derive(Debug)]
@@ -244,5 +245,11 @@ impl Transport for Host {
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
         self.timers.next()
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let open = self.senders.iter().filter(|sender| !sender.closed);
+        open.map(|sender| (sender.task().flow, sender.stats))
+            .collect()
     }
 }

@@ -14,8 +14,9 @@
 //! - Both connections of a replicated flow count on their own.
 
 use crate::receiver_driven::Demotion;
-use crate::{Event, Header, Message, NotShared, Part, Segment, Transport};
-use tailcut_units::Time;
+use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};
+use alloc::vec::Vec;
+use tailcut_units::{FlowId, Time};
 
 /// Tags what `T` sends.
 #[derive(Debug)]
@@ -71,5 +72,9 @@ impl<T: Transport> Transport for Tagged<T> {
 
     fn next_timeout(&self) -> Option<Time> {
         self.inner.next_timeout()
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        self.inner.unfinished()
     }
 }

@@ -9,8 +9,9 @@
 //! Deviations: the slides say no more of it than that it is ideal and has two priorities; which flows
 //! are small, which TCP, and that a class cannot take the other's buffer are ours.
 
-use crate::{Event, Message, Segment, Transport};
+use crate::{Event, FlowStats, Message, Segment, Transport};
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use tailcut_units::{FlowId, Time};
 
 /// The class of large flows' segments; that of all others is 0.
@@ -80,5 +81,9 @@ impl<T: Transport> Transport for Classified<T> {
 
     fn next_timeout(&self) -> Option<Time> {
         self.inner.next_timeout()
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        self.inner.unfinished()
     }
 }

@@ -5,9 +5,11 @@
 use super::header::{HIGH, LOW};
 use crate::tcp::{
     ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, Summary, TcpConfig,
+    sent_by,
 };
-use crate::{Event, Header, Message, PathPin, Segment, TcpFlags, Transport};
+use crate::{Event, FlowStats, Header, Message, PathPin, Segment, TcpFlags, Transport};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// The ports that servers are reached at, by class.
@@ -302,5 +304,12 @@ impl Transport for Carrier {
     fn next_timeout(&self) -> Option<Time> {
         let timeouts = self.classes.iter().filter_map(Endpoint::next_timeout);
         timeouts.min()
+    }
+
+    /// Copies of requests are told of by [`poll_connection`](Self::poll_connection).
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let sent = self.classes.iter().flat_map(sent_by);
+        sent.filter(|(flow, _)| copy_of_flow(*flow).is_none())
+            .collect()
     }
 }

@@ -71,6 +71,10 @@ impl<T> Sessions<T> {
         place.session.take()
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|slot| slot.session.as_ref())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -228,6 +228,19 @@ impl Endpoint {
     pub fn len(&self) -> usize {
         self.sockets.len()
     }
+
+    /// The flows that have not ended, with their cost so far.
+    pub fn unfinished(&self) -> impl Iterator<Item = Summary> {
+        self.sockets.iter().map(|socket| {
+            let mut all = socket.summary();
+            for connection in socket.connections.into_iter().flatten() {
+                if let Some(stats) = self.tcp.stats(connection) {
+                    all.stats.add(stats);
+                }
+            }
+            all
+        })
+    }
     /// Whether no flow lives.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -420,7 +433,7 @@ impl Endpoint {
     fn release(&mut self, id: ConnectionId, summary: &Summary) -> Option<(SocketId, Leg)> {
         let (socket, leg) = self.sockets.owner(id)?;
         self.sockets.detach(socket, leg);
-        self.sockets.get_mut(socket)?.add(summary.stats);
+        self.sockets.get_mut(socket)?.stats.add(summary.stats);
         Some((socket, leg))
     }
 
@@ -541,7 +554,7 @@ impl Endpoint {
             .detach(id, leg)
             .and_then(|connection| self.tcp.reset(now, connection));
         if let (Some(summary), Some(socket)) = (summary, self.sockets.get_mut(id)) {
-            socket.add(summary.stats);
+            socket.stats.add(summary.stats);
         }
     }
 

@@ -8,6 +8,7 @@ use super::state::{Mode, Role};
 use crate::tcp::{self, ConfigError, SERVICE_PORT, Summary, TcpConfig};
 use crate::{Event, FlowStats, Message, Replication, Segment, Transport};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Time};
 
 /// [`Transport`] over an [`Endpoint`]. Both connections of a flow that is pinned to a path are
@@ -141,5 +142,13 @@ impl Transport for Host {
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
         self.endpoint.next_timeout()
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let opened = self.endpoint.unfinished();
+        let opened = opened.filter(|summary| summary.role == tcp::Role::Opener);
+        opened
+            .map(|summary| (summary.flow, summary.stats))
+            .collect()
     }
 }

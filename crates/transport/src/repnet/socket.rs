@@ -101,15 +101,6 @@ impl Socket {
         }
     }
 
-    /// Adds what an ended connection cost.
-    pub fn add(&mut self, stats: FlowStats) {
-        let sum = &mut self.stats;
-        sum.retransmissions = sum.retransmissions.saturating_add(stats.retransmissions);
-        sum.timeouts = sum.timeouts.saturating_add(stats.timeouts);
-        sum.copies = sum.copies.saturating_add(stats.copies);
-        sum.payload_sent = sum.payload_sent.saturating_add(stats.payload_sent);
-    }
-
     pub fn summary(&self) -> Summary {
         Summary {
             flow: self.flow,
@@ -186,6 +177,10 @@ impl Sockets {
 
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.slots.iter().filter_map(|slot| slot.socket.as_ref())
     }
 
     /// `connection` is `leg` of a socket from now on.

@@ -317,12 +317,7 @@ impl<C: Codec> Host<C> {
     }
 
     /// A sender's session has ended.
-    fn end(
-        &mut self,
-        now: Time,
-        key: SessionKey,
-        event: fn(tailcut_units::FlowId, FlowStats) -> Event,
-    ) {
+    fn end(&mut self, now: Time, key: SessionKey, event: fn(FlowId, FlowStats) -> Event) {
         let Some(sender) = self.senders.get_mut(key) else {
             return;
         };
@@ -545,5 +540,11 @@ impl<C: Codec> Transport for Host<C> {
             };
         }
         due
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let open = self.senders.iter().filter(|sender| !sender.closed);
+        open.map(|sender| (sender.task().flow, sender.stats))
+            .collect()
     }
 }

@@ -423,6 +423,12 @@ impl Endpoint {
             generation: c.generation,
         })
     }
+    /// The connections that have not ended, with their cost so far.
+    pub fn unfinished(&self) -> impl Iterator<Item = Summary> {
+        let connections = self.connections.iter();
+        let open = connections.filter(|c| !matches!(c.state, State::Free | State::Lingering));
+        open.map(Connection::summary)
+    }
     /// The connection that sends with `tuple`, in whatever state.
     pub fn find(&self, tuple: &FiveTuple) -> Option<ConnectionId> {
         let slot = self.demux.get(Key::of_outgoing(tuple))?;

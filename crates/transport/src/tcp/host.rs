@@ -6,6 +6,7 @@ use super::connection::{Role, Summary};
 use super::endpoint::{ConnectionEvent, Endpoint};
 use crate::{Event, FlowStats, Message, Segment, Transport};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// The port that hosts are reached at.
@@ -159,4 +160,15 @@ impl Transport for Host {
     fn next_timeout(&self) -> Option<Time> {
         self.endpoint.next_timeout()
     }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        sent_by(&self.endpoint).collect()
+    }
+}
+
+/// What the connections that this end opened and that have not ended have cost so far, by flow.
+pub(crate) fn sent_by(endpoint: &Endpoint) -> impl Iterator<Item = (FlowId, FlowStats)> {
+    let opened = endpoint.unfinished();
+    let opened = opened.filter(|summary| summary.role == Role::Opener);
+    opened.map(|summary| (summary.flow, summary.stats))
 }

@@ -35,5 +35,5 @@ pub use config::{
 };
 pub use connection::{ConnectionId, Role, Summary};
 pub use endpoint::{ConnectError, ConnectionEvent, Endpoint};
-pub(crate) use host::Messages;
 pub use host::{Host, SERVICE_PORT};
+pub(crate) use host::{Messages, sent_by};

@@ -8,7 +8,9 @@ use crate::scenario::value::Kind;
 pub const TOPOLOGY: Section = Section {
     name: "topology",
     repeated: false,
-    about: "The network. Every link carries its rate in both directions at once.",
+    about: "The network. Every link carries its rate in both directions at once. A host with several links \
+            sends each packet on the one that is free first where the design sprays packets or permutes \
+            paths; else each flow keeps to one, by its hash.",
     keys: &[
         key(
             "kind",
@@ -48,6 +50,14 @@ pub const TOPOLOGY: Section = Section {
             "Ports a switch of a fat-tree, even; also its number of pods.",
         ),
         key("tiers", count(2, 3), Is("3"), "Tiers of a fat-tree."),
+        key(
+            "host_links",
+            count(1, 64),
+            Is("1"),
+            "Links a host, of a leaf-spine or a fat-tree: so many leaves (edge switches of a pod) in a row share \
+             their hosts and are one rack, each host linked to all of them. It must divide their number. A \
+             fat-tree's edge switches keep their number of links, so it has fewer hosts.",
+        ),
         key(
             "oversubscription",
             count(1, 64),
@@ -129,8 +139,7 @@ pub const NODES: Section = Section {
 pub const LINKS: Section = Section {
     name: "links",
     repeated: true,
-    about: "Links of a custom topology: a host has one link to a switch or more, and sends each packet \
-            on the one that is free first; switches forward along all shortest paths. Between a name \
+    about: "Links of a custom topology: a host has one link to a switch or more; switches forward along all shortest paths. Between a name \
             with a count and another, every pair is linked.",
     keys: &[
         key(
@@ -272,5 +281,14 @@ pub const FRAMING: Section = Section {
             Is("20"),
             "Preamble and inter-frame gap, in bytes of line time a packet.",
         ),
+        key(
+            "min_frame",
+            count(1, 10_000),
+            Is("off"),
+            "Bytes of the smallest frame, header included: a smaller one is padded, on Ethernet to 64. Off, an \
+             ACK takes header and preamble_and_gap, 78 B, where Ethernet takes 84; published results do \
+             not say which.",
+        )
+        .or(&["off"]),
     ],
 };
