@@ -152,6 +152,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("conga.dre_keep", "", "0.5"),
     ("conga.levels", "", "16"),
     ("conga.metric_timeout", "", "1ms"),
+    ("conga.between_pods", "", "random"),
     ("expeditus.dre_interval", "", "1ms"),
     ("expeditus.dre_keep", "", "0.5"),
     ("expeditus.levels", "", "16"),

@@ -3,8 +3,8 @@
 use super::Outcome;
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::fabric::load_balancer::{
-    Combination, CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig,
-    OmniscientConfig, Sight,
+    BetweenPods, Combination, CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig,
+    LetFlowConfig, OmniscientConfig, Sight,
 };
 use tailcut_sim::fabric::topology::Topology;
 use tailcut_sim::{Design, PathParameters, Routing};
@@ -72,6 +72,11 @@ fn conga(table: &Table) -> CongaConfig {
         metric_timeout: table
             .duration("metric_timeout")
             .unwrap_or(usual.metric_timeout),
+        between_pods: match table.word("between_pods") {
+            Some("leaf-and-core") => BetweenPods::LeafAndCore,
+            Some("random") => BetweenPods::Random,
+            _ => BetweenPods::Leaf,
+        },
     }
 }
 

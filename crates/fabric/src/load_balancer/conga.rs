@@ -7,8 +7,7 @@
 //! go the other way anyway (FB_LBTag, FB_Metric).
 //!
 //! Deviations:
-//! - Made for two tiers. On three, leaves do the same by their own uplinks and ECMP chooses the core: a
-//!   leaf's metric is then that of whichever cores its packets to a leaf have met.
+//! - Made for two tiers. What it does between pods on three is a parameter, [`BetweenPods`].
 //! - The flowlet table is exact; the paper's has 64 K entries that flows may share.
 //! - The overlay header that carries the four fields is there anyway in the paper, and takes no bytes here.
 //! - A metric that is older than a limit counts as zero at once; the paper's fades over the same time.
@@ -25,6 +24,21 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Duration, Rate, Time, reduce, stream_seed};
 
+/// What is done with packets between pods. CONGA's tables are made for two tiers, so that on three they know
+/// half of the path.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum BetweenPods {
+    /// Leaves choose as they do within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger
+    /// topologies"). What a leaf is told is then of whichever cores its packets have met.
+    #[default]
+    Leaf,
+    /// The same, and aggregation switches send each flowlet over the least loaded of their own uplinks.
+    LeafAndCore,
+    /// Leaves send each flowlet over any of their uplinks, all as likely, and ECMP chooses the core: what
+    /// the code of Expeditus' authors does, who compare with it.
+    Random,
+}
+
 /// CONGA's parameters (CONGA paper, sections 3.2 and 3.6).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongaConfig {
@@ -34,6 +48,8 @@ pub struct CongaConfig {
     pub gap: Duration,
     /// A metric that is older than this counts as zero: 10 ms.
     pub metric_timeout: Duration,
+    /// What is done on three tiers.
+    pub between_pods: BetweenPods,
 }
 
 impl Default for CongaConfig {
@@ -46,6 +62,7 @@ impl Default for CongaConfig {
             },
             gap: Duration::from_us(500),
             metric_timeout: Duration::from_ms(10),
+            between_pods: BetweenPods::default(),
         }
     }
 }
@@ -100,9 +117,24 @@ struct Leaf {
     from: Vec<Metric>,
     /// Which entry of each row is told next.
     next: Vec<u8>,
+}
+
+/// What a switch that chooses remembers of flows.
+#[derive(Debug)]
+struct Flowlets {
     /// Each flow's port until its next flowlet.
-    flowlets: FlowTable<u32>,
+    ports: FlowTable<u32>,
     draws: Xoshiro256PlusPlus,
+}
+
+/// By what a switch chooses.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// Its own uplinks and what it was told of the paths to this leaf, by its number.
+    PathsTo(u16),
+    /// Its own uplinks.
+    Own,
+    Chance,
 }
 
 impl Leaf {
@@ -140,6 +172,8 @@ pub(crate) struct Conga {
     /// Which leaf a switch is, by switch.
     numbers: Vec<u16>,
     leaves: Vec<Leaf>,
+    /// By switch.
+    flowlets: Vec<Flowlets>,
     tags: Carried<Tag>,
 }
 
@@ -155,13 +189,15 @@ impl Conga {
             numbers[switch as usize] = number as u16;
         }
         let entries = of_leaves.len() * uplinks;
-        let leaf = |&switch: &u32| Leaf {
+        let leaf = |_: &u32| Leaf {
             uplinks,
             to: alloc::vec![Metric::default(); entries],
             from: alloc::vec![Metric::default(); entries],
             next: alloc::vec![0; of_leaves.len()],
-            flowlets: FlowTable::new(config.gap.as_ps()),
-            draws: Xoshiro256PlusPlus::seed_from_u64(stream_seed(seed, TIES, u64::from(switch))),
+        };
+        let flowlets = |switch| Flowlets {
+            ports: FlowTable::new(config.gap.as_ps()),
+            draws: Xoshiro256PlusPlus::seed_from_u64(stream_seed(seed, TIES, switch)),
         };
         Self {
             config,
@@ -169,6 +205,7 @@ impl Conga {
             gauge,
             dre: alloc::vec![Dre::default(); rates.len()],
             leaves: of_leaves.iter().map(leaf).collect(),
+            flowlets: (0..wiring.switches() as u64).map(flowlets).collect(),
             numbers,
             tags: Carried::new(),
         }
@@ -215,48 +252,75 @@ impl Conga {
         ports: &Choices<'_>,
         network: &Network<'_>,
     ) -> Option<u32> {
-        if wiring.rack(passage.packet.src) != passage.switch {
-            return None;
-        }
         let (now, key) = (passage.now, FlowKey::of(passage.packet));
-        let own = usize::from(self.numbers[passage.switch as usize]);
-        let flowlets = &mut self.leaves[own].flowlets;
-        if let Some(&mut port) = flowlets.get(now, key)
+        let first_port = network.first_port(passage.switch);
+        let rule = self.rule(wiring, passage, first_port + ports.port(0))?;
+        let flowlets = &mut self.flowlets[passage.switch as usize];
+        if let Some(&mut port) = flowlets.ports.get(now, key)
             && let Some(index) = ports.position(port)
         {
             return Some(index);
         }
-        let cached = flowlets.last_known(key);
-        let first_port = network.first_port(passage.switch);
-        let first_uplink = wiring.uplinks(passage.switch).start;
-        let there = usize::from(self.numbers[wiring.rack(passage.packet.dst) as usize]);
+        let cached = flowlets.ports.last_known(key);
         let mut best = u8::MAX;
         let mut ties: Vec<(u32, u32)> = Vec::new();
         for (index, port) in (0..).zip(ports.ports()) {
-            let uplink = wiring.uplink(first_port + port);
-            let leaf = &self.leaves[own];
-            let remote = (uplink != NONE).then(|| {
-                let entry = there * leaf.uplinks + (uplink - first_uplink) as usize;
-                leaf.to[entry].at(now, self.config.metric_timeout)
-            });
-            let both = self.level(now, first_port + port).max(remote.unwrap_or(0));
-            if both < best {
-                best = both;
+            let congestion = self.congestion(wiring, passage, first_port + port, rule);
+            if congestion < best {
+                best = congestion;
                 ties.clear();
             }
-            if both == best {
+            if congestion == best {
                 ties.push((index, port));
             }
         }
-        let leaf = &mut self.leaves[own];
+        let flowlets = &mut self.flowlets[passage.switch as usize];
         // A flow stays where it was unless that has become worse than another.
         let stays = ties.iter().find(|(_, port)| cached == Some(*port));
+        let stays = stays.filter(|_| !matches!(rule, Rule::Chance));
         let &(index, port) = stays.unwrap_or_else(|| {
-            let draw = reduce(leaf.draws.next_u32(), ties.len() as u32);
+            let draw = reduce(flowlets.draws.next_u32(), ties.len() as u32);
             &ties[draw as usize]
         });
-        leaf.flowlets.insert(now, key, port);
+        flowlets.ports.insert(now, key, port);
         Some(index)
+    }
+
+    /// How a switch chooses for a packet that may leave through this port; `None` where ECMP does.
+    fn rule(&self, wiring: &Wiring, passage: &Passage<'_>, port: u32) -> Option<Rule> {
+        let (switch, dst) = (passage.switch, passage.packet.dst);
+        if wiring.rack(passage.packet.src) != switch {
+            let upward = wiring.uplink(port) != NONE;
+            let chooses = upward && self.config.between_pods == BetweenPods::LeafAndCore;
+            return chooses.then_some(Rule::Own);
+        }
+        if self.learns(wiring, passage) {
+            Some(Rule::PathsTo(self.numbers[wiring.rack(dst) as usize]))
+        } else {
+            Some(Rule::Chance)
+        }
+    }
+
+    /// Whether the leaves of a packet tell each other of the path that it takes; at the first of them.
+    fn learns(&self, wiring: &Wiring, passage: &Passage<'_>) -> bool {
+        self.config.between_pods != BetweenPods::Random
+            || wiring.is_in_pod_of(passage.switch, passage.packet.dst)
+    }
+
+    /// The congestion beyond a port, by a rule.
+    fn congestion(&self, wiring: &Wiring, passage: &Passage<'_>, port: u32, rule: Rule) -> u8 {
+        let (now, uplink) = (passage.now, wiring.uplink(port));
+        match rule {
+            Rule::Chance => 0,
+            Rule::PathsTo(there) if uplink != NONE => {
+                let leaf = &self.leaves[usize::from(self.numbers[passage.switch as usize])];
+                let own = (uplink - wiring.uplinks(passage.switch).start) as usize;
+                let told = &leaf.to[usize::from(there) * leaf.uplinks + own];
+                let told = told.at(now, self.config.metric_timeout);
+                self.level(now, port).max(told)
+            }
+            Rule::PathsTo(_) | Rule::Own => self.level(now, port),
+        }
     }
 
     pub fn leaves(&mut self, wiring: &Wiring, passage: &Passage<'_>, port: u32) {
@@ -266,7 +330,10 @@ impl Conga {
         let now = passage.now;
         let level = self.level(now, port);
         let uplink = wiring.uplink(port);
-        if uplink != NONE && wiring.rack(passage.packet.src) == passage.switch {
+        if uplink != NONE
+            && wiring.rack(passage.packet.src) == passage.switch
+            && self.learns(wiring, passage)
+        {
             let own = self.numbers[passage.switch as usize];
             let there = self.numbers[wiring.rack(passage.packet.dst) as usize];
             let timeout = self.config.metric_timeout;
@@ -297,7 +364,7 @@ impl Conga {
         let leaf = self.leaves.get(usize::from(self.numbers[switch as usize]));
         BalancerState {
             congestion: estimators + leaf.map_or(0, |leaf| leaf.to.len() + leaf.from.len()),
-            flows: leaf.map_or(0, |leaf| leaf.flowlets.live(now)),
+            flows: self.flowlets[switch as usize].ports.live(now),
         }
     }
 }
@@ -314,8 +381,6 @@ mod tests {
             to: alloc::vec![Metric::default(); 2 * uplinks],
             from: alloc::vec![Metric::default(); 2 * uplinks],
             next: alloc::vec![0; 2],
-            flowlets: FlowTable::new(1),
-            draws: Xoshiro256PlusPlus::seed_from_u64(1),
         }
     }
 

@@ -18,7 +18,7 @@ use tailcut_units::{Time, mix64, reduce, stream_seed};
 
 use crate::packet::Packet;
 pub(crate) use chooser::{Network, Passage, PathChooser};
-pub use conga::CongaConfig;
+pub use conga::{BetweenPods, CongaConfig};
 pub use dre::DreConfig;
 pub use expeditus::ExpeditusConfig;
 pub use expeditus_deck::{Combination, ExpeditusDeckConfig};

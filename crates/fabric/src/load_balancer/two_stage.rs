@@ -33,7 +33,7 @@ struct Tag {
     reverse_hash: u32,
     /// Bytes that this puts on the packet.
     attached: u16,
-    /// A level an uplink of the switch that sent it.
+    /// A level a slot of the uplinks of the switch that sent it.
     vector: Option<Box<[u8]>>,
     /// The ports that source routing prescribes, and on a SYN-ACK the one that the second stage chose.
     route: Option<Route>,
@@ -233,7 +233,6 @@ impl TwoStage {
         own: impl Fn(&Self, u32) -> u8,
     ) -> Option<u32> {
         let first_port = network.first_port(passage.switch);
-        let first_uplink = wiring.uplinks(passage.switch).start;
         let ports = network
             .forwarding(passage.switch)
             .towards(passage.packet.src);
@@ -244,7 +243,7 @@ impl TwoStage {
             if uplink == NONE {
                 continue;
             }
-            let theirs = brought.get((uplink - first_uplink) as usize).copied();
+            let theirs = brought.get(wiring.slot(uplink)).copied();
             let theirs = theirs.unwrap_or(UNUSABLE);
             if theirs == UNUSABLE {
                 continue;
@@ -367,7 +366,7 @@ impl TwoStage {
         }
     }
 
-    /// The level of each of this switch's uplinks that lead to a packet's destination.
+    /// The level of each of this switch's uplinks that lead to a packet's destination, by slot.
     fn vector(
         &self,
         wiring: &Wiring,
@@ -375,22 +374,21 @@ impl TwoStage {
         network: &Network<'_>,
         level: impl Fn(&Self, u32) -> u8,
     ) -> Box<[u8]> {
-        let uplinks = wiring.uplinks(passage.switch);
         let first_port = network.first_port(passage.switch);
         let ports = network
             .forwarding(passage.switch)
             .towards(passage.packet.dst);
-        let mut levels = alloc::vec![UNUSABLE; uplinks.len()];
+        let mut levels = alloc::vec![UNUSABLE; wiring.slot_count(passage.switch)];
         for port in ports.ports() {
             let uplink = wiring.uplink(first_port + port);
             if uplink != NONE {
-                levels[(uplink - uplinks.start) as usize] = level(self, uplink);
+                levels[wiring.slot(uplink)] = level(self, uplink);
             }
         }
         levels.into()
     }
 
-    /// A byte for the count and one an uplink.
+    /// A byte for the count and one a slot.
     fn attach_vector(&mut self, passage: &mut Passage<'_>, vector: Box<[u8]>) {
         self.attach(passage, vector.len() as u16 + 1);
         self.tags.of(passage.id).vector = Some(vector);

@@ -11,6 +11,11 @@ use tailcut_units::HostId;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// The facts, by port, switch and host.
+///
+/// Uplinks have *slots*, so that what one switch says of its uplinks another can put beside its own. Those of
+/// all edges share their slots: one for each aggregation switch of a pod, the same in every pod for those
+/// that reach the same cores. Those of aggregation switches that reach the same cores share theirs: one for
+/// each core. Of links side by side, each has its own.
 #[derive(Debug)]
 pub(crate) struct Wiring {
     /// Each port that leads up, numbered over the network, switch by switch; [`NONE`] for others.
@@ -19,6 +24,10 @@ pub(crate) struct Wiring {
     uplinks: Vec<Range<u32>>,
     /// The ports of the uplinks.
     ports: Vec<u32>,
+    /// The slots of the uplinks.
+    slots: Vec<u32>,
+    /// How many slots the uplinks of each switch have together with those that they share them with.
+    slot_counts: Vec<u32>,
     /// By link: the port that leads back to where the link comes from; [`NONE`] for a host's.
     back: Vec<u32>,
     /// The ports of each switch.
@@ -67,37 +76,20 @@ impl Wiring {
                 back[port as usize] = its_back;
             }
         }
-        let mut wiring = Self {
+        let pods = connected(&tiers, &ends, |tier| tier <= 1);
+        let uplinks_between = ports.iter().map(|&port| ends[port as usize]);
+        let (slots, slot_counts) = slots(&tiers, &pods, &ends, uplinks_between);
+        Self {
             uplink,
             uplinks,
             ports,
+            slots,
+            slot_counts,
             back,
             ports_of: ports_of(topology),
             racks: topology.racks.clone(),
-            pods: (0..tiers.len() as u32).collect(),
+            pods,
             tiers,
-        };
-        wiring.join_pods(&ends);
-        wiring
-    }
-
-    /// Gives all switches that the two lowest tiers connect the lowest number among them.
-    fn join_pods(&mut self, ends: &[(u32, u32)]) {
-        loop {
-            let mut changed = false;
-            for &(from, to) in ends {
-                if from == NONE || to == NONE {
-                    continue;
-                }
-                let (from, to) = (from as usize, to as usize);
-                if self.tiers[from] <= 1 && self.tiers[to] <= 1 && self.pods[from] < self.pods[to] {
-                    self.pods[to] = self.pods[from];
-                    changed = true;
-                }
-            }
-            if !changed {
-                return;
-            }
         }
     }
 
@@ -120,6 +112,16 @@ impl Wiring {
     /// The port of an uplink.
     pub fn port(&self, uplink: u32) -> u32 {
         self.ports[uplink as usize]
+    }
+
+    /// An uplink's slot.
+    pub fn slot(&self, uplink: u32) -> usize {
+        self.slots[uplink as usize] as usize
+    }
+
+    /// How many slots there are for the uplinks of a switch.
+    pub fn slot_count(&self, switch: u32) -> usize {
+        self.slot_counts[switch as usize] as usize
     }
 
     /// The port, of the switch where a link arrives, that leads back; [`NONE`] on a host's link.
@@ -159,6 +161,73 @@ impl Wiring {
     pub fn switches(&self) -> usize {
         self.tiers.len()
     }
+}
+
+/// Each switch's part of the network of `tiers` alone, by the lowest number among the switches that these
+/// connect; a switch of another tier is its own part.
+fn connected(tiers: &[u8], ends: &[(u32, u32)], of: impl Fn(u8) -> bool) -> Vec<u32> {
+    let mut parts: Vec<u32> = (0..tiers.len() as u32).collect();
+    let within = |switch: u32| switch != NONE && of(tiers[switch as usize]);
+    loop {
+        let mut changed = false;
+        for &(from, to) in ends {
+            if within(from) && within(to) && parts[from as usize] < parts[to as usize] {
+                parts[to as usize] = parts[from as usize];
+                changed = true;
+            }
+        }
+        if !changed {
+            return parts;
+        }
+    }
+}
+
+/// The slots of uplinks, in their order, and how many there are for each switch: see [`Wiring`].
+fn slots(
+    tiers: &[u8],
+    pods: &[u32],
+    ends: &[(u32, u32)],
+    uplinks: impl Iterator<Item = (u32, u32)>,
+) -> (Vec<u32>, Vec<u32>) {
+    // Aggregation switches with the cores that connect them.
+    let planes = connected(tiers, ends, |tier| tier >= 1);
+    let mut met: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut places = Vec::with_capacity(tiers.len());
+    for (&pod, &plane) in pods.iter().zip(&planes) {
+        let met = met.entry((pod, plane)).or_default();
+        places.push(*met);
+        *met += 1;
+    }
+    // Who shares slots with whom, and what tells the slots apart.
+    let sharers = |switch: u32| match tiers[switch as usize] {
+        0 => NONE,
+        _ => planes[switch as usize],
+    };
+    let mut side_by_side: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let keys: Vec<(u32, [u32; 3])> = uplinks
+        .map(|(from, to)| {
+            let beside = side_by_side.entry((from, to)).or_default();
+            *beside += 1;
+            let end = match tiers[from as usize] {
+                0 => [planes[to as usize], places[to as usize]],
+                _ => [to, 0],
+            };
+            (sharers(from), [end[0], end[1], *beside])
+        })
+        .collect();
+    let mut known: BTreeMap<u32, BTreeMap<[u32; 3], u32>> = BTreeMap::new();
+    for &(sharers, key) in &keys {
+        known.entry(sharers).or_default().insert(key, 0);
+    }
+    for slots in known.values_mut() {
+        for (number, slot) in (0..).zip(slots.values_mut()) {
+            *slot = number;
+        }
+    }
+    let slots = keys.iter().map(|(sharers, key)| known[sharers][key]);
+    let count = |switch| known.get(&sharers(switch)).map_or(0, BTreeMap::len) as u32;
+    let counts = (0..tiers.len() as u32).map(count);
+    (slots.collect(), counts.collect())
 }
 
 /// Each switch's ports: they follow each other, switch by switch.

@@ -69,8 +69,14 @@ impl CustomTopology {
                 places.collect()
             })
             .collect();
-        for &hosts in &down {
-            builder.switch(u8::from(hosts == 0), Forwarding::Clos(NOWHERE));
+        // A switch's first ports lead down.
+        let numbered = neighbours.iter().zip(&down).map(|(its, &hosts)| {
+            let others = its.iter().map(|&(other, _)| other);
+            (hosts..).zip(others).collect()
+        });
+        let linked: Vec<Vec<(u16, u32)>> = numbered.collect();
+        for tier in tiers(&down, &linked) {
+            builder.switch(tier, Forwarding::Clos(NOWHERE));
         }
         for links in &attachments {
             for (number, &(switch, wire)) in links.iter().enumerate() {
@@ -86,12 +92,7 @@ impl CustomTopology {
                 builder.port(switch as u32, Node::Switch(other), wire);
             }
         }
-        // A switch's first ports lead down.
-        let numbered = neighbours.iter().zip(&down).map(|(its, &hosts)| {
-            let others = its.iter().map(|&(other, _)| other);
-            (hosts..).zip(others).collect()
-        });
-        let neighbours: Vec<Vec<(u16, u32)>> = numbered.collect();
+        let neighbours = linked;
         let mut paths = 1;
         let mut tables: Vec<Vec<Box<[u16]>>> = alloc::vec![Vec::new(); self.switches as usize];
         let mut towards: BTreeMap<Vec<u32>, Vec<Box<[u16]>>> = BTreeMap::new();
@@ -194,6 +195,18 @@ impl CustomTopology {
             None => Ok(found),
         }
     }
+}
+
+/// Each switch's tier: hops to the nearest switch with hosts. A switch from which no way leads to one has
+/// no place in the network; it counts as just above them.
+fn tiers(hosts: &[u16], neighbours: &[Vec<(u16, u32)>]) -> impl Iterator<Item = u8> {
+    let with_hosts = (0..).zip(hosts).filter(|(_, hosts)| **hosts > 0);
+    let with_hosts: Vec<u32> = with_hosts.map(|(switch, _)| switch).collect();
+    let distances = distances_to(&with_hosts, neighbours).into_iter();
+    distances.map(|hops| match hops {
+        UNREACHED => 1,
+        hops => u8::try_from(hops).unwrap_or(u8::MAX),
+    })
 }
 
 /// Forwarding of a switch whose table is not made yet: it leads nowhere.

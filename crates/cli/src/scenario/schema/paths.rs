@@ -69,6 +69,15 @@ pub const CONGA: Section = Section {
             Is("10ms"),
             "A metric that is older than this counts as no congestion (CONGA paper, section 3.3).",
         ),
+        key(
+            "between_pods",
+            Kind::Choice,
+            Is("leaf"),
+            "On three tiers, what is done with packets between pods: leaves choose as within a pod and ECMP \
+             chooses the core (CONGA paper, section 7); aggregation switches also send each flowlet over the \
+             least loaded of their uplinks; or leaves send each flowlet over any uplink (Expeditus authors' code).",
+        )
+        .or(&["leaf", "leaf-and-core", "random"]),
     ],
 };
 

@@ -1,9 +1,8 @@
 //! Expeditus: the path that a handshake leaves a flow is the best of all by what the switches on them
 //! know, and whatever happens to the handshake, the flow has a path.
 
-mod common;
-
-use common::{drop_tail, wire};
+use crate::common::{drop_tail, wire};
+use crate::net::{Net, congest, fat_tree, traffic, tuple};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tailcut_fabric::load_balancer::{
@@ -11,11 +10,11 @@ use tailcut_fabric::load_balancer::{
 };
 use tailcut_fabric::queue::Limit;
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, LeafSpine, Node, Topology};
-use tailcut_fabric::{Fabric, FabricConfig, Handshake, Packet, PortId};
-use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
+use tailcut_fabric::{Packet, PortId};
+use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
 /// Nothing fades within the first 20 ms, so that what a switch knows then is a sum that can be read.
-const LASTING: ExpeditusConfig = ExpeditusConfig {
+pub const LASTING: ExpeditusConfig = ExpeditusConfig {
     dre: DreConfig {
         interval: Duration::from_ms(20),
         keep: 0.01,
@@ -25,29 +24,11 @@ const LASTING: ExpeditusConfig = ExpeditusConfig {
     entry_timeout: Duration::from_ms(100),
 };
 
-/// Four pods of two edges and two aggregations, two hosts an edge, four cores.
-fn fat_tree() -> Topology {
-    FatTree {
-        k: 4,
-        tiers: 3,
-        edge_oversubscription: 1,
-        host_links: 1,
-        core_oversubscription: CoreOversubscription::None,
-        host_wire: wire(1, 100),
-        fabric_wire: wire(1, 100),
-        queue: drop_tail(Limit::Packets(10_000), None),
-        shared_buffer: None,
-    }
-    .build()
-    .expect("a fat-tree")
-}
-
 fn leaf_spine() -> Topology {
     LeafSpine {
         leaves: 3,
         spines: 5,
         hosts_per_leaf: 3,
-        host_links: 1,
         host_wire: wire(1, 100),
         spine_wire: wire(1, 100),
         queue: drop_tail(Limit::Packets(10_000), None),
@@ -57,144 +38,40 @@ fn leaf_spine() -> Topology {
     .expect("a leaf-spine network")
 }
 
-struct Net {
-    topology: Topology,
-    fabric: Fabric<()>,
-    now: Time,
-}
-
-impl Net {
-    fn new(topology: Topology, load_balancer: LoadBalancerConfig, seed: u64) -> Self {
-        let config = FabricConfig {
-            load_balancer,
-            seed,
-            ..FabricConfig::default()
-        };
-        Self {
-            fabric: Fabric::new(&topology, config),
-            topology,
-            now: Time::ZERO,
+/// Opens a flow between pods, and holds the path that it is left against brute force on the same state: the
+/// best of all by the worse of first and last hop, and of those over its first switch the best by the worse of
+/// second and third.
+pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
+    let rack = |host: HostId| net.topology.racks[host.0 as usize];
+    let (from, to) = (rack(flow.src), rack(flow.dst));
+    let mut paths = Vec::new();
+    for first in net.uplinks(from) {
+        for second in net.uplinks(net.far_end(first)) {
+            for last in net.uplinks(to) {
+                for third in net.uplinks(net.far_end(last)) {
+                    if net.far_end(second) == net.far_end(third) {
+                        paths.push([first, second, third, last]);
+                    }
+                }
+            }
         }
     }
-
-    /// Sends a packet and gives the ports that it takes, its host's own first.
-    fn send(&mut self, tuple: FiveTuple, size: u32, handshake: Handshake) -> Vec<u32> {
-        let packet = Packet {
-            src: tuple.src,
-            dst: tuple.dst,
-            flow_hash: tuple.hash(),
-            size,
-            path: Packet::ANY_PATH,
-            handshake,
-            ..Packet::default()
-        };
-        let sent = |net: &Self, port| {
-            let report = net.fabric.port_report(Time::MAX, PortId(port));
-            report.sent_packets
-        };
-        let ports = 0..self.fabric.port_count();
-        let before: Vec<u64> = ports.clone().map(|port| sent(self, port)).collect();
-        let answers = tuple.reversed().hash();
-        self.fabric
-            .inject_handshake(self.now, tuple.src, packet, answers, ());
-        self.now = self.now.saturating_add(Duration::from_us(200));
-        let delivery = self.fabric.advance(self.now).expect("it arrives");
-        assert_eq!(delivery.host, tuple.dst);
-        assert_eq!(
-            delivery.packet.size, size,
-            "hosts see no vector and no tunnel"
-        );
-        let taken = ports.filter(|&port| sent(self, port) > before[port as usize]);
-        let mut taken: Vec<u32> = taken.collect();
-        taken.sort_by_key(|&port| self.place_on_the_way(port));
-        taken
-    }
-
-    /// Up before down, and from tier to tier.
-    fn place_on_the_way(&self, port: u32) -> (bool, i32) {
-        let link = &self.topology.links[port as usize];
-        let tier = |node| match node {
-            Node::Host(_) => -1,
-            Node::Switch(switch) => i32::from(self.topology.switches[switch as usize].tier),
-        };
-        let (from, to) = (tier(link.from), tier(link.to));
-        (to < from, if to < from { -from } else { from })
-    }
-
-    fn open(&mut self, tuple: FiveTuple) -> Vec<u32> {
-        self.send(tuple, 78, Handshake::Open)
-    }
-
-    fn answer(&mut self, tuple: FiveTuple) -> Vec<u32> {
-        self.send(tuple.reversed(), 78, Handshake::Answer)
-    }
-
-    fn data(&mut self, tuple: FiveTuple) -> Vec<u32> {
-        self.send(tuple, 1_538, Handshake::None)
-    }
-
-    fn levels(&self, port: u32) -> (u8, u8) {
-        let levels = self.fabric.congestion_levels(self.now, PortId(port));
-        levels.expect("an uplink")
-    }
-
-    /// The ports of a switch that lead up, by where they lead.
-    fn uplinks(&self, switch: u32) -> Vec<u32> {
-        let links = self.topology.links.iter().enumerate();
-        let tier = |switch: u32| self.topology.switches[switch as usize].tier;
-        let up = links.filter(|(_, link)| match (link.from, link.to) {
-            (Node::Switch(from), Node::Switch(to)) => from == switch && tier(to) > tier(from),
-            _ => false,
-        });
-        up.map(|(port, _)| port as u32).collect()
-    }
-
-    fn far_end(&self, port: u32) -> u32 {
-        match self.topology.links[port as usize].to {
-            Node::Switch(switch) => switch,
-            Node::Host(host) => panic!("{host}"),
-        }
-    }
-}
-
-fn tuple(src: u32, dst: u32, src_port: u16) -> FiveTuple {
-    FiveTuple {
-        src: HostId(src),
-        dst: HostId(dst),
-        src_port,
-        dst_port: 80,
-        protocol: Protocol::Tcp,
-    }
-}
-
-/// Source, destination, path and size of packets of anybody.
-type Traffic = Vec<(u32, u32, u16, u32)>;
-
-/// Sends them, all at once: what the switches know then is arbitrary, and does not fade any more.
-fn congest(net: &mut Net, traffic: &Traffic) {
-    for &(src, dst, path, size) in traffic.iter().filter(|(src, dst, ..)| src != dst) {
-        let packet = Packet {
-            src: HostId(src),
-            dst: HostId(dst),
-            size,
-            path,
-            ..Packet::default()
-        };
-        net.fabric.inject(net.now, packet.src, packet, ());
-    }
-    net.now = Time::from_ns(15_000_000);
-    while net.fabric.advance(net.now).is_some() {}
-    assert_eq!(net.fabric.in_network(), 0);
-}
-
-fn traffic(hosts: u32, paths: u16) -> impl Strategy<Value = Traffic> {
-    proptest::collection::vec((0..hosts, 0..hosts, 0..paths, 0u32..30_000), 0..40)
-}
-
-/// What brute force knows of a path at a stage: an uplink of one switch, and one of another that comes
-/// down on the other side of the same switch above; the worse of both.
-fn worse(net: &Net, up: u32, down: u32) -> u8 {
-    net.levels(up).0.max(net.levels(down).1)
+    let outer: BTreeMap<u32, u8> = paths
+        .iter()
+        .map(|&[first, .., last]| (first, net.worse(first, last)))
+        .collect();
+    net.open(flow);
+    let inner: BTreeMap<(u32, u32), u8> = paths
+        .iter()
+        .map(|&[first, second, third, _]| ((first, second), net.worse(second, third)))
+        .collect();
+    net.answer(flow);
+    let taken = net.data(flow);
+    let (first, second) = (taken[1], taken[2]);
+    assert_eq!(Some(&outer[&first]), outer.values().min());
+    let through_it = inner.iter().filter(|((through, _), _)| *through == first);
+    let best = through_it.map(|(_, level)| level).min();
+    assert_eq!(Some(&inner[&(first, second)]), best);
 }
 
 proptest! {
@@ -205,30 +82,12 @@ proptest! {
         away in 4u32..13,
         seed in 0u64..1_000,
     ) {
+        let dst = (src / 4 * 4 + away + src % 4) % 16;
+        prop_assume!(src / 4 != dst / 4);
         let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
         let mut net = Net::new(fat_tree(), load_balancer, seed);
         congest(&mut net, &traffic);
-        let dst = (src / 4 * 4 + away + src % 4) % 16;
-        prop_assume!(src / 4 != dst / 4);
-        let flow = tuple(src, dst, 9);
-        let (from, to) = (net.topology.racks[src as usize], net.topology.racks[dst as usize]);
-        let (up, down) = (net.uplinks(from), net.uplinks(to));
-        let outer: Vec<u8> = (0..2).map(|i| worse(&net, up[i], down[i])).collect();
-        net.open(flow);
-        let inner: Vec<Vec<u8>> = (0..2)
-            .map(|i| {
-                let up = net.uplinks(net.far_end(up[i]));
-                let down = net.uplinks(net.far_end(down[i]));
-                (0..2).map(|c| worse(&net, up[c], down[c])).collect()
-            })
-            .collect();
-        net.answer(flow);
-        let taken = net.data(flow);
-        let first = up.iter().position(|&port| port == taken[1]).expect("an uplink");
-        let cores = net.uplinks(net.far_end(up[first]));
-        let second = cores.iter().position(|&port| port == taken[2]).expect("a core");
-        prop_assert_eq!(Some(&outer[first]), outer.iter().min());
-        prop_assert_eq!(Some(&inner[first][second]), inner[first].iter().min());
+        finds_the_best_path_between_pods(&mut net, tuple(src, dst, 9));
     }
 
     #[test]
@@ -246,7 +105,7 @@ proptest! {
         net.open(flow);
         let up = net.uplinks(net.topology.racks[src as usize]);
         let down = net.uplinks(net.topology.racks[dst as usize]);
-        let levels: Vec<u8> = (0..5).map(|i| worse(&net, up[i], down[i])).collect();
+        let levels: Vec<u8> = (0..5).map(|i| net.worse(up[i], down[i])).collect();
         net.answer(flow);
         let taken = net.data(flow);
         let chosen = up.iter().position(|&port| port == taken[1]).expect("an uplink");
@@ -376,7 +235,6 @@ fn a_switch_knows_two_values_an_uplink_whatever_the_size_of_the_network() {
             k,
             tiers: 3,
             edge_oversubscription: 1,
-            host_links: 1,
             core_oversubscription: CoreOversubscription::None,
             host_wire: wire(1, 100),
             fabric_wire: wire(1, 100),

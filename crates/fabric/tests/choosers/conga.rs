@@ -1,0 +1,88 @@
+//! CONGA on three tiers: what becomes of flowlets between pods.
+
+use crate::net::{Net, fat_tree, tuple};
+use std::collections::BTreeMap;
+use tailcut_fabric::Packet;
+use tailcut_fabric::load_balancer::{BetweenPods, CongaConfig, LoadBalancerConfig};
+use tailcut_units::{Duration, HostId, Time};
+
+/// The ways on which new flows of h0 leave for `dst` while the way of `busy` over the first aggregation switch
+/// and the first core has traffic, and how many take each: whether they leave over that aggregation switch,
+/// and then over that core.
+fn ways_beside(
+    busy: (HostId, HostId),
+    dst: HostId,
+    between_pods: BetweenPods,
+) -> BTreeMap<[bool; 2], u32> {
+    let mut ways = BTreeMap::new();
+    for seed in 0..200 {
+        let load_balancer = LoadBalancerConfig::Conga(CongaConfig {
+            between_pods,
+            ..CongaConfig::default()
+        });
+        let mut net = Net::new(fat_tree(), load_balancer, seed);
+        for _ in 0..8 {
+            let packet = Packet {
+                src: busy.0,
+                dst: busy.1,
+                size: 1_538,
+                path: 0,
+                ..Packet::default()
+            };
+            net.fabric.inject(net.now, packet.src, packet, ());
+        }
+        net.now = Time::ZERO.saturating_add(Duration::from_us(180));
+        while net.fabric.advance(net.now).is_some() {}
+        let taken = net.data(tuple(0, dst.0, 9));
+        // Switch 0 is the edge of h0, and switch 8 the first aggregation switch above it.
+        let first = taken[1] == net.uplinks(0)[0];
+        let second = first && taken[2] == net.uplinks(8)[0];
+        *ways.entry([first, second]).or_default() += 1;
+    }
+    ways
+}
+
+const SAME_EDGE: HostId = HostId(1);
+/// In another pod.
+const ELSEWHERE: HostId = HostId(13);
+
+/// 200 with a probability of one half: 100 with a standard deviation of 7.1.
+fn is_half(count: u32) -> bool {
+    (70..130).contains(&count)
+}
+
+#[test]
+fn a_leaf_avoids_its_own_busy_uplink_also_between_pods_unless_it_goes_by_chance() {
+    let over_busy = |between_pods| {
+        let ways = ways_beside((SAME_EDGE, HostId(12)), ELSEWHERE, between_pods);
+        ways.iter()
+            .filter(|([first, _], _)| *first)
+            .map(|(_, n)| n)
+            .sum::<u32>()
+    };
+    assert_eq!(over_busy(BetweenPods::Leaf), 0);
+    assert_eq!(over_busy(BetweenPods::LeafAndCore), 0);
+    assert!(is_half(over_busy(BetweenPods::Random)));
+}
+
+#[test]
+fn the_core_is_left_to_ecmp_unless_aggregation_switches_choose_it() {
+    // Through the same aggregation switches from another edge.
+    let other_edge = (HostId(2), HostId(12));
+    for between_pods in [BetweenPods::Leaf, BetweenPods::Random] {
+        let ways = ways_beside(other_edge, ELSEWHERE, between_pods);
+        let [to_busy, to_other] = [[true, true], [true, false]].map(|way| ways[&way]);
+        assert!(is_half(to_busy + to_other), "{ways:?}");
+        // A half of about 100: a standard deviation of 5.
+        assert!((30..70).contains(&to_busy), "{ways:?}");
+    }
+    let ways = ways_beside(other_edge, ELSEWHERE, BetweenPods::LeafAndCore);
+    assert!(!ways.contains_key(&[true, true]), "{ways:?}");
+    assert!(is_half(ways[&[true, false]]), "{ways:?}");
+}
+
+#[test]
+fn where_leaves_go_by_chance_between_pods_they_still_choose_within_one() {
+    let ways = ways_beside((SAME_EDGE, HostId(2)), HostId(3), BetweenPods::Random);
+    assert_eq!(ways, BTreeMap::from([([false, false], 200)]));
+}

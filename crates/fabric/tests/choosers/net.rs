@@ -1,0 +1,164 @@
+//! A network through which packets go one at a time, so that the way of each can be seen.
+
+use crate::common::{drop_tail, wire};
+use proptest::prelude::*;
+use tailcut_fabric::load_balancer::LoadBalancerConfig;
+use tailcut_fabric::queue::Limit;
+use tailcut_fabric::topology::{CoreOversubscription, FatTree, Node, Topology};
+use tailcut_fabric::{Fabric, FabricConfig, Handshake, Packet, PortId};
+use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
+
+/// Four pods of two edges and two aggregations, two hosts an edge, four cores.
+pub fn fat_tree() -> Topology {
+    FatTree {
+        k: 4,
+        tiers: 3,
+        edge_oversubscription: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(1, 100),
+        fabric_wire: wire(1, 100),
+        queue: drop_tail(Limit::Packets(10_000), None),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a fat-tree")
+}
+
+pub struct Net {
+    pub topology: Topology,
+    pub fabric: Fabric<()>,
+    pub now: Time,
+}
+
+impl Net {
+    pub fn new(topology: Topology, load_balancer: LoadBalancerConfig, seed: u64) -> Self {
+        let config = FabricConfig {
+            load_balancer,
+            seed,
+            ..FabricConfig::default()
+        };
+        Self {
+            fabric: Fabric::new(&topology, config),
+            topology,
+            now: Time::ZERO,
+        }
+    }
+
+    /// Sends a packet and gives the ports that it takes, its host's own first.
+    fn send(&mut self, tuple: FiveTuple, size: u32, handshake: Handshake) -> Vec<u32> {
+        let packet = Packet {
+            src: tuple.src,
+            dst: tuple.dst,
+            flow_hash: tuple.hash(),
+            size,
+            path: Packet::ANY_PATH,
+            handshake,
+            ..Packet::default()
+        };
+        let sent = |net: &Self, port| {
+            let report = net.fabric.port_report(Time::MAX, PortId(port));
+            report.sent_packets
+        };
+        let ports = 0..self.fabric.port_count();
+        let before: Vec<u64> = ports.clone().map(|port| sent(self, port)).collect();
+        let answers = tuple.reversed().hash();
+        self.fabric
+            .inject_handshake(self.now, tuple.src, packet, answers, ());
+        self.now = self.now.saturating_add(Duration::from_us(200));
+        let delivery = self.fabric.advance(self.now).expect("it arrives");
+        assert_eq!(delivery.host, tuple.dst);
+        assert_eq!(
+            delivery.packet.size, size,
+            "hosts see no vector and no tunnel"
+        );
+        let taken = ports.filter(|&port| sent(self, port) > before[port as usize]);
+        let mut taken: Vec<u32> = taken.collect();
+        taken.sort_by_key(|&port| self.place_on_the_way(port));
+        taken
+    }
+
+    /// Up before down, and from tier to tier.
+    fn place_on_the_way(&self, port: u32) -> (bool, i32) {
+        let link = &self.topology.links[port as usize];
+        let tier = |node| match node {
+            Node::Host(_) => -1,
+            Node::Switch(switch) => i32::from(self.topology.switches[switch as usize].tier),
+        };
+        let (from, to) = (tier(link.from), tier(link.to));
+        (to < from, if to < from { -from } else { from })
+    }
+
+    pub fn open(&mut self, tuple: FiveTuple) -> Vec<u32> {
+        self.send(tuple, 78, Handshake::Open)
+    }
+
+    pub fn answer(&mut self, tuple: FiveTuple) -> Vec<u32> {
+        self.send(tuple.reversed(), 78, Handshake::Answer)
+    }
+
+    pub fn data(&mut self, tuple: FiveTuple) -> Vec<u32> {
+        self.send(tuple, 1_538, Handshake::None)
+    }
+
+    pub fn levels(&self, port: u32) -> (u8, u8) {
+        let levels = self.fabric.congestion_levels(self.now, PortId(port));
+        levels.expect("an uplink")
+    }
+
+    /// The ports of a switch that lead up, by where they lead.
+    pub fn uplinks(&self, switch: u32) -> Vec<u32> {
+        let links = self.topology.links.iter().enumerate();
+        let tier = |switch: u32| self.topology.switches[switch as usize].tier;
+        let up = links.filter(|(_, link)| match (link.from, link.to) {
+            (Node::Switch(from), Node::Switch(to)) => from == switch && tier(to) > tier(from),
+            _ => false,
+        });
+        up.map(|(port, _)| port as u32).collect()
+    }
+
+    /// Of an uplink, and another that comes down on the other side of the same switches above: the worse level.
+    pub fn worse(&self, up: u32, down: u32) -> u8 {
+        self.levels(up).0.max(self.levels(down).1)
+    }
+
+    pub fn far_end(&self, port: u32) -> u32 {
+        match self.topology.links[port as usize].to {
+            Node::Switch(switch) => switch,
+            Node::Host(host) => panic!("{host}"),
+        }
+    }
+}
+
+pub fn tuple(src: u32, dst: u32, src_port: u16) -> FiveTuple {
+    FiveTuple {
+        src: HostId(src),
+        dst: HostId(dst),
+        src_port,
+        dst_port: 80,
+        protocol: Protocol::Tcp,
+    }
+}
+
+/// Source, destination, path and size of packets of anybody.
+pub type Traffic = Vec<(u32, u32, u16, u32)>;
+
+/// Sends them, all at once: what the switches know then is arbitrary, and does not fade any more.
+pub fn congest(net: &mut Net, traffic: &Traffic) {
+    for &(src, dst, path, size) in traffic.iter().filter(|(src, dst, ..)| src != dst) {
+        let packet = Packet {
+            src: HostId(src),
+            dst: HostId(dst),
+            size,
+            path,
+            ..Packet::default()
+        };
+        net.fabric.inject(net.now, packet.src, packet, ());
+    }
+    net.now = Time::from_ns(15_000_000);
+    while net.fabric.advance(net.now).is_some() {}
+    assert_eq!(net.fabric.in_network(), 0);
+}
+
+pub fn traffic(hosts: u32, paths: u16) -> impl Strategy<Value = Traffic> {
+    proptest::collection::vec((0..hosts, 0..hosts, 0..paths, 0u32..30_000), 0..40)
+}
