@@ -4,6 +4,7 @@
 //! files under `scenarios/reproduce/`.
 
 mod band;
+mod case;
 mod expeditus;
 mod hull;
 mod incast_drain;
@@ -50,6 +51,7 @@ pub const ALL: &[&dyn Reproduction] = &[
     &scdp::Decoding,
     &scdp::Fairness,
     &expeditus::Expeditus,
+    &expeditus::Sensitivity,
     &rans::Rans,
     &rans_hedging::RansHedging,
     &storage::FirstFigure,

@@ -1,34 +1,21 @@
 //! Expeditus: its final form's simulations (fat-tree of 12 pods, oversubscribed core), the setting of its
 //! slides (16 pods, 1,024 hosts, 4:1), and beside them what nobody has published: one poor switch.
 
-use super::measure::{At, Statistic, fcts, mean};
-use super::{Part, Reproduction, Results, band, row};
-use tailcut_record::RunRecord;
+use super::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Figure};
+use crate::reproduction::measure::{At, mean};
+use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use tailcut_report::ComparisonRow;
 
 /// See the module.
 pub struct Expeditus;
 
-/// Flows from this size on are elephants here, in bytes: the papers' word for the longest.
-const ELEPHANTS: u64 = 1_000_000;
-
-/// The largest published cuts against ECMP, "up to": of the tail of mice, and of the mean of elephants.
-const TAIL_OF_MICE: f64 = -45.0;
-const MEAN_OF_ELEPHANTS: f64 = -38.0;
-
-const FINAL: &str = include_str!("../../../../scenarios/reproduce/expeditus.toml");
-const DECK: &str = include_str!("../../../../scenarios/reproduce/expeditus-deck.toml");
-const TROUBLE: &str = include_str!("../../../../scenarios/reproduce/expeditus-trouble.toml");
+const TROUBLE: &str = include_str!("../../../../../scenarios/reproduce/expeditus-trouble.toml");
 
 const WEB_SEARCH: &str = "expeditus";
 const DATA_MINING: &str = "expeditus-datamining";
 const SLIDES: &str = "expeditus-deck";
 const SLOW: &str = "expeditus-trouble";
 const DOWN: &str = "expeditus-down";
-
-const ECMP: &str = "tcp";
-const FINAL_FORM: &str = "tcp@expeditus";
-const DECK_FORM: &str = "tcp@expeditus-deck";
 
 impl Reproduction for Expeditus {
     fn name(&self) -> &'static str {
@@ -43,11 +30,10 @@ impl Reproduction for Expeditus {
         let part = |name, scenario, changes: &[(&'static str, &str)], duration: &str| Part {
             name,
             scenario,
-            changes: owned(changes),
-            quick: owned(&[("duration", duration), ("loads", "0.6"), ("seeds", "3")]),
+            changes: keys(changes),
+            quick: keys(&[("duration", duration), ("loads", "0.6"), ("seeds", "3")]),
         };
-        // Flows are six times as large as in web search, so that it takes longer to see as many.
-        let mining = [("workload.sizes", "datamining"), ("duration", "300ms")];
+        let mining = [("workload.sizes", "datamining")];
         vec![
             part(WEB_SEARCH, FINAL, &[], "15ms"),
             part(DATA_MINING, FINAL, &mining, "15ms"),
@@ -94,40 +80,6 @@ impl Reproduction for Expeditus {
     }
 }
 
-fn owned(changes: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
-    let changes = changes.iter();
-    changes
-        .map(|&(key, value)| (key, value.to_owned()))
-        .collect()
-}
-
-/// What the published numbers are of.
-#[derive(Clone, Copy, PartialEq)]
-enum Figure {
-    TailOfMice,
-    MeanOfElephants,
-    MeanOfMice,
-}
-
-impl Figure {
-    fn name(self) -> &'static str {
-        match self {
-            Self::TailOfMice => "p99 of mice",
-            Self::MeanOfElephants => "mean of elephants",
-            Self::MeanOfMice => "mean of mice",
-        }
-    }
-
-    /// In microseconds.
-    fn of(self, run: &RunRecord) -> f64 {
-        match self {
-            Self::TailOfMice => Statistic::P99.of_mice(run),
-            Self::MeanOfMice => Statistic::Mean.of_mice(run),
-            Self::MeanOfElephants => mean(&fcts(run, |flow| flow.bytes.0 >= ELEPHANTS)),
-        }
-    }
-}
-
 /// The largest cut over the loads, beside the published "up to".
 fn best(
     results: &Results,
@@ -143,10 +95,7 @@ fn best(
     let best = by_load.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
     let (load, changes) = best.unwrap_or_default();
     // The slides have curves only.
-    let theirs = (part != SLIDES).then_some(match figure {
-        Figure::TailOfMice => TAIL_OF_MICE,
-        Figure::MeanOfElephants | Figure::MeanOfMice => MEAN_OF_ELEPHANTS,
-    });
+    let theirs = figure.published().filter(|_| part != SLIDES);
     let name = figure.name();
     let mice = At::new(results, part, Some(load)).mice(ECMP);
     row(
@@ -167,12 +116,7 @@ fn shown<'a>(
     design: &'a str,
 ) -> Vec<ComparisonRow> {
     let at = At::new(results, part, Some(load));
-    let figures = [
-        Figure::MeanOfMice,
-        Figure::TailOfMice,
-        Figure::MeanOfElephants,
-    ];
-    let rows = figures.map(|figure| {
+    let rows = Figure::ALL.map(|figure| {
         let changes = at.change(design, ECMP, |run| figure.of(run));
         let name = figure.name();
         row(

@@ -17,43 +17,14 @@ pub use outcast::Outcast;
 pub use sensitivity::Sensitivity;
 pub use short_flows::ShortFlows;
 
-use super::{Part, band, keys};
+use super::band;
+use super::case::{Case, Keys, case};
 use tailcut_record::{FlowRecord, LinkSample, RunRecord};
 use tailcut_sim::workload::Class;
 use tailcut_units::Time;
 
 /// Payload of a full packet over the bytes that it takes on a link.
 const PAYLOAD_SHARE: f64 = 1_460.0 / 1_538.0;
-
-/// Keys and values.
-type Keys = &'static [(&'static str, &'static str)];
-
-/// A study of a scenario that others share: its name, what is special about it, and the keys that differ.
-struct Case {
-    name: &'static str,
-    what: &'static str,
-    changes: Keys,
-}
-
-const fn case(name: &'static str, what: &'static str, changes: Keys) -> Case {
-    Case {
-        name,
-        what,
-        changes,
-    }
-}
-
-impl Case {
-    /// The study; `common` holds for all cases of the scenario.
-    fn part(&self, scenario: &'static str, common: Keys, quick: Keys) -> Part {
-        Part {
-            name: self.name,
-            scenario,
-            changes: [keys(common), keys(self.changes)].concat(),
-            quick: keys(quick),
-        }
-    }
-}
 
 /// The designs that a change of these keys concerns: that of the first key's section, or all.
 fn concerned(changes: Keys, designs: &[&'static str]) -> Vec<&'static str> {
