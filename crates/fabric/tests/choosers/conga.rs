@@ -86,3 +86,40 @@ fn where_leaves_go_by_chance_between_pods_they_still_choose_within_one() {
     let ways = ways_beside((SAME_EDGE, HostId(2)), HostId(3), BetweenPods::Random);
     assert_eq!(ways, BTreeMap::from([([false, false], 200)]));
 }
+
+#[test]
+fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
+    let mut over_first = [0, 0];
+    for (told, over_first) in [false, true].into_iter().zip(&mut over_first) {
+        for seed in 0..100 {
+            let load_balancer = LoadBalancerConfig::Conga(CongaConfig::default());
+            let mut net = Net::new(fat_tree(), load_balancer, seed);
+            let send = |net: &mut Net, src, dst, packets| {
+                for _ in 0..packets {
+                    let packet = Packet {
+                        src: HostId(src),
+                        dst: HostId(dst),
+                        size: 1_538,
+                        path: 0,
+                        ..Packet::default()
+                    };
+                    net.fabric.inject(net.now, packet.src, packet, ());
+                }
+                net.now = net.now.saturating_add(Duration::from_us(100));
+                while net.fabric.advance(net.now).is_some() {}
+            };
+            // From another pod down through the first aggregation switch to the second edge.
+            send(&mut net, 12, 2, 8);
+            // What meets that there, and, if at all, word of it back to the first edge.
+            send(&mut net, 0, 3, 1);
+            if told {
+                send(&mut net, 2, 1, 2);
+            }
+            // The own uplink has been quiet for many time constants, and what is told is still young.
+            net.now = net.now.saturating_add(Duration::from_ms(2));
+            *over_first += u32::from(net.data(tuple(1, 2, 9))[1] == net.uplinks(0)[0]);
+        }
+    }
+    assert!((30..70).contains(&over_first[0]), "{over_first:?}");
+    assert_eq!(over_first[1], 0);
+}

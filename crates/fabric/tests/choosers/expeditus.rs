@@ -6,12 +6,14 @@ use crate::net::{Net, congest, fat_tree, traffic, tuple};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tailcut_fabric::load_balancer::{
-    Combination, CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
+    CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
 };
 use tailcut_fabric::queue::Limit;
-use tailcut_fabric::topology::{CoreOversubscription, FatTree, LeafSpine, Node, Topology};
+use tailcut_fabric::topology::{
+    CoreOversubscription, FatTree, LeafSpine, LinkFault, Node, Topology, Trouble,
+};
 use tailcut_fabric::{Packet, PortId};
-use tailcut_units::{Duration, FiveTuple, HostId, Time};
+use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 
 /// Nothing fades within the first 20 ms, so that what a switch knows then is a sum that can be read.
 pub const LASTING: ExpeditusConfig = ExpeditusConfig {
@@ -74,6 +76,21 @@ pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     assert_eq!(Some(&inner[&(first, second)]), best);
 }
 
+/// Opens a flow to another edge below the same switches, and holds the path that it is left against brute force.
+fn finds_the_best_path_in_one_stage(net: &mut Net, flow: FiveTuple) {
+    net.open(flow);
+    let rack = |host: HostId| net.topology.racks[host.0 as usize];
+    let downs = net.uplinks(rack(flow.dst)).into_iter();
+    let downs: BTreeMap<u32, u32> = downs.map(|down| (net.far_end(down), down)).collect();
+    let ups = net.uplinks(rack(flow.src)).into_iter();
+    let levels: BTreeMap<u32, u8> = ups
+        .map(|up| (up, net.worse(up, downs[&net.far_end(up)])))
+        .collect();
+    net.answer(flow);
+    let chosen = net.data(flow)[1];
+    assert_eq!(Some(&levels[&chosen]), levels.values().min());
+}
+
 proptest! {
     #[test]
     fn between_pods_the_path_is_the_best_of_all_by_outer_hops_then_by_inner_hops(
@@ -91,7 +108,22 @@ proptest! {
     }
 
     #[test]
-    fn within_a_pod_and_on_two_tiers_one_stage_finds_the_best_path(
+    fn within_a_pod_one_stage_finds_the_best_path(
+        traffic in traffic(16, 4),
+        pod in 0u32..4,
+        hosts in (0u32..2, 2u32..4),
+        swapped in any::<bool>(),
+        seed in 0u64..1_000,
+    ) {
+        let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
+        let mut net = Net::new(fat_tree(), load_balancer, seed);
+        congest(&mut net, &traffic);
+        let (src, dst) = if swapped { (hosts.1, hosts.0) } else { hosts };
+        finds_the_best_path_in_one_stage(&mut net, tuple(4 * pod + src, 4 * pod + dst, 9));
+    }
+
+    #[test]
+    fn on_two_tiers_one_stage_finds_the_best_path(
         traffic in traffic(9, 5),
         src in 0u32..9,
         dst in 0u32..9,
@@ -101,15 +133,7 @@ proptest! {
         let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
         let mut net = Net::new(leaf_spine(), load_balancer, seed);
         congest(&mut net, &traffic);
-        let flow = tuple(src, dst, 9);
-        net.open(flow);
-        let up = net.uplinks(net.topology.racks[src as usize]);
-        let down = net.uplinks(net.topology.racks[dst as usize]);
-        let levels: Vec<u8> = (0..5).map(|i| net.worse(up[i], down[i])).collect();
-        net.answer(flow);
-        let taken = net.data(flow);
-        let chosen = up.iter().position(|&port| port == taken[1]).expect("an uplink");
-        prop_assert_eq!(Some(&levels[chosen]), levels.iter().min());
+        finds_the_best_path_in_one_stage(&mut net, tuple(src, dst, 9));
     }
 }
 
@@ -289,38 +313,42 @@ fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
 }
 
 #[test]
-fn both_combinations_of_the_deck_choose_by_what_comes_down() {
-    // Queues at the destination's side: h13's edge hears of them by what comes down.
-    for combination in [Combination::Max, Combination::Sum] {
-        let config = ExpeditusDeckConfig {
-            combination,
-            heard_timeout: Duration::from_ms(100),
-            ..ExpeditusDeckConfig::default()
-        };
-        let form = LoadBalancerConfig::ExpeditusDeck(config);
-        for seed in 0..20 {
-            let mut net = Net::new(fat_tree(), form, seed);
-            // From all four hosts of another pod through aggregation 0 of each pod: its port to the
-            // edge of h12 and h13 gets four times what it can send.
-            for src in 4..8 {
-                for n in 0..30 {
-                    let packet = Packet {
-                        src: HostId(src),
-                        dst: HostId(12 + src % 2),
-                        size: 1_538,
-                        path: (src % 2 * 2) as u16,
-                        flow_hash: n,
-                        ..Packet::default()
-                    };
-                    net.fabric.inject(net.now, packet.src, packet, ());
-                }
+fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
+    let mut topology = fat_tree();
+    let slow = LinkFault {
+        a: Node::Switch(0),
+        b: Node::Switch(8),
+        trouble: Trouble::Slow(Rate::from_mbps(100)),
+        from: Time::from_ns(1_000),
+        until: Time::MAX,
+        reconvergence: Duration::ZERO,
+    };
+    topology.add_faults(&[slow]).expect("a slow link");
+    let mut net = Net::new(topology, LoadBalancerConfig::Expeditus(LASTING), 1);
+    net.now = Time::from_ns(2_000);
+    while net.fabric.advance(net.now).is_some() {}
+    // 12 Mb/s or so up and down over both uplinks of the first edge.
+    for (src, dst) in [(0, 12), (12, 0)] {
+        for path in [0, 1] {
+            for _ in 0..20 {
+                let packet = Packet {
+                    src: HostId(src),
+                    dst: HostId(dst),
+                    size: 1_538,
+                    path,
+                    ..Packet::default()
+                };
+                net.fabric.inject(net.now, packet.src, packet, ());
             }
-            // Into the middle of it.
-            net.now = Time::from_ns(400_000);
-            while net.fabric.advance(net.now).is_some() {}
-            let to_edge = net.uplinks(net.topology.racks[13]);
-            assert!(net.levels(to_edge[0]).1 > 0, "heard of the queue");
-            assert_eq!(net.levels(to_edge[1]).1, 0);
         }
     }
+    net.now = Time::from_ns(15_000_000);
+    while net.fabric.advance(net.now).is_some() {}
+    let [slow, usual] = net.uplinks(0)[..] else {
+        panic!("two uplinks")
+    };
+    let (slow, usual) = (net.levels(slow), net.levels(usual));
+    // 20 packets of 2.5 MB, in 254 levels.
+    assert_eq!(usual, (3, 3));
+    assert_eq!(slow, (30, 30), "10 times the load");
 }

@@ -4,5 +4,7 @@
 mod common;
 mod conga;
 mod custom;
+mod deck;
 mod expeditus;
 mod net;
+mod omniscient;

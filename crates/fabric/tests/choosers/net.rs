@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::Limit;
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, Node, Topology};
-use tailcut_fabric::{Fabric, FabricConfig, Handshake, Packet, PortId};
+use tailcut_fabric::{Delivery, Fabric, FabricConfig, Handshake, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
 
 /// Four pods of two edges and two aggregations, two hosts an edge, four cores.
@@ -46,15 +46,34 @@ impl Net {
 
     /// Sends a packet and gives the ports that it takes, its host's own first.
     fn send(&mut self, tuple: FiveTuple, size: u32, handshake: Handshake) -> Vec<u32> {
+        let (taken, delivery) = self.try_to_send(tuple, size, handshake, Packet::ANY_PATH);
+        let delivery = delivery.expect("it arrives");
+        assert_eq!(delivery.host, tuple.dst);
+        assert_eq!(
+            delivery.packet.size, size,
+            "hosts see no vector and no tunnel"
+        );
+        taken
+    }
+
+    /// The same for a packet that need not arrive soon.
+    fn try_to_send(
+        &mut self,
+        tuple: FiveTuple,
+        size: u32,
+        handshake: Handshake,
+        path: u16,
+    ) -> (Vec<u32>, Option<Delivery<()>>) {
         let packet = Packet {
             src: tuple.src,
             dst: tuple.dst,
             flow_hash: tuple.hash(),
             size,
-            path: Packet::ANY_PATH,
+            path,
             handshake,
             ..Packet::default()
         };
+        // Ports know when they will have sent what waits at them.
         let sent = |net: &Self, port| {
             let report = net.fabric.port_report(Time::MAX, PortId(port));
             report.sent_packets
@@ -65,16 +84,11 @@ impl Net {
         self.fabric
             .inject_handshake(self.now, tuple.src, packet, answers, ());
         self.now = self.now.saturating_add(Duration::from_us(200));
-        let delivery = self.fabric.advance(self.now).expect("it arrives");
-        assert_eq!(delivery.host, tuple.dst);
-        assert_eq!(
-            delivery.packet.size, size,
-            "hosts see no vector and no tunnel"
-        );
+        let delivery = self.fabric.advance(self.now);
         let taken = ports.filter(|&port| sent(self, port) > before[port as usize]);
         let mut taken: Vec<u32> = taken.collect();
         taken.sort_by_key(|&port| self.place_on_the_way(port));
-        taken
+        (taken, delivery)
     }
 
     /// Up before down, and from tier to tier.
@@ -98,6 +112,17 @@ impl Net {
 
     pub fn data(&mut self, tuple: FiveTuple) -> Vec<u32> {
         self.send(tuple, 1_538, Handshake::None)
+    }
+
+    /// The ports on a pinned path.
+    pub fn pinned(&mut self, tuple: FiveTuple, path: u16) -> Vec<u32> {
+        self.try_to_send(tuple, 1_538, Handshake::None, path).0
+    }
+
+    /// The uplink that a packet of a flow leaves its edge by, also where it waits there.
+    pub fn uplink_of(&mut self, tuple: FiveTuple) -> u32 {
+        let any = Packet::ANY_PATH;
+        self.try_to_send(tuple, 1_538, Handshake::None, any).0[1]
     }
 
     pub fn levels(&self, port: u32) -> (u8, u8) {

@@ -1,0 +1,112 @@
+//! Expeditus' first form: what a switch sees of its own queues and has heard of those above decides.
+
+use crate::common::{drop_tail, wire};
+use crate::net::{Net, tuple};
+use proptest::prelude::*;
+use tailcut_fabric::Packet;
+use tailcut_fabric::load_balancer::{Combination, ExpeditusDeckConfig, LoadBalancerConfig};
+use tailcut_fabric::queue::Limit;
+use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, Topology, Wire};
+use tailcut_units::{Bytes, Duration, FiveTuple, HostId, Rate, Time};
+
+/// Spines; over the last one the handshake goes.
+const SPINES: u32 = 4;
+
+/// Three leaves of three hosts. The first leaf's uplinks but the last are so slow that what waits there hardly
+/// moves.
+fn crawling() -> Topology {
+    let (host, switch) = (|host| Node::Host(HostId(host)), Node::Switch);
+    let fast = wire(1, 100);
+    let slow = Wire {
+        rate: Rate::from_bps(1_000).expect("a rate"),
+        ..fast
+    };
+    let link = |a, b, wire| CustomLink { a, b, wire };
+    let mut links: Vec<CustomLink> = (0..9).map(|h| link(host(h), switch(h / 3), fast)).collect();
+    for leaf in 0..3 {
+        for spine in 0..SPINES {
+            let crawls = leaf == 0 && spine + 1 < SPINES;
+            let wire = if crawls { slow } else { fast };
+            links.push(link(switch(leaf), switch(3 + spine), wire));
+        }
+    }
+    let custom = CustomTopology {
+        hosts: 9,
+        switches: 3 + SPINES,
+        links,
+        queue: drop_tail(Limit::Packets(1_000), None),
+        shared_buffer: None,
+    };
+    custom.build().expect("three leaves")
+}
+
+/// A flow from the first leaf to the second whose SYN and answer ECMP sends over the last spine.
+fn over_the_last_spine(seed: u64) -> FiveTuple {
+    let over_last = |net: &mut Net, flow: FiveTuple| {
+        let up = [0, 3].map(|host| net.uplinks(net.topology.racks[host])[SPINES as usize - 1]);
+        [(flow, up[0]), (flow.reversed(), up[1])]
+            .iter()
+            .all(|&(flow, last)| net.uplink_of(flow) == last)
+    };
+    let mut net = Net::new(crawling(), LoadBalancerConfig::Ecmp, seed);
+    let flows = (1..u16::MAX).map(|port| tuple(0, 3, port));
+    let found = flows.into_iter().find(|&flow| over_last(&mut net, flow));
+    found.expect("a flow in 16")
+}
+
+proptest! {
+    #[test]
+    fn the_path_is_the_best_by_own_queues_and_those_heard_of(
+        queued in proptest::collection::vec(0u32..12, SPINES as usize - 1),
+        bursts in proptest::collection::vec(0u32..12, SPINES as usize),
+        sums in any::<bool>(),
+        seed in 0u64..1_000,
+    ) {
+        let combination = if sums { Combination::Sum } else { Combination::Max };
+        let form = LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig {
+            combination,
+            level_bytes: Bytes(1_000),
+            heard_timeout: Duration::from_ms(100),
+            ..ExpeditusDeckConfig::default()
+        });
+        let mut net = Net::new(crawling(), form, seed);
+        let packet = |src, dst, path| Packet {
+            src: HostId(src),
+            dst: HostId(dst),
+            size: 1_000,
+            path,
+            ..Packet::default()
+        };
+        // What waits at the first leaf for the slow spines, beside the packet that each sends.
+        for (path, &packets) in (0..).zip(&queued) {
+            for _ in 0..packets {
+                net.fabric.inject(net.now, HostId(1), packet(1, 4, path), ());
+            }
+        }
+        // From three hosts at once to the second leaf: the last packet over each spine tells of the queue.
+        for (path, &packets) in (0..).zip(&bursts) {
+            for _ in 0..packets {
+                for src in 6..9 {
+                    net.fabric.inject(net.now, HostId(src), packet(src, 3, path), ());
+                }
+            }
+        }
+        net.now = Time::from_ns(3_000_000);
+        while net.fabric.advance(net.now).is_some() {}
+        let flow = over_the_last_spine(seed);
+        net.open(flow);
+        let (up, down) = (net.uplinks(0), net.uplinks(1));
+        let levels: Vec<u16> = up
+            .iter()
+            .zip(&down)
+            .map(|(&up, &down)| {
+                let (own, heard) = (net.levels(up).0.into(), net.levels(down).1.into());
+                if sums { own + heard } else { u16::max(own, heard) }
+            })
+            .collect();
+        net.answer(flow);
+        let chosen = net.uplink_of(flow);
+        let chosen = up.iter().position(|&port| port == chosen).expect("an uplink");
+        prop_assert_eq!(Some(&levels[chosen]), levels.iter().min());
+    }
+}

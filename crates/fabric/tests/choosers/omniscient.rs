@@ -1,0 +1,46 @@
+//! The bound: a flow's first packet takes the path whose worst hop is the best, wherever on it that hop is.
+
+use crate::net::{Net, congest, fat_tree, traffic, tuple};
+use proptest::prelude::*;
+use tailcut_fabric::PortId;
+use tailcut_fabric::load_balancer::{DreConfig, LoadBalancerConfig, OmniscientConfig};
+use tailcut_units::{Duration, Time};
+
+/// Loads that do not fade within the first 20 ms: sums of bytes.
+const LASTING: OmniscientConfig = OmniscientConfig {
+    sight: tailcut_fabric::load_balancer::Sight::Load,
+    dre: DreConfig {
+        interval: Duration::from_ms(20),
+        keep: 0.01,
+        levels: 8,
+    },
+    entry_timeout: Duration::from_ms(100),
+};
+
+proptest! {
+    #[test]
+    fn the_worst_hop_of_the_path_is_the_best_of_all(
+        traffic in traffic(16, 4),
+        src in 0u32..16,
+        dst in 0u32..16,
+        seed in 0u64..1_000,
+    ) {
+        prop_assume!(src / 2 != dst / 2);
+        let mut net = Net::new(fat_tree(), LoadBalancerConfig::Omniscient(LASTING), seed);
+        congest(&mut net, &traffic);
+        let carried = |net: &Net, port: &u32| {
+            net.fabric.port_report(Time::MAX, PortId(*port)).carried_bytes
+        };
+        let between_switches = |ports: &[u32]| ports[1..ports.len() - 1].to_vec();
+        // Another network shows where the paths lead, each pinned in turn.
+        let mut paths = Net::new(fat_tree(), LoadBalancerConfig::Ecmp, seed);
+        let worst = |path: &[u32]| path.iter().map(|port| carried(&net, port)).max();
+        let best = (0..4)
+            .map(|path| worst(&between_switches(&paths.pinned(tuple(src, dst, 9), path))))
+            .min();
+        let before: Vec<u64> = (0..net.fabric.port_count()).map(|port| carried(&net, &port)).collect();
+        let taken = between_switches(&net.data(tuple(src, dst, 9)));
+        let taken = taken.iter().map(|&port| before[port as usize]).max();
+        prop_assert_eq!(Some(taken), best);
+    }
+}
