@@ -73,19 +73,21 @@ impl Net {
             handshake,
             ..Packet::default()
         };
-        // Ports know when they will have sent what waits at them.
-        let sent = |net: &Self, port| {
-            let report = net.fabric.port_report(Time::MAX, PortId(port));
-            report.sent_packets
+        let taken = |net: &Self, port| {
+            let report = net.fabric.port_report(net.now, PortId(port));
+            report.sent_packets + u64::from(report.backlog_packets)
         };
         let ports = 0..self.fabric.port_count();
-        let before: Vec<u64> = ports.clone().map(|port| sent(self, port)).collect();
+        let before: Vec<u64> = ports.clone().map(|port| taken(self, port)).collect();
         let answers = tuple.reversed().hash();
         self.fabric
             .inject_handshake(self.now, tuple.src, packet, answers, ());
         self.now = self.now.saturating_add(Duration::from_us(200));
-        let delivery = self.fabric.advance(self.now);
-        let taken = ports.filter(|&port| sent(self, port) > before[port as usize]);
+        let mut delivery = None;
+        while let Some(delivered) = self.fabric.advance(self.now) {
+            delivery = Some(delivered);
+        }
+        let taken = ports.filter(|&port| taken(self, port) > before[port as usize]);
         let mut taken: Vec<u32> = taken.collect();
         taken.sort_by_key(|&port| self.place_on_the_way(port));
         (taken, delivery)

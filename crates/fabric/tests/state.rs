@@ -1,0 +1,96 @@
+//! What choosing paths costs in memory, counted where it is allocated.
+
+mod common;
+
+use common::{drop_tail, wire};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use tailcut_fabric::load_balancer::{
+    CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
+};
+use tailcut_fabric::queue::Limit;
+use tailcut_fabric::topology::{CoreOversubscription, FatTree, Topology};
+use tailcut_fabric::{Fabric, FabricConfig};
+
+thread_local! {
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, and how many bytes of it each thread holds.
+struct Counting;
+
+// SAFETY: it does what the system's allocator does.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.with(|live| live.set(live.get() + layout.size() as i64));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        LIVE.with(|live| live.set(live.get() - layout.size() as i64));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn fat_tree(k: u32) -> Topology {
+    let topology = FatTree {
+        k,
+        tiers: 3,
+        edge_oversubscription: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(1, 100),
+        fabric_wire: wire(1, 100),
+        queue: drop_tail(Limit::Packets(100), None),
+        shared_buffer: None,
+    };
+    topology.build().expect("a fat-tree")
+}
+
+/// Bytes that a network holds more with a load balancer than with ECMP, a port.
+fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
+    let topology = fat_tree(k);
+    let held = |load_balancer| {
+        let config = FabricConfig {
+            load_balancer,
+            ..FabricConfig::default()
+        };
+        let before = LIVE.with(Cell::get);
+        let fabric: Fabric<()> = Fabric::new(&topology, config);
+        let held = LIVE.with(Cell::get) - before;
+        drop(fabric);
+        held
+    };
+    let more = held(load_balancer) - held(LoadBalancerConfig::Ecmp);
+    more as f64 / topology.links.len() as f64
+}
+
+/// From 4 pods to 16, how many times as much a port takes.
+fn growth(load_balancer: LoadBalancerConfig) -> f64 {
+    let by_size = [4, 8, 16].map(|k| bytes_a_port(k, load_balancer));
+    assert!(by_size[0] > 0.0);
+    by_size[2] / by_size[0]
+}
+
+#[test]
+fn expeditus_takes_the_same_memory_a_port_in_a_network_of_any_size() {
+    for form in [
+        LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),
+        LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig::default()),
+    ] {
+        let growth = growth(form);
+        // What is there once a network weighs less in larger ones.
+        assert!(growth <= 1.0, "{growth} {form:?}");
+    }
+}
+
+#[test]
+fn congas_tables_grow_with_the_number_of_leaves() {
+    // 8 and 128 leaves.
+    let growth = growth(LoadBalancerConfig::Conga(CongaConfig::default()));
+    assert!(growth > 4.0, "{growth}");
+}
