@@ -12,7 +12,7 @@ use tailcut_units::{Bytes, Duration, FiveTuple, HostId, Rate, Time};
 /// Spines; over the last one the handshake goes.
 const SPINES: u32 = 4;
 
-/// Three leaves of three hosts. The first leaf's uplinks are so slow that what waits there does not move while
+/// Four leaves of three hosts. The first leaf's uplinks are so slow that what waits there does not move while
 /// a handshake passes over the last one.
 fn crawling() -> Topology {
     let (host, switch) = (|host| Node::Host(HostId(host)), Node::Switch);
@@ -23,21 +23,23 @@ fn crawling() -> Topology {
         ..fast
     };
     let link = |a, b, wire| CustomLink { a, b, wire };
-    let mut links: Vec<CustomLink> = (0..9).map(|h| link(host(h), switch(h / 3), fast)).collect();
-    for leaf in 0..3 {
+    let mut links: Vec<CustomLink> = (0..12)
+        .map(|h| link(host(h), switch(h / 3), fast))
+        .collect();
+    for leaf in 0..4 {
         for spine in 0..SPINES {
             let wire = if leaf == 0 { slow } else { fast };
-            links.push(link(switch(leaf), switch(3 + spine), wire));
+            links.push(link(switch(leaf), switch(4 + spine), wire));
         }
     }
     let custom = CustomTopology {
-        hosts: 9,
-        switches: 3 + SPINES,
+        hosts: 12,
+        switches: 4 + SPINES,
         links,
         queue: drop_tail(Limit::Packets(1_000), None),
         shared_buffer: None,
     };
-    custom.build().expect("three leaves")
+    custom.build().expect("four leaves")
 }
 
 /// A flow from the first leaf to the second whose SYN and answer ECMP sends over the last spine.
@@ -77,10 +79,10 @@ proptest! {
             path,
             ..Packet::default()
         };
-        // From three hosts at once to the second leaf: the last packet over each spine tells of the queue.
+        // From two leaves at once to the second: the last packet over each spine tells of the queue there.
         for (path, &packets) in (0..).zip(&bursts) {
             for _ in 0..packets {
-                for src in 6..9 {
+                for src in [6, 9] {
                     net.fabric.inject(net.now, HostId(src), packet(src, 3, path), ());
                 }
             }
@@ -102,10 +104,14 @@ proptest! {
         let waiting: Vec<u8> = queued.iter().map(|packets| packets - 1).collect();
         let own: Vec<u8> = up.iter().map(|&port| net.levels(port).0).collect();
         prop_assert_eq!(&own, &waiting);
-        let heard = down.iter().map(|&port| net.levels(port).1);
-        let both = waiting.iter().zip(heard);
+        let heard: Vec<u8> = down.iter().map(|&port| net.levels(port).1).collect();
+        // As many come from each leaf, and half of them wait. The SYN has told of the last spine since.
+        for (&packets, &heard) in bursts.iter().zip(&heard).take(SPINES as usize - 1) {
+            prop_assert!(heard.abs_diff(packets as u8) <= 1, "{heard} of {packets}");
+        }
+        let both = waiting.iter().zip(&heard);
         let levels: Vec<u8> = both
-            .map(|(&own, heard)| if sums { own + heard } else { own.max(heard) })
+            .map(|(&own, &heard)| if sums { own + heard } else { own.max(heard) })
             .collect();
         let chosen = net.uplink_of(flow);
         let chosen = up.iter().position(|&port| port == chosen).expect("an uplink");
