@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tailcut_fabric::load_balancer::{
     BetweenPods, CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
 };
-use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, Topology};
+use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology};
 
 /// The links of a network, from below to above, in the order of the lower ends' ports.
 fn links(topology: &Topology) -> Vec<CustomLink> {
@@ -37,6 +37,7 @@ fn written_down(links: Vec<CustomLink>) -> Topology {
             .queue
             .clone(),
         shared_buffer: None,
+        names: NodeNames::default(),
     };
     custom.build().expect("a fat-tree")
 }

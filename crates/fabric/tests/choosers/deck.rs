@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tailcut_fabric::Packet;
 use tailcut_fabric::load_balancer::{Combination, ExpeditusDeckConfig, LoadBalancerConfig};
 use tailcut_fabric::queue::Limit;
-use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, Topology, Wire};
+use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology, Wire};
 use tailcut_units::{Bytes, Duration, FiveTuple, HostId, Rate, Time};
 
 /// Spines; over the last one the handshake goes.
@@ -38,6 +38,7 @@ fn crawling() -> Topology {
         links,
         queue: drop_tail(Limit::Packets(1_000), None),
         shared_buffer: None,
+        names: NodeNames::default(),
     };
     custom.build().expect("four leaves")
 }
