@@ -35,7 +35,9 @@ pub use output::{OutputDir, TableFormat};
 pub use request::{RequestRecord, RequestSummary};
 pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};
 pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink};
-pub use session::{SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling};
+pub use session::{
+    SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
+};
 pub use stored::{StoredRun, StoredStudy};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

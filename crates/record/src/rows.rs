@@ -3,7 +3,7 @@
 use crate::table::{Kind, Schema, Table};
 use crate::{
     FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord,
-    SessionOperation, SessionRecord, Straggling, TopologyLink,
+    SessionEnd, SessionOperation, SessionRecord, Straggling, TopologyLink,
 };
 use std::sync::Arc;
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
@@ -53,6 +53,8 @@ pub(crate) const SESSIONS: &Schema = &[
     ("symbols", Kind::Integer),
     ("in_vain", Kind::Integer),
     ("straggling", Kind::Text),
+    ("end", Kind::Text),
+    ("missing_bytes", Kind::Optional),
     ("class", Kind::Text),
 ];
 
@@ -159,6 +161,8 @@ pub(crate) fn sessions_table(run: &RunRecord) -> Table {
         .integer("symbols", rows().map(|s| u64::from(s.symbols)))
         .integer("in_vain", rows().map(|s| u64::from(s.in_vain)))
         .text("straggling", rows().map(|s| text(s.straggling.name())))
+        .text("end", rows().map(|s| text(s.end.name())))
+        .optional("missing_bytes", rows().map(|s| s.missing.map(|b| b.0)))
         .text("class", classes(run, rows().map(|s| s.class)))
 }
 
@@ -172,7 +176,8 @@ pub(crate) fn sessions_from(
     (0..table.rows())
         .map(|index| {
             let row = Row { table, index };
-            let [operation, straggling, class] = [1, 9, 10].map(|at| &*table.texts(at)[index]);
+            let [operation, straggling, end, class] =
+                [1, 9, 10, 12].map(|at| &*table.texts(at)[index]);
             Ok(SessionRecord {
                 session: row.u32(0)?,
                 operation: operations
@@ -190,6 +195,11 @@ pub(crate) fn sessions_from(
                     .into_iter()
                     .find(|known| known.name() == straggling)
                     .ok_or_else(|| unknown(index, straggling))?,
+                end: SessionEnd::ALL
+                    .into_iter()
+                    .find(|known| known.name() == end)
+                    .ok_or_else(|| unknown(index, end))?,
+                missing: row.optional(11)?.map(Bytes),
                 class: class_number(class, classes)?,
             })
         })

@@ -49,6 +49,31 @@ impl Straggling {
     }
 }
 
+/// What became of a receiver of a session.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum SessionEnd {
+    /// The run ended first, or the receiver was left out.
+    #[default]
+    Open,
+    /// It has everything.
+    Whole,
+    /// The transfer was given up.
+    Failed,
+}
+
+impl SessionEnd {
+    pub(crate) const ALL: [Self; 3] = [Self::Open, Self::Whole, Self::Failed];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Whole => "whole",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// One receiver of one session: a server of a write, the client of a read.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SessionRecord {
@@ -73,6 +98,10 @@ pub struct SessionRecord {
     pub in_vain: u32,
     /// Whether it held the others up.
     pub straggling: Straggling,
+    /// What became of it.
+    pub end: SessionEnd,
+    /// Of a read from several senders that failed: what the client had not got.
+    pub missing: Option<Bytes>,
     /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
     pub class: u8,
 }
@@ -89,6 +118,8 @@ pub struct SessionOutcome {
     pub goodput_bps: Option<f64>,
     /// The most symbols that came in vain for one of its receivers.
     pub in_vain: u32,
+    /// Whether the transfer to some receiver was given up.
+    pub failed: bool,
 }
 
 impl SessionOutcome {
@@ -110,6 +141,7 @@ impl SessionOutcome {
             class: first.class,
             goodput_bps: last.map(|span| first.bytes.0 as f64 * 8.0 / span.as_secs_f64()),
             in_vain: rows.iter().map(|row| row.in_vain).max().unwrap_or(0),
+            failed: rows.iter().any(|row| row.end == SessionEnd::Failed),
         })
     }
 }
@@ -121,6 +153,9 @@ pub struct SessionSummary {
     pub sessions: u64,
     /// Sessions of which some receiver had not got everything when the run ended.
     pub unfinished: u64,
+    /// Of them, those of which a transfer was given up.
+    #[serde(default)]
+    pub failed: u64,
     /// The mean of the finished sessions' goodputs, in bits per second.
     pub mean_goodput_bps: Option<f64>,
     /// Symbols that arrived at receivers of transfers with several ends.
@@ -139,6 +174,7 @@ impl SessionSummary {
         (!rows.is_empty()).then(|| Self {
             sessions: outcomes.len() as u64,
             unfinished: (outcomes.len() - goodputs.len()) as u64,
+            failed: outcomes.iter().filter(|session| session.failed).count() as u64,
             mean_goodput_bps: (!goodputs.is_empty())
                 .then(|| goodputs.iter().sum::<f64>() / goodputs.len() as f64),
             symbols: sum(|row| row.symbols),
@@ -179,8 +215,24 @@ mod tests {
         assert_eq!(goodputs, [Some(1e9), Some(4e9), None]);
         let summary = SessionSummary::of(&rows).expect("rows");
         assert_eq!((summary.sessions, summary.unfinished), (3, 1));
+        assert_eq!(summary.failed, 0);
         assert_eq!(summary.mean_goodput_bps, Some(2.5e9));
         assert_eq!(summary.in_vain, 6);
         assert_eq!(SessionSummary::of(&[]), None);
+    }
+
+    #[test]
+    fn a_session_has_failed_if_the_transfer_to_one_of_its_receivers_was_given_up() {
+        let given_up = SessionRecord {
+            end: SessionEnd::Failed,
+            ..row(1, None, Straggling::No)
+        };
+        let rows = [
+            row(0, None, Straggling::No),
+            row(1, Some(2), Straggling::No),
+            given_up,
+        ];
+        let summary = SessionSummary::of(&rows).expect("rows");
+        assert_eq!((summary.unfinished, summary.failed), (2, 1));
     }
 }

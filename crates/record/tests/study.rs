@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tailcut_record::{
     Error, FlowRecord, LinkFailure, LinkSample, Manifest, OutputDir, PacketCount, PortTotals,
-    QueueSample, RunKey, RunRecord, RunState, Sampling, SessionOperation, SessionRecord,
-    StoredStudy, Straggling, TableFormat, TopologyLink,
+    QueueSample, RunKey, RunRecord, RunState, Sampling, SessionEnd, SessionOperation,
+    SessionRecord, StoredStudy, Straggling, TableFormat, TopologyLink,
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
@@ -53,6 +53,8 @@ fn session(number: u32) -> SessionRecord {
         in_vain: number,
         straggling: [Straggling::No, Straggling::Reported, Straggling::LeftOut]
             [number as usize % 3],
+        end: [SessionEnd::Whole, SessionEnd::Open, SessionEnd::Failed][number as usize % 3],
+        missing: (number == 2).then_some(Bytes(400)),
         class: 1,
     }
 }

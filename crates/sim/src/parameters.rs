@@ -92,6 +92,8 @@ pub struct ScdpParameters {
     pub thresholds: Vec<u64>,
     /// How long either end waits before it tries again: 20 ms. The paper names no value.
     pub timeout: Duration,
+    /// Timeouts in a row after which an end gives up: 15, as Linux's TCP.
+    pub max_timeouts: u32,
     /// Symbols that may wait at a switch port, split evenly among the classes: 100 KB (section V).
     pub queue: Limit,
     /// Bytes of headers and pulls that may wait at a switch port: 1 MB, since the paper takes this queue
@@ -119,6 +121,7 @@ impl Default for ScdpParameters {
             decode_speed: DecodeSpeed::paper(),
             thresholds: SCDP_THRESHOLDS.to_vec(),
             timeout: Duration::from_ms(20),
+            max_timeouts: 15,
             queue: Limit::Bytes(100_000),
             header_queue: Bytes(1_000_000),
             headers_per_data: 10,

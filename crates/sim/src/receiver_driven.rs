@@ -73,6 +73,7 @@ pub(crate) fn scdp(
         pull_interval: pull_interval(config, topology, host),
         timeout: parameters.timeout,
         max_timeout: ScdpConfig::default().max_timeout.max(parameters.timeout),
+        max_timeouts: parameters.max_timeouts,
         ..ScdpConfig::default()
     };
     Ok((scdp, codec))

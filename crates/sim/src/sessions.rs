@@ -7,7 +7,7 @@
 use crate::recorder::{LEG, Recorder};
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::Fabric;
-use tailcut_record::{SessionOperation, SessionRecord, Straggling};
+use tailcut_record::{SessionEnd, SessionOperation, SessionRecord, Straggling};
 use tailcut_transport::{
     Condition, Event, FlowStats, Message, Part, PathPin, Receipt, Replication, Segment, Share,
     Straggler, Stragglers, Transport,
@@ -137,7 +137,7 @@ struct Running {
     /// The place of its first row.
     first_row: usize,
     receivers: usize,
-    /// Flows of this read that have not completed, or senders that have not ended.
+    /// Flows of this session that have not ended, or ends of its transfer from several senders.
     open: usize,
     group: Option<HostId>,
     /// The transfer's flow, of which its senders' costs are part.
@@ -411,7 +411,7 @@ impl Sessions {
         }
         if let Some(running) = self.running.get_mut(&session.number) {
             running.collected = id;
-            running.open += block.replicas.len();
+            running.open += block.replicas.len() + 1;
         }
     }
 
@@ -430,8 +430,10 @@ impl Sessions {
         match role {
             Role::Leg(number) => {
                 recorder.event(now, event);
-                if matches!(event, Event::Completed(_)) {
-                    self.leg_completed(now, session, number);
+                match event {
+                    Event::Completed(_) => self.leg_completed(now, session, number),
+                    Event::Failed(..) => self.leg_failed(session, number),
+                    _ => {}
                 }
             }
             Role::Spread => self.spread_event(now, host, event, fabric, recorder),
@@ -440,6 +442,11 @@ impl Sessions {
                 Event::Completed(_) => {
                     recorder.event(now, event);
                     self.completed(session, 0, now);
+                    self.end_ended(now, session, recorder);
+                }
+                Event::Failed(..) => {
+                    self.failed(session, 0);
+                    self.end_ended(now, session, recorder);
                 }
                 _ => {}
             },
@@ -452,12 +459,20 @@ impl Sessions {
                 };
                 running.cost.add(stats);
                 running.cost.copies = 1;
-                running.open -= 1;
-                if running.open == 0 {
-                    recorder.event(now, Event::Closed(running.collected, running.cost));
-                    self.running.remove(&session);
-                }
+                self.end_ended(now, session, recorder);
             }
+        }
+    }
+
+    /// One of the ends of a transfer from several senders has ended.
+    fn end_ended(&mut self, now: Time, session: u32, recorder: &mut Recorder) {
+        let Some(running) = self.running.get_mut(&session) else {
+            return;
+        };
+        running.open -= 1;
+        if running.open == 0 {
+            recorder.event(now, Event::Closed(running.collected, running.cost));
+            self.running.remove(&session);
         }
     }
 
@@ -498,6 +513,30 @@ impl Sessions {
     fn completed(&mut self, session: u32, receiver: usize, now: Time) {
         if let Some(row) = self.row(session, receiver) {
             row.completion.get_or_insert(now.since(row.start));
+            row.end = SessionEnd::Whole;
+        }
+    }
+
+    /// The transfer to receiver `receiver` was given up.
+    fn failed(&mut self, session: u32, receiver: usize) {
+        if let Some(row) = self.row(session, receiver)
+            && row.completion.is_none()
+        {
+            row.end = SessionEnd::Failed;
+        }
+    }
+
+    /// A flow was given up: its receiver gets no more, nor do those after it in a chain.
+    fn leg_failed(&mut self, session: u32, number: usize) {
+        let Some(running) = self.running.get(&session) else {
+            return;
+        };
+        let last = match running.chain {
+            Some(_) => running.receivers,
+            None => number + 1,
+        };
+        for receiver in number..last {
+            self.failed(session, receiver);
         }
     }
 
@@ -505,6 +544,8 @@ impl Sessions {
         if let Some(row) = self.row(session, receiver) {
             row.symbols += receipt.symbols;
             row.in_vain += receipt.in_vain;
+            let missing = row.bytes.0.saturating_sub(receipt.bytes);
+            row.missing = (missing > 0).then_some(Bytes(missing));
         }
     }
 
@@ -543,7 +584,10 @@ impl Sessions {
             }
             Event::Straggling(_, Straggler { receiver, dropped }) => {
                 let at = receiver_at(rows, receiver);
-                if let Some(row) = at.and_then(|at| rows.get_mut(at)) {
+                // One that has everything is not left out, though its last word is on the way.
+                if let Some(row) = at.and_then(|at| rows.get_mut(at))
+                    && row.completion.is_none()
+                {
                     row.straggling = if dropped {
                         Straggling::LeftOut
                     } else {
@@ -555,6 +599,10 @@ impl Sessions {
                 }
             }
             Event::Closed(_, stats) | Event::Failed(_, stats) => {
+                if matches!(event, Event::Failed(..)) {
+                    let open = rows.iter_mut().filter(|row| row.completion.is_none());
+                    open.for_each(|row| row.end = SessionEnd::Failed);
+                }
                 for receiver in 0..running.receivers as u32 {
                     let leg = FlowId(first.0 + receiver);
                     // The symbols are sent once for all: their cost is in the first receiver's row.

@@ -111,9 +111,11 @@ pub enum Event {
     /// At the sender: every connection of the flow has ended; nothing of it is sent any more.
     Closed(FlowId, FlowStats),
     /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset by
-    /// the peer on every connection).
+    /// the peer on every connection). At a receiver that collects from several senders: it was given up
+    /// there.
     Failed(FlowId, FlowStats),
-    /// At a receiver of a transfer with several ends, before `Completed`: what it took.
+    /// At a receiver of a transfer with several ends, before `Completed` (or `Failed`, where it collects
+    /// from several senders): what it took.
     Received(FlowId, Receipt),
     /// At the sender of a transfer with several receivers: this one holds the others up.
     Straggling(FlowId, Straggler),

@@ -18,6 +18,7 @@ pub enum Part<'a> {
         stragglers: Stragglers,
     },
     /// Expects an object from several senders, which all send to `port` of this host.
+    /// [`Event::Failed`](crate::Event::Failed) comes when none of them is heard for too long.
     Collect {
         /// The transfer's number, for the receiver's events.
         flow: FlowId,
@@ -84,7 +85,8 @@ pub enum StragglerPolicy {
     Wait,
     /// They are left out from then on.
     Drop,
-    /// The transfer ends when so many receivers have everything; the rest is left out then.
+    /// The transfer ends when so many receivers have everything; the rest is left out then. Before, as
+    /// many are left out for holding the others up as the quorum can do without.
     Quorum(u16),
 }
 
@@ -106,6 +108,8 @@ pub struct Receipt {
     pub in_vain: u32,
     /// Blocks that had to be decoded.
     pub decoded: u32,
+    /// Bytes that the application has got, from the first on: all of them, unless the transfer has failed.
+    pub bytes: u64,
 }
 
 /// A design without transfers of several ends.

@@ -67,7 +67,7 @@ fn scdp_header() -> impl Strategy<Value = Header> {
     (
         kind,
         flags,
-        (small(), small(), small()),
+        (small(), small(), small(), small()),
         (small(), number(), small(), small()),
         (0u16..4, 0u16..4),
     )
@@ -75,7 +75,7 @@ fn scdp_header() -> impl Strategy<Value = Header> {
             |(
                 kind,
                 (syn, fin, pinned),
-                (block, esi, pull),
+                (block, esi, pull, pulls),
                 (window, length, blocks, symbol),
                 (senders, share),
             )| {
@@ -87,6 +87,7 @@ fn scdp_header() -> impl Strategy<Value = Header> {
                     block,
                     esi,
                     pull,
+                    pulls,
                     window,
                     length,
                     blocks,

@@ -6,7 +6,8 @@ use hub::{Fate, Hub, message};
 use std::collections::BTreeSet;
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{
-    Condition, Event, Header, Part, Receipt, Segment, Share, Straggler, StragglerPolicy, Stragglers,
+    Condition, Event, FlowStats, Header, Part, Receipt, Segment, Share, Straggler, StragglerPolicy,
+    Stragglers,
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
@@ -130,6 +131,7 @@ fn a_write_without_loss_sends_each_symbol_once_and_all_receivers_have_all() {
             symbols: 686,
             in_vain: 0,
             decoded: 0,
+            bytes: OBJECT,
         };
         assert_eq!(receipt(&hub, to), expected);
     }
@@ -182,6 +184,61 @@ fn what_one_receiver_lost_is_in_vain_for_the_others_and_does_not_wait_for_them()
     let last = (1..4).filter_map(|to| hub.completed(0, to)).max();
     // No timeout was needed: the sender knew who had block 1.
     assert!(last.expect("all") < Time::from_ns(2_000_000), "{last:?}");
+    all_released(&hub);
+}
+
+#[test]
+fn nobody_is_sent_more_symbols_than_it_has_pulled_whatever_the_others_lose() {
+    let mut hub = hub(4).with_fault(|_, to, segment| {
+        let header = header(segment);
+        let lost = is_symbol(segment) && to == 3 && header.block < 5 && header.esi < 20;
+        if lost { Fate::Trim } else { Fate::Deliver }
+    });
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run();
+    let mut pulls = [0; 4];
+    let mut sent = 0;
+    for (at, from, segment) in &hub.sent {
+        pulls[*from] += u32::from(header(segment).kind == ScdpKind::Pull);
+        if is_symbol(segment) {
+            sent += 1;
+            let open = (1..4).filter(|&to| hub.completed(0, to).is_none_or(|end| end > *at));
+            for to in open {
+                assert!(sent <= 12 + pulls[to], "symbol {sent}, {pulls:?}");
+            }
+        }
+    }
+    // 20 lost and two for the code of each of five blocks.
+    assert_eq!(sent, 686 + 5 * 22);
+    all_released(&hub);
+}
+
+#[test]
+fn what_one_receiver_asked_for_serves_another_that_needs_more_without_a_timeout() {
+    // Host 3 hears of its losses late, when what host 1 asked for is there.
+    let mut hub = hub(4).with_fault(|_, to, segment| {
+        let header = header(segment);
+        let of_block = is_symbol(segment) && header.block == 0;
+        let lost = match to {
+            1 => header.esi == 60,
+            3 => (90..96).contains(&header.esi),
+            _ => false,
+        };
+        if of_block && lost {
+            Fate::Trim
+        } else {
+            Fate::Deliver
+        }
+    });
+    hub.rates[3] = Rate::from_mbps(50);
+    write(&mut hub, OBJECT, StragglerPolicy::Wait);
+    hub.run();
+    for to in 1..4 {
+        let end = hub.completed(0, to).expect("all");
+        assert!(end < Time::from_ns(15_000_000), "host {to}: {end:?}");
+    }
+    // Six lost and two for the code.
+    assert_eq!(symbols(&hub, 0).len(), 686 + 8);
     all_released(&hub);
 }
 
@@ -291,6 +348,28 @@ fn a_quorum_ends_the_transfer_without_the_rest() {
 }
 
 #[test]
+fn a_quorum_does_without_a_dead_receiver_and_with_all_that_it_needs() {
+    for (quorum, dropped) in [(2, true), (3, false)] {
+        let mut hub = hub(4).with_fault(dead_receiver);
+        write(&mut hub, OBJECT, StragglerPolicy::Quorum(quorum));
+        hub.run_until(Time::from_ns(100_000_000));
+        let straggler = Straggler {
+            receiver: HostId(3),
+            dropped,
+        };
+        assert_eq!(stragglers(&hub), [straggler]);
+        for to in [1, 2] {
+            let end = hub.completed(0, to);
+            assert_eq!(end.is_some(), dropped, "quorum {quorum}, host {to}");
+            assert!(
+                end.is_none_or(|end| end < Time::from_ns(12_000_000)),
+                "{end:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn lost_pulls_are_asked_again_and_everything_arrives() {
     let mut lost = 0;
     let mut hub = hub(4).with_fault(move |_, _, segment| {
@@ -353,6 +432,79 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
             "its symbols are replaced by others"
         );
     }
+}
+
+/// With the defaults: 20 ms doubled up to 1 s, of which there are 10.
+const PATIENCE: Time = Time::from_ns(11_260_000_000);
+
+#[test]
+fn a_read_that_no_sender_answers_fails_when_a_silent_peer_is_given_up() {
+    let mut hub = hub(4).with_fault(|_, _, _| Fate::Drop);
+    read(&mut hub, OBJECT);
+    hub.run_until(PATIENCE - Duration::from_us(1));
+    let at_client = |hub: &Hub<Host<ModelCodec>>| {
+        let events = hub.events.iter();
+        let of_client = events.filter(|(_, at, _)| *at == 0);
+        of_client
+            .map(|(at, _, event)| (*at, *event))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(at_client(&hub), []);
+    hub.run();
+    let expected = [
+        (PATIENCE, Event::Received(FlowId(0), Receipt::default())),
+        (PATIENCE, Event::Failed(FlowId(0), FlowStats::default())),
+    ];
+    assert_eq!(at_client(&hub), expected);
+    all_released(&hub);
+    // The port is free again.
+    hub.fault = Box::new(|_, _, _| Fate::Deliver);
+    read(&mut hub, OBJECT);
+    hub.run();
+    assert!(hub.completed(0, 0).is_some());
+    all_released(&hub);
+}
+
+#[test]
+fn a_read_whose_senders_all_die_fails_and_tells_how_much_came() {
+    let dies_at = Time::from_ns(500_000);
+    let mut hub = hub(4).with_fault(move |at, _, _| {
+        if at > dies_at {
+            Fate::Drop
+        } else {
+            Fate::Deliver
+        }
+    });
+    read(&mut hub, OBJECT);
+    hub.run();
+    assert_eq!(hub.completed(0, 0), None);
+    let failed = Event::Failed(FlowId(0), FlowStats::default());
+    assert!(
+        hub.events
+            .iter()
+            .any(|(_, at, event)| *at == 0 && *event == failed)
+    );
+    // Half a millisecond at 10 Gb/s is half of the object, less what is in flight, in whole blocks.
+    let came = receipt(&hub, 0).bytes;
+    assert!((2 * 98 * T..=4 * 98 * T).contains(&came), "{came}");
+    assert_eq!(came % (98 * T), 0);
+    all_released(&hub);
+}
+
+#[test]
+fn a_read_that_was_answered_is_not_given_up_when_the_wait_for_answers_would_end() {
+    let mut hub = hub(2);
+    // Symbols of 1,538 B take 123 ms each.
+    hub.rates[1] = Rate::from_bps(100_000).expect("a rate");
+    read(&mut hub, 200 * T);
+    hub.run();
+    let end = hub.completed(0, 0).expect("all of it");
+    assert!(end > PATIENCE, "{end:?}");
+    assert!(
+        !hub.events
+            .iter()
+            .any(|(_, _, event)| matches!(event, Event::Failed(..)))
+    );
 }
 
 #[test]

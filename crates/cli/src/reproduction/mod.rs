@@ -59,6 +59,7 @@ pub const ALL: &[&dyn Reproduction] = &[
     &storage::Reads,
     &storage::Hotspots,
     &storage::Overhead,
+    &storage::Sensitivity,
     &interactions::Interactions,
 ];
 

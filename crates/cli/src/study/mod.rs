@@ -79,6 +79,7 @@ impl Study {
         let mut runs = Vec::new();
         for seed in first..first + seeds {
             for workload in &workloads {
+                storage::check(scenario, workload)?;
                 for &design in &designs {
                     requests::check(
                         scenario,

@@ -65,6 +65,7 @@ pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
             .unwrap_or(usual.decode_speed),
         thresholds: thresholds(table, usual.thresholds)?,
         timeout: table.duration("timeout").unwrap_or(usual.timeout),
+        max_timeouts: table.small("max_timeouts").unwrap_or(usual.max_timeouts),
         queue: limit(table, "queue").unwrap_or(usual.queue),
         header_queue: table.bytes("header_queue").unwrap_or(usual.header_queue),
         headers_per_data: table

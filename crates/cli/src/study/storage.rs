@@ -3,10 +3,10 @@
 use super::Outcome;
 use super::matrix::hosts_of;
 use super::topology::Network;
-use crate::scenario::Table;
+use crate::scenario::{Scenario, Table};
 use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, SizeDistribution};
-use tailcut_sim::{ReadBy, StoragePart, WriteBy};
+use tailcut_sim::{FlowsSpec, ReadBy, StoragePart, WorkloadSpec, WriteBy};
 use tailcut_units::{Bytes, Duration};
 
 /// The keys that only this kind of workload takes, beside those of every open loop.
@@ -79,6 +79,26 @@ pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart
     })
 }
 
+/// What the scenario says of stragglers beside the storage workload that it has, if it has one.
+pub fn check(scenario: &Scenario, workload: &WorkloadSpec) -> Outcome<()> {
+    let scdp = scenario.table("scdp");
+    let quorum = match scdp.word("stragglers") {
+        Some("quorum") => scdp.small("quorum").unwrap_or(2),
+        _ => return Ok(()),
+    };
+    let replicas = workload.parts.iter().filter_map(|part| match &part.flows {
+        FlowsSpec::Storage(part) => Some(part.replicas),
+        _ => None,
+    });
+    match replicas.min() {
+        Some(replicas) if quorum > replicas => {
+            let allowed = format!("at most the {replicas} replicas of a block");
+            Err(scdp.error("quorum", quorum.to_string(), allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What every open loop has.
 pub struct Open {
     pub sizes: Arc<SizeDistribution>,
@@ -90,6 +110,7 @@ pub struct Open {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Study;
     use super::super::topology::network;
     use super::super::workload::workloads;
     use crate::scenario::Scenario;
@@ -123,6 +144,21 @@ mod tests {
         assert_eq!(part.write, WriteBy::DaisyChain(Bytes(1_000)));
         assert_eq!((part.read, part.blocks), (ReadBy::OneReplica, 3));
         assert_eq!((part.reads, part.left_out), (0.5, Some(8)));
+    }
+
+    #[test]
+    fn a_quorum_is_not_more_than_the_replicas() {
+        let of = |quorum| {
+            let text = format!(
+                "designs = [\"scdp\"]\n[scdp]\nstragglers = \"quorum\"\nquorum = {quorum}\n\
+                 [workload]\nkind = \"storage\"\nsessions_per_second = 9\n"
+            );
+            let scenario = Scenario::parse("s.toml", "", &text).expect("a scenario");
+            Study::of(&scenario).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(of(3), Ok(()));
+        let error = of(4).expect_err("refused");
+        assert!(error.starts_with("s.toml:4: scdp.quorum"), "{error}");
     }
 
     #[test]

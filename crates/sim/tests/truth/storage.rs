@@ -5,13 +5,13 @@ use crate::support::{
     Run, config, fat_tree, leaf_spine, packets_by_port, queue_of, simulate, storage, workload,
 };
 use std::collections::BTreeSet;
-use tailcut_record::{RunRecord, SessionOperation, SessionOutcome, Straggling};
+use tailcut_record::{RunRecord, SessionEnd, SessionOperation, SessionOutcome, Straggling};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::Limit;
-use tailcut_sim::fabric::topology::Node;
+use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_sim::{FlowsSpec, ReadBy, RunConfig, StoragePart, WriteBy};
-use tailcut_units::{Bytes, Duration};
+use tailcut_units::{Bytes, Duration, Time};
 
 /// One session on an idle fat-tree of 16 hosts at 10 Gb/s.
 fn alone(design: &str, part: StoragePart) -> RunConfig {
@@ -51,8 +51,8 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
     for row in &record.sessions {
         assert_eq!((row.symbols, row.in_vain), (685, 0), "{row:?}");
         assert_eq!(to(row.receiver), 685, "the receiver's link");
-        // Pulls for all but the window, six reports that a block is whole and a last word of each.
-        assert!(to(row.client) <= 3 * (685 - 32 + 6 + 1));
+        // Pulls for all but the window, and a last word of each.
+        assert_eq!(to(row.client), 3 * (685 - 32 + 1));
     }
     let client = Node::Host(record.sessions[0].client);
     for (link, port) in links() {
@@ -138,6 +138,29 @@ fn a_read_from_all_replicas_takes_symbols_of_each_and_ends_as_fast_as_the_client
         panic!("{:?}", record.flows)
     };
     assert!(flow.payload_sent >= flow.bytes, "{flow:?}");
+}
+
+#[test]
+fn a_read_that_no_server_can_answer_has_failed_and_misses_everything() {
+    let mut config = alone("scdp", a_megabyte(1.0));
+    let client = simulate(&config).sessions[0].client;
+    let edge = Run::of(&config).topology.links.iter().find_map(|link| {
+        let from_client = link.from == Node::Host(client);
+        from_client.then_some(link.to)
+    });
+    config.faults = vec![LinkFault {
+        a: Node::Host(client),
+        b: edge.expect("a link"),
+        trouble: Trouble::Down,
+        from: Time::ZERO,
+        until: Time::MAX,
+        reconvergence: Duration::ZERO,
+    }];
+    // 20, 40 and 80 ms.
+    config.designs.scdp.max_timeouts = 2;
+    let row = simulate(&config).sessions[0];
+    assert_eq!((row.end, row.completion), (SessionEnd::Failed, None));
+    assert_eq!(row.missing, Some(Bytes(1_000_000)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::receiver_driven::Demotion;
 use crate::tcp::ConfigError;
 use alloc::format;
 use core::fmt;
-use tailcut_units::Duration;
+use tailcut_units::{Duration, Time};
 
 /// Symbols that a sender may push; a receiver takes more for nonsense.
 pub(crate) const MAX_WINDOW: u32 = 4_096;
@@ -120,6 +120,17 @@ impl ScdpConfig {
             &self.max_timeout,
             "at least timeout",
         )
+    }
+
+    /// When an end gives up that has heard nothing since `start`.
+    pub(crate) fn given_up_at(&self, start: Time) -> Time {
+        // The timeouts after these are all as long.
+        let growing = self.max_timeouts.min(31);
+        let spans = (0..=growing).map(|timeouts| self.backed_off(timeouts));
+        let rest = u64::from(self.max_timeouts - growing);
+        spans
+            .fold(start, Time::saturating_add)
+            .saturating_add(self.max_timeout.saturating_mul(rest))
     }
 
     /// The timeout after so many in a row.

@@ -1,106 +1,149 @@
-//! How many symbols of each block a sender's receivers have asked for and not got. A symbol serves all
-//! receivers, so one may be sent when each of them has asked for it (SCDP paper, section IV-D); with
-//! one receiver that is unicast.
+//! What receivers have asked a sender for and not got.
 
-use alloc::vec;
+use super::group_demand::GroupDemand;
+use super::header::ScdpHeader;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Counts of pulls, by block and receiver.
+/// The demand for a session's symbols.
 #[derive(Debug)]
-pub(crate) struct Demand {
-    /// By block and then by receiver: the highest count of pulls heard.
+pub(crate) enum Demand {
+    /// Of an only receiver.
+    Unicast(UnicastDemand),
+    /// Of several, to whom a symbol goes when each of them has a pull pending.
+    Group(GroupDemand),
+}
+
+/// The demand of an only receiver: a count of pulls a block.
+#[derive(Default, Debug)]
+pub(crate) struct UnicastDemand {
+    /// By block: the highest count of pulls heard.
     pulled: Vec<u32>,
     /// By block: symbols sent in answer.
     answered: Vec<u32>,
-    /// By receiver: how many blocks, from the first, it has whole and waits for nothing of.
-    whole: Vec<u32>,
+    /// Blocks of which symbols are owed, in the order of the pulls.
+    owed: VecDeque<u32>,
+    /// How many blocks, from the first, the receiver has whole and waits for nothing of.
+    whole: u32,
 }
 
 /// All blocks: of a receiver that is done.
-const ALL: u32 = u32::MAX;
+pub(super) const ALL: u32 = u32::MAX;
 
 impl Demand {
     pub(crate) fn new(receivers: usize) -> Self {
-        Self {
-            pulled: Vec::new(),
-            answered: Vec::new(),
-            whole: vec![0; receivers],
+        match receivers {
+            0 | 1 => Self::Unicast(UnicastDemand::default()),
+            _ => Self::Group(GroupDemand::new(receivers)),
         }
     }
 
-    /// A receiver's pull for a block. Gives the number of symbols that may be sent by it.
-    pub(crate) fn pull(&mut self, receiver: usize, block: u32, count: u32, most: u32) -> u32 {
-        let (block, receivers) = (block as usize, self.whole.len());
-        if self.answered.len() <= block {
-            self.answered.resize(block + 1, 0);
-            self.pulled.resize((block + 1) * receivers, 0);
+    /// A receiver's pull. No more than `most` symbols are owed by it. Says of an only receiver whether more
+    /// is owed by it than before.
+    #[inline]
+    pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
+        match self {
+            Self::Unicast(demand) => demand.pull(header, most),
+            Self::Group(demand) => {
+                demand.pull(receiver, header, most);
+                false
+            }
         }
-        let before = self.credit(block);
-        let heard = &mut self.pulled[block * receivers + receiver];
-        *heard = count.max(*heard);
-        // What is beyond any honest demand is not owed.
-        let after = self.credit(block);
-        self.answered[block] += after.saturating_sub(most);
-        after.min(most).saturating_sub(before)
     }
 
-    /// A receiver has so many blocks whole. Gives the blocks of which symbols may be sent now that it
-    /// waits for none of them.
-    pub(crate) fn advance(&mut self, receiver: usize, whole: u32) -> impl Iterator<Item = u32> {
-        let before = self.whole[receiver];
-        self.whole[receiver] = whole.max(before);
-        let known = self.answered.len() as u32;
-        (before..whole.min(known)).filter(|block| self.credit(*block as usize) > 0)
+    /// Whether a symbol may be sent.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        match self {
+            // What is owed of a block may turn out to be answered.
+            Self::Unicast(demand) => !demand.owed.is_empty(),
+            Self::Group(demand) => demand.next().is_some(),
+        }
     }
 
-    /// Symbols of a block that may be sent now.
-    fn credit(&self, block: usize) -> u32 {
-        let receivers = self.whole.len();
-        let of_block = &self.pulled[block * receivers..(block + 1) * receivers];
-        let waiting = of_block.iter().zip(&self.whole);
-        let waiting = waiting.filter(|(_, whole)| **whole as usize <= block);
-        let least = waiting.map(|(pulled, _)| *pulled).min();
-        least.unwrap_or(0).saturating_sub(self.answered[block])
+    /// A symbol is sent in answer, if one is due: of the block that this gives.
+    #[inline]
+    pub(crate) fn answer(&mut self) -> Option<u32> {
+        match self {
+            Self::Unicast(demand) => demand.answer(),
+            Self::Group(demand) => demand.answer(),
+        }
     }
 
-    /// Whether nothing is sent for want of this receiver's pulls: it has asked for nothing of a block
-    /// that is not answered, nor has it all.
+    /// Whether nothing is sent for want of this receiver's pulls.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
-        if self.is_done(receiver) {
-            return false;
+        match self {
+            Self::Unicast(_) => false,
+            Self::Group(demand) => demand.holds_up(receiver),
         }
-        let receivers = self.whole.len();
-        let mut of_blocks = self.pulled.chunks_exact(receivers).zip(&self.answered);
-        !of_blocks.any(|(pulled, answered)| pulled[receiver] > *answered)
     }
 
     pub(crate) fn is_done(&self, receiver: usize) -> bool {
-        self.whole[receiver] == ALL
+        self.first_wanted(receiver) == ALL
     }
 
     /// Receivers that need nothing more.
     pub(crate) fn done(&self) -> usize {
-        self.whole.iter().filter(|whole| **whole == ALL).count()
+        match self {
+            Self::Unicast(demand) => usize::from(demand.whole == ALL),
+            Self::Group(demand) => demand.done(),
+        }
     }
 
     /// The first block that a receiver has not said to have whole.
     pub(crate) fn first_wanted(&self, receiver: usize) -> u32 {
-        self.whole[receiver]
-    }
-
-    /// A symbol of `block` is sent in answer. Says whether one was owed.
-    pub(crate) fn answer(&mut self, block: u32) -> bool {
-        let block = block as usize;
-        let owed = block < self.answered.len() && self.credit(block) > 0;
-        if owed {
-            self.answered[block] += 1;
+        match self {
+            Self::Unicast(demand) => demand.whole,
+            Self::Group(demand) => demand.first_wanted(receiver),
         }
-        owed
     }
 
-    /// A receiver needs nothing more. Gives the blocks of which symbols may be sent now.
-    pub(crate) fn finish(&mut self, receiver: usize) -> impl Iterator<Item = u32> {
-        self.advance(receiver, ALL)
+    /// A receiver needs nothing more.
+    pub(crate) fn finish(&mut self, receiver: usize) {
+        match self {
+            Self::Unicast(demand) => demand.whole = ALL,
+            Self::Group(demand) => demand.finish(receiver),
+        }
+    }
+}
+
+impl UnicastDemand {
+    fn pull(&mut self, header: &ScdpHeader, most: u32) -> bool {
+        self.whole = header.blocks.max(self.whole);
+        let block = header.block as usize;
+        if self.answered.len() <= block {
+            self.answered.resize(block + 1, 0);
+            self.pulled.resize(block + 1, 0);
+        }
+        let before = self.credit(block);
+        self.pulled[block] = header.pull.max(self.pulled[block]);
+        // What is beyond any honest demand is not owed.
+        let after = self.credit(block);
+        self.answered[block] += after.saturating_sub(most);
+        let owes_more = after.min(most) > before;
+        if owes_more {
+            self.owed.push_back(header.block);
+        }
+        owes_more
+    }
+
+    /// Symbols of a block that may be sent now.
+    fn credit(&self, block: usize) -> u32 {
+        if self.whole as usize > block {
+            return 0;
+        }
+        self.pulled[block].saturating_sub(self.answered[block])
+    }
+
+    fn answer(&mut self) -> Option<u32> {
+        while let Some(&block) = self.owed.front() {
+            if self.credit(block as usize) > 0 {
+                self.answered[block as usize] += 1;
+                return Some(block);
+            }
+            self.owed.pop_front();
+        }
+        None
     }
 }
 
@@ -108,43 +151,33 @@ impl Demand {
 mod tests {
     use super::*;
 
+    fn pull(block: u32, pull: u32) -> ScdpHeader {
+        ScdpHeader {
+            block,
+            pull,
+            ..ScdpHeader::default()
+        }
+    }
+
+    fn answers(demand: &mut Demand) -> Vec<u32> {
+        core::iter::from_fn(|| demand.answer()).collect()
+    }
+
     #[test]
     fn a_count_that_has_been_served_is_ignored_and_a_gap_is_filled() {
         let mut demand = Demand::new(1);
-        assert_eq!(demand.pull(0, 0, 3, 100), 3);
-        assert_eq!(demand.pull(0, 0, 2, 100), 0);
-        assert_eq!(demand.pull(0, 0, 5, 100), 2);
-        assert_eq!((0..9).filter(|_| demand.answer(0)).count(), 5);
-        assert_eq!(demand.pull(0, 2, 1, 100), 1, "blocks count apart");
-        assert!(!demand.answer(1));
-        assert!(demand.answer(2));
-    }
-
-    #[test]
-    fn a_symbol_is_owed_once_every_receiver_that_is_not_done_has_asked() {
-        let mut demand = Demand::new(2);
-        assert_eq!(demand.pull(0, 0, 3, 100), 0);
-        assert_eq!(demand.pull(1, 0, 2, 100), 2);
-        assert_eq!(demand.finish(1).collect::<Vec<_>>(), [0]);
-        assert_eq!((0..9).filter(|_| demand.answer(0)).count(), 3);
-        assert_eq!(demand.done(), 1);
-    }
-
-    #[test]
-    fn a_block_waits_only_for_those_who_do_not_have_it_whole() {
-        let mut demand = Demand::new(2);
-        assert_eq!(demand.pull(0, 0, 2, 100), 0, "the other has not asked");
-        assert_eq!(demand.pull(1, 1, 1, 100), 0);
-        assert_eq!(demand.advance(1, 1).collect::<Vec<_>>(), [0]);
-        assert_eq!((0..9).filter(|_| demand.answer(0)).count(), 2);
-        assert!(!demand.answer(1), "the first has not asked for it");
-        assert!(demand.holds_up(0) && !demand.holds_up(1));
+        assert!(demand.pull(0, &pull(0, 3), 100));
+        assert!(!demand.pull(0, &pull(0, 2), 100));
+        assert!(demand.pull(0, &pull(0, 5), 100));
+        assert!(demand.pull(0, &pull(2, 1), 100), "blocks count apart");
+        assert_eq!(answers(&mut demand), [0, 0, 0, 0, 0, 2]);
+        assert!(!demand.is_due());
     }
 
     #[test]
     fn nobody_is_owed_more_than_there_is_reason_for() {
         let mut demand = Demand::new(1);
-        assert_eq!(demand.pull(0, 0, u32::MAX, 100), 100);
-        assert_eq!((0..999).filter(|_| demand.answer(0)).count(), 100);
+        assert!(demand.pull(0, &pull(0, u32::MAX), 100));
+        assert_eq!(answers(&mut demand).len(), 100);
     }
 }

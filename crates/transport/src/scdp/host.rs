@@ -10,8 +10,8 @@ use crate::receiver_driven::{Directory, PullQueue, SERVICE_PORT, SessionKey, Ses
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::{
-    Condition, Event, FlowStats, Header, Message, NotShared, Part, Segment, Share, Stragglers,
-    Transport,
+    Condition, Event, FlowStats, Header, Message, NotShared, Part, Receipt, Segment, Share,
+    Stragglers, Transport,
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -23,6 +23,18 @@ struct Collection {
     flow: FlowId,
     /// The session, once a sender has been heard.
     session: Option<SessionKey>,
+    /// When it is given up if no sender has been heard.
+    until: Time,
+}
+
+impl Collection {
+    /// The key of the timer of the one at `port`: that of no receiver.
+    const fn timer(port: u16) -> SessionKey {
+        SessionKey {
+            slot: u32::MAX,
+            generation: port as u32,
+        }
+    }
 }
 
 /// [`Transport`] by SCDP: each message is one object in one session. Flows are not replicated,
@@ -234,9 +246,6 @@ impl<C: Codec> Host<C> {
                 self.pulls.enter(key);
             }
         }
-        if let Some(progress) = receiver.progress() {
-            self.control.push_back(progress);
-        }
         if let Some(deadline) = receiver.deadline(&self.config)
             && deadline < receiver.timer_at
         {
@@ -392,9 +401,25 @@ impl<C: Codec> Host<C> {
         }
     }
 
+    /// The timer `key` was due at `at`: an object that is collected is given up if nothing of it was heard.
+    fn give_up_collection(&mut self, at: Time, key: SessionKey) {
+        let port = key.generation as u16;
+        let Some(collection) = self.collections.get(&port) else {
+            return;
+        };
+        let is_over = collection.session.is_none() && collection.until == at;
+        if key == Collection::timer(port) && is_over {
+            self.events
+                .extend(failed(collection.flow, Receipt::default()));
+            self.collections.remove(&port);
+            self.open -= 1;
+        }
+    }
+
     fn run_receiver_timers(&mut self, now: Time) {
         while let Some((at, key)) = self.receiver_timers.pop_due(now) {
             let Some(receiver) = self.receivers.get_mut(key) else {
+                self.give_up_collection(at, key);
                 continue;
             };
             if at != receiver.timer_at {
@@ -410,8 +435,8 @@ impl<C: Codec> Host<C> {
             if due && !receiver.on_timeout(now, &mut self.codec, &self.config) {
                 self.open -= 1;
                 if receiver.is_collected() {
-                    let failed = Event::Failed(receiver.flow(), FlowStats::default());
-                    self.events.push_back(failed);
+                    let receipt = receiver.receipt().unwrap_or_default();
+                    self.events.extend(failed(receiver.flow(), receipt));
                 }
                 self.drop_receiver(key);
                 continue;
@@ -419,6 +444,14 @@ impl<C: Codec> Host<C> {
             self.settle_receiver(now, key);
         }
     }
+}
+
+/// What a receiver that collects from several senders tells when it gives up.
+fn failed(flow: FlowId, receipt: Receipt) -> [Event; 2] {
+    [
+        Event::Received(flow, receipt),
+        Event::Failed(flow, FlowStats::default()),
+    ]
 }
 
 impl<C: Codec> Transport for Host<C> {
@@ -474,7 +507,12 @@ impl<C: Codec> Transport for Host<C> {
                 let collection = Collection {
                     flow,
                     session: None,
+                    until: config.given_up_at(now),
                 };
+                if collection.until < Time::MAX {
+                    let timer = Collection::timer(port);
+                    self.receiver_timers.insert(collection.until, timer);
+                }
                 self.collections.insert(port, collection);
                 self.open += 1;
             }

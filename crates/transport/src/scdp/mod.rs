@@ -14,9 +14,9 @@
 //!   arrive, and a failure pulls one symbol more. A symbol that has come before does not count.
 //! - The codec is behind an interface ([`Codec`]): a model in simulation ([`ModelCodec`]).
 //!
-//! - One to many (section IV-D): a symbol of a block is sent to a multicast group when every receiver
-//!   that still wants the block has a pull for it pending. Receivers finish alone. Those who hold the
-//!   others up are reported, and treated as the application wishes.
+//! - One to many (section IV-D): a symbol is sent to a multicast group when every receiver that is not
+//!   done has a pull pending. Receivers finish alone. Those who hold the others up are reported, and
+//!   treated as the application wishes.
 //! - Many to one (section IV-E): senders have disjoint shares of the symbols and push a window each. The
 //!   receiver's pulls go round over them; one that owes symbols for too long is not asked any more
 //!   until it is heard.
@@ -32,9 +32,11 @@
 //! - The receiver tells the sender when it is done (one more packet of header size, in the place of a
 //!   pull); the paper's sender guesses by a linger of unknown length after the answer to FIN. The
 //!   sender keeps the session until then, and the addresses for a time-wait after it.
-//! - A pull tells how many blocks the receiver has whole, so that in a group nobody waits for its pulls
-//!   for them; without that a receiver that lost a symbol of one block and one that waits for the next
-//!   would wait for each other.
+//! - In a group a symbol takes one pull of each receiver, whichever block that was for, and is of the
+//!   lowest block that one of them wants; else a receiver that lost a symbol of one block and one that
+//!   waits for the next would wait for each other. So a pull has two counts more: of pulls of all
+//!   blocks, and of blocks that the receiver has whole. A receiver that got what it did not ask for
+//!   pulls once more.
 //! - A timeout of the sender sends a symbol to each receiver that is not done, by itself.
 //! - A request that only a repair symbol can answer, without any loss, is taken as a loss: the block will
 //!   have to be decoded.
@@ -48,6 +50,7 @@ mod block;
 mod codec;
 mod config;
 mod demand;
+mod group_demand;
 mod header;
 mod host;
 mod object;

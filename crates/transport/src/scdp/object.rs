@@ -77,6 +77,13 @@ impl Object {
         let long = u64::from(block.min(self.long_blocks));
         u64::from(block) * u64::from(self.short) + long
     }
+    /// Bytes of the blocks before `block`.
+    pub fn bytes_before(&self, block: u32) -> u64 {
+        let bytes = self
+            .first_index(block)
+            .saturating_mul(u64::from(self.symbol));
+        bytes.min(self.length)
+    }
     /// How many symbols a sender pushes whose window is `most`: not more than there are source symbols
     /// in its share, but one at least.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {

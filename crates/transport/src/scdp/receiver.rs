@@ -26,8 +26,6 @@ pub(crate) struct Receiver {
     /// The first block that is not whole, and those after it that symbols have been asked of.
     first: u32,
     blocks: VecDeque<Block>,
-    /// Whole blocks that the sender of a group has been told of.
-    told: u32,
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
@@ -60,7 +58,6 @@ impl Receiver {
             in_group: segment.tuple.dst.is_group(),
             first: 0,
             blocks: VecDeque::new(),
-            told: 0,
             receipt: Receipt::default(),
             in_pull_queue: false,
             timer_at: Time::MAX,
@@ -116,7 +113,10 @@ impl Receiver {
     /// What to tell of a session with several ends.
     pub(crate) fn receipt(&self) -> Option<Receipt> {
         let several = self.in_group || self.is_collected();
-        several.then_some(self.receipt)
+        several.then(|| Receipt {
+            bytes: self.object.bytes_before(self.first),
+            ..self.receipt
+        })
     }
 
     /// Whether symbols come from several senders.
@@ -172,20 +172,26 @@ impl Receiver {
         }
         self.heard_at = now;
         // A session may be opened by a symbol for this receiver alone.
-        self.in_group |= segment.tuple.dst.is_group();
+        let to_group = segment.tuple.dst.is_group();
+        self.in_group |= to_group;
         if self.complete {
             return true;
         }
         self.receipt.symbols += 1;
         let source = &mut self.sources[from];
         source.hear(now);
-        let Some(place) = header.block.checked_sub(self.first) else {
+        if to_group {
+            source.join_group();
+        }
+        let place = header.block.checked_sub(self.first);
+        let place = place.map(|place| place as usize);
+        let was_coming = source.arrive(place, to_group);
+        let Some(place) = place else {
             self.receipt.in_vain += 1;
             return true;
         };
-        let place = place as usize;
         let block = &mut self.blocks[place];
-        if source.arrive(place) {
+        if was_coming {
             block.coming -= 1;
         }
         let enough = block.state != State::Receiving;
@@ -270,7 +276,13 @@ impl Receiver {
     /// on its way.
     #[inline]
     pub(crate) fn can_pull(&self) -> bool {
-        !self.complete && self.next_source().is_some() && self.is_in_need()
+        !self.complete && (self.lacks_pull() || self.next_source().is_some() && self.is_in_need())
+    }
+
+    /// Whether a pull is to be sent again: a group has one sender.
+    #[inline]
+    fn lacks_pull(&self) -> bool {
+        self.in_group && self.sources[0].lacks_pull()
     }
 
     /// The source whose turn it is. One that owes symbols for too long is not asked while others are
@@ -299,6 +311,10 @@ impl Receiver {
 
     /// A pull, for the first block that needs a symbol. To be called only if one may be sent.
     pub(crate) fn pull(&mut self, now: Time, config: &ScdpConfig) -> Segment {
+        if self.lacks_pull() {
+            let asked = self.sources[0].pull_again(now);
+            return self.pull_of(0, self.first, asked);
+        }
         let place = self.blocks.iter().position(|block| block.needs() > 0);
         let place = place.unwrap_or_else(|| {
             self.open_block();
@@ -319,33 +335,21 @@ impl Receiver {
             // It will have to be decoded.
             block.on_loss(config.overhead);
         }
-        self.told = self.first;
-        let header = ScdpHeader {
-            kind: ScdpKind::Pull,
-            fin: !self.is_in_need(),
-            block: number,
-            pull,
-            blocks: self.first,
-            ..ScdpHeader::default()
-        };
-        self.control(at, header)
+        self.pull_of(at, number, pull)
     }
 
-    /// In a group, the word that more blocks are whole, if no pull is about to say so: the sender need
-    /// not wait for pulls for them.
-    pub(crate) fn progress(&mut self) -> Option<Segment> {
-        if !self.in_group || self.told >= self.first || self.in_pull_queue {
-            return None;
-        }
-        self.told = self.first;
+    /// The pull that was just counted at a source, for a block of which so many symbols were asked of it.
+    fn pull_of(&self, source: usize, block: u32, pull: u32) -> Segment {
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            block: self.first,
-            pull: self.sources[0].asked_of_first(),
+            fin: !self.is_in_need() && !self.lacks_pull(),
+            block,
+            pull,
+            pulls: self.sources[source].pulls(),
             blocks: self.first,
             ..ScdpHeader::default()
         };
-        Some(self.control(0, header))
+        self.control(source, header)
     }
 
     /// The word that the object is whole, for each source.

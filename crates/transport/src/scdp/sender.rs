@@ -35,6 +35,8 @@ struct Peer {
     fin: bool,
     /// Whether the application knows that it holds the others up.
     reported: bool,
+    /// Whether it was left out for that.
+    dropped: bool,
 }
 
 #[derive(Debug)]
@@ -47,8 +49,6 @@ pub(crate) struct Sender {
     sent: Vec<u32>,
     peers: Vec<Peer>,
     demand: Demand,
-    /// Blocks of which symbols are owed.
-    owed: VecDeque<u32>,
     /// Receivers to send a symbol without a pull, each by itself: after timeouts. One that has left the
     /// group since its last word was lost is reached too.
     probes: VecDeque<usize>,
@@ -78,6 +78,7 @@ impl Sender {
             heard: false,
             fin: false,
             reported: false,
+            dropped: false,
         });
         Self {
             window: task.object.window(task.share, most),
@@ -86,7 +87,6 @@ impl Sender {
             sent: Vec::new(),
             peers: peers.collect(),
             demand: Demand::new(receivers.len()),
-            owed: VecDeque::new(),
             probes: VecDeque::new(),
             fin: false,
             heard: false,
@@ -121,7 +121,7 @@ impl Sender {
     #[inline]
     pub(crate) fn can_send(&self) -> bool {
         !self.closed
-            && (self.pushed < self.window || !self.probes.is_empty() || !self.owed.is_empty())
+            && (self.pushed < self.window || !self.probes.is_empty() || self.demand.is_due())
     }
 
     /// The next symbol: of the window, else what is owed.
@@ -139,11 +139,8 @@ impl Sender {
         } else {
             config.demotion.class(self.stats.payload_sent)
         };
-        while let Some(&block) = self.owed.front() {
-            if self.demand.answer(block) {
-                return self.send(now, block, false, class);
-            }
-            self.owed.pop_front();
+        if let Some(block) = self.demand.answer() {
+            return self.send(now, block, false, class);
         }
         let peer = self.probes.pop_front()?;
         let last = self.task.object.blocks() - 1;
@@ -249,16 +246,12 @@ impl Sender {
             .source_symbols(header.block)
             .saturating_add(config.overhead)
             .saturating_add(self.window);
-        let freed = self.demand.advance(peer, header.blocks);
-        self.owed.extend(freed);
-        let owed = self.demand.pull(peer, header.block, header.pull, most);
-        let several = self.peers.len() > 1;
-        if several {
+        let owes_more = self.demand.pull(peer, header, most);
+        if self.peers.len() > 1 {
             self.peers[peer].fin = header.fin;
-        }
-        if owed > 0 {
-            self.owed.push_back(header.block);
-            self.fin = header.fin && (!several || self.all_said_fin());
+            self.fin = self.all_said_fin();
+        } else if owes_more {
+            self.fin = header.fin;
         }
         true
     }
@@ -282,18 +275,36 @@ impl Sender {
 
     /// A receiver waits for nothing more.
     fn release_peer(&mut self, peer: usize) {
-        let freed = self.demand.finish(peer);
-        self.owed.extend(freed);
+        self.demand.finish(peer);
         self.fin = self.all_said_fin();
     }
 
-    /// Whether as many receivers as there must be are done or left out.
+    /// Whether all receivers are done or left out, or as many are done as there must be.
     pub(crate) fn is_over(&self) -> bool {
-        let enough = match self.task.stragglers.map(|stragglers| stragglers.policy) {
-            Some(StragglerPolicy::Quorum(quorum)) => usize::from(quorum).min(self.peers.len()),
-            _ => self.peers.len(),
-        };
-        self.demand.done() >= enough
+        let done = self.demand.done();
+        match self.task.stragglers.map(|stragglers| stragglers.policy) {
+            Some(StragglerPolicy::Quorum(quorum)) => {
+                done == self.peers.len() || done - self.dropped() >= usize::from(quorum)
+            }
+            _ => done == self.peers.len(),
+        }
+    }
+
+    /// Receivers that were left out.
+    fn dropped(&self) -> usize {
+        self.peers.iter().filter(|peer| peer.dropped).count()
+    }
+
+    /// How many receivers may still be left out for holding the others up.
+    fn dispensable(&self, policy: StragglerPolicy) -> usize {
+        match policy {
+            StragglerPolicy::Wait => 0,
+            StragglerPolicy::Drop => self.peers.len(),
+            StragglerPolicy::Quorum(quorum) => {
+                let left = self.peers.len() - self.dropped();
+                left.saturating_sub(usize::from(quorum))
+            }
+        }
     }
 
     /// When receivers that do not pull are stragglers.
@@ -306,8 +317,8 @@ impl Sender {
         any.then(|| self.moved_at.saturating_add(after))
     }
 
-    /// The receivers that have held the others up for too long by now, to be reported; under the
-    /// policy that drops them they are left out.
+    /// The receivers that have held the others up for too long by now, to be reported; those that the
+    /// policy can do without are left out.
     pub(crate) fn find_stragglers(&mut self, now: Time) -> Vec<Straggler> {
         let Some(stragglers) = self.task.stragglers else {
             return Vec::new();
@@ -316,7 +327,6 @@ impl Sender {
             return Vec::new();
         }
         self.moved_at = now;
-        let dropped = stragglers.policy == StragglerPolicy::Drop;
         let peers = 0..self.peers.len();
         if peers.clone().all(|peer| self.demand.holds_up(peer)) {
             // Nobody is held up: all pulls may be lost, or all symbols.
@@ -325,16 +335,19 @@ impl Sender {
         let slow: Vec<usize> = peers
             .filter(|&peer| !self.peers[peer].reported && self.demand.holds_up(peer))
             .collect();
-        for &peer in &slow {
+        let dispensable = self.dispensable(stragglers.policy);
+        for (number, &peer) in slow.iter().enumerate() {
             self.peers[peer].reported = true;
-            if dropped {
+            if number < dispensable {
+                self.peers[peer].dropped = true;
                 self.release_peer(peer);
             }
         }
-        let receivers = slow.into_iter().map(|peer| self.peers[peer].host);
-        receivers
-            .map(|receiver| Straggler { receiver, dropped })
-            .collect()
+        let straggler = |peer: usize| Straggler {
+            receiver: self.peers[peer].host,
+            dropped: self.peers[peer].dropped,
+        };
+        slow.into_iter().map(straggler).collect()
     }
 
     /// Receivers that are not done: the session ends without them.
@@ -393,7 +406,6 @@ impl Sender {
         self.closed = true;
         self.sent = Vec::new();
         self.demand = Demand::new(0);
-        self.owed = VecDeque::new();
         self.probes = VecDeque::new();
     }
 }

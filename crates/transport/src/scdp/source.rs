@@ -25,6 +25,11 @@ pub(crate) struct Source {
     share: Share,
     /// Symbols of open blocks on their way.
     coming: u32,
+    /// Pulls so far.
+    pulls: u32,
+    /// Pushed and pulled symbols on their way, when they go to a group: of whichever block some receiver
+    /// wants. `None` when all are for this receiver, and just those of open blocks count.
+    to_group: Option<u32>,
     /// From the first open block on.
     blocks: VecDeque<Requests>,
     /// After a timeout only one symbol is to be on its way, until it has come.
@@ -41,6 +46,8 @@ impl Source {
             window,
             share,
             coming: 0,
+            pulls: 0,
+            to_group: None,
             blocks: (0..open).map(|_| Requests::default()).collect(),
             probing: false,
             timeouts: 0,
@@ -68,6 +75,12 @@ impl Source {
         self.coming += count;
     }
 
+    /// What it sends goes to a group.
+    #[inline]
+    pub(crate) fn join_group(&mut self) {
+        self.to_group.get_or_insert(self.coming);
+    }
+
     /// Asks for a symbol of the block at `place`, which has `k` source symbols. Gives the number of
     /// symbols asked of it so far, and whether it can only be a repair symbol.
     #[inline]
@@ -76,14 +89,39 @@ impl Source {
         requests.asked = requests.asked.saturating_add(1);
         requests.coming += 1;
         self.coming += 1;
-        self.waits_since = now;
         let sent = requests.pushed.saturating_add(requests.asked);
-        (requests.asked, sent > self.share.of_first(k))
+        let asked = (requests.asked, sent > self.share.of_first(k));
+        self.waits_since = now;
+        if self.to_group.is_none() || self.lacks_pull() {
+            self.pull();
+        }
+        asked
     }
 
-    /// Symbols of the first open block that were asked of it.
-    pub(crate) fn asked_of_first(&self) -> u32 {
+    fn pull(&mut self) {
+        self.pulls = self.pulls.saturating_add(1);
+        if let Some(pulled) = &mut self.to_group {
+            *pulled += 1;
+        }
+    }
+
+    /// Whether a pull went on a symbol that was not asked for, and another has to be sent in its place.
+    #[inline]
+    pub(crate) fn lacks_pull(&self) -> bool {
+        self.to_group.is_some_and(|pulled| pulled < self.coming)
+    }
+
+    /// Pulls once more for what was asked for. Gives the number of symbols asked of the first open block.
+    pub(crate) fn pull_again(&mut self, now: Time) -> u32 {
+        self.waits_since = now;
+        self.pull();
         self.blocks.front().map_or(0, |requests| requests.asked)
+    }
+
+    /// Pulls so far.
+    #[inline]
+    pub(crate) fn pulls(&self) -> u32 {
+        self.pulls
     }
 
     /// Something came from it.
@@ -94,14 +132,23 @@ impl Source {
         self.probing = false;
     }
 
-    /// A symbol of the block at `place` came in some form. Whether one was on its way.
+    /// A symbol came in some form, of the block at `place` if that is open; `to_group` if others have got
+    /// it too. Whether one of that block was on its way.
     #[inline]
-    pub(crate) fn arrive(&mut self, place: usize) -> bool {
-        let requests = &mut self.blocks[place];
+    pub(crate) fn arrive(&mut self, place: Option<usize>, to_group: bool) -> bool {
+        if let Some(pulled) = &mut self.to_group {
+            *pulled = pulled.saturating_sub(1);
+        }
+        let Some(requests) = place.and_then(|place| self.blocks.get_mut(place)) else {
+            return false;
+        };
         let was_coming = requests.coming > 0;
         if was_coming {
             requests.coming -= 1;
             self.coming -= 1;
+        } else if to_group {
+            // Another receiver asked for it: the sender counts it as sent to this one as well.
+            requests.asked = requests.asked.saturating_add(1);
         }
         was_coming
     }
@@ -143,6 +190,7 @@ impl Source {
         self.waits_since = now;
         self.probing = true;
         self.coming = 0;
+        self.to_group = self.to_group.map(|_| 0);
         self.blocks
             .iter_mut()
             .map(|requests| core::mem::take(&mut requests.coming))

@@ -10,10 +10,12 @@ use tailcut_sim::workload::Class;
 /// See the module.
 pub struct Hotspots;
 
-const SCENARIO: &str = include_str!("../../../../../scenarios/reproduce/scdp-hotspots.toml");
+pub(super) const SCENARIO: &str =
+    include_str!("../../../../../scenarios/reproduce/scdp-hotspots.toml");
 
 /// The same without storage: long flows in its place.
-const WITHOUT: &str = include_str!("../../../../../scenarios/reproduce/scdp-hotspots-without.toml");
+pub(super) const WITHOUT: &str =
+    include_str!("../../../../../scenarios/reproduce/scdp-hotspots-without.toml");
 
 const QUICK: Keys = &[
     ("topology.k", "4"),
@@ -30,7 +32,7 @@ fn is_studied(flow: &FlowRecord) -> bool {
 }
 
 /// The 99th percentile of the completion times of flows of up to 10 KB, in microseconds.
-fn short(run: &RunRecord) -> f64 {
+pub(super) fn short(run: &RunRecord) -> f64 {
     let keep = |flow: &FlowRecord| is_studied(flow) && flow.bytes.0 <= SHORT;
     Statistic::P99.of(&fcts(run, keep))
 }
@@ -53,7 +55,7 @@ fn long(run: &RunRecord) -> f64 {
 }
 
 /// The published 99th percentiles at load 0.5 without and with storage, in microseconds.
-const PUBLISHED: [(&str, f64, f64); 3] = [
+pub(super) const PUBLISHED: [(&str, f64, f64); 3] = [
     ("scdp", 277.0, 287.0),
     ("ndp", 306.0, 381.0),
     ("pias", 386.0, 480.0),

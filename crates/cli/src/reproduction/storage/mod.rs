@@ -5,12 +5,14 @@ mod first_figure;
 mod hotspots;
 mod overhead;
 mod reads;
+mod sensitivity;
 mod writes;
 
 pub use first_figure::FirstFigure;
 pub use hotspots::Hotspots;
 pub use overhead::Overhead;
 pub use reads::Reads;
+pub use sensitivity::Sensitivity;
 pub use writes::Writes;
 
 use super::measure::{At, mean, quantile};

@@ -37,14 +37,14 @@ const LOADS: [Load; 4] = [
 ];
 
 /// The share of sessions, in per cent, of which more than `least` symbols came in vain for some receiver.
-fn share_above(run: &RunRecord, least: u32) -> f64 {
+pub(super) fn share_above(run: &RunRecord, least: u32) -> f64 {
     let outcomes = SessionOutcome::of(&run.sessions);
     let above = outcomes.iter().filter(|session| session.in_vain > least);
     100.0 * above.count() as f64 / outcomes.len() as f64
 }
 
 /// The share of the symbols that arrived, in per cent, that came in vain for their receiver.
-fn share_in_vain(run: &RunRecord) -> f64 {
+pub(super) fn share_in_vain(run: &RunRecord) -> f64 {
     let summary = SessionSummary::of(&run.sessions).unwrap_or_default();
     100.0 * summary.in_vain as f64 / summary.symbols as f64
 }

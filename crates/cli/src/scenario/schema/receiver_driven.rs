@@ -137,7 +137,15 @@ pub const SCDP: Section = Section {
             "timeout",
             SPAN,
             Is("20ms"),
-            "How long either end waits before it tries again. Unknown in the paper.",
+            "How long either end waits before it tries again; twice as long each time, up to 1 s. Unknown \
+             in the paper.",
+        ),
+        key(
+            "max_timeouts",
+            count(0, 1_000),
+            Is("15"),
+            "Timeouts in a row after which either end gives a session up, a client also one of whose \
+             senders it never heard: 11 s with the defaults. Unknown in the paper; Linux's for TCP.",
         ),
         key(
             "queue",

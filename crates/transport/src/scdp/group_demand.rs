@@ -1,0 +1,173 @@
+//! What the receivers of a group have asked for and not got. A symbol goes to all of them, so one is
+//! sent when each receiver that is not done has a pull pending (SCDP paper, section IV-D), whichever
+//! block that was for: no receiver is sent more than it has pulled.
+//!
+//! Which block it is of is another matter: the lowest that some receiver has asked for and that has not
+//! been sent so often. It is in vain for those who have that block.
+
+use super::demand::ALL;
+use super::header::ScdpHeader;
+use alloc::vec::Vec;
+
+#[derive(Debug)]
+pub(crate) struct GroupDemand {
+    receivers: Vec<Receiver>,
+    /// Symbols sent in answer: each takes one pull of every receiver.
+    answered: u32,
+    /// The same by block.
+    answered_of: Vec<u32>,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Receiver {
+    /// The highest count of pulls heard.
+    pulled: u32,
+    /// By block: the highest count of symbols wanted.
+    wanted: Vec<u32>,
+    /// How many blocks, from the first, it has whole and waits for nothing of.
+    whole: u32,
+}
+
+impl Receiver {
+    fn is_done(&self) -> bool {
+        self.whole == ALL
+    }
+}
+
+impl GroupDemand {
+    pub(super) fn new(receivers: usize) -> Self {
+        Self {
+            receivers: alloc::vec![Receiver::default(); receivers],
+            answered: 0,
+            answered_of: Vec::new(),
+        }
+    }
+
+    pub(super) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) {
+        let block = header.block as usize;
+        if self.answered_of.len() <= block {
+            self.answered_of.resize(block + 1, 0);
+        }
+        let of_block = self.answered_of[block];
+        let of_all = self.answered;
+        let receiver = &mut self.receivers[receiver];
+        if receiver.wanted.len() <= block {
+            receiver.wanted.resize(block + 1, 0);
+        }
+        // What is beyond any honest demand is not owed.
+        let wanted = header.pull.min(of_block.saturating_add(most));
+        receiver.wanted[block] = wanted.max(receiver.wanted[block]);
+        let pulled = header.pulls.min(of_all.saturating_add(most));
+        receiver.pulled = pulled.max(receiver.pulled);
+        receiver.whole = header.blocks.max(receiver.whole);
+    }
+
+    /// The block of the symbol that may be sent now.
+    pub(super) fn next(&self) -> Option<u32> {
+        let open = || self.receivers.iter().filter(|one| !one.is_done());
+        if open().any(|one| one.pulled <= self.answered) {
+            return None;
+        }
+        let first_wanted = |one: &Receiver| {
+            let wanted = one.wanted.iter().zip(&self.answered_of);
+            let mut open_blocks = (0u32..).zip(wanted).skip(one.whole as usize);
+            open_blocks
+                .find(|(_, (wanted, answered))| wanted > answered)
+                .map(|(block, _)| block)
+        };
+        open().filter_map(first_wanted).min()
+    }
+
+    pub(super) fn answer(&mut self) -> Option<u32> {
+        let block = self.next()?;
+        self.answered += 1;
+        self.answered_of[block as usize] += 1;
+        Some(block)
+    }
+
+    pub(super) fn holds_up(&self, receiver: usize) -> bool {
+        let receiver = &self.receivers[receiver];
+        !receiver.is_done() && receiver.pulled <= self.answered
+    }
+
+    pub(super) fn done(&self) -> usize {
+        self.receivers.iter().filter(|one| one.is_done()).count()
+    }
+
+    pub(super) fn first_wanted(&self, receiver: usize) -> u32 {
+        self.receivers[receiver].whole
+    }
+
+    pub(super) fn finish(&mut self, receiver: usize) {
+        self.receivers[receiver].whole = ALL;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pull that says: so many pulls so far, so many symbols of `block` wanted, `whole` blocks there.
+    fn pull(pulls: u32, block: u32, pull: u32, whole: u32) -> ScdpHeader {
+        ScdpHeader {
+            pulls,
+            block,
+            pull,
+            blocks: whole,
+            ..ScdpHeader::default()
+        }
+    }
+
+    fn answers(demand: &mut GroupDemand) -> Vec<u32> {
+        core::iter::from_fn(|| demand.answer()).collect()
+    }
+
+    #[test]
+    fn a_symbol_is_due_once_every_receiver_that_is_not_done_has_a_pull_pending() {
+        let mut demand = GroupDemand::new(2);
+        demand.pull(0, &pull(3, 0, 3, 0), 100);
+        assert_eq!(demand.next(), None);
+        demand.pull(1, &pull(2, 0, 2, 0), 100);
+        assert_eq!(answers(&mut demand), [0, 0]);
+        assert!(demand.holds_up(1) && !demand.holds_up(0));
+        demand.finish(1);
+        assert_eq!(answers(&mut demand), [0]);
+        assert_eq!(demand.done(), 1);
+    }
+
+    #[test]
+    fn the_lowest_block_that_anybody_wants_goes_first_on_pulls_for_any() {
+        let mut demand = GroupDemand::new(2);
+        demand.pull(0, &pull(2, 0, 2, 0), 100);
+        demand.pull(1, &pull(3, 1, 3, 1), 100);
+        // Two for the first, then the second has one pull left, and the first none.
+        assert_eq!(answers(&mut demand), [0, 0]);
+        assert!(demand.holds_up(0));
+        demand.pull(0, &pull(5, 1, 3, 1), 100);
+        assert_eq!(answers(&mut demand), [1]);
+        // The second has had three symbols, two of them in vain: it pulls again for what it wants.
+        demand.pull(1, &pull(5, 1, 3, 1), 100);
+        assert_eq!(answers(&mut demand), [1, 1]);
+        assert!(demand.next().is_none());
+    }
+
+    #[test]
+    fn what_was_sent_of_a_block_before_a_receiver_asked_serves_it_too() {
+        let mut demand = GroupDemand::new(2);
+        demand.pull(0, &pull(3, 0, 3, 0), 100);
+        demand.pull(1, &pull(3, 1, 3, 0), 100);
+        assert_eq!(answers(&mut demand), [0, 0, 0]);
+        demand.pull(0, &pull(9, 1, 3, 1), 100);
+        demand.pull(1, &pull(9, 0, 3, 0), 100);
+        assert_eq!(answers(&mut demand), [1, 1, 1], "none of block 0 again");
+    }
+
+    #[test]
+    fn nobody_is_owed_more_than_there_is_reason_for() {
+        let mut demand = GroupDemand::new(2);
+        for receiver in 0..2 {
+            demand.pull(receiver, &pull(u32::MAX, 0, u32::MAX, 0), 100);
+        }
+        assert_eq!(answers(&mut demand).len(), 100);
+    }
+}
