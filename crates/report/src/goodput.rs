@@ -50,7 +50,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
                 "The bytes of each of the {things} over its {}, slowest first, over all seeds ({} a design); none \
                  where it did not finish.",
                 group.time(),
-                counted(&counts)
+                range(&counts)
             ),
             x: Axis::new(
                 format!("rank, as a share of the {things}"),
@@ -84,7 +84,7 @@ fn goodput(flow: &Flow) -> f64 {
 }
 
 /// The sorted values over their ranks, first and last included.
-fn line(sorted: &[f64]) -> Vec<Point> {
+pub(crate) fn line(sorted: &[f64]) -> Vec<Point> {
     let Some(last) = sorted.len().checked_sub(1) else {
         return Vec::new();
     };
@@ -98,7 +98,7 @@ fn line(sorted: &[f64]) -> Vec<Point> {
 }
 
 /// `2,000`, or the least and the most.
-fn counted(counts: &[usize]) -> String {
+pub(crate) fn range(counts: &[usize]) -> String {
     let count = |n: usize| crate::format::count(n as u64);
     match (counts.iter().min(), counts.iter().max()) {
         (Some(low), Some(high)) if low < high => format!("{} to {}", count(*low), count(*high)),

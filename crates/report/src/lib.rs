@@ -24,6 +24,7 @@ mod queue;
 mod requests;
 mod sample;
 mod sections;
+mod sessions;
 mod study;
 mod table;
 mod tables;

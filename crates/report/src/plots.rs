@@ -8,7 +8,7 @@ use crate::network::{self, Network};
 use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
-use crate::{goodput, overhead, queue};
+use crate::{goodput, overhead, queue, sessions};
 
 /// Points of one distribution function; more would lie on the same pixels.
 const DISTRIBUTION_POINTS: usize = 120;
@@ -36,6 +36,7 @@ pub fn plots(study: &Study) -> Vec<Plot> {
             plots.extend(distributions(study, setting));
         }
         plots.extend(by_size(study, headline));
+        plots.extend(sessions::plots(study, headline));
         plots.extend(goodput::plots(study, headline));
         plots.extend(overhead::plots(study, headline));
         plots.extend(queue::plots(study, headline));

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
     Error, FlowRecord, LinkFailure, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord,
-    RunKey, RunRecord, RunState, RunSummary, StoredStudy, TopologyLink,
+    RunKey, RunRecord, RunState, RunSummary, SessionOutcome, StoredStudy, TopologyLink,
 };
 use tailcut_units::Time;
 
@@ -32,6 +32,8 @@ pub struct Run {
     /// The requests in the order of their numbers, as flows that have no ideal: the completion time is
     /// the latency.
     pub requests: Vec<Flow>,
+    /// The storage sessions in the order of their numbers.
+    pub sessions: Vec<SessionOutcome>,
     /// Port names and totals; may be empty.
     pub ports: Vec<PortTotals>,
     /// The network's links in the order of their ports; may be empty.
@@ -133,6 +135,7 @@ impl From<&RunRecord> for Run {
             classes: run.classes.clone(),
             flows: order.into_iter().map(Flow::from).collect(),
             requests: run.requests.iter().map(Flow::from).collect(),
+            sessions: SessionOutcome::of(&run.sessions),
             ports: run.ports.clone(),
             topology: run.topology.clone(),
             failures: run.failures.clone(),
@@ -188,6 +191,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         runs.push(Run {
             flows: flows.iter().map(Flow::from).collect(),
             requests: run.requests()?.iter().map(Flow::from).collect(),
+            sessions: SessionOutcome::of(&run.sessions()?),
             ports: run.ports()?,
             topology,
             failures,

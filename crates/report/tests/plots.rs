@@ -5,11 +5,12 @@ mod synthetic;
 use std::collections::HashSet;
 use std::path::Path;
 use synthetic::{Behaviour, TCP, compare, manifest, run};
-use tailcut_record::{OutputDir, RunKey, TableFormat};
+use tailcut_record::{OutputDir, RunKey, SessionOperation, SessionRecord, TableFormat};
 use tailcut_report::{
     Axis, Comparison, ComparisonRow, Mark, Plot, Point, Quantity, Scale, Series, Verdict, answer,
     html, json, load, plots, text_table, write_comparisons, write_html,
 };
+use tailcut_units::{Bytes, Duration, HostId};
 
 const REPFLOW: Behaviour = Behaviour {
     name: "repflow",
@@ -268,6 +269,35 @@ fn goodput_is_ranked_from_the_slowest_flow_to_the_fastest() {
     let lossy = points(&plots, "goodput-rank-0-0", "lossy");
     let none = lossy.iter().filter(|point| point.y == 0.0).count() as f64 / lossy.len() as f64;
     assert!((0.08..0.13).contains(&none), "{none}");
+}
+
+#[test]
+fn sessions_are_ranked_by_the_goodput_until_their_last_receiver_writes_and_reads_apart() {
+    let session = |number, operation, receiver, completion_us: Option<u64>| SessionRecord {
+        session: number,
+        operation,
+        receiver: HostId(receiver),
+        bytes: Bytes(1_000),
+        completion: completion_us.map(Duration::from_us),
+        ..SessionRecord::default()
+    };
+    let mut record = run(TCP, Some(0.5), 1, 100);
+    let (write, read) = (SessionOperation::Write, SessionOperation::Read);
+    record.sessions = vec![
+        session(0, write, 1, Some(2)),
+        session(0, write, 2, Some(8)),
+        session(1, read, 3, Some(1)),
+        session(2, write, 1, Some(4)),
+        session(2, write, 2, None),
+        session(3, write, 2, Some(4)),
+    ];
+    let plots = plots(&synthetic::study(&[record]));
+    let heights = |id| -> Vec<f64> {
+        let line = points(&plots, id, "tcp");
+        line.iter().map(|point| point.y).collect()
+    };
+    assert_eq!(heights("session-rank-0-write"), [0.0, 1e9, 2e9]);
+    assert_eq!(heights("session-rank-0-read"), [8e9]);
 }
 
 #[test]
