@@ -141,6 +141,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("scdp.decode_rate", "", "3Gbps"),
     ("scdp.decode_failure", "", "0.1,0,0"),
     ("scdp.thresholds", "", "20KB"),
+    ("scdp.max_timeouts", "", "3"),
     ("scdp.timeout", "", "5ms"),
     ("scdp.queue", "", "16 packets"),
     ("scdp.header_queue", "", "100KB"),

@@ -79,7 +79,7 @@ const READS: Keys = &[
 
 const ALONE: (&str, &str) = ("designs", "scdp");
 
-const OF_WRITES: [Setting; 14] = [
+const OF_WRITES: [Setting; 13] = [
     setting("writes", "writes as reproduced", 8.0, &[]),
     setting("writes-2", "writes, 2 a second a host", 2.0, &[]),
     setting("writes-4", "writes, 4 a second a host", 4.0, &[]),
@@ -90,7 +90,6 @@ const OF_WRITES: [Setting; 14] = [
         &[("workload.leave_out", "0.333")],
     ),
     larger("writes-54", "writes, 54 hosts", 8.0, 6),
-    larger("writes-128", "writes, 128 hosts", 8.0, 8),
     setting(
         "writes-block-20",
         "writes in blocks of 20 symbols",
@@ -141,10 +140,9 @@ const OF_WRITES: [Setting; 14] = [
     ),
 ];
 
-const OF_READS: [Setting; 5] = [
+const OF_READS: [Setting; 4] = [
     setting("reads", "reads as reproduced", 24.0, &[]),
     setting("reads-6", "reads, 6 a second a host", 6.0, &[]),
-    larger("reads-54", "reads, 54 hosts", 24.0, 6),
     setting(
         "reads-window-4",
         "reads, 4 symbols of each sender at first",
