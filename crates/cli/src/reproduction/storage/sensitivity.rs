@@ -63,7 +63,7 @@ impl Setting {
     }
 }
 
-const QUICK: Keys = &[("duration", "300ms"), ("drain", "1s"), ("seeds", "2")];
+const QUICK: Keys = &[("duration", "300ms"), ("drain", "1s"), ("seeds", "3")];
 
 /// The heaviest load of the figures.
 const WRITES: Keys = &[
@@ -160,7 +160,7 @@ const OF_READS: [Setting; 4] = [
 /// With half reads and half writes of 4 MB, what is delivered is 64 Mb/s for each session a second a host.
 const HOTSPOTS: f64 = 7.8;
 
-const OF_HOTSPOTS: [Setting; 8] = [
+const OF_HOTSPOTS: [Setting; 7] = [
     setting("hotspots", "hotspots as reproduced", HOTSPOTS, &[]),
     setting(
         "hotspots-quarter",
@@ -193,17 +193,15 @@ const OF_HOTSPOTS: [Setting; 8] = [
         &[("workload.write", "daisy-chain"), ("designs", "ndp, pias")],
     ),
     larger("hotspots-54", "hotspots, 54 hosts", HOTSPOTS, 6),
-    larger("hotspots-128", "hotspots, 128 hosts", HOTSPOTS, 8),
 ];
 
 /// The same flows beside long flows and no storage, by number of hosts.
-const WITHOUT: [Setting; 3] = [
+const WITHOUT: [Setting; 2] = [
     setting("without", "", 0.0, &[]),
     larger("without-54", "", 0.0, 6),
-    larger("without-128", "", 0.0, 8),
 ];
 
-const HOTSPOTS_QUICK: Keys = &[("duration", "300ms"), ("drain", "200ms"), ("seeds", "2")];
+const HOTSPOTS_QUICK: Keys = &[("duration", "300ms"), ("drain", "200ms"), ("seeds", "5")];
 
 const WHY: &str = "one parameter at a time";
 
