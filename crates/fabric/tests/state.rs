@@ -42,6 +42,7 @@ fn fat_tree(k: u32) -> Topology {
         k,
         tiers: 3,
         edge_oversubscription: 1,
+        host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: wire(1, 100),
         fabric_wire: wire(1, 100),

@@ -14,6 +14,7 @@ pub fn fat_tree() -> Topology {
         k: 4,
         tiers: 3,
         edge_oversubscription: 1,
+        host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: wire(1, 100),
         fabric_wire: wire(1, 100),
