@@ -160,12 +160,18 @@ const OF_READS: [Setting; 4] = [
 /// With half reads and half writes of 4 MB, what is delivered is 64 Mb/s for each session a second a host.
 const HOTSPOTS: f64 = 7.8;
 
-const OF_HOTSPOTS: [Setting; 7] = [
+const OF_HOTSPOTS: [Setting; 9] = [
     setting("hotspots", "hotspots as reproduced", HOTSPOTS, &[]),
     setting(
         "hotspots-quarter",
         "hotspots, a quarter of the sessions",
         HOTSPOTS / 4.0,
+        &[],
+    ),
+    setting(
+        "hotspots-half",
+        "hotspots, half of the sessions",
+        HOTSPOTS / 2.0,
         &[],
     ),
     setting(
@@ -185,6 +191,12 @@ const OF_HOTSPOTS: [Setting; 7] = [
         "hotspots, as many bytes in sessions of 1 MB",
         HOTSPOTS * 4.0,
         &[("workload.sizes", "fixed:1MB")],
+    ),
+    setting(
+        "hotspots-window-2",
+        "hotspots, 2 symbols of each sender at first",
+        HOTSPOTS,
+        &[("scdp.shared_window", "2"), ALONE],
     ),
     setting(
         "hotspots-chain",
