@@ -3,7 +3,7 @@
 use super::film::{Film, Take};
 use super::graph::Graph;
 use super::heat::{self, BUSY, Steps, WAITING};
-use super::layout::{BOX, FONT, Layout, Point};
+use super::layout::{BOX, FONT, Layout, Point, text_width};
 use super::trouble::{Symbol, Trouble};
 use crate::format::Quantity;
 use maud::{Markup, PreEscaped, html};
@@ -24,9 +24,6 @@ const WAITING_DARK: [&str; 5] = ["none", "#8a4a22", "#c9672b", "#ff9a5c", "#ffe0
 /// Widths of the steps' lines.
 const BUSY_WIDTHS: [f64; 7] = [0.8, 1.1, 1.5, 2.0, 2.6, 3.3, 4.0];
 const WAITING_WIDTHS: [f64; 5] = [0.0, 4.0, 5.5, 7.0, 9.0];
-
-/// Room for a host's name: with less of it, only some would have one.
-const HOST_NAME: f64 = 22.0;
 
 /// How far a port reaches along its link.
 const PORT: f64 = 11.0;
@@ -220,12 +217,11 @@ impl<'a> Drawing<'a> {
         let (place, hosts) = (self.layout.places[node], self.graph.nodes[node].hosts);
         let (text, room, y) = match hosts {
             0 => (name.to_owned(), place.width, place.y + FONT * 0.35),
-            1 if place.room < HOST_NAME => return None,
+            1 if place.room < self.layout.host_name => return None,
             1 => (name.to_owned(), place.room, place.y + FONT * 1.5),
             many => (format!("{many} hosts"), place.width, place.y + FONT * 0.35),
         };
-        let width = text.chars().count() as f64 * FONT * 0.6;
-        (width + 2.0 <= room).then_some((place.x, y, text))
+        (text_width(&text) + 2.0 <= room).then_some((place.x, y, text))
     }
 
     /// The picture of one design's busiest frame as a file of its own.
@@ -301,7 +297,7 @@ pub(super) fn busy_texts() -> Vec<String> {
 /// One scale in a file: a short line a step with its words.
 fn legend_row(name: &str, steps: Steps, letter: char, texts: &[String]) -> Markup {
     let first = usize::from(letter == 'w');
-    let width = |text: &str| 34.0 + text.chars().count() as f64 * FONT * 0.6;
+    let width = |text: &str| 34.0 + text_width(text);
     let mut x = 78.0;
     let places = (first..steps.len()).map(|step| {
         x += width(&texts[step]);

@@ -32,6 +32,8 @@ pub(super) struct Layout {
     pub lines: Vec<Vec<Point>>,
     /// What widths are multiplied by, so that neighbours stay apart: 0.3 to 1.
     pub thickness: f64,
+    /// The width of the longest host's name: with less room, only some would have one.
+    pub host_name: f64,
     /// Each tier's height and name.
     pub tiers: Vec<(f64, String)>,
 }
@@ -41,9 +43,13 @@ impl Layout {
         let top = graph.top();
         let count = |tier: u8| graph.tier(tier).count() as f64;
         let folded = graph.is_folded();
+        let names = graph
+            .tier(0)
+            .map(|node| text_width(&graph.nodes[node].name));
+        let host_name = names.fold(0.0, f64::max) + 2.0;
         let room = |tier: u8| match (tier, folded) {
             // With up to forty hosts there is room for their names.
-            (0, false) if count(0) <= 40.0 => count(0) * 24.0,
+            (0, false) if count(0) <= 40.0 => count(0) * (host_name + 2.0).max(24.0),
             (0, false) => count(tier) * 16.0,
             _ => count(tier) * 64.0,
         };
@@ -79,7 +85,10 @@ impl Layout {
                     room: spacing,
                     width: match graph.nodes[node].hosts {
                         1 => (spacing * 0.6).min(9.0),
-                        _ => (spacing * 0.84).min(ports(node).max(60.0)),
+                        _ => {
+                            let name = text_width(&graph.nodes[node].name) + 8.0;
+                            (spacing * 0.84).min(ports(node).max(60.0).max(name))
+                        }
                     },
                 };
             }
@@ -92,6 +101,7 @@ impl Layout {
             width,
             height,
             lines: lines(graph, &places, &ends, gap),
+            host_name,
             thickness: (closest / 8.0).clamp(0.3, 1.0),
             places,
             tiers: (0..=top)
@@ -99,6 +109,11 @@ impl Layout {
                 .collect(),
         }
     }
+}
+
+/// How wide a text is, about.
+pub(super) fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * FONT * 0.6
 }
 
 /// By node, its edges to the tier above or to the one below, whichever are more.
@@ -374,6 +389,21 @@ mod tests {
             ("s0", 1, "s2", 2),
             ("s1", 1, "s2", 2),
         ]));
+    }
+
+    #[test]
+    fn hosts_with_long_names_get_room_for_them() {
+        let graph = graph(&[
+            ("client[10]", 0, "rack", 1),
+            ("client[11]", 0, "rack", 1),
+            ("store", 0, "the other rack", 1),
+            ("rack", 1, "the other rack", 1),
+        ]);
+        let layout = Layout::of(&graph);
+        for node in graph.tier(0) {
+            assert!(layout.places[node].room >= layout.host_name);
+        }
+        assert_apart(&graph);
     }
 
     #[test]
