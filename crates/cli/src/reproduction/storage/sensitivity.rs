@@ -134,7 +134,7 @@ const OF_WRITES: [Setting; 13] = [
     ),
     setting(
         "writes-classless",
-        "writes, one class a port",
+        "writes, all symbols in one class",
         8.0,
         &[("scdp.thresholds", "10GB"), ALONE],
     ),
