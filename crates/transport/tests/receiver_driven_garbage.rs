@@ -67,7 +67,7 @@ fn scdp_header() -> impl Strategy<Value = Header> {
     (
         kind,
         flags,
-        (small(), small(), small(), small()),
+        (small(), small(), small()),
         (small(), number(), small(), small()),
         (0u16..4, 0u16..4),
     )
@@ -75,8 +75,8 @@ fn scdp_header() -> impl Strategy<Value = Header> {
             |(
                 kind,
                 (syn, fin, pinned),
-                (block, esi, pull, pulls),
-                (window, length, blocks, symbol),
+                (block, esi, pull),
+                (count, length, blocks, symbol),
                 (senders, share),
             )| {
                 Header::Scdp(ScdpHeader {
@@ -87,8 +87,7 @@ fn scdp_header() -> impl Strategy<Value = Header> {
                     block,
                     esi,
                     pull,
-                    pulls,
-                    window,
+                    count,
                     length,
                     blocks,
                     symbol,

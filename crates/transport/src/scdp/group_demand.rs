@@ -57,7 +57,7 @@ impl GroupDemand {
         // What is beyond any honest demand is not owed.
         let wanted = header.pull.min(of_block.saturating_add(most));
         receiver.wanted[block] = wanted.max(receiver.wanted[block]);
-        let pulled = header.pulls.min(of_all.saturating_add(most));
+        let pulled = header.count.min(of_all.saturating_add(most));
         receiver.pulled = pulled.max(receiver.pulled);
         receiver.whole = header.blocks.max(receiver.whole);
     }
@@ -110,7 +110,7 @@ mod tests {
     /// A pull that says: so many pulls so far, so many symbols of `block` wanted, `whole` blocks there.
     fn pull(pulls: u32, block: u32, pull: u32, whole: u32) -> ScdpHeader {
         ScdpHeader {
-            pulls,
+            count: pulls,
             block,
             pull,
             blocks: whole,

@@ -33,10 +33,8 @@ pub struct ScdpHeader {
     pub esi: u32,
     /// Pull: symbols of `block` that the receiver has asked for so far, pushed ones not counted.
     pub pull: u32,
-    /// Pull: pulls of all blocks so far.
-    pub pulls: u32,
-    /// Option with SYN: symbols that the sender pushes.
-    pub window: u32,
+    /// Option with SYN: symbols that the sender pushes. Pull: pulls of all blocks so far.
+    pub count: u32,
     /// Option with SYN: length of the object in bytes.
     pub length: u64,
     /// Option with SYN: number of source blocks. Pull: how many blocks, from the first, the receiver

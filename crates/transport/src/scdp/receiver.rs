@@ -73,7 +73,7 @@ impl Receiver {
             index: header.share,
             of: header.senders,
         };
-        let pushed = header.window;
+        let pushed = header.count;
         if told != Some(self.object)
             || share.index >= share.of
             || pushed == 0
@@ -345,7 +345,7 @@ impl Receiver {
             fin: !self.is_in_need() && !self.lacks_pull(),
             block,
             pull,
-            pulls: self.sources[source].pulls(),
+            count: self.sources[source].pulls(),
             blocks: self.first,
             ..ScdpHeader::default()
         };

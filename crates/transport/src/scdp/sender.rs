@@ -184,7 +184,7 @@ impl Sender {
         self.stats.retransmissions += u32::from(esi >= object.source_symbols(block));
         self.waits_since = now;
         let options = ScdpHeader {
-            window: self.window,
+            count: self.window,
             length: object.length(),
             blocks: object.blocks(),
             symbol: object.symbol(),
