@@ -113,9 +113,11 @@ pub struct SessionOutcome {
     pub operation: SessionOperation,
     /// Index into [`RunRecord::classes`](crate::RunRecord::classes).
     pub class: u8,
-    /// The session's bytes over the time until its last receiver that was not left out had them, in
-    /// bits per second; `None` when one of these, or all, had not got them.
-    pub goodput_bps: Option<f64>,
+    /// The session's bytes.
+    pub bytes: Bytes,
+    /// From the client's request until the last receiver that was not left out had them; `None` when
+    /// one of these, or all, had not got them.
+    pub completion: Option<Duration>,
     /// The most symbols that came in vain for one of its receivers.
     pub in_vain: u32,
     /// Whether the transfer to some receiver was given up.
@@ -139,10 +141,17 @@ impl SessionOutcome {
         Some(Self {
             operation: first.operation,
             class: first.class,
-            goodput_bps: last.map(|span| first.bytes.0 as f64 * 8.0 / span.as_secs_f64()),
+            bytes: first.bytes,
+            completion: last,
             in_vain: rows.iter().map(|row| row.in_vain).max().unwrap_or(0),
             failed: rows.iter().any(|row| row.end == SessionEnd::Failed),
         })
+    }
+
+    /// The session's bytes over its completion time, in bits per second.
+    pub fn goodput_bps(&self) -> Option<f64> {
+        let span = self.completion?;
+        Some(self.bytes.0 as f64 * 8.0 / span.as_secs_f64())
     }
 }
 
@@ -168,7 +177,10 @@ impl SessionSummary {
     /// The summary of these rows; `None` without any.
     pub fn of(rows: &[SessionRecord]) -> Option<Self> {
         let outcomes = SessionOutcome::of(rows);
-        let goodputs: Vec<f64> = outcomes.iter().filter_map(|s| s.goodput_bps).collect();
+        let goodputs: Vec<f64> = outcomes
+            .iter()
+            .filter_map(SessionOutcome::goodput_bps)
+            .collect();
         let sum =
             |count: fn(&SessionRecord) -> u32| rows.iter().map(|row| u64::from(count(row))).sum();
         (!rows.is_empty()).then(|| Self {
@@ -210,7 +222,7 @@ mod tests {
         ];
         let goodputs: Vec<_> = SessionOutcome::of(&rows)
             .iter()
-            .map(|s| s.goodput_bps)
+            .map(SessionOutcome::goodput_bps)
             .collect();
         assert_eq!(goodputs, [Some(1e9), Some(4e9), None]);
         let summary = SessionSummary::of(&rows).expect("rows");

@@ -179,9 +179,14 @@ fn cell_rows(setting: usize, cell: &Cell<'_>, baseline: &str) -> Vec<Row> {
     rows
 }
 
-/// All requests, all sizes, the main groups, the finer ones, and the workload's parts where it has several.
+/// All requests and sessions, all sizes, the main groups, the finer ones, and the workload's parts where it has several.
 fn groups(cell: &Cell<'_>) -> Vec<Group> {
-    let mut groups = vec![Group::requests(), Group::all()];
+    let mut groups = vec![
+        Group::requests(),
+        Group::writes(),
+        Group::reads(),
+        Group::all(),
+    ];
     groups.extend(Group::main());
     groups.extend(Group::fine());
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);

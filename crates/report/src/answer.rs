@@ -65,7 +65,12 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
 
 /// The group that the answer is about.
 pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
-    let groups = [Group::requests(), Group::mice()];
+    let groups = [
+        Group::requests(),
+        Group::writes(),
+        Group::reads(),
+        Group::mice(),
+    ];
     let here = |group: &Group| analysis.rows(setting, group).next().is_some();
     groups.into_iter().find(here).unwrap_or_else(Group::all)
 }
@@ -73,7 +78,7 @@ pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
 fn tail_of(group: &Group) -> String {
     match group.short.as_str() {
         "mice" => "the p99 of mice".to_owned(),
-        "requests" => "the p99 of requests".to_owned(),
+        name @ ("requests" | "writes" | "reads") => format!("the p99 of {name}"),
         _ => "the p99 of all flows".to_owned(),
     }
 }
@@ -157,7 +162,7 @@ impl Claims<'_> {
                 self.price(row)
             ),
             (None, None) => format!(
-                "Nothing can be said about {}{}: too few flows finished for a 99th percentile of both \
+                "Nothing can be said about {}{}: too few finished for a 99th percentile of both \
                  {} and another design.",
                 self.what, self.at, self.base.design
             ),

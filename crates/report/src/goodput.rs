@@ -1,4 +1,4 @@
-//! Rank plots of goodput: every flow's, sorted, as papers on storage transports draw them.
+//! Rank plots of goodput: every flow's or session's, sorted, as papers on storage transports draw them.
 
 use crate::format::Quantity;
 use crate::group::Group;
@@ -9,7 +9,7 @@ use crate::study::{Flow, Run, Study};
 /// Points of a line; more would lie on the same pixels.
 const POINTS: usize = 120;
 
-/// A line a design of all flows, of elephants, and of each part of the workload where it has several.
+/// A line a design of all requests, writes, reads and flows, of elephants, and of each part of the workload where it has several.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let analysis = study.analysis();
@@ -24,7 +24,7 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let rows = analysis.rows.iter().filter(|row| row.setting == setting);
     for group in rows.map(|row| &row.group).filter(|group| wanted(group)) {
         // A part that is the whole would be the same plot again.
-        let is_whole = *group != Group::all() && flows_of(group) == all;
+        let is_whole = *group != Group::all() && group.is_of_flows() && flows_of(group) == all;
         if !is_whole && !groups.contains(&group) {
             groups.push(group);
         }
@@ -84,7 +84,7 @@ fn goodput(flow: &Flow) -> f64 {
 }
 
 /// The sorted values over their ranks, first and last included.
-pub(crate) fn line(sorted: &[f64]) -> Vec<Point> {
+fn line(sorted: &[f64]) -> Vec<Point> {
     let Some(last) = sorted.len().checked_sub(1) else {
         return Vec::new();
     };
@@ -98,7 +98,7 @@ pub(crate) fn line(sorted: &[f64]) -> Vec<Point> {
 }
 
 /// `2,000`, or the least and the most.
-pub(crate) fn range(counts: &[usize]) -> String {
+fn range(counts: &[usize]) -> String {
     let count = |n: usize| crate::format::count(n as u64);
     match (counts.iter().min(), counts.iter().max()) {
         (Some(low), Some(high)) if low < high => format!("{} to {}", count(*low), count(*high)),

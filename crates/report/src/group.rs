@@ -2,7 +2,17 @@
 
 use crate::study::{Flow, Run};
 
-/// A range of flow sizes with a name, or all flows of one part of the workload.
+/// What of a run a group is picked from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pool {
+    Flows,
+    Requests,
+    Writes,
+    Reads,
+}
+
+/// A range of flow sizes with a name, all flows of one part of the workload, or what applications wait
+/// for in the place of flows: requests, and storage sessions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
     /// The name in tables.
@@ -14,8 +24,7 @@ pub struct Group {
     /// ... to under this many.
     to: u64,
     class: Option<u8>,
-    /// Whether it is of requests, and not of flows.
-    of_requests: bool,
+    pool: Pool,
 }
 
 impl Group {
@@ -26,9 +35,23 @@ impl Group {
 
     /// All requests.
     pub fn requests() -> Self {
+        Self::whole("requests", Pool::Requests)
+    }
+
+    /// All sessions of storage clients that write.
+    pub fn writes() -> Self {
+        Self::whole("writes", Pool::Writes)
+    }
+
+    /// All sessions of storage clients that read.
+    pub fn reads() -> Self {
+        Self::whole("reads", Pool::Reads)
+    }
+
+    fn whole(name: &str, pool: Pool) -> Self {
         Self {
-            of_requests: true,
-            ..Self::sizes("requests", "requests", 0, u64::MAX)
+            pool,
+            ..Self::sizes(name, name, 0, u64::MAX)
         }
     }
 
@@ -80,25 +103,35 @@ impl Group {
             from,
             to,
             class: None,
-            of_requests: false,
+            pool: Pool::Flows,
         }
+    }
+
+    /// Whether it is picked from flows.
+    pub fn is_of_flows(&self) -> bool {
+        self.pool == Pool::Flows
+    }
+
+    /// Whether it is picked from sessions of storage clients.
+    pub fn is_of_sessions(&self) -> bool {
+        matches!(self.pool, Pool::Writes | Pool::Reads)
     }
 
     /// What it is a group of, as text has it.
     pub const fn things(&self) -> &'static str {
-        if self.of_requests {
-            "requests"
-        } else {
-            "flows"
+        match self.pool {
+            Pool::Flows => "flows",
+            Pool::Requests => "requests",
+            Pool::Writes => "writes",
+            Pool::Reads => "reads",
         }
     }
 
     /// What the time that these take is called.
     pub const fn time(&self) -> &'static str {
-        if self.of_requests {
-            "latency"
-        } else {
-            "completion time"
+        match self.pool {
+            Pool::Requests => "latency",
+            Pool::Flows | Pool::Writes | Pool::Reads => "completion time",
         }
     }
 
@@ -109,9 +142,11 @@ impl Group {
 
     /// What of a run the group is picked from.
     pub fn pool<'a>(&self, run: &'a Run) -> &'a [Flow] {
-        match self.of_requests {
-            true => &run.requests,
-            false => &run.flows,
+        match self.pool {
+            Pool::Flows => &run.flows,
+            Pool::Requests => &run.requests,
+            Pool::Writes => &run.writes,
+            Pool::Reads => &run.reads,
         }
     }
 

@@ -24,7 +24,6 @@ mod queue;
 mod requests;
 mod sample;
 mod sections;
-mod sessions;
 mod study;
 mod table;
 mod tables;

@@ -8,7 +8,7 @@ use crate::network::{self, Network};
 use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
-use crate::{goodput, overhead, queue, sessions};
+use crate::{goodput, overhead, queue};
 
 /// Points of one distribution function; more would lie on the same pixels.
 const DISTRIBUTION_POINTS: usize = 120;
@@ -36,7 +36,6 @@ pub fn plots(study: &Study) -> Vec<Plot> {
             plots.extend(distributions(study, setting));
         }
         plots.extend(by_size(study, headline));
-        plots.extend(sessions::plots(study, headline));
         plots.extend(goodput::plots(study, headline));
         plots.extend(overhead::plots(study, headline));
         plots.extend(queue::plots(study, headline));
@@ -444,6 +443,8 @@ fn group_title(group: &Group) -> &'static str {
         "mice" => "mice",
         "elephants" => "elephants",
         "requests" => "requests",
+        "writes" => "writes",
+        "reads" => "reads",
         _ => "flows",
     }
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
     Error, FlowRecord, LinkFailure, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord,
-    RunKey, RunRecord, RunState, RunSummary, SessionOutcome, StoredStudy, TopologyLink,
+    RunKey, RunRecord, RunState, RunSummary, SessionOperation, SessionOutcome, SessionRecord,
+    StoredStudy, TopologyLink,
 };
 use tailcut_units::Time;
 
@@ -32,8 +33,11 @@ pub struct Run {
     /// The requests in the order of their numbers, as flows that have no ideal: the completion time is
     /// the latency.
     pub requests: Vec<Flow>,
-    /// The storage sessions in the order of their numbers.
-    pub sessions: Vec<SessionOutcome>,
+    /// The storage sessions that write, in the order of their numbers, as flows that have no ideal: each
+    /// completes with its last receiver that was not left out. The flows that carry them are among `flows`.
+    pub writes: Vec<Flow>,
+    /// Those that read.
+    pub reads: Vec<Flow>,
     /// Port names and totals; may be empty.
     pub ports: Vec<PortTotals>,
     /// The network's links in the order of their ports; may be empty.
@@ -126,6 +130,24 @@ impl From<&RequestRecord> for Flow {
     }
 }
 
+/// The sessions of one kind among these rows. What they cost is told by the flows that carry them.
+fn sessions(rows: &[SessionRecord], operation: SessionOperation) -> Vec<Flow> {
+    let outcomes = SessionOutcome::of(rows).into_iter();
+    let of_kind = outcomes.filter(|session| session.operation == operation);
+    let as_flows = of_kind.map(|session| {
+        let completion = session.completion.map(|span| span.as_us_f64());
+        Flow {
+            bytes: session.bytes.0,
+            fct_us: completion.unwrap_or(f64::INFINITY),
+            slowdown: f64::NAN,
+            class: session.class,
+            sent: 0,
+            wasted: 0,
+        }
+    });
+    as_flows.collect()
+}
+
 impl From<&RunRecord> for Run {
     fn from(run: &RunRecord) -> Self {
         let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
@@ -135,7 +157,8 @@ impl From<&RunRecord> for Run {
             classes: run.classes.clone(),
             flows: order.into_iter().map(Flow::from).collect(),
             requests: run.requests.iter().map(Flow::from).collect(),
-            sessions: SessionOutcome::of(&run.sessions),
+            writes: sessions(&run.sessions, SessionOperation::Write),
+            reads: sessions(&run.sessions, SessionOperation::Read),
             ports: run.ports.clone(),
             topology: run.topology.clone(),
             failures: run.failures.clone(),
@@ -188,10 +211,12 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         };
         let mut flows = run.flows()?;
         flows.sort_by_key(|flow| flow.flow);
+        let storage = run.sessions()?;
         runs.push(Run {
             flows: flows.iter().map(Flow::from).collect(),
             requests: run.requests()?.iter().map(Flow::from).collect(),
-            sessions: SessionOutcome::of(&run.sessions()?),
+            writes: sessions(&storage, SessionOperation::Write),
+            reads: sessions(&storage, SessionOperation::Read),
             ports: run.ports()?,
             topology,
             failures,

@@ -99,7 +99,9 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
     let group = headline_group(analysis, setting);
     let base = study.baseline().unwrap_or_default();
     let elephants = Group::elephants();
-    let with_elephants = analysis.rows(setting, &elephants).next().is_some();
+    // Where there are sessions, large flows are mostly theirs.
+    let with_elephants =
+        !group.is_of_sessions() && analysis.rows(setting, &elephants).next().is_some();
     let mut columns = vec![
         "design".to_owned(),
         format!("{} p99", group.short),

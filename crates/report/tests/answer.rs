@@ -3,8 +3,9 @@
 mod synthetic;
 
 use synthetic::{Behaviour, TCP, compare, manifest, run, study};
-use tailcut_record::{RunKey, RunRecord, RunState};
+use tailcut_record::{RunKey, RunRecord, RunState, SessionRecord};
 use tailcut_report::{Run, Study, answer, html, json, text_table};
+use tailcut_units::{Bytes, Duration, HostId};
 
 const REPFLOW: Behaviour = Behaviour {
     name: "repflow",
@@ -337,4 +338,36 @@ fn every_topology_is_compared_within_itself() {
         drawings[0] < Some(sections[1]) && Some(sections[1]) < drawings[1],
         "{drawings:?}"
     );
+}
+
+#[test]
+fn storage_is_answered_by_sessions_until_their_last_replica_and_not_by_the_flows_that_carry_them() {
+    // A chain of two replicas takes twice as long as one transfer to both, in flows that are each as fast.
+    let record = |design, second_ms: u64| {
+        let behaviour = Behaviour {
+            name: design,
+            ..TCP
+        };
+        let mut record = run(behaviour, Some(0.5), 1, 2_000);
+        let rows = (0..2_000).flat_map(|session| {
+            [(1, 10), (2, second_ms)].map(|(receiver, ms)| SessionRecord {
+                session,
+                receiver: HostId(receiver),
+                bytes: Bytes(1_000_000),
+                completion: Some(Duration::from_ms(ms)),
+                ..SessionRecord::default()
+            })
+        });
+        record.sessions = rows.collect();
+        record
+    };
+    let study = study(&[record("tcp", 20), record("group", 10)]);
+    let answer = answer(&study);
+    assert!(
+        answer.contains("group cuts the p99 of writes by 50"),
+        "{answer}"
+    );
+    let text = text_table(&study);
+    assert!(text.contains("Writes"), "{text}");
+    assert!(text.contains("20.0 ms"), "{text}");
 }

@@ -296,8 +296,8 @@ fn sessions_are_ranked_by_the_goodput_until_their_last_receiver_writes_and_reads
         let line = points(&plots, id, "tcp");
         line.iter().map(|point| point.y).collect()
     };
-    assert_eq!(heights("session-rank-0-write"), [0.0, 1e9, 2e9]);
-    assert_eq!(heights("session-rank-0-read"), [8e9]);
+    assert_eq!(heights("goodput-rank-0-0"), [0.0, 1e9, 2e9], "writes");
+    assert_eq!(heights("goodput-rank-0-1"), [8e9], "reads");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn a_megabyte(reads: f64) -> StoragePart {
 
 fn goodput_gbps(record: &RunRecord) -> f64 {
     let outcomes = SessionOutcome::of(&record.sessions);
-    let goodputs: Vec<f64> = outcomes.iter().filter_map(|s| s.goodput_bps).collect();
+    let goodputs: Vec<f64> = outcomes.iter().filter_map(|s| s.goodput_bps()).collect();
     assert_eq!(goodputs.len(), outcomes.len(), "some session did not end");
     goodputs.iter().sum::<f64>() / goodputs.len() as f64 / 1e9
 }

@@ -67,7 +67,7 @@ impl Load {
 /// Sessions' goodputs in Mb/s, sorted; 0 for one that did not finish.
 fn goodputs(run: &RunRecord) -> Vec<f64> {
     let outcomes = SessionOutcome::of(&run.sessions);
-    let goodput = |session: SessionOutcome| session.goodput_bps.unwrap_or(0.0) / 1e6;
+    let goodput = |session: SessionOutcome| session.goodput_bps().unwrap_or(0.0) / 1e6;
     let mut all: Vec<f64> = outcomes.into_iter().map(goodput).collect();
     all.sort_unstable_by(f64::total_cmp);
     all
