@@ -10,8 +10,8 @@ use tailcut_fabric::load_balancer::{
 };
 use tailcut_fabric::queue::{Limit, QueueConfig};
 use tailcut_fabric::topology::{
-    CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, LinkFault, Node,
-    NodeNames, SingleSwitch, Topology, Trouble,
+    CustomLink, CustomTopology, LeafSpine, LinkFault, Node, NodeNames, SingleSwitch, Topology,
+    Trouble,
 };
 use tailcut_fabric::{Fabric, FabricConfig, Handshake, PortEvents, PortId};
 use tailcut_units::{Duration, HostId, Rate, Time};
@@ -41,19 +41,7 @@ fn leaf_spine() -> Topology {
 }
 
 fn fat_tree() -> Topology {
-    FatTree {
-        k: 4,
-        tiers: 3,
-        edge_oversubscription: 1,
-        host_links: 1,
-        core_oversubscription: CoreOversubscription::None,
-        host_wire: wire(10, 100),
-        fabric_wire: wire(10, 100),
-        queue: queue(),
-        shared_buffer: None,
-    }
-    .build()
-    .expect("a fat-tree")
+    common::fat_tree(4, wire(10, 100), wire(10, 100), queue())
 }
 
 /// A ring of four switches with a host each.

@@ -10,7 +10,7 @@ use tailcut_fabric::load_balancer::{
     OmniscientConfig,
 };
 use tailcut_fabric::queue::Limit;
-use tailcut_fabric::topology::{CoreOversubscription, FatTree, LeafSpine, Topology};
+use tailcut_fabric::topology::{LeafSpine, Topology};
 use tailcut_fabric::{Delivery, Fabric, FabricConfig, Handshake};
 use tailcut_units::{Duration, Time};
 
@@ -31,19 +31,8 @@ fn leaf_spine() -> Topology {
 }
 
 fn fat_tree() -> Topology {
-    FatTree {
-        k: 4,
-        tiers: 3,
-        edge_oversubscription: 1,
-        host_links: 1,
-        core_oversubscription: CoreOversubscription::None,
-        host_wire: wire(10, 100),
-        fabric_wire: wire(2, 100),
-        queue: drop_tail(Limit::Packets(30), None),
-        shared_buffer: None,
-    }
-    .build()
-    .expect("a fat-tree")
+    let queue = drop_tail(Limit::Packets(30), None);
+    common::fat_tree(4, wire(10, 100), wire(2, 100), queue)
 }
 
 /// When (in ns) which flow of which two hosts sends a packet.

@@ -2,14 +2,13 @@
 
 mod common;
 
-use common::{drop_tail, wire};
+use common::{drop_tail, fat_tree, wire};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use tailcut_fabric::load_balancer::{
     CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
 };
 use tailcut_fabric::queue::Limit;
-use tailcut_fabric::topology::{CoreOversubscription, FatTree, Topology};
 use tailcut_fabric::{Fabric, FabricConfig};
 
 thread_local! {
@@ -37,24 +36,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn fat_tree(k: u32) -> Topology {
-    let topology = FatTree {
-        k,
-        tiers: 3,
-        edge_oversubscription: 1,
-        host_links: 1,
-        core_oversubscription: CoreOversubscription::None,
-        host_wire: wire(1, 100),
-        fabric_wire: wire(1, 100),
-        queue: drop_tail(Limit::Packets(100), None),
-        shared_buffer: None,
-    };
-    topology.build().expect("a fat-tree")
-}
-
 /// Bytes that a network holds more with a load balancer than with ECMP, a port.
 fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
-    let topology = fat_tree(k);
+    let queue = drop_tail(Limit::Packets(100), None);
+    let topology = fat_tree(k, wire(1, 100), wire(1, 100), queue);
     let held = |load_balancer| {
         let config = FabricConfig {
             load_balancer,

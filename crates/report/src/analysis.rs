@@ -179,14 +179,11 @@ fn cell_rows(setting: usize, cell: &Cell<'_>, baseline: &str) -> Vec<Row> {
     rows
 }
 
-/// All requests and sessions, all sizes, the main groups, the finer ones, and the workload's parts where it has several.
+/// What applications wait for, all flows, the main groups, the finer ones, and the workload's parts where
+/// it has several.
 fn groups(cell: &Cell<'_>) -> Vec<Group> {
-    let mut groups = vec![
-        Group::requests(),
-        Group::writes(),
-        Group::reads(),
-        Group::all(),
-    ];
+    let mut groups = Group::of_applications().to_vec();
+    groups.push(Group::all());
     groups.extend(Group::main());
     groups.extend(Group::fine());
     let runs = cell.designs.iter().flat_map(|(_, runs)| runs);

@@ -65,21 +65,16 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
 
 /// The group that the answer is about.
 pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
-    let groups = [
-        Group::requests(),
-        Group::writes(),
-        Group::reads(),
-        Group::mice(),
-    ];
+    let mut groups = Group::of_applications().into_iter().chain([Group::mice()]);
     let here = |group: &Group| analysis.rows(setting, group).next().is_some();
-    groups.into_iter().find(here).unwrap_or_else(Group::all)
+    groups.find(here).unwrap_or_else(Group::all)
 }
 
 fn tail_of(group: &Group) -> String {
     match group.short.as_str() {
         "mice" => "the p99 of mice".to_owned(),
-        name @ ("requests" | "writes" | "reads") => format!("the p99 of {name}"),
-        _ => "the p99 of all flows".to_owned(),
+        _ if group.is_of_flows() => "the p99 of all flows".to_owned(),
+        _ => format!("the p99 of {}", group.things()),
     }
 }
 

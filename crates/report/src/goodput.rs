@@ -9,7 +9,8 @@ use crate::study::{Flow, Run, Study};
 /// Points of a line; more would lie on the same pixels.
 const POINTS: usize = 120;
 
-/// A line a design of all requests, writes, reads and flows, of elephants, and of each part of the workload where it has several.
+/// A line a design of what applications wait for, of all flows, of elephants, and of each part of the
+/// workload where it has several.
 pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let analysis = study.analysis();

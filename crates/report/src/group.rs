@@ -38,14 +38,13 @@ impl Group {
         Self::whole("requests", Pool::Requests)
     }
 
-    /// All sessions of storage clients that write.
-    pub fn writes() -> Self {
-        Self::whole("writes", Pool::Writes)
-    }
-
-    /// All sessions of storage clients that read.
-    pub fn reads() -> Self {
-        Self::whole("reads", Pool::Reads)
+    /// What applications wait for in the place of flows: requests, and the sessions of storage clients.
+    pub fn of_applications() -> [Self; 3] {
+        [
+            Self::requests(),
+            Self::whole("writes", Pool::Writes),
+            Self::whole("reads", Pool::Reads),
+        ]
     }
 
     fn whole(name: &str, pool: Pool) -> Self {

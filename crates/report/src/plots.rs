@@ -442,10 +442,7 @@ fn group_title(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
         "elephants" => "elephants",
-        "requests" => "requests",
-        "writes" => "writes",
-        "reads" => "reads",
-        _ => "flows",
+        _ => group.things(),
     }
 }
 

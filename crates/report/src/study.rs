@@ -130,13 +130,11 @@ impl From<&RequestRecord> for Flow {
     }
 }
 
-/// The sessions of one kind among these rows. What they cost is told by the flows that carry them.
-fn sessions(rows: &[SessionRecord], operation: SessionOperation) -> Vec<Flow> {
-    let outcomes = SessionOutcome::of(rows).into_iter();
-    let of_kind = outcomes.filter(|session| session.operation == operation);
-    let as_flows = of_kind.map(|session| {
+/// What they cost is told by the flows that carry them.
+impl From<&SessionOutcome> for Flow {
+    fn from(session: &SessionOutcome) -> Self {
         let completion = session.completion.map(|span| span.as_us_f64());
-        Flow {
+        Self {
             bytes: session.bytes.0,
             fct_us: completion.unwrap_or(f64::INFINITY),
             slowdown: f64::NAN,
@@ -144,21 +142,31 @@ fn sessions(rows: &[SessionRecord], operation: SessionOperation) -> Vec<Flow> {
             sent: 0,
             wasted: 0,
         }
-    });
-    as_flows.collect()
+    }
+}
+
+/// The writes and the reads among the sessions of these rows.
+fn sessions(rows: &[SessionRecord]) -> (Vec<Flow>, Vec<Flow>) {
+    let outcomes = SessionOutcome::of(rows);
+    let of = |operation| {
+        let of_kind = outcomes.iter().filter(|s| s.operation == operation);
+        of_kind.map(Flow::from).collect()
+    };
+    (of(SessionOperation::Write), of(SessionOperation::Read))
 }
 
 impl From<&RunRecord> for Run {
     fn from(run: &RunRecord) -> Self {
         let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
         order.sort_by_key(|flow| flow.flow);
+        let (writes, reads) = sessions(&run.sessions);
         Self {
             summary: run.summary(),
             classes: run.classes.clone(),
             flows: order.into_iter().map(Flow::from).collect(),
             requests: run.requests.iter().map(Flow::from).collect(),
-            writes: sessions(&run.sessions, SessionOperation::Write),
-            reads: sessions(&run.sessions, SessionOperation::Read),
+            writes,
+            reads,
             ports: run.ports.clone(),
             topology: run.topology.clone(),
             failures: run.failures.clone(),
@@ -211,12 +219,12 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         };
         let mut flows = run.flows()?;
         flows.sort_by_key(|flow| flow.flow);
-        let storage = run.sessions()?;
+        let (writes, reads) = sessions(&run.sessions()?);
         runs.push(Run {
             flows: flows.iter().map(Flow::from).collect(),
             requests: run.requests()?.iter().map(Flow::from).collect(),
-            writes: sessions(&storage, SessionOperation::Write),
-            reads: sessions(&storage, SessionOperation::Read),
+            writes,
+            reads,
             ports: run.ports()?,
             topology,
             failures,

@@ -21,7 +21,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
-use tailcut_record::{DropCounts, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals};
+use tailcut_record::{
+    DropCounts, LinkFailure, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals,
+};
 use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
@@ -177,6 +179,7 @@ impl Stage<'_> {
         let cpu = ThreadTime::try_now().ok();
         let source = traffic::source(config, self.topology).map_err(RunError::Workload)?;
         let sessions = traffic::sessions(config, self.topology).map_err(RunError::Workload)?;
+        let failures = capacity::failures(self.topology, &config.faults);
         let topology = &in_trouble(config, self.topology)?;
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
         let span = config.workload.span();
@@ -186,7 +189,7 @@ impl Stage<'_> {
             source,
             sessions: sessions.map(Box::new),
             layer,
-            recorder: self.recorder(topology),
+            recorder: self.recorder(topology, &failures),
             framing: config.framing,
             engine: config.engine,
             choose_replication: |flow: &Flow| match mixed(config, flow.id, flow.bytes) {
@@ -208,15 +211,15 @@ impl Stage<'_> {
             return Err(RunError::Stopped);
         }
         let mut record = self.record(topology, simulation.finish());
+        record.failures = failures;
         record.cost = cost(wall, cpu);
         Ok(record)
     }
 
     /// What notes the flows of a run on `topology`, faults included, and what else it measures.
-    fn recorder(self, topology: &Arc<Topology>) -> Recorder {
+    fn recorder(self, topology: &Arc<Topology>, failures: &[LinkFailure]) -> Recorder {
         let config = self.config;
-        let failures = capacity::failures(self.topology, &config.faults);
-        let capacity = Capacity::new(self.topology, &failures);
+        let capacity = Capacity::new(self.topology, failures);
         let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
         let mut recorder = Recorder::new(ideal, capacity);
         recorder.waits = config.measures.waits.then(|| PortWaits::new(topology));
@@ -229,7 +232,7 @@ impl Stage<'_> {
         recorder
     }
 
-    /// The record of a run on `topology`, its faults included, but for what it cost.
+    /// The record of a run on `topology`, its faults included, but for these and what it cost.
     fn record<T, L: Layer<T>>(self, topology: &Topology, remains: Remains<T, L>) -> RunRecord {
         let config = self.config;
         let Remains {
@@ -251,7 +254,6 @@ impl Stage<'_> {
         record.arrived = recorder.arrivals.take().map(Arrivals::summary);
         record.host_bursts = recorder.bursts.take().map(Bursts::summary);
         record.topology = topology_record::links(self.topology);
-        record.failures = capacity::failures(self.topology, &config.faults);
         record.sampling = config.sample_every.map(|every| recorder.sampling(every));
         let finish = |sessions: Box<Sessions>| sessions.finish(&mut recorder);
         record.sessions = sessions.map_or_else(Vec::new, finish);

@@ -173,10 +173,10 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
 
     /// When an application does something next, as far as is known.
     fn next_arrival(&self) -> Option<Time> {
-        let next = earlier(self.next_flow, self.layer.peek());
+        let next = Time::earlier(self.next_flow, self.layer.peek());
         match &self.sessions {
             None => next,
-            Some(sessions) => earlier(next, sessions.peek()),
+            Some(sessions) => Time::earlier(next, sessions.peek()),
         }
     }
 
@@ -294,7 +294,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                     break;
                 };
                 let mut packet = to_packet(&segment, &self.framing);
-                packet.purges = L::PURGE.is_some() && is_reset(&segment);
+                packet.purges = L::PURGE.is_some() && segment.is_reset();
                 let departs = inject(&mut self.fabric, self.now, host, packet, segment);
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts
@@ -309,7 +309,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             }
             self.layer.sent(&mut state.transport);
         }
-        let timeout = earlier(
+        let timeout = Time::earlier(
             state.transport.next_timeout(),
             self.layer.next_timeout(host),
         );
@@ -340,15 +340,6 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             host_events: self.host_events,
             end: self.now,
         }
-    }
-}
-
-/// The earlier of two instants, of which either may never come.
-#[inline]
-fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }
 
@@ -392,14 +383,6 @@ fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
             0
         },
         ..Packet::default()
-    }
-}
-
-/// Whether the segment ends its connection at once.
-const fn is_reset(segment: &Segment) -> bool {
-    match &segment.header {
-        Header::Tcp(header) => header.flags.has(TcpFlags::RST),
-        _ => false,
     }
 }
 

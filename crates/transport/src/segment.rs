@@ -73,6 +73,17 @@ pub struct Segment {
     pub header: Header,
 }
 
+impl Segment {
+    /// Whether it ends its connection at once.
+    #[inline]
+    pub const fn is_reset(&self) -> bool {
+        match &self.header {
+            Header::Tcp(header) => header.flags.has(TcpFlags::RST),
+            _ => false,
+        }
+    }
+}
+
 /// What the network did to a segment.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Condition {

@@ -24,6 +24,12 @@ pub const fn case(name: &'static str, what: &'static str, changes: Keys) -> Case
     }
 }
 
+/// The section of the first key that differs; `None` where none does, or it is in none.
+pub fn section(changes: Keys) -> Option<&'static str> {
+    let (key, _) = changes.first()?;
+    key.split('.').next()
+}
+
 impl Case {
     /// The study; `common` holds for all cases of the scenario.
     pub fn part(&self, scenario: &'static str, common: Keys, quick: Keys) -> Part {

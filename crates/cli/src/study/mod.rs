@@ -76,18 +76,17 @@ impl Study {
             let found = format!("{planned} runs: seeds x loads x designs");
             return Err(top.error("seeds", found, format!("at most {MOST_RUNS} runs a study")));
         }
+        for workload in &workloads {
+            storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
+            for &design in &designs {
+                let (requests, hosts) = (&parameters.requests, network.built.hosts());
+                requests::check(scenario, design, requests, workload, hosts)?;
+            }
+        }
         let mut runs = Vec::new();
         for seed in first..first + seeds {
             for workload in &workloads {
-                storage::check(scenario, workload)?;
                 for &design in &designs {
-                    requests::check(
-                        scenario,
-                        design,
-                        &parameters.requests,
-                        workload,
-                        network.built.hosts(),
-                    )?;
                     runs.push(RunConfig {
                         design,
                         topology: network.spec.clone(),

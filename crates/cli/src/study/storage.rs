@@ -5,6 +5,7 @@ use super::matrix::hosts_of;
 use super::topology::Network;
 use crate::scenario::{Scenario, Table};
 use std::sync::Arc;
+use tailcut_sim::transport::StragglerPolicy;
 use tailcut_sim::workload::{Arrivals, SizeDistribution};
 use tailcut_sim::{FlowsSpec, ReadBy, StoragePart, WorkloadSpec, WriteBy};
 use tailcut_units::{Bytes, Duration};
@@ -79,21 +80,21 @@ pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart
     })
 }
 
-/// What the scenario says of stragglers beside the storage workload that it has, if it has one.
-pub fn check(scenario: &Scenario, workload: &WorkloadSpec) -> Outcome<()> {
-    let scdp = scenario.table("scdp");
-    let quorum = match scdp.word("stragglers") {
-        Some("quorum") => scdp.small("quorum").unwrap_or(2),
-        _ => return Ok(()),
+/// Whether what is done about stragglers goes with the storage workload that there is, if there is one.
+pub fn check(scenario: &Scenario, policy: StragglerPolicy, workload: &WorkloadSpec) -> Outcome<()> {
+    let StragglerPolicy::Quorum(quorum) = policy else {
+        return Ok(());
     };
     let replicas = workload.parts.iter().filter_map(|part| match &part.flows {
         FlowsSpec::Storage(part) => Some(part.replicas),
         _ => None,
     });
     match replicas.min() {
-        Some(replicas) if quorum > replicas => {
+        Some(replicas) if u32::from(quorum) > replicas => {
             let allowed = format!("at most the {replicas} replicas of a block");
-            Err(scdp.error("quorum", quorum.to_string(), allowed))
+            Err(scenario
+                .table("scdp")
+                .error("quorum", quorum.to_string(), allowed))
         }
         _ => Ok(()),
     }

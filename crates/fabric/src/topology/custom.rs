@@ -92,7 +92,6 @@ impl CustomTopology {
                 builder.port(switch as u32, Node::Switch(other), wire);
             }
         }
-        let neighbours = linked;
         let mut paths = 1;
         let mut tables: Vec<Vec<Box<[u16]>>> = alloc::vec![Vec::new(); self.switches as usize];
         let mut towards: BTreeMap<Vec<u32>, Vec<Box<[u16]>>> = BTreeMap::new();
@@ -101,7 +100,7 @@ impl CustomTopology {
             let towards = match towards.entry(racks.clone()) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
-                    let distances = distances_to(&racks, &neighbours);
+                    let distances = distances_to(&racks, &linked);
                     let cut_off = (0..self.switches)
                         .find(|&s| distances[s as usize] == UNREACHED && down[s as usize] > 0);
                     if let Some(switch) = cut_off {
@@ -113,11 +112,11 @@ impl CustomTopology {
                             problem: alloc::format!("no path from {switch} to {host}"),
                         });
                     }
-                    let counts = path_counts(&racks, &neighbours, &distances);
+                    let counts = path_counts(&racks, &linked, &distances);
                     let others = (0..self.switches).filter(|&s| down[s as usize] > 0);
                     paths = others.map(|s| counts[s as usize]).fold(paths, u32::max);
                     let switches = 0..self.switches as usize;
-                    let ports = switches.map(|s| ports_towards(s, &neighbours, &distances));
+                    let ports = switches.map(|s| ports_towards(s, &linked, &distances));
                     unknown.insert(ports.collect())
                 }
             };

@@ -1,6 +1,7 @@
 //! CONGA on three tiers: what becomes of flowlets between pods.
 
-use crate::net::{Net, fat_tree, tuple};
+use crate::common::tuple;
+use crate::net::{Net, fat_tree};
 use std::collections::BTreeMap;
 use tailcut_fabric::Packet;
 use tailcut_fabric::load_balancer::{BetweenPods, CongaConfig, LoadBalancerConfig};

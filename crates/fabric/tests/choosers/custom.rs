@@ -1,8 +1,8 @@
 //! Networks of the user's own with three tiers: switches find out from the links what is above what.
 
-use crate::common::wire;
+use crate::common::{tuple, wire};
 use crate::expeditus::{LASTING, finds_the_best_path_between_pods};
-use crate::net::{Net, congest, fat_tree, traffic, tuple};
+use crate::net::{Net, fat_tree, traffic};
 use proptest::prelude::*;
 use tailcut_fabric::load_balancer::{
     BetweenPods, CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
@@ -69,10 +69,8 @@ proptest! {
             }),
         ] {
             let nets = [&built_in, &written_down];
-            let mut nets = nets.map(|topology| Net::new(topology.clone(), load_balancer, seed));
-            for net in &mut nets {
-                congest(net, &traffic);
-            }
+            let mut nets =
+                nets.map(|topology| Net::congested(topology.clone(), load_balancer, seed, &traffic));
             for &(src, dst, port) in flows.iter().filter(|(src, dst, _)| src != dst) {
                 let flow = tuple(src, dst, port);
                 for step in [Net::open, Net::answer, Net::data] {
@@ -98,8 +96,7 @@ proptest! {
         let dst = (src / 4 * 4 + away + src % 4) % 16;
         prop_assume!(src / 4 != dst / 4);
         let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
-        let mut net = Net::new(written_down(links), load_balancer, seed);
-        congest(&mut net, &traffic);
+        let mut net = Net::congested(written_down(links), load_balancer, seed, &traffic);
         finds_the_best_path_between_pods(&mut net, tuple(src, dst, 9));
     }
 }

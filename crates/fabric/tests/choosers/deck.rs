@@ -1,7 +1,7 @@
 //! Expeditus' first form: what a switch sees of its own queues and has heard of those above decides.
 
-use crate::common::{drop_tail, wire};
-use crate::net::{Net, tuple};
+use crate::common::{drop_tail, tuple, wire};
+use crate::net::Net;
 use proptest::prelude::*;
 use tailcut_fabric::Packet;
 use tailcut_fabric::load_balancer::{Combination, ExpeditusDeckConfig, LoadBalancerConfig};

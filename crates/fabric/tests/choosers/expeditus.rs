@@ -1,17 +1,15 @@
 //! Expeditus: the path that a handshake leaves a flow is the best of all by what the switches on them
 //! know, and whatever happens to the handshake, the flow has a path.
 
-use crate::common::{drop_tail, wire};
-use crate::net::{Net, congest, fat_tree, traffic, tuple};
+use crate::common::{self, drop_tail, tuple, wire};
+use crate::net::{Net, fat_tree, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tailcut_fabric::load_balancer::{
     CongaConfig, DreConfig, ExpeditusConfig, ExpeditusDeckConfig, LoadBalancerConfig,
 };
 use tailcut_fabric::queue::Limit;
-use tailcut_fabric::topology::{
-    CoreOversubscription, FatTree, LeafSpine, LinkFault, Node, Topology, Trouble,
-};
+use tailcut_fabric::topology::{LeafSpine, LinkFault, Node, Topology, Trouble};
 use tailcut_fabric::{Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 
@@ -103,8 +101,7 @@ proptest! {
         let dst = (src / 4 * 4 + away + src % 4) % 16;
         prop_assume!(src / 4 != dst / 4);
         let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
-        let mut net = Net::new(fat_tree(), load_balancer, seed);
-        congest(&mut net, &traffic);
+        let mut net = Net::congested(fat_tree(), load_balancer, seed, &traffic);
         finds_the_best_path_between_pods(&mut net, tuple(src, dst, 9));
     }
 
@@ -117,8 +114,7 @@ proptest! {
         seed in 0u64..1_000,
     ) {
         let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
-        let mut net = Net::new(fat_tree(), load_balancer, seed);
-        congest(&mut net, &traffic);
+        let mut net = Net::congested(fat_tree(), load_balancer, seed, &traffic);
         let (src, dst) = if swapped { (hosts.1, hosts.0) } else { hosts };
         finds_the_best_path_in_one_stage(&mut net, tuple(4 * pod + src, 4 * pod + dst, 9));
     }
@@ -132,8 +128,7 @@ proptest! {
     ) {
         prop_assume!(src / 3 != dst / 3);
         let load_balancer = LoadBalancerConfig::Expeditus(LASTING);
-        let mut net = Net::new(leaf_spine(), load_balancer, seed);
-        congest(&mut net, &traffic);
+        let mut net = Net::congested(leaf_spine(), load_balancer, seed, &traffic);
         finds_the_best_path_in_one_stage(&mut net, tuple(src, dst, 9));
     }
 }
@@ -256,18 +251,8 @@ fn an_idle_flow_is_forgotten_and_then_goes_by_ecmp() {
 #[test]
 fn a_switch_knows_two_values_an_uplink_whatever_the_size_of_the_network() {
     for k in [4, 8, 12] {
-        let topology = FatTree {
-            k,
-            tiers: 3,
-            edge_oversubscription: 1,
-            host_links: 1,
-            core_oversubscription: CoreOversubscription::None,
-            host_wire: wire(1, 100),
-            fabric_wire: wire(1, 100),
-            queue: drop_tail(Limit::Packets(100), None),
-            shared_buffer: None,
-        };
-        let topology = topology.build().expect("a fat-tree");
+        let queue = drop_tail(Limit::Packets(100), None);
+        let topology = common::fat_tree(k, wire(1, 100), wire(1, 100), queue);
         let state = |load_balancer, switch| {
             let net = Net::new(topology.clone(), load_balancer, 1);
             net.fabric.balancer_state(net.now, switch).congestion as u32

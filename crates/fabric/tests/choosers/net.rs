@@ -1,28 +1,17 @@
 //! A network through which packets go one at a time, so that the way of each can be seen.
 
-use crate::common::{drop_tail, wire};
+use crate::common::{self, drop_tail, wire};
 use proptest::prelude::*;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::Limit;
-use tailcut_fabric::topology::{CoreOversubscription, FatTree, Node, Topology};
+use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{Delivery, Fabric, FabricConfig, Handshake, Packet, PortId};
-use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
+use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
 /// Four pods of two edges and two aggregations, two hosts an edge, four cores.
 pub fn fat_tree() -> Topology {
-    FatTree {
-        k: 4,
-        tiers: 3,
-        edge_oversubscription: 1,
-        host_links: 1,
-        core_oversubscription: CoreOversubscription::None,
-        host_wire: wire(1, 100),
-        fabric_wire: wire(1, 100),
-        queue: drop_tail(Limit::Packets(10_000), None),
-        shared_buffer: None,
-    }
-    .build()
-    .expect("a fat-tree")
+    let queue = drop_tail(Limit::Packets(10_000), None);
+    common::fat_tree(4, wire(1, 100), wire(1, 100), queue)
 }
 
 pub struct Net {
@@ -43,6 +32,31 @@ impl Net {
             topology,
             now: Time::ZERO,
         }
+    }
+
+    /// A network through which `traffic` has gone, all at once: what its switches know is arbitrary, and does
+    /// not fade any more.
+    pub fn congested(
+        topology: Topology,
+        load_balancer: LoadBalancerConfig,
+        seed: u64,
+        traffic: &Traffic,
+    ) -> Self {
+        let mut net = Self::new(topology, load_balancer, seed);
+        for &(src, dst, path, size) in traffic.iter().filter(|(src, dst, ..)| src != dst) {
+            let packet = Packet {
+                src: HostId(src),
+                dst: HostId(dst),
+                size,
+                path,
+                ..Packet::default()
+            };
+            net.fabric.inject(net.now, packet.src, packet, ());
+        }
+        net.now = Time::from_ns(15_000_000);
+        while net.fabric.advance(net.now).is_some() {}
+        assert_eq!(net.fabric.in_network(), 0);
+        net
     }
 
     /// Sends a packet and gives the ports that it takes, its host's own first.
@@ -157,35 +171,8 @@ impl Net {
     }
 }
 
-pub fn tuple(src: u32, dst: u32, src_port: u16) -> FiveTuple {
-    FiveTuple {
-        src: HostId(src),
-        dst: HostId(dst),
-        src_port,
-        dst_port: 80,
-        protocol: Protocol::Tcp,
-    }
-}
-
 /// Source, destination, path and size of packets of anybody.
 pub type Traffic = Vec<(u32, u32, u16, u32)>;
-
-/// Sends them, all at once: what the switches know then is arbitrary, and does not fade any more.
-pub fn congest(net: &mut Net, traffic: &Traffic) {
-    for &(src, dst, path, size) in traffic.iter().filter(|(src, dst, ..)| src != dst) {
-        let packet = Packet {
-            src: HostId(src),
-            dst: HostId(dst),
-            size,
-            path,
-            ..Packet::default()
-        };
-        net.fabric.inject(net.now, packet.src, packet, ());
-    }
-    net.now = Time::from_ns(15_000_000);
-    while net.fabric.advance(net.now).is_some() {}
-    assert_eq!(net.fabric.in_network(), 0);
-}
 
 pub fn traffic(hosts: u32, paths: u16) -> impl Strategy<Value = Traffic> {
     proptest::collection::vec((0..hosts, 0..hosts, 0..paths, 0u32..30_000), 0..40)

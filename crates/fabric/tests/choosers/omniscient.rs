@@ -1,6 +1,7 @@
 //! The bound: a flow's first packet takes the path whose worst hop is the best, wherever on it that hop is.
 
-use crate::net::{Net, congest, fat_tree, traffic, tuple};
+use crate::common::tuple;
+use crate::net::{Net, fat_tree, traffic};
 use proptest::prelude::*;
 use tailcut_fabric::PortId;
 use tailcut_fabric::load_balancer::{DreConfig, LoadBalancerConfig, OmniscientConfig};
@@ -26,8 +27,8 @@ proptest! {
         seed in 0u64..1_000,
     ) {
         prop_assume!(src / 2 != dst / 2);
-        let mut net = Net::new(fat_tree(), LoadBalancerConfig::Omniscient(LASTING), seed);
-        congest(&mut net, &traffic);
+        let load_balancer = LoadBalancerConfig::Omniscient(LASTING);
+        let mut net = Net::congested(fat_tree(), load_balancer, seed, &traffic);
         let carried = |net: &Net, port: &u32| {
             net.fabric.port_report(Time::MAX, PortId(*port)).carried_bytes
         };

@@ -4,7 +4,7 @@
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
-use tailcut_fabric::topology::{LeafSpine, Topology, Wire};
+use tailcut_fabric::topology::{CoreOversubscription, FatTree, LeafSpine, Topology, Wire};
 use tailcut_fabric::{Delivery, Ecn, Fabric, FabricConfig, Packet, PortEvents};
 use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Rate, Time};
 
@@ -35,14 +35,36 @@ pub fn leaf_spine(queue: QueueConfig) -> Topology {
     .expect("a leaf-spine network")
 }
 
-pub fn packet(src: u32, dst: u32, size: u32, src_port: u16) -> Packet {
-    let tuple = FiveTuple {
+/// k pods of k/2 edges and k/2 aggregations, k/2 hosts an edge, not oversubscribed; with k = 4 there are four
+/// cores.
+pub fn fat_tree(k: u32, host_wire: Wire, fabric_wire: Wire, queue: QueueConfig) -> Topology {
+    FatTree {
+        k,
+        tiers: 3,
+        edge_oversubscription: 1,
+        host_links: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire,
+        fabric_wire,
+        queue,
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a fat-tree")
+}
+
+pub fn tuple(src: u32, dst: u32, src_port: u16) -> FiveTuple {
+    FiveTuple {
         src: HostId(src),
         dst: HostId(dst),
         src_port,
         dst_port: 80,
         protocol: Protocol::Tcp,
-    };
+    }
+}
+
+pub fn packet(src: u32, dst: u32, size: u32, src_port: u16) -> Packet {
+    let tuple = tuple(src, dst, src_port);
     Packet {
         src: tuple.src,
         dst: tuple.dst,

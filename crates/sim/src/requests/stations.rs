@@ -329,7 +329,7 @@ impl Model<'_> {
             .link
             .as_ref()
             .and_then(|link| link.station.next_timeout());
-        let due = link.into_iter().chain(state.client.next_timeout()).min();
+        let due = Time::earlier(link, state.client.next_timeout());
         if let Some(due) = due
             && due < state.timer_at
         {

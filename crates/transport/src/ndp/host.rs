@@ -322,10 +322,7 @@ impl Transport for Host {
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        match (self.timers.next(), self.pulls.next_timeout()) {
-            (Some(timer), Some(pull)) => Some(timer.min(pull)),
-            (timer, pull) => timer.or(pull),
-        }
+        Time::earlier(self.timers.next(), self.pulls.next_timeout())
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {

@@ -94,10 +94,7 @@ impl<T: Transport> Transport for Coalesced<T> {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        match (self.deadline, self.inner.next_timeout()) {
-            (Some(deadline), Some(inner)) => Some(deadline.min(inner)),
-            (deadline, inner) => deadline.or(inner),
-        }
+        Time::earlier(self.deadline, self.inner.next_timeout())
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {

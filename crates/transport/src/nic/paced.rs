@@ -193,8 +193,7 @@ impl<T: Transport> Transport for Paced<T> {
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let segment = self.next(now);
         let fed = (self.nic_free > now && self.inner.has_transmit()).then_some(self.nic_free);
-        let released = self.pacer.next_timeout();
-        let wake = [fed, released].into_iter().flatten().min();
+        let wake = Time::earlier(fed, self.pacer.next_timeout());
         // What could leave now waits for the link alone.
         self.wake = wake.filter(|at| *at > now);
         segment
@@ -209,10 +208,7 @@ impl<T: Transport> Transport for Paced<T> {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        match (self.wake, self.inner.next_timeout()) {
-            (Some(wake), Some(inner)) => Some(wake.min(inner)),
-            (wake, inner) => wake.or(inner),
-        }
+        Time::earlier(self.wake, self.inner.next_timeout())
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {

@@ -4,10 +4,9 @@
 
 use super::header::{HIGH, LOW};
 use crate::tcp::{
-    ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, Summary, TcpConfig,
-    sent_by,
+    ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, Summary, TcpConfig, sent,
 };
-use crate::{Event, FlowStats, Header, Message, PathPin, Segment, TcpFlags, Transport};
+use crate::{Event, FlowStats, Header, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
@@ -278,11 +277,7 @@ impl Transport for Carrier {
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         for (class, endpoint) in (HIGH..).zip(&mut self.classes) {
             if let Some(mut segment) = endpoint.poll_transmit(now) {
-                let resets = match &segment.header {
-                    Header::Tcp(header) => header.flags.has(TcpFlags::RST),
-                    _ => false,
-                };
-                segment.priority = if resets { HIGH } else { class };
+                segment.priority = if segment.is_reset() { HIGH } else { class };
                 if let Some(told) = &mut self.told {
                     told.extend(told_by(&segment, endpoint));
                 }
@@ -308,8 +303,9 @@ impl Transport for Carrier {
 
     /// Copies of requests are told of by [`poll_connection`](Self::poll_connection).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
-        let sent = self.classes.iter().flat_map(sent_by);
-        sent.filter(|(flow, _)| copy_of_flow(*flow).is_none())
+        let open = self.classes.iter().flat_map(Endpoint::unfinished);
+        sent(open)
+            .filter(|(flow, _)| copy_of_flow(*flow).is_none())
             .collect()
     }
 }

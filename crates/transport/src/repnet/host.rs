@@ -145,10 +145,6 @@ impl Transport for Host {
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
-        let opened = self.endpoint.unfinished();
-        let opened = opened.filter(|summary| summary.role == tcp::Role::Opener);
-        opened
-            .map(|summary| (summary.flow, summary.stats))
-            .collect()
+        tcp::sent(self.endpoint.unfinished()).collect()
     }
 }

@@ -569,15 +569,8 @@ impl<C: Codec> Transport for Host<C> {
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        let timers = [self.receiver_timers.next(), self.pulls.next_timeout()];
-        let mut due = self.sender_timers.next();
-        for timer in timers {
-            due = match (due, timer) {
-                (Some(due), Some(timer)) => Some(due.min(timer)),
-                (due, timer) => due.or(timer),
-            };
-        }
-        due
+        let timer = Time::earlier(self.sender_timers.next(), self.receiver_timers.next());
+        Time::earlier(timer, self.pulls.next_timeout())
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {

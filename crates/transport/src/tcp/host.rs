@@ -162,13 +162,14 @@ impl Transport for Host {
     }
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
-        sent_by(&self.endpoint).collect()
+        sent(self.endpoint.unfinished()).collect()
     }
 }
 
-/// What the connections that this end opened and that have not ended have cost so far, by flow.
-pub(crate) fn sent_by(endpoint: &Endpoint) -> impl Iterator<Item = (FlowId, FlowStats)> {
-    let opened = endpoint.unfinished();
-    let opened = opened.filter(|summary| summary.role == Role::Opener);
+/// What those of `all` that this end opened have cost, by flow.
+pub(crate) fn sent(
+    all: impl Iterator<Item = Summary>,
+) -> impl Iterator<Item = (FlowId, FlowStats)> {
+    let opened = all.filter(|summary| summary.role == Role::Opener);
     opened.map(|summary| (summary.flow, summary.stats))
 }

@@ -36,4 +36,4 @@ pub use config::{
 pub use connection::{ConnectionId, Role, Summary};
 pub use endpoint::{ConnectError, ConnectionEvent, Endpoint};
 pub use host::{Host, SERVICE_PORT};
-pub(crate) use host::{Messages, sent_by};
+pub(crate) use host::{Messages, sent};

@@ -2,7 +2,7 @@
 //! another value that the sources leave possible.
 
 use super::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Figure};
-use crate::reproduction::case::{Case, Keys, case};
+use crate::reproduction::case::{Case, Keys, case, section};
 use crate::reproduction::measure::At;
 use crate::reproduction::{Part, Reproduction, Results, band, row};
 use tailcut_record::{FlowRecord, RunRecord};
@@ -226,11 +226,7 @@ const DECK_CASES: [Case; 18] = [
 impl Family {
     /// The designs that a case is run with, beside ECMP where that is concerned too.
     fn designs(&self, case: &Case) -> Vec<&'static str> {
-        let section = case
-            .changes
-            .first()
-            .and_then(|(key, _)| key.split('.').next());
-        match section {
+        match section(case.changes) {
             None if self.form == FINAL_FORM => vec![FINAL_FORM, CONGA],
             None => vec![DECK_FORM, FINAL_FORM],
             Some("conga") => vec![CONGA],

@@ -18,7 +18,7 @@ pub use sensitivity::Sensitivity;
 pub use short_flows::ShortFlows;
 
 use super::band;
-use super::case::{Case, Keys, case};
+use super::case::{Case, Keys, case, section};
 use tailcut_record::{FlowRecord, LinkSample, RunRecord};
 use tailcut_sim::workload::Class;
 use tailcut_units::Time;
@@ -28,8 +28,7 @@ const PAYLOAD_SHARE: f64 = 1_460.0 / 1_538.0;
 
 /// The designs that a change of these keys concerns: that of the first key's section, or all.
 fn concerned(changes: Keys, designs: &[&'static str]) -> Vec<&'static str> {
-    let section = changes.first().and_then(|(key, _)| key.split('.').next());
-    let concerns = |design: &&&str| match section {
+    let concerns = |design: &&&str| match section(changes) {
         Some("scdp") => **design == "scdp",
         Some("ndp") => design.starts_with("ndp"),
         Some("tcp" | "queue" | "pias") => ["tcp", "pias"].contains(*design),

@@ -2,7 +2,7 @@
 
 use super::Keys;
 use crate::reproduction::measure::{At, Statistic, fcts, mean};
-use crate::reproduction::{Part, Reproduction, Results, band, row};
+use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use tailcut_record::{FlowRecord, RunRecord};
 use tailcut_report::ComparisonRow;
 use tailcut_sim::workload::Class;
@@ -71,12 +71,11 @@ impl Reproduction for Hotspots {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let owned = |keys: Keys| keys.iter().map(|&(key, value)| (key, value.to_owned()));
         let part = |name, scenario, special: Keys| Part {
             name,
             scenario,
             changes: Vec::new(),
-            quick: owned(QUICK).chain(owned(special)).collect(),
+            quick: [keys(QUICK), keys(special)].concat(),
         };
         vec![
             part("scdp-hotspots-without", WITHOUT, &[]),

@@ -15,16 +15,14 @@ pub use reads::Reads;
 pub use sensitivity::Sensitivity;
 pub use writes::Writes;
 
+use super::case::Keys;
 use super::measure::{At, mean, quantile};
-use super::{Part, Results, band, row};
+use super::{Part, Results, band, keys, row};
 use tailcut_record::{RunRecord, SessionOutcome};
 use tailcut_report::ComparisonRow;
 use tailcut_sim::workload::Class;
 
 const SCENARIO: &str = include_str!("../../../../../scenarios/reproduce/scdp-storage.toml");
-
-/// Keys and values.
-type Keys = &'static [(&'static str, &'static str)];
 
 /// Hosts in the full and in the quick form.
 const HOSTS: (u32, u32) = (250, 16);
@@ -44,7 +42,6 @@ impl Load {
     /// The study called `name`, with keys that make its way.
     fn part(&self, name: &'static str, way: Keys) -> Part {
         let rate = |hosts: u32| (self.per_host * hosts).to_string();
-        let way = way.iter().map(|&(key, value)| (key, value.to_owned()));
         let load = [
             ("workload.sizes", self.sizes.to_owned()),
             ("workload.sessions_per_second", rate(HOSTS.0)),
@@ -52,7 +49,7 @@ impl Load {
         Part {
             name,
             scenario: SCENARIO,
-            changes: load.into_iter().chain(way).collect(),
+            changes: load.into_iter().chain(keys(way)).collect(),
             quick: vec![
                 ("topology.k", "4".to_owned()),
                 ("duration", "300ms".to_owned()),

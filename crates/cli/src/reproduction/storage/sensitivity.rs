@@ -4,62 +4,54 @@
 use super::hotspots::{self, short};
 use super::overhead::{share_above, share_in_vain};
 use super::{Keys, SCENARIO, background, mean_goodput, sessions};
+use crate::reproduction::case::{Case, case};
 use crate::reproduction::measure::At;
-use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
+use crate::reproduction::{Part, Reproduction, Results, band, row};
 use tailcut_record::RunRecord;
 use tailcut_report::ComparisonRow;
 
 /// See the module.
 pub struct Sensitivity;
 
-/// A study of a setting on 16 hosts, where it does not say otherwise: its name, what is special about it, sessions a
-/// second a host, and the keys that differ.
+/// A study on 16 hosts, where it does not say otherwise, with so many sessions a second a
+/// host.
 struct Setting {
-    name: &'static str,
-    what: &'static str,
+    case: Case,
     per_host: f64,
     /// The fat-tree's k.
     k: u32,
-    changes: Keys,
 }
 
 const fn setting(name: &'static str, what: &'static str, per_host: f64, changes: Keys) -> Setting {
     Setting {
-        name,
-        what,
+        case: case(name, what, changes),
         per_host,
         k: 4,
-        changes,
     }
 }
 
 const fn larger(name: &'static str, what: &'static str, per_host: f64, k: u32) -> Setting {
     Setting {
-        name,
-        what,
-        per_host,
         k,
-        changes: &[],
+        ..setting(name, what, per_host, &[])
     }
 }
 
 impl Setting {
     fn part(&self, scenario: &'static str, common: Keys, quick: Keys) -> Part {
         let hosts = f64::from(self.k * self.k * self.k / 4);
-        let rate = (self.per_host > 0.0).then(|| (self.per_host * hosts).to_string());
-        let rate = rate.map(|rate| ("workload.sessions_per_second", rate));
-        let size = [("topology.k", self.k.to_string())].into_iter().chain(rate);
-        Part {
-            name: self.name,
-            scenario,
-            changes: [keys(common), keys(self.changes), size.collect()].concat(),
-            quick: keys(quick),
+        let mut part = self.case.part(scenario, common, quick);
+        part.changes.push(("topology.k", self.k.to_string()));
+        if self.per_host > 0.0 {
+            let rate = (self.per_host * hosts).to_string();
+            part.changes.push(("workload.sessions_per_second", rate));
         }
+        part
     }
 
     /// Whether only SCDP is run.
     fn is_alone(&self) -> bool {
-        self.changes.iter().any(|(key, _)| *key == "designs")
+        self.case.changes.iter().any(|(key, _)| *key == "designs")
     }
 }
 
@@ -242,15 +234,15 @@ impl Reproduction for Sensitivity {
         for setting in &OF_WRITES {
             let shown = |what: &str, figures: &[f64], theirs| {
                 row(
-                    format!("{}: {what}", setting.what),
+                    format!("{}: {what}", setting.case.what),
                     figures,
                     theirs,
                     band::SHOWN,
                     WHY,
                 )
             };
-            let at = At::new(results, setting.name, None);
-            let count = sessions(results, setting.name, "scdp");
+            let at = At::new(results, setting.case.name, None);
+            let count = sessions(results, setting.case.name, "scdp");
             rows.push(shown(
                 &format!("symbols in vain of those of {count} sessions, %"),
                 &at.by_seed("scdp", share_in_vain),
@@ -279,8 +271,8 @@ fn compared(
     setting: &Setting,
     published: [Option<f64>; 3],
 ) -> Vec<ComparisonRow> {
-    let at = At::new(results, setting.name, None);
-    let what = setting.what;
+    let at = At::new(results, setting.case.name, None);
+    let what = setting.case.what;
     let mut rows = vec![row(
         format!("{what}: scdp, mean goodput, Mb/s"),
         &at.by_seed("scdp", mean_goodput),
@@ -315,7 +307,7 @@ fn compared(
 /// Short flows beside storage, and against those beside long flows only.
 fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
     let without = WITHOUT.iter().find(|without| without.k == setting.k);
-    let at = At::new(results, setting.name, None);
+    let at = At::new(results, setting.case.name, None);
     let mut rows = Vec::new();
     for (design, before, after) in hotspots::PUBLISHED {
         let with = at.by_seed(design, short);
@@ -323,7 +315,10 @@ fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
             continue;
         }
         rows.push(row(
-            format!("{}: {design}, p99 of flows up to 10 KB, us", setting.what),
+            format!(
+                "{}: {design}, p99 of flows up to 10 KB, us",
+                setting.case.what
+            ),
             &with,
             Some(after),
             band::SHOWN,
@@ -331,12 +326,15 @@ fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
         ));
         let runs = without
             .into_iter()
-            .flat_map(|without| results.runs(without.name, design));
+            .flat_map(|without| results.runs(without.case.name, design));
         let change = with.iter().zip(runs);
         let change =
             change.map(|(with, run): (&f64, &RunRecord)| (with / short(run) - 1.0) * 100.0);
         rows.push(row(
-            format!("{}: {design}, against long flows alone, %", setting.what),
+            format!(
+                "{}: {design}, against long flows alone, %",
+                setting.case.what
+            ),
             &change.collect::<Vec<f64>>(),
             Some((after / before - 1.0) * 100.0),
             band::SHOWN,
