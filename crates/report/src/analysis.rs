@@ -1,8 +1,8 @@
 //! Every figure of a study, computed once: by setting, design and group of flows.
 
-use crate::estimate::{Estimate, Measured, Ratio};
+use crate::estimate::{Estimate, Measured, Ratio, TooFew};
 use crate::group::Group;
-use crate::sample::{Metric, Statistic};
+use crate::sample::{Metric, Sample, Statistic};
 use crate::study::{Cell, Setting, Study, headline_load};
 
 /// All figures of a study.
@@ -34,7 +34,7 @@ pub(crate) struct Row {
 /// Estimates and ratios to the baseline in the order of [`Statistic::ALL`].
 #[derive(Debug, Default)]
 struct Figures {
-    estimates: [Option<Estimate>; 4],
+    estimates: [Option<Result<Estimate, TooFew>>; 4],
     /// Over the study's baseline.
     ratios: [Option<Ratio>; 4],
     /// Over the design's own transport without replication, where that is in the study and is not
@@ -140,18 +140,28 @@ impl Setting {
 }
 
 impl Row {
+    /// The figure, where there are enough flows and seeds for it.
     pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
-        self.figures(metric).estimates[statistic as usize]
+        self.outcome(metric, statistic)?.ok()
+    }
+
+    /// The figure, or what it takes; `None` without flows.
+    pub fn outcome(
+        &self,
+        metric: Metric,
+        statistic: Statistic,
+    ) -> Option<Result<Estimate, TooFew>> {
+        *statistic.among(&self.figures(metric).estimates)?
     }
 
     /// The figure over the baseline's.
     pub fn ratio(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
-        self.figures(metric).ratios[statistic as usize]
+        *statistic.among(&self.figures(metric).ratios)?
     }
 
     /// The figure over that of the design's own transport without replication.
     pub fn over_own_transport(&self, metric: Metric, statistic: Statistic) -> Option<Ratio> {
-        self.figures(metric).own[statistic as usize]
+        *statistic.among(&self.figures(metric).own)?
     }
 
     fn figures(&self, metric: Metric) -> &Figures {
@@ -201,7 +211,10 @@ fn cell_group_rows(setting: usize, cell: &Cell<'_>, group: &Group, baseline: &st
     let measure = |metric| -> Vec<Measured> {
         let designs = cell.designs.iter();
         designs
-            .map(|(_, runs)| Measured::new(runs, group, metric))
+            .map(|(_, runs)| {
+                let seeds = runs.iter().map(|run| run.summary.key.seed);
+                Measured::new(Sample::of(runs, group, metric), seeds.collect())
+            })
             .collect()
     };
     let position = |name: &str| cell.designs.iter().position(|(design, _)| *design == name);
@@ -216,14 +229,14 @@ fn cell_group_rows(setting: usize, cell: &Cell<'_>, group: &Group, baseline: &st
                 .and_then(position)
                 .filter(|own| Some(*own) != base);
             let base = base.filter(|base| *base != index);
-            let pooled = fct[index].pooled();
+            let sample = fct[index].sample();
             Row {
                 setting,
                 group: group.clone(),
                 design: (*design).to_owned(),
                 seeds: runs.len(),
-                flows: pooled.len(),
-                unfinished: pooled.unfinished(),
+                flows: sample.len(),
+                unfinished: sample.unfinished(),
                 fct: Figures::of(&fct, index, base, own),
                 slowdown: Figures::of(&slowdown, index, base, own),
             }

@@ -1,8 +1,8 @@
 //! The answer in a sentence, and what has to be said beside it.
 
 use crate::analysis::{Analysis, Row};
-use crate::estimate::Ratio;
-use crate::format::{Quantity, count, percent_digits, signed_percent};
+use crate::estimate::{Ratio, SEEDS_FOR_QUANTILES, TooFew};
+use crate::format::{Quantity, beyond_gap, count, percent_digits, signed_percent};
 use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
@@ -46,6 +46,10 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         study,
         setting,
         what: tail_of(&group),
+        things: match group.short.as_str() {
+            "mice" => "mice",
+            _ => group.things(),
+        },
         at: at(analysis, setting),
         base,
         others,
@@ -56,6 +60,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         claims.compared()
     };
     sentences.extend(claims.over_own_transport());
+    sentences.extend(claims.on_gaps());
     if let Some((best, _)) = claims.best() {
         sentences.extend(sweep_sentence(analysis, setting, &group, &best.design));
     }
@@ -99,6 +104,8 @@ struct Claims<'a> {
     study: &'a Study,
     setting: usize,
     what: String,
+    /// What the figures are over: "mice".
+    things: &'static str,
     at: String,
     base: &'a Row,
     others: Vec<&'a Row>,
@@ -108,8 +115,8 @@ impl Claims<'_> {
     /// One design has nothing to be compared with: its own figure.
     fn alone(&self) -> String {
         let base = self.base;
-        let estimate = base.estimate(Metric::Fct, Statistic::P99);
-        match estimate.filter(|estimate| estimate.value.is_finite()) {
+        let outcome = base.outcome(Metric::Fct, Statistic::P99);
+        match outcome.and_then(Result::ok).filter(|e| e.value.is_finite()) {
             Some(estimate) => format!(
                 "{}: {} is {}{} over {} flows; there is no other design to compare with.",
                 base.design,
@@ -119,12 +126,22 @@ impl Claims<'_> {
                 count(base.flows as u64)
             ),
             None => format!(
-                "{}: {} is unknown{}, since too few of its {} flows finished.",
+                "{}: {} is unknown{}: {}.",
                 base.design,
                 self.what,
                 self.at,
-                count(base.flows as u64)
+                self.why_unknown()
             ),
+        }
+    }
+
+    /// Why a design, or the one that it is compared with, has no 99th percentile.
+    fn why_unknown(&self) -> String {
+        let rows = || std::iter::once(&self.base).chain(&self.others);
+        let outcomes = rows().filter_map(|row| row.outcome(Metric::Fct, Statistic::P99));
+        match outcomes.filter_map(Result::err).next() {
+            Some(too_few) => too_few_sentence(too_few),
+            None => "too few flows finished".to_owned(),
         }
     }
 
@@ -133,6 +150,8 @@ impl Claims<'_> {
         let rows = self.others.iter();
         let mut known: Vec<(&Row, Ratio)> = rows
             .filter_map(|row| Some((*row, row.ratio(Metric::Fct, Statistic::P99)?)))
+            // Whichever comes out best was picked from all of them.
+            .map(|(row, ratio)| (row, ratio.corrected(self.others.len())))
             .collect();
         known.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
         known
@@ -157,9 +176,10 @@ impl Claims<'_> {
                 self.price(row)
             ),
             (None, None) => format!(
-                "Nothing can be said about {}{}: too few finished for a 99th percentile of both \
-                 {} and another design.",
-                self.what, self.at, self.base.design
+                "Nothing can be said about {}{}: {}.",
+                self.what,
+                self.at,
+                self.why_unknown()
             ),
             (None, Some((row, ratio))) => self.none_better(row, *ratio),
         }];
@@ -180,6 +200,12 @@ impl Claims<'_> {
         }
         if !worse.is_empty() {
             sentences.push(format!("Worse than {base}: {}.", list(&worse)));
+        }
+        if self.others.len() > 1 && !known.is_empty() {
+            sentences.push(format!(
+                "These intervals hold for all {} comparisons together.",
+                self.others.len()
+            ));
         }
         sentences
     }
@@ -224,6 +250,39 @@ impl Claims<'_> {
         }
     }
 
+    /// Which 99th percentiles lie on a gap of the distribution, and what is stable there.
+    fn on_gaps(&self) -> Option<String> {
+        let rows = || std::iter::once(&self.base).chain(&self.others);
+        let gaps = rows().filter_map(|row| {
+            let gap = row.estimate(Metric::Fct, Statistic::P99)?.gap?;
+            let time = |us| Quantity::Time.text(us);
+            Some(format!(
+                "{} ({} to {})",
+                row.design,
+                time(gap.from),
+                time(gap.to)
+            ))
+        });
+        let gaps: Vec<String> = gaps.collect();
+        let shares = self.others.iter().filter_map(|row| {
+            let beyond = row.ratio(Metric::Fct, Statistic::P99)?.beyond_gap?;
+            let base = &self.base.design;
+            Some(beyond_gap(&beyond, self.things, &row.design, base))
+        });
+        let shares: Vec<String> = shares.collect();
+        let instead = match shares.is_empty() {
+            true => String::new(),
+            false => format!(" More stable are the shares beyond: {}.", shares.join("; ")),
+        };
+        (!gaps.is_empty()).then(|| {
+            format!(
+                "The p99 lies on a gap of the distribution, where next to no flow ends, with {}: which side of it \
+                 the figure is on is chance.{instead}",
+                list(&gaps)
+            )
+        })
+    }
+
     /// What replication adds to a transport that is not the baseline's.
     fn over_own_transport(&self) -> Option<String> {
         let claims: Vec<String> = self
@@ -231,6 +290,7 @@ impl Claims<'_> {
             .iter()
             .filter_map(|row| {
                 let ratio = row.over_own_transport(Metric::Fct, Statistic::P99)?;
+                let ratio = ratio.corrected(self.others.len());
                 let transport = crate::analysis::own_transport(&row.design)?;
                 Some(match (ratio.is_significant(), ratio.value < 1.0) {
                     (true, true) => {
@@ -257,6 +317,25 @@ impl Claims<'_> {
             })
             .collect();
         (!claims.is_empty()).then(|| format!("Each against its own transport: {}.", list(&claims)))
+    }
+}
+
+/// What a percentile takes.
+fn too_few_sentence(too_few: TooFew) -> String {
+    let would_do = count(too_few.seeds_that_would_do as u64);
+    let seeds = match too_few.seeds {
+        1 => "1 seed was run".to_owned(),
+        n => format!("{} seeds were run", count(n as u64)),
+    };
+    match too_few.seeds < SEEDS_FOR_QUANTILES {
+        true if too_few.seeds_that_would_do == SEEDS_FOR_QUANTILES => {
+            format!("{seeds}, and a percentile takes {SEEDS_FOR_QUANTILES}")
+        }
+        _ => format!(
+            "{seeds}, with {} flows beyond the percentile, which takes ten and {SEEDS_FOR_QUANTILES} seeds; \
+             {would_do} seeds of this size would do",
+            count(too_few.beyond as u64)
+        ),
     }
 }
 

@@ -1,46 +1,49 @@
 //! Figures with confidence intervals, and their ratios between two designs.
 //!
-//! With three seeds or more a figure is the mean over the seeds of each seed's figure, its interval
-//! Student's t over the seeds, and a ratio the geometric mean of the seeds' ratios with a paired t
-//! over their logarithms: both designs see the same arrivals under one seed. With one or two seeds
-//! the flows of all seeds are pooled and the interval comes from a bootstrap over blocks of
-//! consecutive flows, the same blocks for both designs of a ratio.
+//! A quantile is that of all flows of all seeds; its interval and that of a ratio of two come from
+//! resampled seeds, the same for both designs ([`crate::resamples`]). A mean is that of all finished
+//! flows, its interval Student's t over what each seed contributes (the ratio estimator of cluster
+//! sampling: W. G. Cochran, Sampling Techniques, 1977, section 6.3); so is a share of the flows.
+//! Both designs of a ratio see the same arrivals under one seed, so that ratios are paired by seed.
 
-use crate::group::Group;
-use crate::sample::{BLOCKS, Metric, Sample, Statistic};
-use crate::study::Run;
-use rand_core::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::gap::Gap;
+use crate::resamples::{Resamples, interval, t_quantile};
+use crate::sample::{Sample, Statistic};
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// From this many seeds on, intervals are over seeds.
+/// From this many seeds on, means and shares have intervals.
 pub const SEEDS_FOR_T: usize = 3;
 
-/// Resamples of a bootstrap: the ends of a 95 % interval are then the 12th value from either side.
-const RESAMPLES: usize = 500;
+/// Quantiles take this many seeds: intervals over fewer do not hold (docs/validation.md).
+pub const SEEDS_FOR_QUANTILES: usize = 6;
 
-/// Where an interval comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// Student's t over seeds.
-    Seeds,
-    /// Bootstrap over blocks of consecutive flows within the seeds.
-    Blocks,
-}
+/// Flows beyond a quantile that it takes at least.
+const BEYOND: f64 = 10.0;
 
 /// A figure with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// The figure; infinite where a percentile falls among unfinished flows.
+    /// The figure; infinite where a quantile falls among unfinished flows.
     pub value: f64,
-    /// The interval, where there are enough flows for one.
+    /// The interval, where there are enough seeds for one; its upper end may be infinite.
     pub interval: Option<(f64, f64)>,
-    /// Where the interval comes from.
-    pub basis: Basis,
-    /// Too few flows for this percentile: nothing bounds it from above.
-    pub thin: bool,
+    /// The gap of the distribution that a quantile's interval spans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
+}
+
+/// Why a quantile has no figure, and what would do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct TooFew {
+    /// Seeds that were run.
+    pub seeds: usize,
+    /// Flows beyond the quantile.
+    pub beyond: usize,
+    /// Seeds of this size that would do.
+    pub seeds_that_would_do: usize,
 }
 
 /// A design's figures over another's: under 1 is faster.
@@ -50,8 +53,33 @@ pub struct Ratio {
     pub value: f64,
     /// Its 95 % confidence interval, where there is one.
     pub interval: Option<(f64, f64)>,
-    /// Where the interval comes from.
-    pub basis: Basis,
+    /// Seeds that it comes from.
+    pub seeds: usize,
+    /// What is stable where either quantile lies on a gap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond_gap: Option<BeyondGap>,
+}
+
+/// The shares of flows beyond a gap, and how they differ.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct BeyondGap {
+    /// A value within the gap.
+    pub threshold: f64,
+    /// The share of this design's flows that take longer, with its 95 % confidence interval.
+    pub share: Share,
+    /// That of the other design.
+    pub base: Share,
+    /// This design's share less the other's, paired by seed.
+    pub difference: Share,
+}
+
+/// A share of flows, or a difference of two, with its 95 % confidence interval.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Share {
+    /// The share, 0 to 1; a difference may be below zero.
+    pub value: f64,
+    /// The interval, from [`SEEDS_FOR_T`] seeds on.
+    pub interval: Option<(f64, f64)>,
 }
 
 impl Ratio {
@@ -60,121 +88,197 @@ impl Ratio {
         self.interval
             .is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
+
+    /// The ratio with an interval that holds for `comparisons` of them together, as the best of
+    /// several needs it (Bonferroni): wider, on a logarithmic scale, as Student's t is.
+    pub fn corrected(self, comparisons: usize) -> Self {
+        let level = 0.025 / comparisons.max(1) as f64;
+        let quantiles = t_quantile(self.seeds, 1.0 - level).zip(t_quantile(self.seeds, 0.975));
+        let wider = quantiles.map_or(1.0, |(corrected, single)| corrected / single);
+        let widen = |end: f64| self.value * (end / self.value).powf(wider);
+        let interval = self.interval.map(|(low, high)| (widen(low), widen(high)));
+        Self { interval, ..self }
+    }
 }
 
-/// One group's flows in the runs of one design and setting.
-pub(crate) struct Measured {
-    pooled: Sample,
+/// One group's flows in the runs of one design and setting, ready to be estimated from.
+#[derive(Debug)]
+pub struct Measured {
+    sample: Sample,
     /// The seeds of the runs.
     seeds: Vec<u64>,
-    /// A sample a seed where there are enough seeds for intervals over them, else none.
-    by_seed: Vec<Sample>,
-    /// Resampled figures in the order of [`Statistic::ALL`] where intervals are not over seeds.
-    replicates: Vec<[f64; 4]>,
+    /// Resampled quantiles, by the bits of the share: an estimate and its ratios need the same.
+    resampled: RefCell<BTreeMap<u64, Rc<[f64]>>>,
 }
 
 impl Measured {
-    pub fn new(runs: &[&Run], group: &Group, metric: Metric) -> Self {
-        let pooled = Sample::of(runs, group, metric);
-        let (mut by_seed, mut replicates) = (Vec::new(), Vec::new());
-        if runs.len() >= SEEDS_FOR_T {
-            by_seed.extend(runs.iter().map(|run| Sample::of(&[run], group, metric)));
-        } else if pooled.len() > 0 {
-            let resamples = resamples(runs.len());
-            replicates.extend(resamples.iter().map(|weights| pooled.resampled(weights)));
-        }
+    /// From a sample whose seeds have these numbers.
+    pub fn new(sample: Sample, seeds: Vec<u64>) -> Self {
         Self {
-            pooled,
-            seeds: runs.iter().map(|run| run.summary.key.seed).collect(),
-            by_seed,
-            replicates,
+            sample,
+            seeds,
+            resampled: RefCell::default(),
         }
     }
 
     /// All flows of all seeds.
-    pub fn pooled(&self) -> &Sample {
-        &self.pooled
+    pub fn sample(&self) -> &Sample {
+        &self.sample
     }
 
     /// The figure with its interval; `None` without flows.
-    pub fn estimate(&self, statistic: Statistic) -> Option<Estimate> {
-        let thin = self.is_thin(statistic);
-        let (value, interval, basis) = if self.by_seed.is_empty() {
-            let value = self.pooled.statistic(statistic)?;
-            let interval = percentile_interval(self.replicates(statistic));
-            (value, interval, Basis::Blocks)
-        } else {
-            let figures: Vec<f64> = self.figures(statistic).collect();
-            let (value, interval) = t_interval(&figures)?;
-            // No completion time is below zero, whatever the symmetric interval says.
-            let interval = interval.map(|(low, high)| (low.max(0.0), high));
-            (value, interval, Basis::Seeds)
+    pub fn estimate(&self, statistic: Statistic) -> Option<Result<Estimate, TooFew>> {
+        let Statistic::Quantile(p) = statistic else {
+            return self.mean().map(Ok);
         };
-        Some(Estimate {
-            value,
-            interval: interval.filter(|_| !thin && value.is_finite()),
-            basis,
-            thin,
-        })
-    }
-
-    /// This design's figure over `base`'s; `None` where either has none, an infinite one, or too few
-    /// flows for it. Without an interval where the two have not run the same seeds.
-    pub fn ratio(&self, base: &Self, statistic: Statistic) -> Option<Ratio> {
-        if self.is_thin(statistic) || base.is_thin(statistic) {
-            return None;
+        let value = self.sample.quantile(p)?;
+        if let Some(too_few) = self.too_few(p) {
+            return Some(Err(too_few));
         }
-        let paired = self.seeds == base.seeds;
-        let (value, interval, basis) = if paired && !self.by_seed.is_empty() {
-            let logs: Vec<f64> = self
-                .figures(statistic)
-                .zip(base.figures(statistic))
-                .map(|(ours, theirs)| (ours / theirs).ln())
-                .collect();
-            let (mean, interval) = t_interval(&logs)?;
-            let interval = interval.map(|(low, high)| (low.exp(), high.exp()));
-            (mean.exp(), interval, Basis::Seeds)
-        } else {
-            let value = self.pooled.statistic(statistic)? / base.pooled.statistic(statistic)?;
-            let ratios = self
-                .replicates(statistic)
-                .zip(base.replicates(statistic))
-                .map(|(ours, theirs)| ours / theirs);
-            let interval = paired.then(|| percentile_interval(ratios)).flatten();
-            (value, interval, Basis::Blocks)
-        };
-        (value.is_finite() && value > 0.0).then_some(Ratio {
+        let interval = interval(self.seeds.len(), self.resampled(p).to_vec());
+        Some(Ok(Estimate {
             value,
             interval,
-            basis,
+            gap: interval.and_then(|interval| Gap::within(&self.sample, interval)),
+        }))
+    }
+
+    /// This design's figure over `base`'s; `None` where either has none, an infinite one, or too
+    /// few flows or seeds for it. Without an interval where the two have not run the same seeds.
+    pub fn ratio(&self, base: &Self, statistic: Statistic) -> Option<Ratio> {
+        let (ours, theirs) = (
+            self.estimate(statistic)?.ok()?,
+            base.estimate(statistic)?.ok()?,
+        );
+        let value = ours.value / theirs.value;
+        let paired = self.seeds == base.seeds;
+        let interval = match statistic {
+            _ if !paired => None,
+            Statistic::Mean => {
+                let of_ours = self.deviations_from_mean(ours.value);
+                let of_base = base.deviations_from_mean(theirs.value);
+                let pairs = of_ours.iter().zip(&of_base);
+                let differences = pairs.map(|(a, b)| a / ours.value - b / theirs.value);
+                let half = t_half(&differences.collect::<Vec<f64>>());
+                half.map(|half| (value * (-half).exp(), value * half.exp()))
+            }
+            Statistic::Quantile(p) => {
+                let (ours, theirs) = (self.resampled(p), base.resampled(p));
+                let ratios = ours.iter().zip(theirs.iter()).map(|(a, b)| a / b);
+                interval(self.seeds.len(), ratios.collect())
+            }
+        };
+        let gap = theirs.gap.or(ours.gap);
+        (value.is_finite() && value > 0.0).then(|| Ratio {
+            value,
+            interval,
+            seeds: self.seeds.len(),
+            beyond_gap: gap.map(|gap| self.beyond_gap(base, gap.threshold())),
         })
     }
 
-    /// Each seed's figure.
-    fn figures(&self, statistic: Statistic) -> impl Iterator<Item = f64> + '_ {
-        let figure = move |sample: &Sample| sample.statistic(statistic).unwrap_or(f64::NAN);
-        self.by_seed.iter().map(figure)
+    /// The share of flows that take longer than `threshold`.
+    pub fn share_beyond(&self, threshold: f64) -> Share {
+        let (value, deviations) = self.beyond(threshold);
+        let half = t_half(&deviations);
+        Share {
+            value,
+            interval: half.map(|half| ((value - half).max(0.0), (value + half).min(1.0))),
+        }
     }
 
-    fn replicates(&self, statistic: Statistic) -> impl Iterator<Item = f64> + '_ {
-        self.replicates
-            .iter()
-            .map(move |figures| figures[statistic as usize])
+    /// The shares beyond a gap, of this design and of `base`.
+    pub fn beyond_gap(&self, base: &Self, threshold: f64) -> BeyondGap {
+        let ((ours, of_ours), (theirs, of_theirs)) =
+            (self.beyond(threshold), base.beyond(threshold));
+        let value = ours - theirs;
+        let differences: Vec<f64> = of_ours.iter().zip(&of_theirs).map(|(a, b)| a - b).collect();
+        let half = t_half(&differences).filter(|_| self.seeds == base.seeds);
+        BeyondGap {
+            threshold,
+            share: self.share_beyond(threshold),
+            base: base.share_beyond(threshold),
+            difference: Share {
+                value,
+                interval: half.map(|half| (value - half, value + half)),
+            },
+        }
     }
 
-    /// Whether there are too few flows for an upper bound of the percentile: the largest of all `n`
-    /// exceeds it with less than 97.5 %, which is to say `p^n > 0.025`; or not one flow of some seed
-    /// is above it.
-    fn is_thin(&self, statistic: Statistic) -> bool {
-        let Some(p) = statistic.quantile() else {
-            return false;
-        };
-        let smallest = self.by_seed.iter().map(Sample::len).min();
-        let smallest = smallest.unwrap_or(self.pooled.len()) as f64;
-        // 1e-9: 1,000 flows are enough for the 99.9th percentile, whatever 1 - 0.999 rounds to.
-        let none_above = smallest * (1.0 - p) + 1e-9 < 1.0;
-        none_above || p.powf(self.pooled.len() as f64) > 0.025
+    /// The share of flows that take longer than `threshold`, with each seed's deviation from it.
+    fn beyond(&self, threshold: f64) -> (f64, Vec<f64>) {
+        let beyond = self.sample.beyond(threshold);
+        let seeds = self.sample.seeds().iter().zip(&beyond);
+        let parts: Vec<(f64, f64)> = seeds
+            .map(|(seed, &beyond)| (f64::from(beyond), f64::from(seed.flows)))
+            .collect();
+        let share = beyond.iter().sum::<u32>() as f64 / self.sample.len().max(1) as f64;
+        (share, deviations(&parts, share))
     }
+
+    fn mean(&self) -> Option<Estimate> {
+        let seeds = self.sample.seeds().iter();
+        let (finished, sum) = seeds.fold((0u64, 0.0), |(finished, sum), seed| {
+            (finished + u64::from(seed.finished), sum + seed.sum)
+        });
+        let value = (finished > 0).then(|| sum / finished as f64)?;
+        let half = t_half(&self.deviations_from_mean(value));
+        Some(Estimate {
+            value,
+            // No completion time is below zero, whatever the symmetric interval says.
+            interval: half.map(|half| ((value - half).max(0.0), value + half)),
+            gap: None,
+        })
+    }
+
+    fn deviations_from_mean(&self, mean: f64) -> Vec<f64> {
+        let seeds = self.sample.seeds().iter();
+        let parts: Vec<(f64, f64)> = seeds
+            .map(|seed| (seed.sum, f64::from(seed.finished)))
+            .collect();
+        deviations(&parts, mean)
+    }
+
+    /// Whether too few seeds or flows were run for the `p`-quantile, and what would do.
+    fn too_few(&self, p: f64) -> Option<TooFew> {
+        let seeds = self.seeds.len();
+        // 1e-9: 1,000 flows have ten beyond the 99th percentile, whatever 1 - 0.99 rounds to.
+        let beyond = self.sample.len() as f64 * (1.0 - p) + 1e-9;
+        let for_flows = (BEYOND / beyond * seeds as f64 - 1e-6).ceil() as usize;
+        (seeds < SEEDS_FOR_QUANTILES || beyond < BEYOND).then(|| TooFew {
+            seeds,
+            beyond: beyond as usize,
+            seeds_that_would_do: for_flows.max(SEEDS_FOR_QUANTILES),
+        })
+    }
+
+    /// The `p`-quantile of every resample.
+    fn resampled(&self, p: f64) -> Rc<[f64]> {
+        let mut known = self.resampled.borrow_mut();
+        let quantiles = known.entry(p.to_bits()).or_insert_with(|| {
+            let resamples = Resamples::of(self.seeds.len());
+            let weights = resamples.weights();
+            weights
+                .map(|weights| self.sample.resampled_quantile(weights, p))
+                .collect()
+        });
+        Rc::clone(quantiles)
+    }
+}
+
+/// Of sums with their counts, by how much each deviates from `ratio` times its count, over the mean
+/// count: what the ratio of all sums to all counts varies by.
+fn deviations(parts: &[(f64, f64)], ratio: f64) -> Vec<f64> {
+    let mean_count = parts.iter().map(|(_, count)| count).sum::<f64>() / parts.len().max(1) as f64;
+    let deviation = |(sum, count): &(f64, f64)| (sum - ratio * count) / mean_count;
+    parts.iter().map(deviation).collect()
+}
+
+/// Half the width of Student's 95 % interval of the mean of `values`; `None` with fewer than
+/// [`SEEDS_FOR_T`].
+fn t_half(values: &[f64]) -> Option<f64> {
+    let (mean, interval) = t_interval(values).filter(|_| values.len() >= SEEDS_FOR_T)?;
+    interval.map(|(_, high)| high - mean)
 }
 
 /// Mean and Student's t interval; the interval is `None` for a single value or an infinite mean.
@@ -189,38 +293,6 @@ pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
         return Some((mean, None));
     }
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.975);
-    let half = t * (variance / n).sqrt();
+    let half = t_quantile(values.len(), 0.975)? * (variance / n).sqrt();
     Some((mean, Some((mean - half, mean + half))))
-}
-
-/// The middle 95 % of resampled figures; `None` where an end of it is unknown or infinite.
-fn percentile_interval(figures: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let mut figures: Vec<f64> = figures.filter(|figure| !figure.is_nan()).collect();
-    if figures.len() < RESAMPLES / 2 {
-        return None;
-    }
-    figures.sort_unstable_by(f64::total_cmp);
-    let cut = figures.len() * 25 / 1_000;
-    let (low, high) = (figures[cut], figures[figures.len() - 1 - cut]);
-    (low.is_finite() && high.is_finite()).then_some((low, high))
-}
-
-/// How often each block occurs in each resample, drawn within each of `runs` runs. Always the same
-/// for the same number of runs, so that two designs are resampled alike and a report is
-/// reproducible.
-fn resamples(runs: usize) -> Vec<Vec<u16>> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7461_696c_6375_7400);
-    (0..RESAMPLES)
-        .map(|_| {
-            let mut weights = vec![0u16; runs * BLOCKS];
-            for run in weights.chunks_mut(BLOCKS) {
-                for _ in 0..BLOCKS {
-                    let pick = (u64::from(random.next_u32()) * BLOCKS as u64) >> 32;
-                    run[pick as usize] += 1;
-                }
-            }
-            weights
-        })
-        .collect()
 }

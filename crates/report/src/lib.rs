@@ -13,6 +13,7 @@ mod answer;
 mod comparison;
 mod estimate;
 mod format;
+mod gap;
 mod goodput;
 mod group;
 mod html;
@@ -22,6 +23,7 @@ mod plot;
 mod plots;
 mod queue;
 mod requests;
+mod resamples;
 mod sample;
 mod sections;
 mod study;
@@ -30,11 +32,16 @@ mod tables;
 
 pub use answer::answer;
 pub use comparison::{Comparison, ComparisonRow, Verdict, write_comparisons};
-pub use estimate::t_interval;
+pub use estimate::{
+    BeyondGap, Estimate, Measured, Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T, Share, TooFew,
+    t_interval,
+};
 pub use format::Quantity;
+pub use gap::Gap;
 pub use html::{html, write_html};
 pub use plot::{Axis, Mark, Picture, Plot, PngError, Point, Reference, Scale, Series, Whisker};
 pub use plots::{pictures, plots};
+pub use sample::{Sample, Statistic};
 pub use study::{Cell as StudyCell, Flow, Run, Setting, Study, load};
 pub use table::{Cell, Table, Tendency};
 pub use tables::{json, text_table};

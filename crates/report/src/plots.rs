@@ -189,14 +189,14 @@ fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
             let series = lines(
                 &|row| {
                     let estimate = row.estimate(Metric::Fct, statistic)?;
-                    (!estimate.thin).then_some((estimate.value, estimate.interval))
+                    Some((estimate.value, estimate.interval))
                 },
                 &group,
             );
             let (name, whose) = (statistic.name(), group_title(&group));
             Plot {
                 id: format!("load-{first}-{}-{}", group.short, name.replace('.', "")),
-                title: format!("{} of {whose} over the load{place}", capital(name)),
+                title: format!("{} of {whose} over the load{place}", capital(&name)),
                 caption: "Whiskers are 95 % confidence intervals.".to_owned(),
                 x: Axis::new("load", Quantity::Number, Scale::Linear),
                 y: Axis::new(
@@ -316,7 +316,7 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
             let points = groups.iter().enumerate().filter_map(|(place, group)| {
                 let row = analysis.row(setting, group, design)?;
                 let estimate = row.estimate(Metric::Slowdown, statistic)?;
-                let drawn = !estimate.thin && estimate.value.is_finite();
+                let drawn = estimate.value.is_finite();
                 drawn.then(|| Point {
                     x: place as f64 + aside,
                     y: estimate.value,
@@ -331,7 +331,7 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
             id: format!("size-slowdown-{name}{}", analysis.suffix(setting)),
             title: format!(
                 "{} slowdown by flow size, {}",
-                capital(name),
+                capital(&name),
                 analysis.setting_name(setting)
             ),
             caption:

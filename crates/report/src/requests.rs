@@ -1,11 +1,12 @@
 //! Requests: their latency beside what their copies cost.
 
 use crate::analysis::Analysis;
-use crate::format::{Quantity, change, estimate};
+use crate::format::{Quantity, change};
 use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table};
+use crate::tables::figure_cell;
 use tailcut_record::RequestSummary;
 
 /// Latency, and bytes and time of servers, at every setting; `None` for a study without requests.
@@ -53,10 +54,7 @@ fn row(
     summaries: &[&RequestSummary],
 ) -> Option<Vec<Cell>> {
     let row = analysis.row(setting, &Group::requests(), design)?;
-    let figure = |statistic| {
-        let figure = row.estimate(Metric::Fct, statistic);
-        Cell::new(estimate(figure, Quantity::Time), figure)
-    };
+    let figure = |statistic| figure_cell(row, Metric::Fct, statistic);
     let sum = |of: fn(&RequestSummary) -> u64| summaries.iter().map(|s| of(s)).sum::<u64>();
     let sent = sum(|s| s.sent_bytes);
     let useful = sum(|s| s.useful_bytes);

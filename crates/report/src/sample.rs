@@ -1,13 +1,8 @@
-//! The values of one group of flows in one or more runs, sorted, and cut into blocks of time.
+//! The values of one group of flows over the seeds of one design, pooled and sorted.
 
 use crate::group::Group;
 use crate::study::{Flow, Run};
 use tailcut_record::quantile_rank;
-
-/// Blocks of consecutive flows that one run is cut into. Flows that start near each other meet the
-/// same queues, so single flows are not independent; blocks nearly are, and a hundred of them are
-/// enough for a percentile interval by bootstrap.
-pub(crate) const BLOCKS: usize = 100;
 
 /// What of a flow is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,160 +11,6 @@ pub enum Metric {
     Fct,
     /// Completion time over the ideal one.
     Slowdown,
-}
-
-/// A figure of a sample.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Statistic {
-    /// The mean over finished flows.
-    Mean,
-    /// The median.
-    P50,
-    /// The 99th percentile.
-    P99,
-    /// The 99.9th percentile.
-    P999,
-}
-
-impl Statistic {
-    /// All, in the order of tables.
-    pub const ALL: [Self; 4] = [Self::Mean, Self::P50, Self::P99, Self::P999];
-
-    /// The name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-        }
-    }
-
-    /// The share of flows at or under the figure; `None` for the mean.
-    pub(crate) const fn quantile(self) -> Option<f64> {
-        match self {
-            Self::Mean => None,
-            Self::P50 => Some(0.5),
-            Self::P99 => Some(0.99),
-            Self::P999 => Some(0.999),
-        }
-    }
-}
-
-/// Sorted values with the block each comes from. Unfinished flows are infinite.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sample {
-    sorted: Vec<(f64, u32)>,
-    blocks: Vec<Block>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Block {
-    flows: u32,
-    finished: u32,
-    sum: f64,
-}
-
-impl Sample {
-    /// The values of `group`'s flows over all of `runs`, each run with [`BLOCKS`] blocks of its own.
-    pub fn of(runs: &[&Run], group: &Group, metric: Metric) -> Self {
-        let mut sample = Self {
-            sorted: Vec::new(),
-            blocks: vec![Block::default(); BLOCKS * runs.len()],
-        };
-        for (run_index, run) in runs.iter().enumerate() {
-            let pool = group.pool(run);
-            for (index, flow) in pool.iter().enumerate() {
-                if group.has(flow) {
-                    let block = run_index * BLOCKS + index * BLOCKS / pool.len();
-                    sample.push(metric.of(flow), block);
-                }
-            }
-        }
-        sample.sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        sample
-    }
-
-    fn push(&mut self, value: f64, block: usize) {
-        if value.is_nan() {
-            return;
-        }
-        self.sorted.push((value, block as u32));
-        let block = &mut self.blocks[block];
-        block.flows += 1;
-        if value.is_finite() {
-            block.finished += 1;
-            block.sum += value;
-        }
-    }
-
-    /// Flows, finished or not.
-    pub fn len(&self) -> usize {
-        self.sorted.len()
-    }
-
-    /// Flows that did not finish.
-    pub fn unfinished(&self) -> usize {
-        let finished = self.sorted.partition_point(|(value, _)| value.is_finite());
-        self.len() - finished
-    }
-
-    /// The values in ascending order.
-    pub fn values(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
-        self.sorted.iter().map(|(value, _)| *value)
-    }
-
-    /// The figure: infinite where a percentile falls among unfinished flows, `None` without flows.
-    pub fn statistic(&self, statistic: Statistic) -> Option<f64> {
-        match statistic.quantile() {
-            Some(p) => quantile_rank(self.len(), p).map(|rank| self.sorted[rank].0),
-            None => {
-                let finished: u64 = self.blocks.iter().map(|b| u64::from(b.finished)).sum();
-                let sum: f64 = self.blocks.iter().map(|b| b.sum).sum();
-                (finished > 0).then(|| sum / finished as f64)
-            }
-        }
-    }
-
-    /// A quantile over the finished flows only.
-    pub fn finished_quantile(&self, p: f64) -> Option<f64> {
-        quantile_rank(self.len() - self.unfinished(), p).map(|rank| self.sorted[rank].0)
-    }
-
-    /// The figures of a resample in which block `i` occurs `weights[i]` times, in the order of
-    /// [`Statistic::ALL`]; NaN where the resample has no flow.
-    pub fn resampled(&self, weights: &[u16]) -> [f64; 4] {
-        let (mut flows, mut finished, mut sum) = (0usize, 0u64, 0.0);
-        for (block, &weight) in self.blocks.iter().zip(weights) {
-            flows += block.flows as usize * usize::from(weight);
-            finished += u64::from(block.finished) * u64::from(weight);
-            sum += block.sum * f64::from(weight);
-        }
-        let mut figures = [f64::NAN; 4];
-        // One walk from the top, where most percentiles are near.
-        let mut from_top = self.sorted.iter().rev();
-        let mut walked = 0usize;
-        let mut value = f64::NAN;
-        for (figure, statistic) in figures.iter_mut().zip(Statistic::ALL).rev() {
-            *figure = match statistic.quantile() {
-                None => sum / finished as f64,
-                Some(p) => {
-                    let Some(rank) = quantile_rank(flows, p) else {
-                        continue;
-                    };
-                    while walked < flows - rank {
-                        let Some(&(next, block)) = from_top.next() else {
-                            break;
-                        };
-                        walked += usize::from(weights[block as usize]);
-                        value = next;
-                    }
-                    value
-                }
-            };
-        }
-        figures
-    }
 }
 
 impl Metric {
@@ -181,62 +22,257 @@ impl Metric {
     }
 }
 
+/// A figure of a sample.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Statistic {
+    /// The mean over finished flows.
+    Mean,
+    /// The value that this share of the flows does not exceed, over 0 and under 1.
+    Quantile(f64),
+}
+
+impl Statistic {
+    /// The median.
+    pub const P50: Self = Self::Quantile(0.5);
+    /// The 99th percentile.
+    pub const P99: Self = Self::Quantile(0.99);
+    /// The 99.9th percentile.
+    pub const P999: Self = Self::Quantile(0.999);
+    /// Those of the report, in the order of its tables.
+    pub(crate) const ALL: [Self; 4] = [Self::Mean, Self::P50, Self::P99, Self::P999];
+
+    /// Of a list in the order of [`Self::ALL`], what is this one's.
+    pub(crate) fn among<T>(self, all: &[T; 4]) -> Option<&T> {
+        let place = Self::ALL.iter().position(|statistic| *statistic == self)?;
+        all.get(place)
+    }
+
+    /// The name in tables: `mean`, `p50`, `p99.9`.
+    pub fn name(self) -> String {
+        match self {
+            Self::Mean => "mean".to_owned(),
+            Self::Quantile(p) => format!("p{}", (p * 1e6).round() / 1e4),
+        }
+    }
+}
+
+/// Sorted values with the seed that each comes from. Unfinished flows are infinite.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    sorted: Vec<(f64, u32)>,
+    seeds: Vec<Seed>,
+    /// How many flows of each seed are among the first `stride`, `2 * stride`, ... values.
+    counts: Vec<u32>,
+    stride: usize,
+}
+
+/// What one seed contributes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seed {
+    /// Flows, finished or not.
+    pub flows: u32,
+    pub finished: u32,
+    /// Sum over the finished flows.
+    pub sum: f64,
+}
+
+impl Sample {
+    /// A sample from the values of each seed, in any order; infinite for what did not finish.
+    pub fn new<T: IntoIterator<Item = f64>>(seeds: impl IntoIterator<Item = T>) -> Self {
+        let mut sample = Self::default();
+        for (seed, values) in (0u32..).zip(seeds) {
+            let mut sums = Seed::default();
+            for value in values.into_iter().filter(|value| !value.is_nan()) {
+                sample.sorted.push((value, seed));
+                sums.flows += 1;
+                if value.is_finite() {
+                    sums.finished += 1;
+                    sums.sum += value;
+                }
+            }
+            sample.seeds.push(sums);
+        }
+        sample.sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        sample.count_ahead();
+        sample
+    }
+
+    /// The values of `group`'s flows, a seed for each of `runs`.
+    pub(crate) fn of(runs: &[&Run], group: &Group, metric: Metric) -> Self {
+        Self::new(runs.iter().map(|run| {
+            let flows = group.pool(run).iter().filter(|flow| group.has(flow));
+            flows.map(move |flow| metric.of(flow))
+        }))
+    }
+
+    /// Fills `counts`: some four values of the sample for each of its entries.
+    fn count_ahead(&mut self) {
+        self.stride = (4 * self.seeds.len()).max(64);
+        let mut so_far = vec![0u32; self.seeds.len()];
+        for values in self.sorted.chunks_exact(self.stride) {
+            for (_, seed) in values {
+                so_far[*seed as usize] += 1;
+            }
+            self.counts.extend(&so_far);
+        }
+    }
+
+    /// Flows, finished or not.
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Whether there is no flow.
+    pub fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// Flows that did not finish.
+    pub fn unfinished(&self) -> usize {
+        self.len() - self.finished()
+    }
+
+    fn finished(&self) -> usize {
+        self.sorted.partition_point(|(value, _)| value.is_finite())
+    }
+
+    /// What each seed contributes.
+    pub(crate) fn seeds(&self) -> &[Seed] {
+        &self.seeds
+    }
+
+    /// The values in ascending order.
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.sorted.iter().map(|(value, _)| *value)
+    }
+
+    /// How many flows of each seed take longer than `threshold`.
+    pub(crate) fn beyond(&self, threshold: f64) -> Vec<u32> {
+        let mut beyond = vec![0; self.seeds.len()];
+        let first = self
+            .sorted
+            .partition_point(|(value, _)| *value <= threshold);
+        for (_, seed) in &self.sorted[first..] {
+            beyond[*seed as usize] += 1;
+        }
+        beyond
+    }
+
+    /// The values from `low` to `high`, both included.
+    pub(crate) fn between(&self, low: f64, high: f64) -> &[(f64, u32)] {
+        let first = self.sorted.partition_point(|(value, _)| *value < low);
+        let end = self.sorted.partition_point(|(value, _)| *value <= high);
+        &self.sorted[first..end.max(first)]
+    }
+
+    /// The `p`-quantile by nearest rank: infinite where it falls among unfinished flows, `None`
+    /// without flows.
+    pub fn quantile(&self, p: f64) -> Option<f64> {
+        quantile_rank(self.len(), p).map(|rank| self.sorted[rank].0)
+    }
+
+    /// A quantile over the finished flows only.
+    pub(crate) fn finished_quantile(&self, p: f64) -> Option<f64> {
+        quantile_rank(self.finished(), p).map(|rank| self.sorted[rank].0)
+    }
+
+    /// The `p`-quantile of a resample in which seed `i` occurs `weights[i]` times; NaN where the
+    /// resample has no flow.
+    pub(crate) fn resampled_quantile(&self, weights: &[u16], p: f64) -> f64 {
+        let weighted = |counts: &[u32]| -> usize {
+            let products = counts.iter().zip(weights);
+            products
+                .map(|(&n, &weight)| n as usize * usize::from(weight))
+                .sum()
+        };
+        let flows = self.seeds.iter().zip(weights);
+        let flows = flows
+            .map(|(seed, &weight)| seed.flows as usize * usize::from(weight))
+            .sum();
+        let Some(rank) = quantile_rank(flows, p) else {
+            return f64::NAN;
+        };
+        // The last stretch of `stride` values before the one with the rank, by bisection.
+        let width = self.seeds.len();
+        let (mut low, mut high) = (0, self.counts.len() / width);
+        let mut before = 0;
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let count = weighted(&self.counts[middle * width..(middle + 1) * width]);
+            if count <= rank {
+                (low, before) = (middle + 1, count);
+            } else {
+                high = middle;
+            }
+        }
+        for (value, seed) in &self.sorted[low * self.stride..] {
+            before += usize::from(weights[*seed as usize]);
+            if before > rank {
+                return *value;
+            }
+        }
+        f64::NAN
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A sample of one run whose flow `i` has the `i`-th of `values`.
-    fn sample(values: &[f64]) -> Sample {
-        let mut sample = Sample {
-            blocks: vec![Block::default(); BLOCKS],
-            ..Sample::default()
-        };
-        for (index, value) in values.iter().enumerate() {
-            sample.push(*value, index * BLOCKS / values.len());
-        }
-        sample.sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        sample
+    /// `seeds` seeds of `flows` flows each, dealt out in turn from 0, 1, 2, ...
+    fn dealt(seeds: usize, flows: usize) -> Sample {
+        let values = |seed| (0..flows).map(move |flow| (flow * seeds + seed) as f64);
+        Sample::new((0..seeds).map(values))
     }
 
     #[test]
-    fn every_block_as_often_is_the_sample_itself() {
-        let values: Vec<f64> = (0..5_000).map(|i| f64::from(i * 7_919 % 5_000)).collect();
-        let sample = sample(&values);
-        let figures = Statistic::ALL.map(|statistic| sample.statistic(statistic).unwrap());
-        assert_eq!(figures, [2_499.5, 2_499.0, 4_949.0, 4_994.0]);
-        for times in [1, 3] {
-            let resampled = sample.resampled(&[times; BLOCKS]);
-            assert_eq!(resampled, figures, "{times} times each block");
+    fn a_resample_with_every_seed_as_often_is_the_sample_itself() {
+        for (seeds, flows) in [(1, 10), (3, 1_000), (6, 653), (40, 999)] {
+            let sample = dealt(seeds, flows);
+            for p in [0.001, 0.5, 0.99, 0.999] {
+                for times in [1, 3] {
+                    let resampled = sample.resampled_quantile(&vec![times; seeds], p);
+                    assert_eq!(
+                        Some(resampled),
+                        sample.quantile(p),
+                        "{seeds} seeds, {p}, {times}"
+                    );
+                }
+            }
         }
     }
 
     #[test]
-    fn one_block_alone_is_that_block() {
-        let values: Vec<f64> = (0..1_000).map(f64::from).collect();
-        let mut weights = [0; BLOCKS];
-        weights[50] = 100;
-        // Flows 500 to 509.
-        assert_eq!(
-            sample(&values).resampled(&weights),
-            [504.5, 504.0, 509.0, 509.0]
-        );
+    fn a_resample_of_one_seed_alone_is_that_seed() {
+        let sample = dealt(5, 1_000);
+        let alone = Sample::new([(0..1_000).map(|flow| f64::from(flow * 5 + 3))]);
+        for p in [0.01, 0.5, 0.99] {
+            let resampled = sample.resampled_quantile(&[0, 0, 0, 5, 0], p);
+            assert_eq!(Some(resampled), alone.quantile(p), "{p}");
+        }
     }
 
     #[test]
-    fn a_resample_without_flows_has_no_figure() {
-        let figures = sample(&[1.0]).resampled(&[0; BLOCKS]);
-        assert!(figures.iter().all(|figure| figure.is_nan()), "{figures:?}");
+    fn a_resample_without_flows_has_no_quantile() {
+        let sample = Sample::new([vec![1.0], vec![]]);
+        assert!(sample.resampled_quantile(&[0, 2], 0.5).is_nan());
     }
 
     #[test]
-    fn unfinished_flows_rank_last_and_have_no_part_in_the_mean() {
+    fn unfinished_flows_rank_last() {
         let mut values = vec![10.0; 98];
         values.extend([f64::INFINITY; 2]);
-        let sample = sample(&values);
+        let sample = Sample::new([values]);
         assert_eq!(sample.unfinished(), 2);
-        assert_eq!(sample.statistic(Statistic::Mean), Some(10.0));
-        assert_eq!(sample.statistic(Statistic::P50), Some(10.0));
-        assert_eq!(sample.statistic(Statistic::P99), Some(f64::INFINITY));
+        assert_eq!(sample.quantile(0.5), Some(10.0));
+        assert_eq!(sample.quantile(0.99), Some(f64::INFINITY));
         assert_eq!(sample.finished_quantile(0.99), Some(10.0));
+    }
+
+    #[test]
+    fn flows_beyond_a_threshold_are_counted_by_seed() {
+        let sample = Sample::new([vec![1.0, 5.0, 9.0], vec![5.0, f64::INFINITY]]);
+        assert_eq!(sample.beyond(5.0), [1, 1]);
+        assert_eq!(sample.between(2.0, 9.0).len(), 3);
     }
 }

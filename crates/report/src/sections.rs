@@ -268,17 +268,24 @@ fn method() -> Markup {
             dt { "Groups" }
             dd { (mice) ", " (medium) ", " (elephants) "; 1 KB is 1,000 bytes." }
             dt { "Percentiles" }
-            dd { "Order statistics without interpolation: the smallest completion time that at least so many of the flows do not exceed." }
+            dd { "Of all flows of all seeds together, without interpolation: the smallest completion time \
+                  that at least this share of the flows does not exceed. A percentile takes six seeds, and \
+                  ten flows beyond it." }
             dt { "Unfinished" }
             dd { "Slower than every other in percentiles and distributions; left out of means." }
             dt { "Intervals" }
-            dd { "95 %, each for its own figure. From three seeds on: Student's t over the seeds, and for \
-                  ratios a paired t over the logarithms of the seeds' ratios, since one seed gives all designs \
-                  the same arrivals. With fewer: a bootstrap of 500 resamples over a hundred blocks of \
-                  consecutive flows a run, the same blocks for both designs of a ratio." }
+            dd { "95 %, each for its own figure. Of percentiles and their ratios: 2,000 resamples of the \
+                  seeds, the same for all designs, with ends moved out for few seeds (expanded percentile \
+                  interval). Of means, shares and ratios of means: Student's t over the seeds. Ratios are \
+                  paired by seed, since one seed gives all designs the same arrivals." }
+            dt { "Gaps" }
+            dd { "Where next to no flow takes a time between two values, such as just under a retransmission \
+                  timeout, a percentile may fall on either side by chance. Its interval then spans the gap, \
+                  and the share of flows beyond the gap is the figure to go by." }
             dt { "Difference" }
-            dd { "A design is called faster or slower only where the interval of its ratio leaves out one. With \
-                  many designs, one in twenty equal ones would still be called different." }
+            dd { "A design is called faster or slower only where the interval of its ratio leaves out one. \
+                  The answer at the top compares several designs: its intervals are wider, so that they \
+                  hold for all of them together (Bonferroni). Those of tables and plots are not." }
             dt { "Bytes" }
             dd { "All that hosts sent: headers, copies, retransmissions and acknowledgements." }
         }

@@ -2,8 +2,8 @@
 
 use crate::analysis::Row;
 use crate::answer::{bytes_change, headline_group};
-use crate::estimate::{Basis, Ratio, SEEDS_FOR_T};
-use crate::format::{Quantity, change, count, estimate, signed_percent};
+use crate::estimate::{Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T};
+use crate::format::{ON_A_GAP, Quantity, change, count, estimate, signed_percent};
 use crate::group::Group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
@@ -54,36 +54,31 @@ pub fn json(study: &Study) -> Value {
 pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
     let rows = &study.analysis().rows;
     let seeds = rows.iter().map(|row| row.seeds).max().unwrap_or(0);
-    let basis = rows
-        .iter()
-        .filter_map(|row| row.estimate(Metric::Fct, Statistic::Mean))
-        .map(|estimate| estimate.basis)
-        .next();
-    let how = match basis {
-        None => return String::new(),
-        Some(Basis::Seeds) => format!(
-            "Figures are means over {seeds} seeds; in brackets the 95 % confidence interval by \
-             Student's t over the seeds, for changes paired by seed."
-        ),
-        Some(Basis::Blocks) => format!(
-            "In brackets the 95 % confidence interval by a bootstrap over blocks of consecutive flows \
-             within {}; it does not cover what another seed would change: run {SEEDS_FOR_T} seeds or \
-             more for that.",
-            match seeds {
-                1 => "one seed".to_owned(),
-                _ => format!("{seeds} seeds"),
-            }
+    if seeds == 0 {
+        return String::new();
+    }
+    let mut note = match seeds {
+        1 => "All figures come from one seed and have no interval.".to_owned(),
+        _ => format!(
+            "Percentiles are those of all flows of all {seeds} seeds together, means those of all that \
+             finished. In brackets is the 95 % confidence interval: of percentiles by resampling seeds, \
+             of means by Student's t over the seeds (from {SEEDS_FOR_T} on). Changes are paired by seed."
         ),
     };
-    let mut cells = tables.iter().flat_map(|table| table.rows.iter().flatten());
-    let thin = cells.any(|cell| cell.text.ends_with('†'));
-    let dagger = match thin {
-        true => {
-            " † Too few flows to bound this percentile from above: a larger sample may well raise it."
-        }
-        false => "",
-    };
-    format!("{how}{dagger}")
+    let cells = || tables.iter().flat_map(|table| table.rows.iter().flatten());
+    if cells().any(|cell| cell.text.starts_with("too few")) {
+        note.push_str(&format!(
+            " \u{201c}Too few\u{201d}: a percentile takes {SEEDS_FOR_QUANTILES} seeds and ten flows beyond \
+             it; the number is how many seeds of this size would do."
+        ));
+    }
+    if cells().any(|cell| cell.text.ends_with(ON_A_GAP)) {
+        note.push_str(&format!(
+            " {ON_A_GAP} The percentile lies on a gap of the distribution: which side of it the figure \
+             is on is chance, and the interval spans it."
+        ));
+    }
+    note
 }
 
 /// Of every place the table that carries its answer, and the loads beside it.
@@ -328,7 +323,7 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
                 Cell::count(row.flows as u64),
                 Cell::count(row.unfinished as u64),
                 time(sample.finished_quantile(0.99)),
-                time(sample.statistic(Statistic::P99)),
+                time(sample.quantile(0.99)),
             ]
         })
         .collect();
@@ -354,9 +349,15 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     })
 }
 
-fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
-    let figure = row.estimate(metric, statistic);
-    Cell::new(estimate(figure, Quantity::of(metric)), figure)
+/// A figure with its interval, or what it takes.
+pub(crate) fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
+    let outcome = row.outcome(metric, statistic);
+    let value = match outcome {
+        Some(Ok(estimate)) => json!(estimate),
+        Some(Err(too_few)) => json!({ "too_few": too_few }),
+        None => Value::Null,
+    };
+    Cell::new(estimate(outcome, Quantity::of(metric)), value)
 }
 
 fn change_cell(row: &Row, statistic: Statistic) -> Cell {

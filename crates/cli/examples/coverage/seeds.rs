@@ -1,0 +1,148 @@
+//! The seeds: each is one run of every design under the same arrivals, kept as a line of text.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tailcut_cli::scenario::{Place, Scenario};
+use tailcut_cli::study::Study;
+use tailcut_record::SizeGroup;
+use tailcut_sim::{RunConfig, Unattended};
+
+/// The designs. TCP and RepFlow have a cliff at the retransmission timeout of 10 ms: the p99 of
+/// RepFlow lies on it. DCTCP has none near its p99.
+pub const DESIGNS: [&str; 3] = ["tcp", "dctcp", "repflow"];
+
+/// The seeds of all sets together.
+pub const SEEDS: u64 = 4_000;
+
+/// Completion times of the mice of one run, in microseconds; infinite for those that did not finish.
+pub type Mice = Vec<f64>;
+
+/// What is kept: by design (in the order of [`DESIGNS`]) and seed.
+pub type Kept = [BTreeMap<u64, Mice>; 3];
+
+/// Simulates every run that `file` does not have, on `threads` threads, and adds it there. A run
+/// is a line, so that a program that is ended at any moment loses at most the line it was writing.
+pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
+    let done: HashSet<(String, u64)> = match File::open(file) {
+        Ok(opened) => lines(opened)?
+            .map(|(design, seed, _)| (design, seed))
+            .collect(),
+        Err(_) => HashSet::new(),
+    };
+    let runs: Vec<RunConfig> = runs(seeds)?
+        .into_iter()
+        .filter(|run| !done.contains(&(run.design.to_string(), run.seed)))
+        .collect();
+    eprintln!("{} runs are there, {} to go", done.len(), runs.len());
+    let file = Mutex::new(appendable(file)?);
+    let next = AtomicUsize::new(0);
+    let work = || -> anyhow::Result<()> {
+        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let line = line(run)?;
+            let mut file = file.lock().expect("no thread panics while it writes");
+            file.write_all(line.as_bytes())?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().expect("a worker panicked"))
+    })
+}
+
+/// The runs of `make demo` at a load of 0.5, without samples, for `seeds` seeds.
+fn runs(seeds: u64) -> anyhow::Result<Vec<RunConfig>> {
+    let text = include_str!("../../../../scenarios/compare.toml");
+    let mut scenario = Scenario::parse("scenarios/compare.toml", "", text)?;
+    let designs = DESIGNS.join(",");
+    let seeds = seeds.to_string();
+    let changes = [
+        ("designs", designs.as_str()),
+        ("loads", "0.5"),
+        ("flows", "1200"),
+        ("seeds", &seeds),
+    ];
+    for (key, value) in changes {
+        scenario.set(key, value, &Place::flag("coverage"))?;
+    }
+    scenario.unset("", "sample_every");
+    Ok(Study::of(&scenario)?.runs)
+}
+
+/// `tcp 17 15264000,-,...`: design, seed, and each mouse's completion time in nanoseconds.
+fn line(run: &RunConfig) -> anyhow::Result<String> {
+    let record = tailcut_sim::run(run, &Unattended)?;
+    let mice = record
+        .flows
+        .iter()
+        .filter(|flow| SizeGroup::of(flow.bytes) == SizeGroup::Mice);
+    let times: Vec<String> = mice
+        .map(|flow| match flow.fct {
+            Some(fct) => (fct.as_ps() / 1_000).to_string(),
+            None => "-".to_owned(),
+        })
+        .collect();
+    Ok(format!("{} {} {}\n", run.design, run.seed, times.join(",")))
+}
+
+/// The file, open at its end, without a line that was cut off.
+fn appendable(path: &Path) -> anyhow::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let whole = bytes
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |at| at + 1);
+    file.set_len(whole as u64)?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(file)
+}
+
+/// What is kept in `file`.
+pub fn read(file: &Path) -> anyhow::Result<Kept> {
+    let mut kept: Kept = Default::default();
+    for (design, seed, times) in lines(File::open(file)?)? {
+        if let Some(index) = DESIGNS.iter().position(|name| *name == design) {
+            kept[index].insert(seed, times);
+        }
+    }
+    Ok(kept)
+}
+
+/// The whole lines of `file`, taken apart.
+fn lines(file: File) -> anyhow::Result<impl Iterator<Item = (String, u64, Mice)>> {
+    let mut texts = Vec::new();
+    let mut reader = BufReader::new(file);
+    let mut text = String::new();
+    while reader.read_line(&mut text)? > 0 {
+        if text.ends_with('\n') {
+            texts.push(text.trim_end().to_owned());
+        }
+        text.clear();
+    }
+    Ok(texts.into_iter().filter_map(|text| {
+        let mut parts = text.split(' ');
+        let (design, seed) = (parts.next()?.to_owned(), parts.next()?.parse().ok()?);
+        let times = parts.next()?.split(',').filter(|time| !time.is_empty());
+        let times = times.map(|time| {
+            time.parse::<u64>()
+                .map_or(f64::INFINITY, |ns| ns as f64 / 1e3)
+        });
+        Some((design, seed, times.collect()))
+    }))
+}

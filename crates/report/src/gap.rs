@@ -1,0 +1,88 @@
+//! Gaps of a distribution that a quantile may lie on, such as the one before a retransmission
+//! timeout: next to no flow takes so long, and which side of it a quantile falls on is chance.
+
+use crate::sample::Sample;
+use serde::Serialize;
+
+/// A stretch of values that next to no flow has.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Gap {
+    /// The value before it.
+    pub from: f64,
+    /// The value behind it.
+    pub to: f64,
+}
+
+/// The share of the flows within an interval that may lie in its gap.
+const FEW: f64 = 0.1;
+
+/// The share of an interval's width, on a logarithmic scale, that a gap has at least.
+const MOST: f64 = 0.5;
+
+/// By which factor the end of a gap is beyond its beginning, at least.
+const FACTOR: f64 = 1.25;
+
+impl Gap {
+    /// The gap within the interval of a quantile: half or more of its width (logarithmic), with
+    /// at most a tenth of the flows in it; `None` where there is none.
+    pub(crate) fn within(sample: &Sample, interval: (f64, f64)) -> Option<Self> {
+        let (low, high) = interval;
+        let values = sample.between(low, high);
+        let few = (values.len() as f64 * FEW) as usize + 1;
+        let (from, to) = values
+            .windows(few + 1)
+            .map(|stretch| (stretch[0].0, stretch[few].0))
+            .filter(|(from, to)| *from > 0.0 && to.is_finite())
+            .max_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)))?;
+        let factor = to / from;
+        (factor >= FACTOR && factor.ln() >= MOST * (high / low).ln()).then_some(Self { from, to })
+    }
+
+    /// A round number within the gap, near its middle: what lies beyond it is beyond the gap.
+    pub(crate) fn threshold(self) -> f64 {
+        let middle = (self.from * self.to).sqrt();
+        let unit = 10f64.powf(middle.log10().floor());
+        let round = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * unit);
+        let inside = round
+            .into_iter()
+            .filter(|value| (self.from..self.to).contains(value));
+        let distance = |value: &f64| (value / middle).ln().abs();
+        inside
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+            .unwrap_or(middle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 980 flows of 1 to 2 ms and 20 of 12 ms, and a straggler between them.
+    fn with_timeouts() -> Sample {
+        let short = (0..980).map(|flow| 1_000.0 + f64::from(flow));
+        Sample::new([short.chain([5_000.0]).chain([12_000.0; 20])])
+    }
+
+    #[test]
+    fn an_interval_across_the_timeout_lies_on_its_gap() {
+        let gap = Gap::within(&with_timeouts(), (1_900.0, 12_000.0)).unwrap();
+        assert!(gap.from < 2_000.0 && gap.to == 12_000.0, "{gap:?}");
+        assert_eq!(gap.threshold(), 5_000.0);
+    }
+
+    #[test]
+    fn an_interval_on_one_side_lies_on_none() {
+        let sample = with_timeouts();
+        assert_eq!(Gap::within(&sample, (1_500.0, 1_900.0)), None);
+        assert_eq!(Gap::within(&sample, (12_000.0, 12_000.0)), None);
+    }
+
+    #[test]
+    fn a_smooth_tail_has_none() {
+        // Pareto with shape 1.5.
+        let flow = |i: i32| 100.0 * (f64::from(i + 1) / 10_000.0).powf(-1.0 / 1.5);
+        let sample = Sample::new([(0..10_000).map(flow)]);
+        let p99 = sample.quantile(0.99).unwrap();
+        assert_eq!(Gap::within(&sample, (p99 * 0.8, p99 * 1.3)), None);
+    }
+}
