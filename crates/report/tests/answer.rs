@@ -29,8 +29,8 @@ fn numbers(sentence: &str) -> Vec<f64> {
 
 #[test]
 fn a_better_design_is_named_with_its_gain_interval_and_price() {
-    for seeds in [1, 2, 8] {
-        let study = compare(&[TCP, REPFLOW], &[0.5], seeds, 20_000);
+    for seeds in [6, 12] {
+        let study = compare(&[TCP, REPFLOW], &[0.5], seeds, 5_000);
         let answer = answer(&study);
         let sentence = first(&answer);
         assert!(
@@ -54,28 +54,124 @@ fn a_better_design_is_named_with_its_gain_interval_and_price() {
 #[test]
 fn the_interval_covers_the_true_gain_about_as_often_as_it_says() {
     // With many flows the gain has a known limit; 19 in 20 intervals should cover it.
-    let limit = {
-        let study = compare(&[TCP, REPFLOW], &[0.5], 1, 400_000);
-        let table = json(&study);
-        table["tables"][0]["rows"][1]["vs tcp"]["value"]
-            .as_f64()
-            .unwrap()
-    };
-    let covered = (100..160)
-        .filter(|&seed| {
-            let runs = [TCP, REPFLOW].map(|design| run(design, Some(0.5), seed, 6_000));
-            let table = json(&study(&runs));
-            let ratio = &table["tables"][0]["rows"][1]["vs tcp"]["interval"];
-            let end = |index: usize| ratio[index].as_f64().unwrap();
+    let ratio = |study: &Study| json(study)["tables"][0]["rows"][1]["vs tcp"].clone();
+    let limit = ratio(&compare(&[TCP, REPFLOW], &[0.5], 6, 70_000))["value"]
+        .as_f64()
+        .unwrap();
+    let sets = 60;
+    let covered = (0..sets)
+        .filter(|set| {
+            let seeds = 100 + 6 * set..106 + 6 * set;
+            let both = |seed| [TCP, REPFLOW].map(|design| run(design, Some(0.5), seed, 1_000));
+            let runs: Vec<RunRecord> = seeds.flat_map(both).collect();
+            let interval = &ratio(&study(&runs))["interval"];
+            let end = |index: usize| interval[index].as_f64().unwrap();
             (end(0)..=end(1)).contains(&limit)
         })
         .count();
-    assert!(covered >= 51, "{covered} of 60 intervals cover {limit}");
+    assert!(covered >= 54, "{covered} of {sets} intervals cover {limit}");
+}
+
+#[test]
+fn more_seeds_do_not_narrow_the_interval_around_another_value() {
+    // In a third of the seeds 3 % of the mice wait for a timeout, in the others none: each seed's p99 is
+    // one of two values, and that of all flows, 1 % of which wait, is neither of their mean.
+    let flows = |seed: u64| {
+        let mut record = run(TCP, Some(0.5), seed, 4_000);
+        let mice = record
+            .flows
+            .iter_mut()
+            .filter(|flow| flow.bytes.0 < 100_000);
+        for (number, mouse) in mice.enumerate() {
+            if seed % 3 == 0 && number % 33 == 0 {
+                mouse.fct = Some(Duration::from_ms(10));
+            }
+        }
+        record
+    };
+    for seeds in [6, 12, 24] {
+        let runs: Vec<RunRecord> = (1..=seeds).map(flows).collect();
+        let p99 = json(&study(&runs))["tables"][0]["rows"][0]["mice p99"].clone();
+        let (low, high) = (p99["interval"][0].as_f64(), p99["interval"][1].as_f64());
+        assert!(
+            low < Some(1_000.0) && high == Some(10_000.0),
+            "{seeds} seeds: {p99}"
+        );
+        assert!(
+            p99["gap"]["to"].as_f64() > Some(5_000.0),
+            "{seeds} seeds: {p99}"
+        );
+    }
+}
+
+#[test]
+fn on_a_gap_the_share_of_mice_beyond_it_is_said() {
+    // About 1.5 % of the mice wait for a timeout with TCP and 1 % with RepFlow.
+    let waiting = |design: Behaviour, seed: u64, one_in: usize| {
+        let mut record = run(design, Some(0.5), seed, 4_000);
+        let mice = record
+            .flows
+            .iter_mut()
+            .filter(|flow| flow.bytes.0 < 100_000);
+        let offset = seed as usize * 7;
+        for (number, mouse) in mice.enumerate() {
+            if (number + offset) % one_in == 0 {
+                mouse.fct = Some(Duration::from_ms(10));
+            }
+        }
+        record
+    };
+    let both = |seed| {
+        let one_in = 75 + 10 * (seed as usize % 6);
+        [
+            waiting(TCP, seed, one_in * 2 / 3),
+            waiting(REPFLOW, seed, one_in),
+        ]
+    };
+    let runs: Vec<RunRecord> = (1..=6).flat_map(both).collect();
+    let study = study(&runs);
+    let answer = answer(&study);
+    assert!(
+        answer.contains(
+            "The p99 lies on a gap of the distribution, where next to no flow ends, with repflow ("
+        ),
+        "{answer}"
+    );
+    let share = "More stable are the shares beyond: 1.5 % of mice take longer than 2 ms with tcp, 1.0 % with repflow \
+                 (−0.5 points, 95 % CI −0.6 to −0.4).";
+    assert!(answer.contains(share), "{answer}");
+    assert!(text_table(&study).contains("‡"), "{}", text_table(&study));
+}
+
+#[test]
+fn the_best_of_many_equal_designs_is_not_called_better() {
+    // Each of eight comparisons is wrong in one case of twenty; that any of them is, must be as rare.
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let mut wrong = 0;
+    for trial in 0..12 {
+        let mut runs = Vec::new();
+        for seed in 1..=6 {
+            runs.push(run(TCP, Some(0.5), seed + 1_000 * trial, 700));
+            for (number, name) in (1..).zip(names) {
+                let twin = Behaviour { name, ..TCP };
+                let drawn = run(twin, Some(0.5), seed + 1_000 * trial + 50 * number, 700);
+                let mut record = drawn;
+                record.key.seed = seed + 1_000 * trial;
+                runs.push(record);
+            }
+        }
+        let answer = answer(&study(&runs));
+        wrong += u32::from(!answer.starts_with("No design cuts"));
+    }
+    assert!(
+        wrong <= 2,
+        "{wrong} of 12 studies of equal designs found a better one"
+    );
 }
 
 #[test]
 fn equal_designs_are_not_called_different() {
-    for seeds in [1, 6] {
+    for seeds in [6, 9] {
         let twin = Behaviour {
             name: "twin",
             ..TCP
@@ -106,7 +202,7 @@ fn a_worse_design_is_said_to_be_worse() {
         mice_delay: 1.5,
         ..TCP
     };
-    let answer = answer(&compare(&[TCP, worse], &[0.5], 4, 10_000));
+    let answer = answer(&compare(&[TCP, worse], &[0.5], 6, 7_000));
     assert!(
         answer.starts_with("No design cuts the p99 of mice against tcp at load 0.5. Worse than tcp: dctcp@spray by "),
         "{answer}"
@@ -126,7 +222,7 @@ fn replication_is_also_judged_against_its_own_transport() {
         bytes: 1.06,
         ..TCP
     };
-    let answer = answer(&compare(&[TCP, dctcp, both], &[0.5], 4, 10_000));
+    let answer = answer(&compare(&[TCP, dctcp, both], &[0.5], 6, 7_000));
     assert!(
         answer.starts_with("repflow+dctcp cuts the p99 of mice by "),
         "{answer}"
@@ -143,7 +239,7 @@ fn replication_is_also_judged_against_its_own_transport() {
 
 #[test]
 fn the_load_nearest_one_half_is_the_headline_and_the_others_follow() {
-    let study = compare(&[TCP, REPFLOW], &[0.8, 0.4, 0.2], 3, 5_000);
+    let study = compare(&[TCP, REPFLOW], &[0.8, 0.4, 0.2], 6, 2_500);
     let answer = answer(&study);
     assert!(first(&answer).contains(" at load 0.4"), "{answer}");
     assert!(
@@ -161,7 +257,7 @@ fn unfinished_flows_are_counted_as_slowest_and_said() {
         unfinished_one_in: 20,
         ..TCP
     };
-    let study = compare(&[TCP, stuck], &[0.5], 1, 10_000);
+    let study = compare(&[TCP, stuck], &[0.5], 6, 2_000);
     let answer = answer(&study);
     assert!(!answer.contains("stuck cuts"), "{answer}");
     assert!(
@@ -189,29 +285,53 @@ fn unfinished_flows_are_counted_as_slowest_and_said() {
 
 #[test]
 fn one_design_alone_is_reported_without_a_comparison() {
-    let answer = answer(&compare(&[TCP], &[0.5], 1, 5_000));
+    let answer = answer(&compare(&[TCP], &[0.5], 6, 1_000));
     assert!(answer.starts_with("tcp: the p99 of mice is "), "{answer}");
     assert!(answer.contains("no other design"), "{answer}");
-    let text = text_table(&compare(&[TCP], &[0.5], 1, 5_000));
+    let text = text_table(&compare(&[TCP], &[0.5], 6, 1_000));
     assert!(!text.contains("vs tcp"), "{text}");
 }
 
 #[test]
-fn too_few_flows_for_a_percentile_make_no_claim() {
-    let answer = answer(&compare(&[TCP, REPFLOW], &[0.5], 1, 600));
-    assert!(answer.starts_with("Nothing can be said"), "{answer}");
-    let text = text_table(&compare(&[TCP, REPFLOW], &[0.5], 1, 600));
-    assert!(text.contains('†'), "{text}");
+fn too_few_flows_or_seeds_for_a_percentile_make_no_claim_and_say_what_would_do() {
+    for (seeds, flows, why, cell) in [
+        (
+            6,
+            100,
+            "6 seeds were run, with 3 flows beyond the percentile, which takes ten and 6 seeds; 19 seeds of \
+             this size would do.",
+            "too few: 19 seeds",
+        ),
+        (
+            3,
+            5_000,
+            "3 seeds were run, and a percentile takes 6.",
+            "too few: 6 seeds",
+        ),
+        (
+            1,
+            5_000,
+            "1 seed was run, and a percentile takes 6.",
+            "too few: 6 seeds",
+        ),
+    ] {
+        let study = compare(&[TCP, REPFLOW], &[0.5], seeds, flows);
+        let answer = answer(&study);
+        let said = format!("Nothing can be said about the p99 of mice at load 0.5: {why}");
+        assert!(answer.starts_with(&said), "{answer}");
+        let text = text_table(&study);
+        assert!(text.contains(cell) && text.contains("Too few"), "{text}");
+    }
 }
 
 #[test]
-fn an_interval_over_seeds_does_not_reach_below_zero() {
+fn the_interval_of_a_mean_does_not_reach_below_zero() {
     let mut records: Vec<_> = (1..=3).map(|seed| run(TCP, Some(0.5), seed, 500)).collect();
     for flow in &mut records[2].flows {
         flow.fct = flow.fct.map(|fct| fct * 200);
     }
     let table = json(&study(&records));
-    let interval = &table["tables"][0]["rows"][0]["mice p99"]["interval"];
+    let interval = &table["tables"][1]["rows"][0]["mean"]["interval"];
     assert_eq!(interval[0], 0.0, "{table}");
 }
 
@@ -222,11 +342,15 @@ fn a_design_that_is_nearly_all_gain_is_not_rounded_to_all() {
         mice_delay: 0.0,
         ..TCP
     };
-    let mut slow = run(TCP, Some(0.5), 1, 5_000);
-    for flow in &mut slow.flows {
-        flow.fct = flow.fct.map(|fct| fct * 10_000);
-    }
-    let answer = answer(&study(&[slow, run(fast, Some(0.5), 1, 5_000)]));
+    let both = |seed| {
+        let mut slow = run(TCP, Some(0.5), seed, 1_000);
+        for flow in &mut slow.flows {
+            flow.fct = flow.fct.map(|fct| fct * 10_000);
+        }
+        [slow, run(fast, Some(0.5), seed, 1_000)]
+    };
+    let runs: Vec<RunRecord> = (1..=6).flat_map(both).collect();
+    let answer = answer(&study(&runs));
     assert!(
         answer.starts_with("fast cuts the p99 of mice by 99.9 % "),
         "{answer}"
@@ -293,12 +417,12 @@ fn every_topology_is_compared_within_itself() {
         ..REPFLOW
     };
     let mut runs = Vec::new();
-    for seed in 1..=3 {
-        runs.push(run(TCP, Some(0.5), seed, 8_000));
-        runs.push(run(REPFLOW, Some(0.5), seed, 8_000));
+    for seed in 1..=6 {
+        runs.push(run(TCP, Some(0.5), seed, 4_000));
+        runs.push(run(REPFLOW, Some(0.5), seed, 4_000));
         for load in [0.3, 0.6] {
-            runs.push(elsewhere(run(TCP, Some(load), seed, 8_000)));
-            runs.push(elsewhere(run(slower, Some(load), seed, 8_000)));
+            runs.push(elsewhere(run(TCP, Some(load), seed, 4_000)));
+            runs.push(elsewhere(run(slower, Some(load), seed, 4_000)));
         }
     }
     let study = study(&runs);
@@ -343,13 +467,13 @@ fn every_topology_is_compared_within_itself() {
 #[test]
 fn storage_is_answered_by_sessions_until_their_last_replica_and_not_by_the_flows_that_carry_them() {
     // A chain of two replicas takes twice as long as one transfer to both, in flows that are each as fast.
-    let record = |design, second_ms: u64| {
+    let record = |design, second_ms: u64, seed| {
         let behaviour = Behaviour {
             name: design,
             ..TCP
         };
-        let mut record = run(behaviour, Some(0.5), 1, 2_000);
-        let rows = (0..2_000).flat_map(|session| {
+        let mut record = run(behaviour, Some(0.5), seed, 500);
+        let rows = (0..500).flat_map(|session| {
             [(1, 10), (2, second_ms)].map(|(receiver, ms)| SessionRecord {
                 session,
                 receiver: HostId(receiver),
@@ -361,7 +485,9 @@ fn storage_is_answered_by_sessions_until_their_last_replica_and_not_by_the_flows
         record.sessions = rows.collect();
         record
     };
-    let study = study(&[record("tcp", 20), record("group", 10)]);
+    let both = |seed| [record("tcp", 20, seed), record("group", 10, seed)];
+    let runs: Vec<RunRecord> = (1..=6).flat_map(both).collect();
+    let study = study(&runs);
     let answer = answer(&study);
     assert!(
         answer.contains("group cuts the p99 of writes by 50"),
