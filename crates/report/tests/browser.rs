@@ -76,7 +76,7 @@ fn check(name: &str, study: &Study, least_plots: u64) {
 
 #[test]
 fn a_sweep_of_many_designs_over_loads_and_seeds_is_drawn_whole() {
-    let mut study = compare(&DESIGNS, &[0.1, 0.3, 0.5, 0.7, 0.8], 3, 6_000);
+    let mut study = compare(&DESIGNS, &[0.1, 0.3, 0.5, 0.7, 0.8], 6, 3_000);
     study.comparisons = vec![Comparison {
         name: "A paper's figure 9: mice on a testbed".to_owned(),
         rows: vec![
@@ -108,12 +108,12 @@ fn a_sweep_of_many_designs_over_loads_and_seeds_is_drawn_whole() {
 
 #[test]
 fn one_load_and_one_seed_is_drawn_whole() {
-    check("single", &compare(&DESIGNS[..3], &[0.5], 1, 4_000), 6);
+    check("single", &compare(&DESIGNS[..3], &[0.5], 1, 4_000), 4);
 }
 
 #[test]
 fn one_design_alone_is_drawn_whole() {
-    check("alone", &compare(&DESIGNS[..1], &[0.5], 1, 4_000), 4);
+    check("alone", &compare(&DESIGNS[..1], &[0.5], 6, 700), 4);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn several_topologies_are_drawn_whole_each_in_its_section() {
             })
         })
         .collect();
-    check("places", &study(&records), 16);
+    check("places", &study(&records), 12);
 }
 
 #[test]
@@ -150,5 +150,5 @@ fn names_from_outside_are_text_and_not_markup() {
         name: "<img src=x onerror=alert(1)></script>&\"'",
         ..TCP
     };
-    check("hostile", &compare(&[TCP, hostile], &[0.5], 1, 2_000), 4);
+    check("hostile", &compare(&[TCP, hostile], &[0.5], 6, 400), 4);
 }

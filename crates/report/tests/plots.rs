@@ -28,7 +28,7 @@ fn png_size(png: &[u8]) -> (u32, u32) {
 
 #[test]
 fn every_plot_is_also_an_svg_and_a_png_file() {
-    let study = compare(&[TCP, REPFLOW], &[0.3, 0.6], 3, 3_000);
+    let study = compare(&[TCP, REPFLOW], &[0.3, 0.6], 6, 1_500);
     let plots = plots(&study);
     assert!(plots.len() >= 12, "{}", plots.len());
     let ids: HashSet<&str> = plots.iter().map(|plot| plot.id.as_str()).collect();
@@ -86,7 +86,7 @@ fn markup_in_names_stays_text_in_files() {
         name: "a<b>&\"c",
         ..TCP
     };
-    for plot in plots(&compare(&[TCP, hostile], &[0.5], 1, 2_000)) {
+    for plot in plots(&compare(&[TCP, hostile], &[0.5], 6, 400)) {
         let picture = plot.picture();
         assert!(!picture.svg.contains("<b>"));
         picture.png().expect("well-formed");
@@ -120,7 +120,7 @@ fn a_plot_of_one_point_or_of_equal_values_is_still_drawn() {
 
 #[test]
 fn text_columns_line_up() {
-    let study = compare(&[TCP, REPFLOW], &[0.3, 0.5], 3, 3_000);
+    let study = compare(&[TCP, REPFLOW], &[0.3, 0.5], 6, 1_500);
     let text = text_table(&study);
     let lines: Vec<&str> = text.lines().collect();
     assert!(
@@ -136,7 +136,7 @@ fn text_columns_line_up() {
 
 #[test]
 fn scripts_get_every_table_with_numbers() {
-    let study = compare(&[TCP, REPFLOW], &[0.5], 3, 3_000);
+    let study = compare(&[TCP, REPFLOW], &[0.5], 6, 1_500);
     let all = json(&study);
     assert_eq!(all["answer"], answer(&study));
     assert_eq!(all["baseline"], "tcp");
@@ -149,13 +149,13 @@ fn scripts_get_every_table_with_numbers() {
     };
     let row = &find("headline")["rows"][1];
     assert!(row["vs tcp"]["value"].as_f64().unwrap() < 1.0);
-    assert_eq!(row["vs tcp"]["basis"], "seeds");
+    assert_eq!(row["vs tcp"]["seeds"], 6);
     assert_eq!(row["vs tcp"]["interval"].as_array().unwrap().len(), 2);
     assert!(row["flows"].as_u64().unwrap() > 1_000);
     assert!(find("fct-0")["rows"].as_array().unwrap().len() >= 8);
     assert_eq!(
         find("counts")["rows"][0]["drops by reason"]["tail"]["packets"],
-        3_702
+        7_404
     );
 }
 
@@ -164,7 +164,7 @@ fn a_study_on_disk_gives_the_same_answer_as_in_memory() {
     let dir = tempfile::tempdir().unwrap();
     let records: Vec<_> = [TCP, REPFLOW]
         .into_iter()
-        .flat_map(|design| (1..=3).map(move |seed| run(design, Some(0.5), seed, 3_000)))
+        .flat_map(|design| (1..=6).map(move |seed| run(design, Some(0.5), seed, 1_500)))
         .collect();
     let keys: Vec<RunKey> = records.iter().map(|run| run.key.clone()).collect();
     let output = OutputDir::create(dir.path(), manifest(keys), TableFormat::Parquet).unwrap();
@@ -200,7 +200,7 @@ fn a_study_on_disk_gives_the_same_answer_as_in_memory() {
 
 #[test]
 fn the_page_carries_all_it_needs() {
-    let page = html(&compare(&[TCP, REPFLOW], &[0.5], 1, 2_000));
+    let page = html(&compare(&[TCP, REPFLOW], &[0.5], 6, 400));
     for outside in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }
@@ -307,7 +307,7 @@ fn amplification_counts_what_was_sent_for_flows_that_never_finished() {
         unfinished_one_in: 4,
         ..TCP
     };
-    let study = compare(&[TCP, unfinished], &[0.3, 0.6], 3, 3_000);
+    let study = compare(&[TCP, unfinished], &[0.3, 0.6], 6, 1_500);
     let plots = plots(&study);
     let tcp = points(&plots, "amplification", "tcp");
     assert_eq!(
