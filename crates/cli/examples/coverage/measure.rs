@@ -112,8 +112,8 @@ fn measured(seeds: &[Seed]) -> [Measured; 3] {
     })
 }
 
-/// What the figures are in truth: those of all seeds together. Whether one lies on a gap is told by
-/// the middle 95 % of what sets of ten seeds found.
+/// What the figures are in truth: those of all seeds together. Whether one lies on a gap, for sets of
+/// some size, is told by the middle 99 % of what these sets found.
 pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     let all = measured(seeds);
     let mut truths: BTreeMap<String, Truth> = BTreeMap::new();
@@ -130,7 +130,7 @@ pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     for statistic in STATISTICS {
         let on_gap = |design: usize| {
             let name = format!("{}, {}", DESIGNS[design], statistic.name());
-            let middle = middle(values(of_sets, &name));
+            let middle = middle(values(of_sets, &name), 0.99);
             let gap = middle.and_then(|middle| Gap::within(all[design].sample(), middle));
             gap.is_some() && statistic != Statistic::Mean
         };
@@ -152,9 +152,9 @@ fn values(of_sets: &[Figures], name: &str) -> Vec<f64> {
     values
 }
 
-/// The middle 95 % of sorted values.
-fn middle(sorted: Vec<f64>) -> Option<(f64, f64)> {
-    let cut = sorted.len() / 40;
+/// The middle `share` of sorted values.
+fn middle(sorted: Vec<f64>, share: f64) -> Option<(f64, f64)> {
+    let cut = (sorted.len() as f64 * (1.0 - share) / 2.0) as usize;
     Some((
         *sorted.get(cut)?,
         *sorted.get(sorted.len().checked_sub(1 + cut)?)?,
@@ -184,7 +184,7 @@ pub fn cells(seeds: usize, of_sets: &[Figures], truths: &BTreeMap<String, Truth>
         let intervals: Vec<(f64, f64)> = found.filter_map(|found| found.interval).collect();
         let mut widths: Vec<f64> = intervals.iter().map(|(low, high)| high - low).collect();
         widths.sort_unstable_by(f64::total_cmp);
-        let (low, high) = middle(values(of_sets, name)).unwrap_or((0.0, 0.0));
+        let (low, high) = middle(values(of_sets, name), 0.95).unwrap_or((0.0, 0.0));
         let holds = |(low, high): &&(f64, f64)| (*low..=*high).contains(&truth.value);
         Cell {
             figure: name.clone(),
@@ -216,23 +216,26 @@ impl Cell {
     }
 }
 
-/// The cells as a Markdown table, a row a figure.
+/// The cells as a Markdown table, a row for each figure. A figure on a gap has a mark.
 pub fn table(cells: &[Cell]) -> String {
-    let mut text = String::from("| figure | on a gap |");
+    let mut text = String::from("| figure |");
     for size in SIZES {
         let _ = write!(text, " {size} seeds |");
     }
-    text.push_str("\n|---|---|");
+    text.push_str("\n|---|");
     text.push_str(&"---|".repeat(SIZES.len()));
     let mut rows: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
         rows.entry(&cell.figure).or_default().push(cell);
     }
     for (figure, cells) in rows {
-        let on_gap = if cells[0].on_gap { "yes" } else { "" };
-        let _ = write!(text, "\n| {figure} | {on_gap} |");
+        let _ = write!(text, "\n| {figure} |");
         for cell in cells {
-            let mark = if cell.is_as_wanted() { "" } else { " (!)" };
+            let mark = match (cell.is_as_wanted(), cell.on_gap) {
+                (false, _) => " (!)",
+                (true, true) => " ‡",
+                (true, false) => "",
+            };
             let _ = match cell.sets {
                 0 => write!(text, " refused |"),
                 _ => write!(
