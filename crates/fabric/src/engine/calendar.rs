@@ -99,20 +99,20 @@ impl Calendar {
         // One comparison: a day that has come wraps around.
         if day.wrapping_sub(self.day + 1) < DAYS as u64 - 1 {
             self.push_on_ring(day, event);
-            self.note_pushed(day, event);
+            if day <= self.next_day {
+                self.note_next(day, event);
+            }
         } else {
             self.push_off_ring(day, event);
         }
     }
 
-    /// Keeps `next_day` and `next` true after a push to a day that has not come.
-    #[inline]
-    fn note_pushed(&mut self, day: u64, event: Event) {
-        if day <= self.next_day {
-            self.next_day = day;
-            if self.next.is_some_and(|next| event < next) {
-                self.next = Some(event);
-            }
+    /// Keeps `next_day` and `next` true when an event comes to the next day, or to one before it.
+    #[inline(never)]
+    fn note_next(&mut self, day: u64, event: Event) {
+        self.next_day = day;
+        if self.next.is_some_and(|next| event < next) {
+            self.next = Some(event);
         }
     }
 
@@ -128,7 +128,9 @@ impl Calendar {
             self.today.insert(at, event);
         } else {
             self.beyond.push(event);
-            self.note_pushed(day, event);
+            if day <= self.next_day {
+                self.note_next(day, event);
+            }
         }
     }
 
@@ -207,19 +209,24 @@ impl Calendar {
     /// Takes the earliest event out if it is at or before `until`.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
-        if self.today.is_empty() {
-            // A day comes only when `until` has reached it, and its first event where that is known.
-            if until.as_ps() >> self.shift < self.next_day
-                || self.next.is_some_and(|next| next.time() > until)
-            {
-                return None;
-            }
-            self.turn_the_page();
+        if self.today.is_empty() && !self.day_comes_by(until) {
+            return None;
         }
         if self.today.last()?.time() > until {
             return None;
         }
         self.today.pop()
+    }
+
+    /// Moves to the next day if `until` has reached it, and its first event where that is known.
+    #[inline(never)]
+    fn day_comes_by(&mut self, until: Time) -> bool {
+        let comes = until.as_ps() >> self.shift >= self.next_day
+            && self.next.is_none_or(|next| next.time() <= until);
+        if comes {
+            self.turn_the_page();
+        }
+        comes
     }
 
     /// The event `ahead` places behind the earliest, if it is today's.
