@@ -274,3 +274,20 @@ fn a_run_that_was_read_back_is_the_one_that_was_written() {
     let read = study.runs().next().unwrap().unwrap().record().unwrap();
     assert_eq!(read, written);
 }
+
+#[test]
+fn runs_of_a_version_without_origins_are_readable_and_never_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = [key("tcp", 1), key("tcp", 2)];
+    let old = Manifest::new("0.1.0", Vec::new(), 1, serde_json::json!({}), keys);
+    assert_eq!(run(dir.path(), old, Earlier::SameBuild).len(), 2);
+    let study = StoredStudy::open(dir.path()).unwrap();
+    assert_eq!(study.runs().map(Result::unwrap).count(), 2);
+
+    let new = open(dir.path(), plan(&["tcp"], 2, "a"), Earlier::AnyBuild);
+    assert_eq!((new.found().count(), new.found().set_aside), (0, 2));
+    assert_eq!(
+        names(&dir.path().join("kept")),
+        ["0000-tcp-load0.5-seed1", "0001-tcp-load0.5-seed2"]
+    );
+}

@@ -22,15 +22,11 @@ fn runs(study: &Path, place: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What `--json` printed, by design and seed: the hash of the record.
-fn hashes(printed: &Value) -> BTreeMap<(String, u64), String> {
+/// The hashes of the runs that `--json` printed, in order.
+fn hashes(printed: &Value) -> Vec<&str> {
     let runs = printed.as_array().expect("a list").iter();
-    runs.map(|run| {
-        let text = |key: &str| run[key].as_str().expect(key).to_owned();
-        let seed = run["seed"].as_u64().expect("a seed");
-        ((text("design"), seed), text("record_hash"))
-    })
-    .collect()
+    let hashes = runs.map(|run| run["record_hash"].as_str().expect("a hash"));
+    hashes.collect()
 }
 
 #[cfg(unix)]
@@ -146,57 +142,32 @@ mod ended_from_outside {
 fn a_study_that_grows_runs_only_what_is_new() {
     let place = Place::new();
     let study = place.path().join("study");
-    let small = compare(&["tcp"], &["--out", "study", "--json"]);
-    let before = hashes(&place.run(&small).json());
+    let small = place.run(&compare(&["tcp"], &["--out", "study"]));
+    assert_eq!(small.code, Some(0), "{}", small.stderr);
     let files = runs(&study, "runs");
     assert_eq!(files.len(), 2);
 
-    let large = compare(
-        &["repflow", "tcp"],
-        &["--out", "study", "--json", "--load", "0.3,0.5"],
-    );
-    let large: Vec<&str> = large
-        .iter()
-        .map(|&word| if word == "2" { "3" } else { word })
-        .collect();
-    let ended = place.run(&large);
+    let larger = |out| {
+        let more = [
+            "--load", "0.3,0.5", "--set", "seeds=3", "--json", "--out", out,
+        ];
+        compare(&["repflow", "tcp"], &more)
+    };
+    let grown = place.run(&larger("study"));
     let said = "2 of 12 runs are in study already";
     assert!(
-        ended.stderr.lines().any(|line| line == said),
+        grown.stderr.lines().any(|line| line == said),
         "{}",
-        ended.stderr
+        grown.stderr
     );
-    assert!(ended.stderr.contains("[12/12]"), "{}", ended.stderr);
+    assert!(grown.stderr.contains("[12/12]"), "{}", grown.stderr);
     let after = runs(&study, "runs");
-    assert!(
-        files
-            .iter()
-            .all(|(name, file)| after.get(name) == Some(file))
-    );
-    assert_eq!(runs(&study, "kept").len(), 0);
+    let stays = |(name, file)| after.get(name) == Some(file);
+    assert!(files.iter().all(stays));
 
     // What was found is what would have been run.
-    let whole = place.run(&large);
-    let mut elsewhere = large.clone();
-    elsewhere.extend(["--out", "elsewhere"]);
-    elsewhere.retain(|&word| word != "study");
-    let out = elsewhere
-        .iter()
-        .position(|&word| word == "--out")
-        .expect("a flag");
-    elsewhere.remove(out);
-    let new = place.run(&elsewhere);
-    let hash = |printed: &Value| {
-        let runs = printed.as_array().expect("a list").iter();
-        runs.map(|run| run["record_hash"].clone())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(hash(&whole.json()), hash(&new.json()));
-    assert!(
-        before
-            .values()
-            .all(|one| hash(&whole.json()).contains(&one.as_str().into()))
-    );
+    let whole = place.run(&larger("elsewhere"));
+    assert_eq!(hashes(&grown.json()), hashes(&whole.json()));
 }
 
 #[test]

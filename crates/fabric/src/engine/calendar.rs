@@ -209,8 +209,8 @@ impl Calendar {
     /// Takes the earliest event out if it is at or before `until`.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
-        if self.today.is_empty() && !self.day_comes_by(until) {
-            return None;
+        if self.today.is_empty() {
+            self.bring_day(until);
         }
         if self.today.last()?.time() > until {
             return None;
@@ -220,13 +220,12 @@ impl Calendar {
 
     /// Moves to the next day if `until` has reached it, and its first event where that is known.
     #[inline(never)]
-    fn day_comes_by(&mut self, until: Time) -> bool {
-        let comes = until.as_ps() >> self.shift >= self.next_day
-            && self.next.is_none_or(|next| next.time() <= until);
-        if comes {
+    fn bring_day(&mut self, until: Time) {
+        if until.as_ps() >> self.shift >= self.next_day
+            && self.next.is_none_or(|next| next.time() <= until)
+        {
             self.turn_the_page();
         }
-        comes
     }
 
     /// The event `ahead` places behind the earliest, if it is today's.
