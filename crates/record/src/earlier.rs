@@ -2,7 +2,7 @@
 //! others aside; none is removed unless that was asked for.
 
 use crate::manifest::{Manifest, Origin, RunState, is_plain_name};
-use crate::output::{KEPT, MANIFEST, RUN, RUNS, TABLES, TableFormat};
+use crate::output::{KEPT, RUN, RUNS, TABLES, TableFormat};
 use crate::stored::StoredRun;
 use crate::whole_file::{PARTIAL, keep_names, read_json};
 use crate::{Error, RunSummary};
@@ -143,9 +143,8 @@ fn choose<'a>(
     None
 }
 
-/// Removes every run of `dir`, and the manifest that lists them; nothing else.
-pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
-    remove_file(&dir.join(MANIFEST))?;
+/// Removes every run of `dir`, and nothing else.
+pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     for place in [RUNS, KEPT] {
         for run in directories(dir, place)? {
             remove_run(&run.path(dir))?;

@@ -98,13 +98,14 @@ impl OutputDir {
         let holds_a_study = holds_a_study(&path)?;
         fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
         let lock = DirLock::take(&path)?;
-        if earlier == Earlier::Remove {
-            earlier::remove(&path)?;
-        } else if holds_a_study {
+        if holds_a_study && earlier != Earlier::Remove {
             crate::stored::read_manifest(&path)?;
         }
         // First the manifest, in which nothing has finished: it is true at every moment of what follows.
         write_json(&path.join(MANIFEST), &manifest)?;
+        if earlier == Earlier::Remove {
+            earlier::remove_runs(&path)?;
+        }
         let runs = path.join(RUNS);
         fs::create_dir_all(&runs).map_err(Error::io("create", &runs))?;
         let found = earlier::take(&path, &mut manifest, earlier)?;

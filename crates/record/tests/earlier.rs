@@ -291,3 +291,19 @@ fn runs_of_a_version_without_origins_are_readable_and_never_removed() {
         ["0000-tcp-load0.5-seed1", "0001-tcp-load0.5-seed2"]
     );
 }
+
+#[test]
+fn starting_over_leaves_a_manifest_at_every_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), plan(&["tcp"], 2, "a"), Earlier::SameBuild);
+    // A file that cannot be removed stops it halfway, as a kill would.
+    let stuck = names(&dir.path().join("runs")).remove(1);
+    let stuck = dir.path().join("runs").join(stuck).join("flows.csv");
+    fs::remove_file(&stuck).unwrap();
+    fs::create_dir(&stuck).unwrap();
+    let plan = || plan(&["tcp"], 2, "a");
+    let error = OutputDir::open(dir.path(), plan(), TableFormat::Csv, Earlier::Remove);
+    assert!(error.expect_err("stuck").to_string().contains("flows.csv"));
+    assert!(StoredStudy::open(dir.path()).is_ok());
+    assert_eq!(run(dir.path(), plan(), Earlier::SameBuild).len(), 2);
+}
