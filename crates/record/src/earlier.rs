@@ -153,12 +153,13 @@ pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes a run's files. A directory that holds somebody's other files stays.
+/// Removes a run's files: first the one without which it is none. A directory that holds somebody's other
+/// files stays.
 pub(crate) fn remove_run(dir: &Path) -> Result<(), Error> {
     let tables = TABLES
         .into_iter()
         .flat_map(|name| TableFormat::ALL.map(|f| format!("{name}.{}", f.extension())));
-    for name in tables.chain([RUN.to_owned()]) {
+    for name in [RUN.to_owned()].into_iter().chain(tables) {
         remove_file(&dir.join(format!("{name}{PARTIAL}")))?;
         remove_file(&dir.join(name))?;
     }
