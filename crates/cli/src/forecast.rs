@@ -71,8 +71,8 @@ impl Forecast {
         kind.seconds += seconds;
     }
 
-    /// How many seconds the study still takes; `None` while there is a run to come of which nothing is
-    /// known.
+    /// How many seconds the study still takes; `None` while there is a run to come of which nothing
+    /// is known.
     pub fn seconds_to_go(&self, under_way: &[UnderWay], threads: usize) -> Option<f64> {
         let (mut work, mut longest) = (0.0, 0.0f64);
         for kind in self.kinds.iter().filter(|kind| kind.waiting > 0) {

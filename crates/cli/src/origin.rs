@@ -22,8 +22,8 @@ pub fn origins(study: &Study) -> anyhow::Result<Vec<Origin>> {
     Ok(origins.collect())
 }
 
-/// The hash of everything that decides a run's files but for the program. A configuration in words has
-/// all of its parameters in it, the flows of a trace and the sizes of a table too.
+/// The hash of everything that decides a run's files but for the program. A configuration in words
+/// has all of its parameters in it, the flows of a trace and the sizes of a table too.
 fn fingerprint(config: &RunConfig, format: TableFormat) -> String {
     let mut hash = Fingerprint::new();
     // A fingerprint takes everything.

@@ -1,5 +1,5 @@
-//! How far a study has come, on standard error: a bar on a terminal; elsewhere a line a run, and now and
-//! then one while a run goes on.
+//! How far a study has come, on standard error: a bar on a terminal; elsewhere a line a run, and
+//! now and then one while a run goes on.
 
 use crate::forecast::{Forecast, UnderWay, in_words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,8 +14,8 @@ use tailcut_sim::RunControl;
 /// A run's share of the bar.
 const PER_RUN: f64 = 1_000.0;
 
-/// Without a terminal, between two lines while runs go on: at first and at most. Each wait is twice as
-/// long as the one before.
+/// Without a terminal, between two lines while runs go on: at first and at most. Each wait is twice
+/// as long as the one before.
 const FIRST_WAIT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(160);
 

@@ -27,9 +27,9 @@ pub fn usual_threads() -> NonZeroUsize {
 }
 
 impl Crew<'_> {
-    /// Runs those of `runs` that are not `done` and gives each record, with its run's number, to `keep`,
-    /// from the thread that ran it. The summaries of all come back in the order of the runs; `None` for
-    /// those that were stopped.
+    /// Runs those of `runs` that are not `done` and gives each record, with its run's number, to
+    /// `keep`, from the thread that ran it. The summaries of all come back in the order of the
+    /// runs; `None` for those that were stopped.
     ///
     /// # Errors
     /// The first error of a run or of `keep`; the other runs are stopped then.

@@ -1,5 +1,5 @@
-//! What a directory holds of earlier studies. A new study takes the runs that are its own and sets the
-//! others aside; none is removed unless that was asked for.
+//! What a directory holds of earlier studies. A new study takes the runs that are its own and sets
+//! the others aside; none is removed unless that was asked for.
 
 use crate::manifest::{Manifest, Origin, RunState, is_plain_name};
 use crate::output::{KEPT, RUN, RUNS, TABLES, TableFormat};
@@ -72,8 +72,8 @@ struct OriginOnly {
     origin: Option<Origin>,
 }
 
-/// Takes from `dir` the runs that `manifest` plans: they are in `runs/` then, and finished in the manifest.
-/// Whatever else was there is in `kept/`.
+/// Takes from `dir` the runs that `manifest` plans: they are in `runs/` then, and finished in the
+/// manifest. Whatever else was there is in `kept/`.
 pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Result<Found, Error> {
     let mut known = directories(dir, RUNS)?;
     known.extend(directories(dir, KEPT)?);
@@ -153,8 +153,8 @@ pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes a run's files: first the one without which it is none. A directory that holds somebody's other
-/// files stays.
+/// Removes a run's files: first the one without which it is none. A directory that holds somebody's
+/// other files stays.
 pub(crate) fn remove_run(dir: &Path) -> Result<(), Error> {
     let tables = TABLES
         .into_iter()

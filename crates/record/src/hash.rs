@@ -33,8 +33,8 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(bytes))
 }
 
-/// The hash of what is written into it: 32 hexadecimal digits (XXH3-128). It tells apart what differs by
-/// accident, not what somebody forged.
+/// The hash of what is written into it: 32 hexadecimal digits (XXH3-128). It tells apart what
+/// differs by accident, not what somebody forged.
 #[derive(Clone, Default)]
 pub struct Fingerprint(XxHash3_128);
 

@@ -1,4 +1,5 @@
-//! One writer a directory, held apart by the operating system: whatever ends the process ends its lock.
+//! One writer a directory, held apart by the operating system: whatever ends the process ends its
+//! lock.
 
 use crate::Error;
 use fs4::{FileExt, TryLockError};

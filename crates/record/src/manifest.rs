@@ -53,8 +53,8 @@ impl HostInfo {
 /// What decides a run's result. A run is found again by it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// The hash of the run's whole configuration: every parameter, the seed, the flows of a trace, and
-    /// how its tables are written.
+    /// The hash of the run's whole configuration: every parameter, the seed, the flows of a trace,
+    /// and how its tables are written.
     pub config: String,
     /// The hash of the executable.
     pub build: String,
@@ -89,8 +89,8 @@ pub struct ManifestRun {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// Not finished when the manifest was written: at the start. [`StoredStudy`](crate::StoredStudy)
-    /// calls such a run finished where its files are there.
+    /// Not finished when the manifest was written: at the start.
+    /// [`StoredStudy`](crate::StoredStudy) calls such a run finished where its files are there.
     Planned,
     /// Finished: its files are whole.
     Finished,

@@ -65,8 +65,8 @@ pub(crate) struct TableFile {
     pub xxh3_128: String,
 }
 
-/// A directory that a study is being written to; shared by the threads that run it, and locked against
-/// other processes.
+/// A directory that a study is being written to; shared by the threads that run it, and locked
+/// against other processes.
 ///
 /// A run is written beside its place and renamed into it: whatever stops the program, the directory
 /// holds whole runs, and the next study that plans one of them takes it.
@@ -80,8 +80,9 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Makes the directory, or takes it over when it is empty or holds an earlier study, and writes the
-    /// manifest. Runs that are there and that the manifest plans are taken; other runs are moved to
+    /// Makes the directory, or takes it over when it is empty or holds an earlier study, and writes
+    /// the manifest. Runs that are there and that the manifest plans are taken; other runs are
+    /// moved to
     /// `kept/`, where a later study finds them again.
     ///
     /// # Errors
@@ -101,7 +102,8 @@ impl OutputDir {
         if holds_a_study && earlier != Earlier::Remove {
             crate::stored::read_manifest(&path)?;
         }
-        // First the manifest, in which nothing has finished: it is true at every moment of what follows.
+        // First the manifest, in which nothing has finished: it is true at every moment of what
+        // follows.
         write_json(&path.join(MANIFEST), &manifest)?;
         if earlier == Earlier::Remove {
             earlier::remove_runs(&path)?;
@@ -211,8 +213,8 @@ impl OutputDir {
         Ok(summary)
     }
 
-    /// Writes into the manifest how far each run came: those that have not finished are interrupted.
-    /// Says how many of how many have finished.
+    /// Writes into the manifest how far each run came: those that have not finished are
+    /// interrupted. Says how many of how many have finished.
     ///
     /// # Errors
     /// [`Error::Io`] where the system refuses.

@@ -27,8 +27,8 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_whole(path, &bytes)
 }
 
-/// Writes a file beside its place and renames it into it; leaves nothing half written, not even when the
-/// machine loses power.
+/// Writes a file beside its place and renames it into it; leaves nothing half written, not even
+/// when the machine loses power.
 ///
 /// # Errors
 /// [`Error::Io`] where the system refuses; an earlier file stays then.
@@ -63,8 +63,8 @@ pub(crate) fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Waits until the disk has the names in a directory. Where a system cannot do that, nothing is left to
-/// try: the files themselves are written.
+/// Waits until the disk has the names in a directory. Where a system cannot do that, nothing is
+/// left to try: the files themselves are written.
 pub(crate) fn keep_names(dir: &Path) {
     let dir = match dir.as_os_str().is_empty() {
         true => Path::new("."),

@@ -38,8 +38,8 @@ impl Extent {
         }
     }
 
-    /// The share of the run that is over at `now`, 0 to 1. Arrivals are as far as the clock or their
-    /// number says, whichever is further; what has started and not finished is not over.
+    /// The share of the run that is over at `now`, 0 to 1. Arrivals are as far as the clock or
+    /// their number says, whichever is further; what has started and not finished is not over.
     pub fn share(&self, now: Time, so_far: Started) -> f64 {
         let now = now.since(Time::ZERO);
         let by_clock = part(now.as_ps(), self.span.as_ps());

@@ -64,7 +64,8 @@ mod ended_from_outside {
         let study = place.path().join("study");
         let mut told: BTreeSet<String> = BTreeSet::new();
         let mut whole = BTreeMap::new();
-        // Where the signal meets a run, in a simulation, in a file or between two, is up to the machine.
+        // Where the signal meets a run, in a simulation, in a file or between two, is up to the
+        // machine.
         let ends = [
             (Some(Signal::KILL), 9),
             (Some(Signal::INT), 1),

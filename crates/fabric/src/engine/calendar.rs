@@ -365,8 +365,8 @@ mod tests {
     const PACKETS: u64 = 40;
     const ROUNDS: u64 = 5_000;
 
-    /// Rounds of packets for 10 ms, each of which has arrived before the next round starts. Gives how
-    /// many events were moved to sort others in.
+    /// Rounds of packets for 10 ms, each of which has arrived before the next round starts. Gives
+    /// how many events were moved to sort others in.
     fn moved_beside(far: &[Time], look: bool) -> u64 {
         let mut calendar = Calendar::new();
         for (number, &time) in far.iter().enumerate() {
