@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use tailcut_record::Earlier;
 
 /// Compare designs for short transfers in multi-path data-centre networks.
 ///
@@ -101,6 +102,29 @@ pub struct Changes {
     pub set: Vec<String>,
 }
 
+/// What becomes of runs that the directory holds already.
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub struct Finished {
+    /// Take finished runs of other builds of tailcut, too
+    #[arg(long)]
+    pub accept_older: bool,
+    /// Remove the runs that the directory holds, and start over
+    #[arg(long, conflicts_with = "accept_older")]
+    pub fresh: bool,
+}
+
+impl From<Finished> for Earlier {
+    fn from(finished: Finished) -> Self {
+        match finished {
+            Finished { fresh: true, .. } => Self::Remove,
+            Finished {
+                accept_older: true, ..
+            } => Self::AnyBuild,
+            _ => Self::SameBuild,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub struct Compare {
     /// Designs; the others are compared with the first
@@ -108,6 +132,8 @@ pub struct Compare {
     pub designs: Vec<String>,
     #[command(flatten)]
     pub changes: Changes,
+    #[command(flatten)]
+    pub finished: Finished,
 }
 
 #[derive(Args, Debug)]
@@ -117,6 +143,8 @@ pub struct Run {
     pub scenario: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
+    #[command(flatten)]
+    pub finished: Finished,
 }
 
 #[derive(Args, Debug)]
@@ -130,6 +158,8 @@ pub struct Reproduce {
     /// Exit with 1 when a row leaves its band
     #[arg(long)]
     pub check: bool,
+    #[command(flatten)]
+    pub finished: Finished,
 }
 
 #[derive(Args, Debug)]

@@ -8,11 +8,13 @@
 //! nanoseconds. The crate computes no statistics beyond the [`FctSummary`] that every run prints.
 
 mod csv_file;
+mod earlier;
 mod error;
 mod failure;
 mod fct;
 mod flow;
 mod hash;
+mod lock;
 mod manifest;
 mod output;
 mod parquet_file;
@@ -26,11 +28,13 @@ mod table;
 mod waits;
 mod whole_file;
 
+pub use earlier::{Earlier, Found};
 pub use error::Error;
 pub use failure::LinkFailure;
 pub use fct::{FctStats, FctSummary, SizeGroup, quantile_rank};
 pub use flow::FlowRecord;
-pub use manifest::{HostInfo, Manifest, ManifestRun, RunState, SCHEMA_VERSION};
+pub use hash::Fingerprint;
+pub use manifest::{HostInfo, Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION};
 pub use output::{OutputDir, TableFormat};
 pub use request::{RequestRecord, RequestSummary};
 pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};

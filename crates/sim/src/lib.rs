@@ -4,6 +4,7 @@
 mod capacity;
 mod config;
 mod design;
+mod extent;
 mod hosts;
 mod hull;
 mod ideal;

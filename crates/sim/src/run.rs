@@ -3,6 +3,7 @@
 use crate::capacity::{self, Capacity};
 use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
+use crate::extent::Extent;
 use crate::hosts;
 use crate::ideal::Ideal;
 use crate::layer::Layer;
@@ -26,13 +27,13 @@ use tailcut_record::{
 };
 use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
-use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
+use tailcut_units::{Bytes, FlowId, HostId, Time, reduce, stream_seed};
 use tailcut_workload::{Class, Flow};
 
 /// What the caller of a run wants to see and say while it goes. Called from the run's thread.
 pub trait RunControl: Sync {
-    /// The run has got to `simulated`; it ends by `expected` unless flows take longer.
-    fn progress(&self, simulated: Duration, expected: Duration);
+    /// About this share of the run is over, 0 to 1, as far as it can tell in advance.
+    fn progress(&self, share: f64);
     /// Whether the run should stop now.
     fn stop(&self) -> bool;
 }
@@ -42,7 +43,7 @@ pub trait RunControl: Sync {
 pub struct Unattended;
 
 impl RunControl for Unattended {
-    fn progress(&self, _simulated: Duration, _expected: Duration) {}
+    fn progress(&self, _share: f64) {}
     fn stop(&self) -> bool {
         false
     }
@@ -182,7 +183,6 @@ impl Stage<'_> {
         let failures = capacity::failures(self.topology, &config.faults);
         let topology = &in_trouble(config, self.topology)?;
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
-        let span = config.workload.span();
         let mut simulation = Simulation::new(Parts {
             fabric: fabric(config, topology),
             transports: transports.collect::<Result<Vec<T>, RunError>>()?,
@@ -197,13 +197,13 @@ impl Stage<'_> {
                 None => transport::Replication::AsConfigured,
             },
         });
-        let expected = span + config.drain;
+        let extent = Extent::new(&config.workload, config.drain);
         let whole = simulation.run(Horizon {
             end: Time::MAX,
             drain: config.drain,
             sample_every: config.sample_every,
-            go_on: &mut |now| {
-                control.progress(now.since(Time::ZERO), expected);
+            go_on: &mut |now, so_far| {
+                control.progress(extent.share(now, so_far));
                 !control.stop()
             },
         });

@@ -4,6 +4,7 @@
 //! At one instant the network comes first, then NICs that have become free, then timers, then
 //! samples, then arrivals: the same on every engine.
 
+use crate::extent::Started;
 use crate::layer::Layer;
 use crate::recorder::Recorder;
 use crate::sessions::Sessions;
@@ -81,8 +82,8 @@ pub(crate) struct Horizon<'a> {
     pub drain: Duration,
     /// The time between samples of queues and links.
     pub sample_every: Option<Duration>,
-    /// Asked now and then; false ends the run.
-    pub go_on: &'a mut dyn FnMut(Time) -> bool,
+    /// Asked now and then, with the time and what has started; false ends the run.
+    pub go_on: &'a mut dyn FnMut(Time, Started) -> bool,
 }
 
 /// Events between two calls of `go_on`.
@@ -138,7 +139,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             if until_look == 0 {
                 until_look = LOOK_UP_EVERY;
                 self.recorder.note_waits(&mut self.fabric);
-                if !(horizon.go_on)(self.now) {
+                if !(horizon.go_on)(self.now, self.started()) {
                     return false;
                 }
             }
@@ -158,7 +159,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 self.recorder.sample(limit, &mut self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
                 next_sample = limit.saturating_add(every);
-                let is_busy = self.recorder.unfinished() > 0 || self.layer.is_busy();
+                let is_busy = self.recorder.unfinished() > 0 || self.layer.started().unfinished > 0;
                 if arrival.is_none() && !is_busy {
                     next_sample = Time::MAX;
                 }
@@ -177,6 +178,18 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         match &self.sessions {
             None => next,
             Some(sessions) => Time::earlier(next, sessions.peek()),
+        }
+    }
+
+    fn started(&self) -> Started {
+        let layer = self.layer.started();
+        let sessions = self
+            .sessions
+            .as_ref()
+            .map_or(0, |sessions| sessions.started());
+        Started {
+            started: self.recorder.flows_started() + sessions + layer.started,
+            unfinished: self.recorder.unfinished() as u64 + layer.unfinished,
         }
     }
 

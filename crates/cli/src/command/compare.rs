@@ -22,5 +22,10 @@ pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
         &Place::flag("DESIGN"),
     )?;
     let study = Study::of(&scenario)?;
-    conduct_and_report(&study, common, &*interrupt::listen()?)
+    conduct_and_report(
+        &study,
+        common,
+        arguments.finished.into(),
+        &*interrupt::listen()?,
+    )
 }

@@ -11,8 +11,7 @@ use crate::scenario::did_you_mean;
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use tailcut_record::RunRecord;
+use tailcut_record::StoredStudy;
 use tailcut_report::{Comparison, Verdict};
 
 /// Runs the command.
@@ -84,37 +83,32 @@ fn reproduce(
         json: common.json,
     };
     let mut results = Results::default();
-    let mut dirs = Vec::new();
+    let mut outputs = Vec::new();
     for part in reproduction.parts() {
         let study = part.study(arguments.quick, common.seed, common.seeds)?;
         let dir = base.join(reproduction.name()).join(part.name);
-        let records: Vec<Mutex<Option<RunRecord>>> =
-            study.runs.iter().map(|_| Mutex::default()).collect();
-        let conducted = conduct(&study, dir, crew, |index, record| {
-            *records[index]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
-        })?;
+        let conducted = conduct(&study, dir, arguments.finished.into(), crew)?;
         if stop.load(Ordering::Relaxed) {
-            let finished = conducted.runs.iter().flatten().count();
-            let (planned, dir) = (study.runs.len(), conducted.dir.display());
+            let (finished, planned) = (conducted.finished(), study.runs.len());
+            let dir = conducted.output.path().display();
             note(&format!(
                 "interrupted: {finished} of {planned} runs had finished; they are in {dir}"
             ));
             return Err(Failure::Interrupted);
         }
-        let records = records
-            .into_iter()
-            .filter_map(|record| record.into_inner().unwrap_or_else(PoisonError::into_inner));
-        results.parts.push((part.name, records.collect()));
-        dirs.push(conducted.dir);
+        // From the files, so that runs of now and runs that were there already count alike.
+        let stored = StoredStudy::open(conducted.output.path())?;
+        let records = stored.runs().map(|run| run?.record());
+        let records = records.collect::<Result<_, tailcut_record::Error>>()?;
+        results.parts.push((part.name, records));
+        outputs.push(conducted.output);
     }
     let comparison = Comparison {
         name: reproduction.title().to_owned(),
         rows: reproduction.rows(&results),
     };
-    for dir in &dirs {
-        write_report(dir, &comparison)?;
+    for output in &outputs {
+        write_report(output.path(), &comparison)?;
     }
     Ok(comparison)
 }

@@ -3,6 +3,7 @@
 
 use super::{Books, source};
 use crate::config::{RequestsPart, RunConfig};
+use crate::extent::Started;
 use crate::layer::Layer;
 use crate::run::RunError;
 use std::collections::{BTreeMap, VecDeque};
@@ -210,8 +211,8 @@ impl Layer<Carrier> for Network<'_> {
         self.books.last_start()
     }
 
-    fn is_busy(&self) -> bool {
-        self.books.unfinished() > 0
+    fn started(&self) -> Started {
+        self.books.so_far()
     }
 
     fn finish(mut self, carriers: &[Carrier], record: &mut RunRecord) {
