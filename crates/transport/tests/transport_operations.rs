@@ -3,6 +3,7 @@
 //! nothing is left behind.
 
 mod operations;
+mod watched;
 
 use operations::{Cargo, Flow, Subject, check, operations};
 use proptest::prelude::*;
@@ -15,11 +16,12 @@ use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig,
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
 use tailcut_transport::{Demotion, Event, FlowStats, Header, Message, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
+use watched::watched;
 
 /// Timers of a data centre, and no giving up.
 fn config(congestion: Congestion) -> TcpConfig {
     TcpConfig {
-        congestion,
+        congestion: watched(congestion),
         min_rto: Duration::from_ms(10),
         initial_rto: Duration::from_ms(50),
         max_rto: Duration::from_ms(1_000),
@@ -107,6 +109,21 @@ tcp_subject!(
     TcpConfig {
         sack: true,
         ..config(Congestion::NewReno)
+    }
+);
+tcp_subject!(
+    CubicWithSack,
+    TcpConfig {
+        sack: true,
+        ..config(Congestion::Cubic)
+    }
+);
+tcp_subject!(
+    CubicWithSackAndClassicEcn,
+    TcpConfig {
+        sack: true,
+        classic_ecn: true,
+        ..config(Congestion::Cubic)
     }
 );
 tcp_subject!(
@@ -399,6 +416,14 @@ proptest! {
     #[test]
     fn newreno_with_sack(operations in operations()) {
         check::<NewRenoWithSack>(operations);
+    }
+    #[test]
+    fn cubic_with_sack(operations in operations()) {
+        check::<CubicWithSack>(operations);
+    }
+    #[test]
+    fn cubic_with_sack_and_classic_ecn(operations in operations()) {
+        check::<CubicWithSackAndClassicEcn>(operations);
     }
     #[test]
     fn dctcp_with_sack(operations in operations()) {

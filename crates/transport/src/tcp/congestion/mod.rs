@@ -61,7 +61,8 @@ pub struct Ack {
 pub struct Congested {
     /// When it was noticed.
     pub now: Time,
-    /// Payload bytes sent and not acknowledged, without those of limited transmit (RFC 5681, 3.2).
+    /// Payload bytes sent and not acknowledged, without those of limited transmit (RFC 5681, 3.2);
+    /// never more than the window.
     pub in_flight: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
@@ -78,7 +79,8 @@ pub enum EcnUse {
 
 /// Opens and closes a connection's congestion window.
 ///
-/// The sender keeps `cwnd` between one MSS and the configured maximum after each call.
+/// The sender keeps `cwnd` between one MSS and the configured maximum after each call. A loss or a
+/// timeout never raises the window, but to the two segments that RFC 5681 leaves at least.
 pub trait CongestionControl: Debug + Send {
     /// New data was acknowledged, also during recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
