@@ -112,6 +112,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("qos.small_below", "", "1MB"),
     ("hull.phantom_drain", "", "0.9"),
     ("hull.phantom_mark_above", "", "15KB"),
+    ("hull.phantom_compare", "", "after"),
     ("hull.phantom_placement", "", "parallel"),
     ("hull.pacer", "", "false"),
     ("hull.pacer_interval", "", "32us"),

@@ -3,7 +3,7 @@
 use super::{Outcome, paths, receiver_driven, requests};
 use crate::scenario::value::Value;
 use crate::scenario::{Scenario, Table};
-use tailcut_sim::fabric::queue::{Limit, Placement};
+use tailcut_sim::fabric::queue::{Compare, Limit, Placement};
 use tailcut_sim::transport::Demotion;
 use tailcut_sim::transport::nic::{Coalescing, PacerConfig};
 use tailcut_sim::{
@@ -87,6 +87,10 @@ fn hull(table: &Table) -> Outcome<HullParameters> {
             mark_above: table
                 .bytes("phantom_mark_above")
                 .unwrap_or(usual.mark_above),
+            compare: match table.word("phantom_compare") {
+                Some("after") => Compare::After,
+                _ => Compare::Before,
+            },
             placement: match table.word("phantom_placement") {
                 Some("parallel") => Placement::Parallel,
                 _ => Placement::Series,

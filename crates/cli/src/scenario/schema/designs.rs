@@ -106,8 +106,16 @@ pub const HULL: Section = Section {
             "phantom_mark_above",
             SIZE,
             Is("6KB"),
-            "Packets that bring the phantom queue above this are marked (1 to 30 KB in the HULL deck).",
+            "Packets are marked when the phantom queue is above this (1 to 30 KB in the HULL deck).",
         ),
+        key(
+            "phantom_compare",
+            Kind::Choice,
+            Is("before"),
+            "Which value of the phantom queue: what the packet finds, before it is counted (as ports \
+             mark, RFC 8257), or after, as in one public emulator of HULL.",
+        )
+        .or(&["before", "after"]),
         key(
             "phantom_placement",
             Kind::Choice,
@@ -136,10 +144,10 @@ pub const HULL: Section = Section {
         ),
         key(
             "pacer_backlog_gain",
-            up_to(1e9),
+            up_to(1e6),
             Is("16"),
-            "Beta in 1/s: bytes a second that an update adds to the pacer's rate for each byte that \
-             waits. The sources do not settle the unit of their 16; up to 256 is plausible.",
+            "Beta in Mb/s per KB: what an update adds to the pacer's rate for each 1,024 B that wait \
+             (HULL paper; 1 is the default of public ns-2 code, which has it as 122 a second).",
         ),
         key(
             "pacer_association",
@@ -171,9 +179,9 @@ pub const HULL: Section = Section {
         key(
             "pacer_bucket",
             SIZE,
-            Is("1538"),
-            "Bytes that the pacer lets go at once after a pause; less than a packet counts as a packet. \
-             Unknown in the sources.",
+            Is("3100"),
+            "Bytes that the pacer lets go at once after a pause; less than a packet counts as a packet \
+             (public scripts).",
         ),
     ],
 };
