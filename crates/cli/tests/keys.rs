@@ -98,6 +98,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("tcp.max_syn_retries", "", "5"),
     ("tcp.max_data_retries", "", "5"),
     ("tcp.dctcp_gain", "", "0.5"),
+    ("tcp.dctcp_first_alpha", "", "none"),
     ("tcp.classic_ecn", "", "true"),
     ("repnet.limit", "", "50KB"),
     ("repnet.archive_limit", "", "50KB"),

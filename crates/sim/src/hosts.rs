@@ -44,6 +44,7 @@ fn tcp_config(config: &RunConfig) -> TcpConfig {
             TransportKind::Cubic => Congestion::Cubic,
             TransportKind::Dctcp | TransportKind::Pias | TransportKind::Hull => Congestion::Dctcp {
                 gain: config.dctcp_gain,
+                first_alpha: config.dctcp_first_alpha,
             },
             _ => Congestion::NewReno,
         },

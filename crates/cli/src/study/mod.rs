@@ -95,6 +95,7 @@ impl Study {
                         framing,
                         tcp: tcp.clone(),
                         dctcp_gain: transport::dctcp_gain(scenario),
+                        dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
                         repnet: transport::repnet(scenario),
                         designs: parameters.clone(),
                         nic: designs::nic(scenario),

@@ -74,6 +74,15 @@ pub fn dctcp_gain(scenario: &Scenario) -> f64 {
         .unwrap_or(1.0 / 16.0)
 }
 
+/// DCTCP's first estimate of marking.
+pub fn dctcp_first_alpha(scenario: &Scenario) -> f64 {
+    let table = scenario.table("tcp");
+    match table.word("dctcp_first_alpha") {
+        Some(_) => 0.0,
+        None => table.number("dctcp_first_alpha").unwrap_or(1.0),
+    }
+}
+
 /// RepNet's parameters.
 pub fn repnet(scenario: &Scenario) -> RepNetParameters {
     let table = scenario.table("repnet");
@@ -113,6 +122,7 @@ mod tests {
         );
         assert_eq!(framing(&empty), Framing::ETHERNET_TCP);
         assert_eq!(dctcp_gain(&empty), 1.0 / 16.0);
+        assert_eq!(dctcp_first_alpha(&empty), 1.0);
     }
 
     #[test]

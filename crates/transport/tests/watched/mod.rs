@@ -52,7 +52,9 @@ pub fn watched(congestion: Congestion) -> Congestion {
     Congestion::Custom(Arc::new(move || {
         Box::new(Watched(match congestion {
             Congestion::Cubic => Controller::Cubic(Cubic::new()),
-            Congestion::Dctcp { gain } => Controller::Dctcp(Dctcp::new(gain)),
+            Congestion::Dctcp { gain, first_alpha } => {
+                Controller::Dctcp(Dctcp::new(gain, first_alpha))
+            }
             _ => Controller::NewReno(NewReno::new()),
         }))
     }))

@@ -30,7 +30,8 @@ pub const TCP: Section = Section {
             "min_rto",
             SPAN,
             Is("200ms"),
-            "The lower bound of the retransmission timeout (Linux; RFC 6298 asks for 1 s).",
+            "The lower bound of the retransmission timeout, at least clock_granularity (Linux; RFC 6298 \
+             asks for 1 s).",
         ),
         key(
             "initial_rto",
@@ -128,6 +129,17 @@ pub const TCP: Section = Section {
             Is("0.0625"),
             "DCTCP's g, the weight of the newest window in the estimate of marking (RFC 8257).",
         ),
+        key(
+            "dctcp_first_alpha",
+            Kind::Number {
+                above: 0.0,
+                most: 1.0,
+            },
+            Is("1"),
+            "The estimate of marking that a DCTCP connection begins with (RFC 8257, 4.2, which leaves 0, \
+             \"none\", to flows that need throughput at once).",
+        )
+        .or(&["none"]),
         key(
             "classic_ecn",
             Kind::Flag,
