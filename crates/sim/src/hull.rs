@@ -3,6 +3,7 @@
 
 use crate::config::RunConfig;
 use crate::design::TransportKind;
+use std::num::NonZeroU32;
 use tailcut_fabric::queue::{Compare, Phantom, Placement};
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::nic::{Coalescing, PacedConfig, PacerConfig};
@@ -62,9 +63,12 @@ pub struct PacerParameters {
     pub max_rate: Option<Rate>,
 }
 
-/// What the hosts' NICs do whatever the design.
+/// What the hosts' queues and NICs do whatever the design.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct NicParameters {
+    /// The length of the host's own queue in packets, a FIFO between transport and NIC. `None`: there is
+    /// none, and the transport serves its connections in turn when the link is free.
+    pub queue: Option<NonZeroU32>,
     /// Receive interrupt coalescing; `None`: an interrupt a frame.
     pub coalescing: Option<Coalescing>,
 }

@@ -7,8 +7,9 @@ mod watched;
 
 use operations::{Cargo, Flow, Subject, check, operations};
 use proptest::prelude::*;
+use std::num::NonZeroU32;
 use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
-use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig};
+use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig, Queued};
 use tailcut_transport::pfabric::{self, PFabricConfig, PFabricKind};
 use tailcut_transport::pias::Tagged;
 use tailcut_transport::qos::Classified;
@@ -327,6 +328,7 @@ fn pacer(host: HostId) -> PacedConfig {
 const COALESCING: Coalescing = Coalescing {
     frames: 4,
     timeout: Duration::from_us(200),
+    merge: false,
 };
 
 layered_subject!(
@@ -360,7 +362,34 @@ layered_subject!(
     |coalesced| coalesced.inner().inner()
 );
 
+layered_subject!(
+    MergingDctcp,
+    Coalesced<Host>,
+    |host| Coalesced::new(
+        dctcp_host(host),
+        Coalescing {
+            merge: true,
+            ..COALESCING
+        }
+    ),
+    |coalesced| coalesced.inner()
+);
+layered_subject!(
+    DctcpBehindAQueue,
+    Queued<Host>,
+    |host| Queued::new(dctcp_host(host), NonZeroU32::new(5).expect("above 0")),
+    |queued| queued.inner()
+);
+
 proptest! {
+    #[test]
+    fn dctcp_behind_a_queue_of_its_host(operations in operations()) {
+        check::<DctcpBehindAQueue>(operations);
+    }
+    #[test]
+    fn dctcp_whose_segments_are_merged(operations in operations()) {
+        check::<MergingDctcp>(operations);
+    }
     #[test]
     fn pfabric(operations in operations()) {
         check::<PFabric>(operations);

@@ -186,6 +186,22 @@ pub const HULL: Section = Section {
     ],
 };
 
+/// Hosts' own queues.
+pub const HOST: Section = Section {
+    name: "host",
+    repeated: false,
+    about: "What stands between the transports of a host and its NIC, whatever the design.",
+    keys: &[key(
+        "queue",
+        count(1, 1_000_000),
+        Is("fair"),
+        "The host's own queue. \"fair\": none; when the link is free the transport serves what is ready, \
+         one packet a connection in turn. A number: a FIFO of so many packets, which the host fills while \
+         there is room (Linux 1,000, ns-3 100), so that small flows wait behind large ones of their host.",
+    )
+    .or(&["fair"])],
+};
+
 /// Hosts' NICs.
 pub const NIC: Section = Section {
     name: "nic",
@@ -204,6 +220,13 @@ pub const NIC: Section = Section {
             Is("100us"),
             "With rx_frames above 1: the longest that a frame waits for others (rx-usecs of ethtool). \
              Unknown in the HULL deck.",
+        ),
+        key(
+            "gro",
+            Kind::Flag,
+            Is("false"),
+            "With rx_frames above 1: whether the stack merges what an interrupt brings of a connection \
+             before TCP sees it (generic receive offload of Linux), so that it is acknowledged together.",
         ),
     ],
 };

@@ -155,6 +155,7 @@ pub const SECTIONS: &[Section] = &[
     designs::PIAS,
     designs::QOS,
     designs::HULL,
+    designs::HOST,
     designs::NIC,
     receiver_driven::NDP,
     receiver_driven::SCDP,
