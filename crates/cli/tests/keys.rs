@@ -94,6 +94,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("tcp.lso", "", "64KB"),
     ("tcp.max_cwnd", "", "1MB"),
     ("tcp.initial_ssthresh", "", "64KB"),
+    ("tcp.hystart", "", "4ms"),
     ("tcp.duplicate_ack_threshold", "", "5"),
     ("tcp.max_syn_retries", "", "5"),
     ("tcp.max_data_retries", "", "5"),

@@ -48,6 +48,7 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
         initial_ssthresh: table
             .bytes("initial_ssthresh")
             .map_or(u64::MAX, |bytes| bytes.0),
+        hystart: table.duration("hystart"),
         duplicate_ack_threshold: byte("duplicate_ack_threshold"),
         max_syn_retries: byte("max_syn_retries"),
         max_data_retries: byte("max_data_retries"),

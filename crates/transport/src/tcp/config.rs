@@ -1,6 +1,6 @@
 //! Every parameter of a TCP endpoint, with unit, default and the default's source.
 
-use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, NewReno};
+use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, HyStart, NewReno};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -45,9 +45,11 @@ pub struct TcpConfig {
     /// The congestion window's upper bound in bytes. Default unlimited.
     pub max_cwnd: u64,
     /// Where the first slow start ends, in bytes, at least 1. Default unlimited: at the first
-    /// congestion (RFC 5681, 3.1, asks for an arbitrarily high one). ns-3 had 65,535 for long; Linux's
-    /// CUBIC leaves slow start by HyStart, from 16 segments on.
+    /// congestion (RFC 5681, 3.1, asks for an arbitrarily high one). ns-3 had 65,535 for long.
     pub initial_ssthresh: u64,
+    /// CUBIC leaves slow start by HyStart, with a clock that ticks so often; `None` (the default) leaves
+    /// it at the first loss or `initial_ssthresh`. Linux since 2.6.29 has HyStart.
+    pub hystart: Option<Duration>,
     /// Duplicate ACKs that mean loss, 1 to 255. Default 3 (RFC 5681, 3.2).
     pub duplicate_ack_threshold: u8,
     /// How often a SYN or SYN-ACK is sent again before the connection fails. Default 6 (Linux).
@@ -80,6 +82,7 @@ impl Default for TcpConfig {
             lso_bytes: 0,
             max_cwnd: u64::MAX,
             initial_ssthresh: u64::MAX,
+            hystart: None,
             duplicate_ack_threshold: 3,
             max_syn_retries: 6,
             max_data_retries: 15,
@@ -259,6 +262,12 @@ impl TcpConfig {
             "at least 1 byte",
         )?;
         check(
+            self.hystart.is_none_or(|tick| tick > Duration::ZERO),
+            "hystart",
+            &self.hystart,
+            "a tick of more than 0",
+        )?;
+        check(
             self.duplicate_ack_threshold >= 1,
             "duplicate_ack_threshold",
             &self.duplicate_ack_threshold,
@@ -293,7 +302,10 @@ impl TcpConfig {
     pub(crate) fn new_controller(&self) -> Controller {
         match &self.congestion {
             Congestion::NewReno => Controller::NewReno(NewReno::new()),
-            Congestion::Cubic => Controller::Cubic(Cubic::new()),
+            Congestion::Cubic => match self.hystart {
+                Some(tick) => Controller::Custom(Box::new(HyStart::new(tick))),
+                None => Controller::Cubic(Cubic::new()),
+            },
             Congestion::Dctcp { gain, first_alpha } => {
                 Controller::Dctcp(Dctcp::new(*gain, *first_alpha))
             }

@@ -306,6 +306,7 @@ impl Sender {
         let end = plan.offset + u64::from(plan.payload) + u64::from(plan.fin);
         let again = plan.offset < self.high;
         self.payload_sent += u64::from(plan.payload);
+        self.controller.on_sent(now, end, again);
         if again {
             self.retransmissions += 1;
             self.timed_end = UNTIMED;

@@ -98,10 +98,18 @@ pub const TCP: Section = Section {
             "initial_ssthresh",
             SIZE,
             Is("unlimited"),
-            "Where a connection's first slow start ends (64 KB in ns-3 for long; Linux's CUBIC leaves \
-             slow start by HyStart, from 16 segments on); unlimited: at the first congestion.",
+            "Where a connection's first slow start ends (64 KB in ns-3 for long); unlimited: at the first \
+             congestion.",
         )
         .or(&["unlimited"]),
+        key(
+            "hystart",
+            SPAN,
+            Is("off"),
+            "CUBIC leaves slow start by HyStart, from 16 segments on, with a clock that ticks so often: the \
+             jiffy, 1, 4 or 10 ms, of Linux 2.6.29 to 2.6.38, 1 ms since; off: at the first congestion.",
+        )
+        .or(&["off"]),
         key(
             "duplicate_ack_threshold",
             count(1, 255),

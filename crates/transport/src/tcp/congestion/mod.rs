@@ -6,10 +6,12 @@
 
 mod cubic;
 mod dctcp;
+mod hystart;
 mod newreno;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use hystart::HyStart;
 pub use newreno::NewReno;
 
 use alloc::boxed::Box;
@@ -95,6 +97,9 @@ pub trait CongestionControl: Debug + Send {
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         self.on_loss(window, congested);
     }
+    /// Data up to the offset `end` leaves, `again` where it repeats bytes. For controllers that time
+    /// every segment.
+    fn on_sent(&mut self, _now: Time, _end: u64, _again: bool) {}
     /// How ECN is used.
     fn ecn_use(&self) -> EcnUse {
         EcnUse::Classic
@@ -110,7 +115,7 @@ pub enum Controller {
     Cubic(Cubic),
     /// RFC 8257.
     Dctcp(Dctcp),
-    /// The user's own.
+    /// [`HyStart`], or the user's own.
     Custom(Box<dyn CongestionControl>),
 }
 
@@ -138,6 +143,13 @@ impl CongestionControl for Controller {
     }
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         delegate!(self, controller => controller.on_mark(window, congested));
+    }
+    /// The standard controllers do not ask when data leaves.
+    #[inline]
+    fn on_sent(&mut self, now: Time, end: u64, again: bool) {
+        if let Self::Custom(controller) = self {
+            controller.on_sent(now, end, again);
+        }
     }
     fn ecn_use(&self) -> EcnUse {
         delegate!(self, controller => controller.ecn_use())
