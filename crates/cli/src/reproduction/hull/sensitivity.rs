@@ -17,7 +17,7 @@ type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// The gains are a literal reading of the paper's 16 as a number a second, the default of public ns-2
 /// code, and four times the paper's.
-const VARIANTS: [Variant; 19] = [
+const VARIANTS: [Variant; 21] = [
     ("as reproduced", &[]),
     ("round trip 100 us", &[("topology.delay", "25us")]),
     ("round trip 400 us", &[("topology.delay", "100us")]),
@@ -26,6 +26,11 @@ const VARIANTS: [Variant; 19] = [
     ("no SACK", &[("tcp.sack", "false")]),
     ("an ACK a segment", &[("tcp.delayed_ack", "off")]),
     ("RTOmin 200 ms", &[("tcp.min_rto", "200ms")]),
+    ("a FIFO of 1000 packets a host", &[("host.queue", "1000")]),
+    (
+        "a FIFO of 1000 and windows of 256 KB",
+        &[("host.queue", "1000"), ("tcp.max_cwnd", "256KB")],
+    ),
     ("large sends of 32 KB", &[("tcp.lso", "32768")]),
     ("no large sends", &[("tcp.lso", "off")]),
     (

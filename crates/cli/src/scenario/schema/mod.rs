@@ -159,6 +159,7 @@ pub const SECTIONS: &[Section] = &[
     designs::NIC,
     receiver_driven::NDP,
     receiver_driven::SCDP,
+    paths::ECMP,
     paths::LETFLOW,
     paths::CONGA,
     paths::EXPEDITUS,
