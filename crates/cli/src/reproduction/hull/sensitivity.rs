@@ -17,7 +17,7 @@ type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// The gains are a literal reading of the paper's 16 as a number a second, the default of public ns-2
 /// code, and four times the paper's.
-const VARIANTS: [Variant; 21] = [
+const VARIANTS: [Variant; 22] = [
     ("as reproduced", &[]),
     ("round trip 100 us", &[("topology.delay", "25us")]),
     ("round trip 400 us", &[("topology.delay", "100us")]),
@@ -48,6 +48,7 @@ const VARIANTS: [Variant; 21] = [
         "phantom queue beside the port",
         &[("hull.phantom_placement", "parallel")],
     ),
+    ("marks above 1 KB", &[("hull.phantom_mark_above", "1KB")]),
     ("marks above 3 KB", &[("hull.phantom_mark_above", "3KB")]),
     ("T_r 16 us", &[("hull.pacer_interval", "16us")]),
     ("no pacer", &[("hull.pacer", "false")]),
