@@ -61,6 +61,16 @@ fn behind_a_fifo_the_classes_of_pias_decide_nothing_at_the_host() {
 }
 
 #[test]
+fn senders_that_wait_for_pulls_leave_little_in_their_queue() {
+    // An elephant has its window of symbols or packets there at most: 12 and 30, 0.15 and 0.37 ms.
+    for design in ["scdp", "ndp"] {
+        let slowest = |queue| slowest_mouse_ms(&simulate(&mice_beside_an_elephant(design, queue)));
+        let (none, thousand) = (slowest(None), slowest(Some(1_000)));
+        assert!(thousand < none + 1.0, "{design}: {none}, {thousand}");
+    }
+}
+
+#[test]
 fn a_queue_drops_nothing_and_every_design_over_flows_runs_behind_one() {
     for design in ["tcp", "repflow+dctcp", "pfabric", "ndp", "scdp", "hull"] {
         let shape = leaf_spine(queue_of(100), None);
