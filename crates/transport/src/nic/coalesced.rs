@@ -59,13 +59,13 @@ impl Merged {
         else {
             return false;
         };
-        let follows = before.offset + u64::from(self.segment.payload) == header.offset;
+        let follows = before.offset.wrapping_add(u64::from(self.segment.payload)) == header.offset;
         let ends = header.flags == TcpFlags::ACK.with(TcpFlags::FIN);
         let alike = (header.flags == TcpFlags::ACK || ends)
             && (header.ack, header.sack) == (before.ack, before.sack)
             && next.ecn == self.segment.ecn;
         let fits = (1..=self.part).contains(&next.payload)
-            && self.segment.payload + next.payload <= MOST_MERGED;
+            && self.segment.payload.saturating_add(next.payload) <= MOST_MERGED;
         if !(self.open && follows && alike && fits) {
             return false;
         }
