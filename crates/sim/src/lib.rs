@@ -36,8 +36,8 @@ pub use hull::{
     COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
 };
 pub use measures::Measures;
-pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
-pub use paths::PathParameters;
+pub use parameters::{DecodeCores, DesignParameters, NdpParameters, ScdpParameters};
+pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use requests::{Duplicates, RequestParameters};
 pub use run::{RunControl, RunError, Unattended, run};

@@ -13,7 +13,7 @@ use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests;
 use crate::sessions::Sessions;
-use crate::simulation::{Horizon, Parts, Remains, Simulation};
+use crate::simulation::{Horizon, Packing, Parts, Remains, Simulation};
 use crate::topology_record;
 use crate::traffic;
 use cpu_time::ThreadTime;
@@ -190,7 +190,11 @@ impl Stage<'_> {
             sessions: sessions.map(Box::new),
             layer,
             recorder: self.recorder(topology, &failures),
-            framing: config.framing,
+            packing: Packing {
+                framing: config.framing,
+                group_header: config.designs.scdp.group_header.0 as u32,
+                hash: config.designs.paths.ecmp_hash,
+            },
             engine: config.engine,
             choose_replication: |flow: &Flow| match mixed(config, flow.id, flow.bytes) {
                 Some(drawn) => MIXED[drawn].1,

@@ -61,6 +61,7 @@ impl Study {
         let faults = faults::faults(scenario, &network)?;
         let tcp = transport::tcp(scenario)?;
         let framing = transport::framing(scenario);
+        let nic = designs::nic(scenario)?;
         let workloads = workload::workloads(scenario, &network)?;
         let first = top.count("seed").unwrap_or(1);
         let seeds = top.count("seeds").unwrap_or(1);
@@ -95,9 +96,10 @@ impl Study {
                         framing,
                         tcp: tcp.clone(),
                         dctcp_gain: transport::dctcp_gain(scenario),
+                        dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
                         repnet: transport::repnet(scenario),
                         designs: parameters.clone(),
-                        nic: designs::nic(scenario),
+                        nic,
                         measures: Measures {
                             waits: top.is_set("measure_waits"),
                             bursts: top.is_set("measure_bursts"),

@@ -48,6 +48,7 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
         initial_ssthresh: table
             .bytes("initial_ssthresh")
             .map_or(u64::MAX, |bytes| bytes.0),
+        hystart: table.duration("hystart"),
         duplicate_ack_threshold: byte("duplicate_ack_threshold"),
         max_syn_retries: byte("max_syn_retries"),
         max_data_retries: byte("max_data_retries"),
@@ -72,6 +73,15 @@ pub fn dctcp_gain(scenario: &Scenario) -> f64 {
         .table("tcp")
         .number("dctcp_gain")
         .unwrap_or(1.0 / 16.0)
+}
+
+/// DCTCP's first estimate of marking.
+pub fn dctcp_first_alpha(scenario: &Scenario) -> f64 {
+    let table = scenario.table("tcp");
+    match table.word("dctcp_first_alpha") {
+        Some(_) => 0.0,
+        None => table.number("dctcp_first_alpha").unwrap_or(1.0),
+    }
 }
 
 /// RepNet's parameters.
@@ -113,6 +123,7 @@ mod tests {
         );
         assert_eq!(framing(&empty), Framing::ETHERNET_TCP);
         assert_eq!(dctcp_gain(&empty), 1.0 / 16.0);
+        assert_eq!(dctcp_first_alpha(&empty), 1.0);
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub const TCP: Section = Section {
             "min_rto",
             SPAN,
             Is("200ms"),
-            "The lower bound of the retransmission timeout (Linux; RFC 6298 asks for 1 s).",
+            "The lower bound of the retransmission timeout, at least clock_granularity (Linux; RFC 6298 \
+             asks for 1 s).",
         ),
         key(
             "initial_rto",
@@ -97,10 +98,18 @@ pub const TCP: Section = Section {
             "initial_ssthresh",
             SIZE,
             Is("unlimited"),
-            "Where a connection's first slow start ends (64 KB in ns-3 for long; Linux's CUBIC leaves \
-             slow start by HyStart, from 16 segments on); unlimited: at the first congestion.",
+            "Where a connection's first slow start ends (64 KB in ns-3 for long); unlimited: at the first \
+             congestion.",
         )
         .or(&["unlimited"]),
+        key(
+            "hystart",
+            SPAN,
+            Is("off"),
+            "CUBIC leaves slow start by HyStart, from 16 segments on, with a clock that ticks so often: the \
+             jiffy, 1, 4 or 10 ms, of Linux 2.6.29 to 2.6.38, 1 ms since; off: at the first congestion.",
+        )
+        .or(&["off"]),
         key(
             "duplicate_ack_threshold",
             count(1, 255),
@@ -128,6 +137,17 @@ pub const TCP: Section = Section {
             Is("0.0625"),
             "DCTCP's g, the weight of the newest window in the estimate of marking (RFC 8257).",
         ),
+        key(
+            "dctcp_first_alpha",
+            Kind::Number {
+                above: 0.0,
+                most: 1.0,
+            },
+            Is("1"),
+            "The estimate of marking that a DCTCP connection begins with (RFC 8257, 4.2, which leaves 0, \
+             \"none\", to flows that need throughput at once).",
+        )
+        .or(&["none"]),
         key(
             "classic_ecn",
             Kind::Flag,
