@@ -81,7 +81,8 @@ pub struct Changes {
     /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     pub topology: Option<String>,
-    /// Loads: one, a list A,B,C, or a range A..B or A..B:STEP
+    /// Loads of the sending hosts' links, unless workload.load_of says whose; of the servers' busiest
+    /// stations for requests. One, a list A,B,C, or a range A..B or A..B:STEP
     #[arg(long, short, value_name = "LOADS")]
     pub load: Option<String>,
     /// Who sends to whom

@@ -1,9 +1,9 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
 use crate::{
-    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, PortTotals,
-    QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord, SessionSummary,
-    SwitchWaits, TopologyLink, hash,
+    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, OfferedLoad,
+    PortTotals, QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord,
+    SessionSummary, SwitchWaits, TopologyLink, UnfinishedBytes, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -133,6 +133,8 @@ pub struct RunRecord {
     pub host_bursts: Option<BurstStats>,
     /// Payload that arrived, where it was measured. Not hashed.
     pub arrived: Option<ArrivedPayload>,
+    /// What the workload offers the links. Not hashed.
+    pub offered: Option<OfferedLoad>,
 }
 
 impl RunRecord {
@@ -155,6 +157,7 @@ impl RunRecord {
             switch_waits: None,
             host_bursts: None,
             arrived: None,
+            offered: None,
         }
     }
 
@@ -199,6 +202,8 @@ impl RunRecord {
             sampling: self.sampling,
             requests: RequestSummary::of(&self.requests),
             sessions: SessionSummary::of(&self.sessions),
+            offered: self.offered.clone(),
+            unfinished_bytes: UnfinishedBytes::of(&self.flows, &self.requests),
         }
     }
 
@@ -282,4 +287,11 @@ pub struct RunSummary {
     /// Storage sessions; `None` where there were none.
     #[serde(default)]
     pub sessions: Option<SessionSummary>,
+    /// What the workload offers the links; `None` in what earlier versions wrote.
+    #[serde(default)]
+    pub offered: Option<OfferedLoad>,
+    /// What was unfinished while flows arrived; `None` where all start at once, and in what earlier versions
+    /// wrote.
+    #[serde(default)]
+    pub unfinished_bytes: Option<UnfinishedBytes>,
 }

@@ -4,6 +4,7 @@ use crate::analysis::{Analysis, Row};
 use crate::estimate::Ratio;
 use crate::format::{Quantity, count, percent_digits, signed_percent};
 use crate::group::Group;
+use crate::load;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 
@@ -50,16 +51,20 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         base,
         others,
     };
-    let mut sentences = if claims.others.is_empty() {
-        vec![claims.alone()]
-    } else {
-        claims.compared()
+    let mut sentences = match load::overload(study, setting) {
+        Some(overload) => vec![overload],
+        None if claims.others.is_empty() => vec![claims.alone()],
+        None => {
+            let mut sentences = claims.compared();
+            sentences.extend(claims.over_own_transport());
+            if let Some((best, _)) = claims.best() {
+                sentences.extend(sweep_sentence(study, setting, &group, &best.design));
+            }
+            sentences
+        }
     };
-    sentences.extend(claims.over_own_transport());
-    if let Some((best, _)) = claims.best() {
-        sentences.extend(sweep_sentence(analysis, setting, &group, &best.design));
-    }
     sentences.extend(unfinished_sentence(&rows));
+    sentences.extend(load::sentences(study, setting));
     sentences
 }
 
@@ -312,13 +317,10 @@ pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &s
 }
 
 /// How the best design fares at the other loads.
-fn sweep_sentence(
-    analysis: &Analysis,
-    setting: usize,
-    group: &Group,
-    design: &str,
-) -> Option<String> {
-    let sweep = analysis.sweep(setting);
+fn sweep_sentence(study: &Study, setting: usize, group: &Group, design: &str) -> Option<String> {
+    let analysis = study.analysis();
+    let mut sweep = analysis.sweep(setting);
+    sweep.retain(|&index| !load::is_overloaded(study, index));
     let loads: Vec<(f64, Option<Ratio>)> = sweep
         .iter()
         .filter_map(|&index| {

@@ -16,6 +16,7 @@ mod format;
 mod goodput;
 mod group;
 mod html;
+mod load;
 mod network;
 mod overhead;
 mod plot;

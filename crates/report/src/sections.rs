@@ -10,7 +10,7 @@ use crate::network;
 use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::Table;
-use crate::{Comparison, goodput, overhead, plots, queue, requests, tables};
+use crate::{Comparison, goodput, load, overhead, plots, queue, requests, tables};
 use maud::{Markup, html};
 
 /// A part of the page.
@@ -83,6 +83,11 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
         requests::table(study).map(|table| show_table(&table)),
     );
     add("figures", "All figures", has_flows.then(|| figures(study)));
+    add(
+        "offered",
+        "Offered load",
+        load::table(study).map(|table| show_table(&table)),
+    );
     add(
         "unfinished",
         "Unfinished",

@@ -8,7 +8,7 @@ use crate::group::Group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{network, queue, requests};
+use crate::{load, network, queue, requests};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
@@ -35,6 +35,7 @@ pub fn json(study: &Study) -> Value {
         tables.extend(known.map(|metric| figures(study, setting, metric)));
     }
     tables.extend(requests::table(study));
+    tables.extend(load::table(study));
     tables.push(counts(study));
     tables.extend(unfinished(study));
     for headline in analysis.headlines() {
@@ -149,7 +150,7 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
         rows: rows.collect(),
         columns,
     };
-    Some(table.without_empty_columns())
+    Some(load::without_gains(study, Some(setting), table).without_empty_columns())
 }
 
 /// The answer's figure at every load of a place, where there are several.
@@ -193,7 +194,7 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
         columns,
         rows,
     };
-    Some(table.without_empty_columns())
+    Some(load::without_gains(study, None, table).without_empty_columns())
 }
 
 /// Whether there is anything to say of a metric: requests have no ideal, and so no slowdown.

@@ -35,7 +35,8 @@ pub const STUDY: Section = Section {
             "loads",
             Kind::Loads,
             Is("0.5"),
-            "The loads of every workload with load = \"sweep\".",
+            "The loads of every workload with load = \"sweep\": of the sending hosts' links, unless its load_of \
+             says whose; of the servers' busiest stations for requests.",
         ),
         key(
             "seed",
