@@ -15,6 +15,7 @@ use crate::study::Study;
 /// Wrong input, or whatever keeps the study from its end.
 pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
     let mut scenario = SCENARIOS[0].parse()?;
+    scenario.start_from_here();
     changes::apply(&mut scenario, &arguments.changes, common)?;
     scenario.set(
         "designs",
