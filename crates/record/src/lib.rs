@@ -24,6 +24,7 @@ mod sample;
 mod session;
 mod stored;
 mod table;
+mod timers;
 mod waits;
 mod whole_file;
 
@@ -41,5 +42,6 @@ pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
 };
 pub use stored::{StoredRun, StoredStudy};
+pub use timers::{SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

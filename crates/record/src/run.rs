@@ -3,7 +3,7 @@
 use crate::{
     ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, OfferedLoad,
     PortTotals, QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord,
-    SessionSummary, SwitchWaits, TopologyLink, UnfinishedBytes, hash,
+    SessionSummary, SwitchWaits, Timers, TopologyLink, UnfinishedBytes, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -135,6 +135,8 @@ pub struct RunRecord {
     pub arrived: Option<ArrivedPayload>,
     /// What the workload offers the links. Not hashed.
     pub offered: Option<OfferedLoad>,
+    /// The timers of its transport. Not hashed.
+    pub timers: Timers,
 }
 
 impl RunRecord {
@@ -158,6 +160,7 @@ impl RunRecord {
             host_bursts: None,
             arrived: None,
             offered: None,
+            timers: Timers::default(),
         }
     }
 
@@ -204,6 +207,7 @@ impl RunRecord {
             sessions: SessionSummary::of(&self.sessions),
             offered: self.offered.clone(),
             unfinished_bytes: UnfinishedBytes::of(&self.flows, &self.requests),
+            timers: self.timers.clone(),
         }
     }
 
@@ -294,4 +298,7 @@ pub struct RunSummary {
     /// wrote.
     #[serde(default)]
     pub unfinished_bytes: Option<UnfinishedBytes>,
+    /// The timers of its transport; none in what earlier versions wrote.
+    #[serde(default)]
+    pub timers: Timers,
 }

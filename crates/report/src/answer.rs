@@ -7,6 +7,7 @@ use crate::group::Group;
 use crate::load;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
+use crate::timers;
 
 /// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
 /// that none does. Where a study has no mice, the same of all flows.
@@ -64,6 +65,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         }
     };
     sentences.extend(unfinished_sentence(&rows));
+    sentences.extend(timers::sentences(study, setting, &group));
     sentences.extend(load::sentences(study, setting));
     sentences
 }

@@ -28,6 +28,7 @@ mod sections;
 mod study;
 mod table;
 mod tables;
+mod timers;
 
 pub use answer::answer;
 pub use comparison::{Comparison, ComparisonRow, Verdict, write_comparisons};
@@ -39,3 +40,4 @@ pub use plots::{pictures, plots};
 pub use study::{Cell as StudyCell, Flow, Run, Setting, Study, load};
 pub use table::{Cell, Table, Tendency};
 pub use tables::{json, text_table};
+pub use timers::Waited;

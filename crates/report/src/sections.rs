@@ -10,7 +10,7 @@ use crate::network;
 use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::Table;
-use crate::{Comparison, goodput, load, overhead, plots, queue, requests, tables};
+use crate::{Comparison, goodput, load, overhead, plots, queue, requests, tables, timers};
 use maud::{Markup, html};
 
 /// A part of the page.
@@ -87,6 +87,11 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
         "offered",
         "Offered load",
         load::table(study).map(|table| show_table(&table)),
+    );
+    add(
+        "timers",
+        "Retransmission timers",
+        timers::table(study).map(|table| show_table(&table)),
     );
     add(
         "unfinished",

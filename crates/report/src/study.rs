@@ -2,12 +2,13 @@
 
 use crate::Comparison;
 use crate::analysis::Analysis;
+use crate::timers::Waited;
 use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
     Error, FlowRecord, LinkFailure, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord,
     RunKey, RunRecord, RunState, RunSummary, SessionOperation, SessionOutcome, SessionRecord,
-    StoredStudy, TopologyLink,
+    StoredStudy, Timers, TopologyLink,
 };
 use tailcut_units::Time;
 
@@ -95,10 +96,13 @@ pub struct Flow {
     pub sent: u64,
     /// What of that was of no use.
     pub wasted: u64,
+    /// The retransmission timer that it waited for, as far as its record tells.
+    pub waited: Waited,
 }
 
-impl From<&FlowRecord> for Flow {
-    fn from(flow: &FlowRecord) -> Self {
+impl Flow {
+    /// A flow under a transport with these timers.
+    pub fn of(flow: &FlowRecord, timers: &Timers) -> Self {
         let ideal_us = flow.ideal_fct.as_us_f64();
         let fct_us = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
         Self {
@@ -112,12 +116,12 @@ impl From<&FlowRecord> for Flow {
             class: flow.class,
             sent: flow.payload_sent.0,
             wasted: flow.payload_sent.0.saturating_sub(flow.bytes.0),
+            waited: Waited::of_flow(flow, timers),
         }
     }
-}
 
-impl From<&RequestRecord> for Flow {
-    fn from(request: &RequestRecord) -> Self {
+    /// A request under a transport with these timers.
+    pub fn of_request(request: &RequestRecord, timers: &Timers) -> Self {
         let latency = request.latency.map(|latency| latency.as_us_f64());
         Self {
             bytes: request.bytes.0,
@@ -126,13 +130,12 @@ impl From<&RequestRecord> for Flow {
             class: 0,
             sent: request.sent.0,
             wasted: request.wasted.0,
+            waited: Waited::at_most(request.latency, timers),
         }
     }
-}
 
-/// What they cost is told by the flows that carry them.
-impl From<&SessionOutcome> for Flow {
-    fn from(session: &SessionOutcome) -> Self {
+    /// A session under a transport with these timers. What it cost is told by the flows that carry it.
+    pub fn of_session(session: &SessionOutcome, timers: &Timers) -> Self {
         let completion = session.completion.map(|span| span.as_us_f64());
         Self {
             bytes: session.bytes.0,
@@ -141,16 +144,17 @@ impl From<&SessionOutcome> for Flow {
             class: session.class,
             sent: 0,
             wasted: 0,
+            waited: Waited::at_most(session.completion, timers),
         }
     }
 }
 
 /// The writes and the reads among the sessions of these rows.
-fn sessions(rows: &[SessionRecord]) -> (Vec<Flow>, Vec<Flow>) {
+fn sessions(rows: &[SessionRecord], timers: &Timers) -> (Vec<Flow>, Vec<Flow>) {
     let outcomes = SessionOutcome::of(rows);
     let of = |operation| {
         let of_kind = outcomes.iter().filter(|s| s.operation == operation);
-        of_kind.map(Flow::from).collect()
+        of_kind.map(|s| Flow::of_session(s, timers)).collect()
     };
     (of(SessionOperation::Write), of(SessionOperation::Read))
 }
@@ -159,12 +163,17 @@ impl From<&RunRecord> for Run {
     fn from(run: &RunRecord) -> Self {
         let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
         order.sort_by_key(|flow| flow.flow);
-        let (writes, reads) = sessions(&run.sessions);
+        let timers = &run.timers;
+        let (writes, reads) = sessions(&run.sessions, timers);
+        let requests = run.requests.iter();
         Self {
             summary: run.summary(),
             classes: run.classes.clone(),
-            flows: order.into_iter().map(Flow::from).collect(),
-            requests: run.requests.iter().map(Flow::from).collect(),
+            flows: order
+                .into_iter()
+                .map(|flow| Flow::of(flow, timers))
+                .collect(),
+            requests: requests.map(|r| Flow::of_request(r, timers)).collect(),
             writes,
             reads,
             ports: run.ports.clone(),
@@ -219,10 +228,15 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         };
         let mut flows = run.flows()?;
         flows.sort_by_key(|flow| flow.flow);
-        let (writes, reads) = sessions(&run.sessions()?);
+        let timers = &run.summary.timers.clone();
+        let (writes, reads) = sessions(&run.sessions()?, timers);
+        let requests = run.requests()?;
         runs.push(Run {
-            flows: flows.iter().map(Flow::from).collect(),
-            requests: run.requests()?.iter().map(Flow::from).collect(),
+            flows: flows.iter().map(|flow| Flow::of(flow, timers)).collect(),
+            requests: requests
+                .iter()
+                .map(|r| Flow::of_request(r, timers))
+                .collect(),
             writes,
             reads,
             ports: run.ports()?,

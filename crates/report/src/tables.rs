@@ -8,7 +8,7 @@ use crate::group::Group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{load, network, queue, requests};
+use crate::{load, network, queue, requests, timers};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
@@ -36,6 +36,7 @@ pub fn json(study: &Study) -> Value {
     }
     tables.extend(requests::table(study));
     tables.extend(load::table(study));
+    tables.extend(timers::table(study));
     tables.push(counts(study));
     tables.extend(unfinished(study));
     for headline in analysis.headlines() {
@@ -150,6 +151,7 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
         rows: rows.collect(),
         columns,
     };
+    let table = timers::marked(study, setting, &group, table);
     Some(load::without_gains(study, Some(setting), table).without_empty_columns())
 }
 

@@ -20,6 +20,7 @@ mod requests;
 mod run;
 mod sessions;
 mod simulation;
+mod timers;
 mod topology_record;
 mod traffic;
 

@@ -14,6 +14,7 @@ use crate::recorder::Recorder;
 use crate::requests;
 use crate::sessions::Sessions;
 use crate::simulation::{Horizon, Parts, Remains, Simulation};
+use crate::timers;
 use crate::topology_record;
 use crate::traffic;
 use cpu_time::ThreadTime;
@@ -216,6 +217,7 @@ impl Stage<'_> {
         let mut record = self.record(topology, simulation.finish());
         record.failures = failures;
         record.offered = Some(offered);
+        record.timers = timers::timers(config, self.topology);
         record.cost = cost(wall, cpu);
         Ok(record)
     }
