@@ -2,7 +2,7 @@
 
 use crate::{FlowRecord, RequestRecord};
 use serde::{Deserialize, Serialize};
-use tailcut_units::Duration;
+use tailcut_units::{Duration, Time};
 
 /// The load that a workload offers every tier of links, from the traffic matrix and the topology, before
 /// anything is run: data packets with headers, preamble and gap, over all shortest paths evenly.
@@ -94,10 +94,24 @@ impl UnfinishedBytes {
     }
 }
 
+/// From the first start to the last end of these flows and requests; `None` where some did not end, or
+/// there are none.
+pub(crate) fn makespan(flows: &[FlowRecord], requests: &[RequestRecord]) -> Option<Duration> {
+    let of_flows = flows.iter().map(|f| (f.start, f.fct));
+    let of_requests = requests.iter().map(|r| (r.start, r.latency));
+    let spans = of_flows.chain(of_requests);
+    let ends: Vec<(Time, Time)> = spans
+        .map(|(start, span)| Some((start, start.saturating_add(span?))))
+        .collect::<Option<_>>()?;
+    let first = ends.iter().map(|ends| ends.0).min()?;
+    let last = ends.iter().map(|ends| ends.1).max()?;
+    Some(last.since(first))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailcut_units::{Bytes, Time};
+    use tailcut_units::Bytes;
 
     fn flow(start_us: u64, fct_us: Option<u64>, bytes: u64) -> FlowRecord {
         FlowRecord {
@@ -120,6 +134,17 @@ mod tests {
         let unfinished = UnfinishedBytes::of(&flows, &[]).expect("they start apart");
         assert!((unfinished.middle - 1_000.0).abs() < 1e-6, "{unfinished:?}");
         assert!((unfinished.last - 1_000.0).abs() < 1e-6, "{unfinished:?}");
+    }
+
+    #[test]
+    fn the_makespan_is_known_when_everything_has_finished() {
+        let flows = [flow(5, Some(10), 1), flow(7, Some(3), 1)];
+        assert_eq!(makespan(&flows, &[]), Some(Duration::from_us(10)));
+        assert_eq!(
+            makespan(&[flow(5, Some(10), 1), flow(7, None, 1)], &[]),
+            None
+        );
+        assert_eq!(makespan(&[], &[]), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
+use crate::offered::makespan;
 use crate::{
     ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, OfferedLoad,
     PortTotals, QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord,
@@ -208,6 +209,7 @@ impl RunRecord {
             offered: self.offered.clone(),
             unfinished_bytes: UnfinishedBytes::of(&self.flows, &self.requests),
             timers: self.timers.clone(),
+            makespan_ns: makespan(&self.flows, &self.requests).map(Duration::as_ns),
         }
     }
 
@@ -301,4 +303,8 @@ pub struct RunSummary {
     /// The timers of its transport; none in what earlier versions wrote.
     #[serde(default)]
     pub timers: Timers,
+    /// Nanoseconds from the first start to the last end; `None` where something did not finish, and in
+    /// what earlier versions wrote.
+    #[serde(default)]
+    pub makespan_ns: Option<u64>,
 }

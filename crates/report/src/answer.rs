@@ -4,10 +4,10 @@ use crate::analysis::{Analysis, Row};
 use crate::estimate::Ratio;
 use crate::format::{Quantity, count, percent_digits, signed_percent};
 use crate::group::Group;
-use crate::load;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::timers;
+use crate::{load, population, sessions};
 
 /// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
 /// that none does. Where a study has no mice, the same of all flows.
@@ -52,8 +52,13 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         base,
         others,
     };
+    let p99 = base.estimate(Metric::Fct, Statistic::P99);
+    let is_thin = p99.is_none_or(|p99| p99.thin);
     let mut sentences = match load::overload(study, setting) {
         Some(overload) => vec![overload],
+        None if population::comes_first(study, setting, is_thin) => {
+            population::sentences(study, setting)
+        }
         None if claims.others.is_empty() => vec![claims.alone()],
         None => {
             let mut sentences = claims.compared();
@@ -61,13 +66,36 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
             if let Some((best, _)) = claims.best() {
                 sentences.extend(sweep_sentence(study, setting, &group, &best.design));
             }
+            sentences.extend(of_kinds_of_sessions(study, setting));
+            sentences.extend(population::sentences(study, setting));
             sentences
         }
     };
+    sentences.extend(population::same_flows_sentence(study, setting));
     sentences.extend(unfinished_sentence(&rows));
     sentences.extend(timers::sentences(study, setting, &group));
     sentences.extend(load::sentences(study, setting));
     sentences
+}
+
+/// The first sentence on each kind of sessions, where the answer is about all of them.
+fn of_kinds_of_sessions(study: &Study, setting: usize) -> Vec<String> {
+    let analysis = study.analysis();
+    let kinds = sessions::kinds(study, setting);
+    let sentences = kinds.iter().filter_map(|group| {
+        let rows: Vec<&Row> = analysis.rows(setting, group).collect();
+        let (base, others) = split_baseline(&rows, study.baseline())?;
+        let claims = Claims {
+            study,
+            setting,
+            what: tail_of(group),
+            at: at(analysis, setting),
+            base,
+            others,
+        };
+        claims.compared().into_iter().next()
+    });
+    sentences.collect()
 }
 
 /// The group that the answer is about.

@@ -10,7 +10,9 @@ use crate::network;
 use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::Table;
-use crate::{Comparison, goodput, load, overhead, plots, queue, requests, tables, timers};
+use crate::{
+    Comparison, goodput, load, overhead, plots, queue, requests, sessions, tables, timers,
+};
 use maud::{Markup, html};
 
 /// A part of the page.
@@ -41,6 +43,7 @@ fn carrying(study: &Study, headline: usize) -> Markup {
             (show_table(&table))
             p class="note" { (unbroken(&tables::method_note(study, &[table]))) }
         }
+        @for table in sessions::tables(study, headline) { (show_table(&table)) }
         (show_plots(&plots::by_design(study, headline)))
     }
 }

@@ -34,6 +34,8 @@ pub struct Run {
     /// The requests in the order of their numbers, as flows that have no ideal: the completion time is
     /// the latency.
     pub requests: Vec<Flow>,
+    /// The storage sessions, in the order of their numbers, where some write and some read; else empty.
+    pub sessions: Vec<Flow>,
     /// The storage sessions that write, in the order of their numbers, as flows that have no ideal: each
     /// completes with its last receiver that was not left out. The flows that carry them are among `flows`.
     pub writes: Vec<Flow>,
@@ -149,14 +151,29 @@ impl Flow {
     }
 }
 
-/// The writes and the reads among the sessions of these rows.
-fn sessions(rows: &[SessionRecord], timers: &Timers) -> (Vec<Flow>, Vec<Flow>) {
-    let outcomes = SessionOutcome::of(rows);
-    let of = |operation| {
-        let of_kind = outcomes.iter().filter(|s| s.operation == operation);
-        of_kind.map(|s| Flow::of_session(s, timers)).collect()
-    };
-    (of(SessionOperation::Write), of(SessionOperation::Read))
+/// The sessions of a run: all of them where there are two kinds, the writes, and the reads.
+#[derive(Default)]
+struct Sessions {
+    all: Vec<Flow>,
+    writes: Vec<Flow>,
+    reads: Vec<Flow>,
+}
+
+impl Sessions {
+    fn of(rows: &[SessionRecord], timers: &Timers) -> Self {
+        let outcomes = SessionOutcome::of(rows);
+        let of = |wanted: &dyn Fn(SessionOperation) -> bool| {
+            let of_kind = outcomes.iter().filter(|s| wanted(s.operation));
+            of_kind.map(|s| Flow::of_session(s, timers)).collect()
+        };
+        let writes: Vec<Flow> = of(&|operation| operation == SessionOperation::Write);
+        let reads: Vec<Flow> = of(&|operation| operation == SessionOperation::Read);
+        let all = match writes.is_empty() || reads.is_empty() {
+            true => Vec::new(),
+            false => of(&|_| true),
+        };
+        Self { all, writes, reads }
+    }
 }
 
 impl From<&RunRecord> for Run {
@@ -164,7 +181,7 @@ impl From<&RunRecord> for Run {
         let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
         order.sort_by_key(|flow| flow.flow);
         let timers = &run.timers;
-        let (writes, reads) = sessions(&run.sessions, timers);
+        let sessions = Sessions::of(&run.sessions, timers);
         let requests = run.requests.iter();
         Self {
             summary: run.summary(),
@@ -174,8 +191,9 @@ impl From<&RunRecord> for Run {
                 .map(|flow| Flow::of(flow, timers))
                 .collect(),
             requests: requests.map(|r| Flow::of_request(r, timers)).collect(),
-            writes,
-            reads,
+            sessions: sessions.all,
+            writes: sessions.writes,
+            reads: sessions.reads,
             ports: run.ports.clone(),
             topology: run.topology.clone(),
             failures: run.failures.clone(),
@@ -229,7 +247,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         let mut flows = run.flows()?;
         flows.sort_by_key(|flow| flow.flow);
         let timers = &run.summary.timers.clone();
-        let (writes, reads) = sessions(&run.sessions()?, timers);
+        let sessions = Sessions::of(&run.sessions()?, timers);
         let requests = run.requests()?;
         runs.push(Run {
             flows: flows.iter().map(|flow| Flow::of(flow, timers)).collect(),
@@ -237,8 +255,9 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
                 .iter()
                 .map(|r| Flow::of_request(r, timers))
                 .collect(),
-            writes,
-            reads,
+            sessions: sessions.all,
+            writes: sessions.writes,
+            reads: sessions.reads,
             ports: run.ports()?,
             topology,
             failures,

@@ -8,7 +8,7 @@ use crate::group::Group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{load, network, queue, requests, timers};
+use crate::{load, network, population, queue, requests, sessions, timers};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
@@ -90,15 +90,25 @@ pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
 
 /// Of every place the table that carries its answer, and the loads beside it.
 fn headlines(study: &Study) -> Vec<Table> {
-    let of_place = |at| headline(study, at).into_iter().chain(sweep(study, at));
+    let of_place = |at| {
+        let kinds = sessions::tables(study, at);
+        headline(study, at)
+            .into_iter()
+            .chain(kinds)
+            .chain(sweep(study, at))
+    };
     let headlines = study.analysis().headlines().into_iter();
     headlines.flat_map(of_place).collect()
 }
 
 /// The table that carries the answer of the place with this headline.
 pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
+    headline_of(study, setting, &headline_group(study.analysis(), setting))
+}
+
+/// The same for any group.
+pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Option<Table> {
     let analysis = study.analysis();
-    let group = headline_group(analysis, setting);
     let base = study.baseline().unwrap_or_default();
     let elephants = Group::elephants();
     // Where there are sessions, large flows are mostly theirs.
@@ -116,7 +126,7 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
     columns.push(format!("bytes vs {base}"));
     columns.push(group.things().to_owned());
     columns.push("unfinished".to_owned());
-    let rows = analysis.rows(setting, &group).map(|row| {
+    let rows = analysis.rows(setting, group).map(|row| {
         let mut cells = vec![
             Cell::text(&row.design),
             figure_cell(row, Metric::Fct, Statistic::P99),
@@ -151,7 +161,8 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
         rows: rows.collect(),
         columns,
     };
-    let table = timers::marked(study, setting, &group, table);
+    let table = timers::marked(study, setting, group, table);
+    let table = population::completed(study, setting, group, table);
     Some(load::without_gains(study, Some(setting), table).without_empty_columns())
 }
 
