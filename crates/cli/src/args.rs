@@ -100,6 +100,10 @@ pub struct Changes {
     /// Set any key of a scenario (`tailcut list keys`); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Run everything again with timers and buffers halved and doubled, one at a time, and say whether
+    /// the order of the designs holds: five times as many runs
+    #[arg(long)]
+    pub sensitivity: bool,
 }
 
 #[derive(Args, Debug)]

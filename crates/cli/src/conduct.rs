@@ -4,6 +4,7 @@ use crate::args::Common;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
 use crate::runner::{Crew, checked_threads};
+use crate::sensitivity;
 use crate::study::Study;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -61,13 +62,15 @@ pub fn conduct(
     }
 }
 
-/// Runs a study, prints its answer and writes its report.
+/// Runs a study, with other timers and buffers too where that is asked, prints its answer and writes its
+/// report.
 ///
 /// # Errors
 /// As [`conduct`]; [`Failure::Interrupted`] after what was finished has been reported.
 pub fn conduct_and_report(
     study: &Study,
     common: &Common,
+    with_sensitivity: bool,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let dir = common
@@ -84,8 +87,16 @@ pub fn conduct_and_report(
         note(&study.about);
     }
     let conducted = conduct(study, dir, crew, |_, _| ())?;
+    // What an earlier study said of other timers is not about this one.
+    remove_if_there(&conducted.dir.join(tailcut_report::SENSITIVITY_FILE))?;
     let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
-    let interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
+    let mut interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
+    if with_sensitivity && !interrupted {
+        match sensitivity::vary(study, &conducted.dir, crew) {
+            Err(Failure::Interrupted) => interrupted = true,
+            outcome => outcome?,
+        }
+    }
     let dir = conducted.dir.display();
     if interrupted {
         note(&format!(

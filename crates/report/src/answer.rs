@@ -7,7 +7,7 @@ use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::timers;
-use crate::{load, population, sessions};
+use crate::{load, population, sensitivity, sessions};
 
 /// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
 /// that none does. Where a study has no mice, the same of all flows.
@@ -32,6 +32,7 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
         sentences.into_iter().next()
     });
     sentences.extend(of_others);
+    sentences.extend(sensitivity::sentence(study));
     sentences.extend(missing_sentence(study));
     sentences
 }

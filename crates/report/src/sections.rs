@@ -11,7 +11,8 @@ use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::Table;
 use crate::{
-    Comparison, goodput, load, overhead, plots, queue, requests, sessions, tables, timers,
+    Comparison, goodput, load, overhead, plots, queue, requests, sensitivity, sessions, tables,
+    timers,
 };
 use maud::{Markup, html};
 
@@ -95,6 +96,11 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
         "timers",
         "Retransmission timers",
         timers::table(study).map(|table| show_table(&table)),
+    );
+    add(
+        "sensitivity",
+        "Other timers and buffers",
+        sensitivity::table(study).map(|table| show_table(&table)),
     );
     add(
         "unfinished",

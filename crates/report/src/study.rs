@@ -1,8 +1,8 @@
 //! A study in memory: its runs, arranged by setting, design and seed.
 
-use crate::Comparison;
 use crate::analysis::Analysis;
 use crate::timers::Waited;
+use crate::{Comparison, Variant};
 use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
@@ -19,6 +19,8 @@ pub struct Study {
     runs: Vec<Run>,
     /// Published figures beside ours; the report shows them where there are any.
     pub comparisons: Vec<Comparison>,
+    /// The order of the designs under other timers and buffers, where that was asked.
+    pub sensitivity: Vec<Variant>,
     analysis: OnceLock<Analysis>,
 }
 
@@ -269,6 +271,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     }
     let mut study = Study::new(stored.manifest, runs);
     study.comparisons = crate::comparison::read(dir)?;
+    study.sensitivity = crate::sensitivity::read(dir)?;
     Ok(study)
 }
 
@@ -308,6 +311,7 @@ impl Study {
             manifest,
             runs,
             comparisons: Vec::new(),
+            sensitivity: Vec::new(),
             analysis: OnceLock::new(),
         }
     }

@@ -8,7 +8,7 @@ use crate::group::Group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{load, network, population, queue, requests, sessions, timers};
+use crate::{load, network, population, queue, requests, sensitivity, sessions, timers};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
@@ -37,6 +37,7 @@ pub fn json(study: &Study) -> Value {
     tables.extend(requests::table(study));
     tables.extend(load::table(study));
     tables.extend(timers::table(study));
+    tables.extend(sensitivity::table(study));
     tables.push(counts(study));
     tables.extend(unfinished(study));
     for headline in analysis.headlines() {

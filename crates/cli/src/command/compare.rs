@@ -23,5 +23,6 @@ pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
         &Place::flag("DESIGN"),
     )?;
     let study = Study::of(&scenario)?;
-    conduct_and_report(&study, common, &*interrupt::listen()?)
+    let with_sensitivity = arguments.changes.sensitivity;
+    conduct_and_report(&study, common, with_sensitivity, &*interrupt::listen()?)
 }

@@ -20,7 +20,8 @@ pub fn execute(arguments: &Run, common: &Common) -> Result<(), Failure> {
     let mut scenario = read(&arguments.scenario)?;
     changes::apply(&mut scenario, &arguments.changes, common)?;
     let study = Study::of(&scenario)?;
-    conduct_and_report(&study, common, &*interrupt::listen()?)
+    let with_sensitivity = arguments.changes.sensitivity;
+    conduct_and_report(&study, common, with_sensitivity, &*interrupt::listen()?)
 }
 
 /// The scenario in a file, or the built-in one of that name where there is no such file.
