@@ -40,9 +40,13 @@ pub struct LinkLoad {
 }
 
 impl OfferedLoad {
-    /// The tier with the highest load.
+    /// The tier with the highest load, the first of those that share it.
     pub fn highest(&self) -> Option<&TierLoad> {
-        self.tiers.iter().max_by(|a, b| a.load.total_cmp(&b.load))
+        let tiers = self.tiers.iter();
+        tiers.reduce(|best, next| match next.load > best.load * (1.0 + 1e-9) {
+            true => next,
+            false => best,
+        })
     }
 
     /// The tier with the highest load, where that is above 1.

@@ -120,9 +120,9 @@ fn tiers_sentence(offered: &OfferedLoad) -> Option<String> {
 fn exempt_sentence(offered: &OfferedLoad) -> Option<String> {
     let kinds = offered.exempt.iter().map(|kind| {
         match kind.as_str() {
-            "closed" => "a closed loop, which waits for the network",
-            "burst" => "a burst, which comes once",
-            _ => "a trace, which is run as it is",
+            "closed" => "a closed loop (it waits for the network)",
+            "burst" => "a burst (it comes once)",
+            _ => "a trace (it is run as it is)",
         }
         .to_owned()
     });

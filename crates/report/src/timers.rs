@@ -260,7 +260,8 @@ pub(crate) fn marked(study: &Study, setting: usize, of: &Group, mut table: Table
         };
         for row in &mut table.rows {
             let design = row[0].text.clone();
-            if design != base && is_of_timers(study, setting, group, &design, base) {
+            let is_coloured = row[column].tendency.is_some();
+            if is_coloured && is_of_timers(study, setting, group, &design, base) {
                 row[column].tendency = None;
                 row[column].text.push_str(" ‡");
                 any = true;

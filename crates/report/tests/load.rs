@@ -161,7 +161,7 @@ fn loops_bursts_and_traces_say_that_no_load_is_told_of_them() {
     let answer = answer(&study);
     assert!(
         answer.contains(
-            "No load is told of a closed loop, which waits for the network and a trace, which is run as it is."
+            "No load is told of a closed loop (it waits for the network) and a trace (it is run as it is)."
         ),
         "{answer}"
     );

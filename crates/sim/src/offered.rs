@@ -44,16 +44,8 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
     for (part, label) in config.workload.parts.iter().zip(0u64..) {
         let mut spread = Spread::over(topology, part.path);
         let (span, in_proportion, is_exact) = match &part.flows {
-            FlowsSpec::Trace(_) => {
-                exempt.push("trace".to_owned());
-                continue;
-            }
-            FlowsSpec::Closed(_) => {
-                exempt.push("closed".to_owned());
-                continue;
-            }
-            FlowsSpec::Burst(_) => {
-                exempt.push("burst".to_owned());
+            FlowsSpec::Trace(_) | FlowsSpec::Closed(_) | FlowsSpec::Burst(_) => {
+                exempt.push(kind_of(&part.flows).to_owned());
                 continue;
             }
             FlowsSpec::Open(spec) => {
@@ -99,6 +91,15 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
         busiest: busiest(topology, &offers),
         exempt,
     })
+}
+
+/// The name of a kind of workload that offers no load of its own.
+const fn kind_of(flows: &FlowsSpec) -> &'static str {
+    match flows {
+        FlowsSpec::Closed(_) => "closed",
+        FlowsSpec::Burst(_) => "burst",
+        _ => "trace",
+    }
 }
 
 /// What requests offer servers where there are no packets.
