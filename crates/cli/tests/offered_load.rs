@@ -143,8 +143,12 @@ fn links_carry_what_they_are_offered() {
 #[test]
 fn what_waits_for_the_network_or_is_run_as_it_is_offers_no_load() {
     let of = |kind: &str| {
+        let limit = match kind {
+            "burst" => "",
+            _ => "flows = 10\nduration = \"1ms\"\n",
+        };
         let text = format!(
-            "designs = [\"tcp\"]\nflows = 10\nduration = \"1ms\"\n{SPINES}[[workload]]\nkind = \"{kind}\"\nsizes = \
+            "designs = [\"tcp\"]\n{limit}{SPINES}[[workload]]\nkind = \"{kind}\"\nsizes = \
              \"fixed:1KB\"\n"
         );
         offered(&text)

@@ -1,4 +1,4 @@
-//! What a workload offers the links, and how much was unfinished while it arrived.
+//! What a workload offers the links, how much was unfinished while it arrived, and how long all of it took.
 
 use crate::{FlowRecord, RequestRecord};
 use serde::{Deserialize, Serialize};

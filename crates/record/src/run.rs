@@ -308,3 +308,27 @@ pub struct RunSummary {
     #[serde(default)]
     pub makespan_ns: Option<u64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_of_an_earlier_version_is_read() {
+        let key = RunKey {
+            design: "tcp".to_owned(),
+            topology: "leaf-spine".to_owned(),
+            workload: "websearch".to_owned(),
+            load: None,
+            seed: 1,
+        };
+        let summary = RunRecord::new(key).summary();
+        let mut written = serde_json::to_value(&summary).expect("JSON");
+        let keys = written.as_object_mut().expect("an object");
+        for new in ["offered", "unfinished_bytes", "timers", "makespan_ns"] {
+            assert!(keys.remove(new).is_some(), "{new}");
+        }
+        let read: RunSummary = serde_json::from_value(written).expect("a summary");
+        assert_eq!(read, summary);
+    }
+}

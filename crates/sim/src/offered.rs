@@ -124,13 +124,12 @@ fn stations_load(load: f64, of_run: bool) -> TierLoad {
 fn open(config: &RunConfig, spec: &OpenSpec, spread: &mut Spread<'_>) -> Result<(), Error> {
     let matrix = traffic::matrix(&spec.matrix, spread.topology, config.seed)?;
     let flows = traffic::flows_per_second(config, spread.topology, spec, &matrix)?;
-    // The members of a fan-in are drawn evenly among the sources, so that the matrix stays what it is.
-    let fan_in = spec.fan_in.map_or(1.0, |fan_in| {
+    let received = spread.matrix(&matrix, flows * config.framing.mean_wire_bytes(&spec.sizes));
+    if let Some(fan_in) = spec.fan_in {
         let (degree, below) = (fan_in.senders, fan_in.below.0);
-        FanIn { degree, below }.load_factor(&spec.sizes)
-    });
-    let bytes = flows * fan_in * config.framing.mean_wire_bytes(&spec.sizes);
-    spread.matrix(&matrix, bytes);
+        let added = FanIn { degree, below }.load_factor(&spec.sizes) - 1.0;
+        spread.fan_in(&matrix, &received, added);
+    }
     Ok(())
 }
 
@@ -219,31 +218,51 @@ impl<'a> Spread<'a> {
             .collect();
     }
 
-    /// Spreads `bytes` a second, even among the matrix' sources.
-    fn matrix(&mut self, matrix: &Matrix, bytes: f64) {
+    /// Spreads `bytes` a second, even among the matrix' sources; gives what each host receives.
+    fn matrix(&mut self, matrix: &Matrix, bytes: f64) -> Vec<f64> {
+        let each = bytes / matrix.sources().len() as f64;
+        let sources = matrix.sources().iter().enumerate();
+        self.carry(sources.flat_map(|(index, &source)| {
+            let shares = matrix.shares(index);
+            shares.map(move |(destination, share)| (source, destination, each * share))
+        }))
+    }
+
+    /// The other members of fan-ins: to each host so many times what it receives otherwise, from hosts
+    /// that are drawn evenly among the matrix' sources.
+    fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
+        let mut senders = matrix.sources().to_vec();
+        senders.sort_unstable();
+        senders.dedup();
+        let to_hosts = (0u32..).map(HostId).zip(received);
+        self.carry(to_hosts.flat_map(|(destination, received)| {
+            let others = senders.iter().filter(move |sender| **sender != destination);
+            let each = received * times / others.clone().count().max(1) as f64;
+            others.map(move |&sender| (sender, destination, each))
+        }));
+    }
+
+    /// Carries bytes a second between pairs of hosts; gives what each host receives of them.
+    fn carry(&mut self, pairs: impl Iterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
         let topology = self.topology;
         let (group_of, mut groups) = groups(topology);
         let mut to_host = vec![0.0; topology.hosts() as usize];
-        let each = bytes / matrix.sources().len() as f64;
-        for (index, &source) in matrix.sources().iter().enumerate() {
+        for (source, destination, bytes) in pairs {
             let uplinks = topology.uplinks_of(source);
-            let share_of_link = each / uplinks.len() as f64;
-            for link in uplinks.clone() {
-                self.bytes[link as usize] += share_of_link;
-            }
-            for (destination, share) in matrix.shares(index) {
-                let destination = destination.0 as usize;
-                to_host[destination] += each * share;
-                for link in uplinks.clone() {
-                    if let Node::Switch(first) = topology.links[link as usize].to {
-                        groups[group_of[destination]].at[first as usize] += share_of_link * share;
-                    }
+            let share = bytes / uplinks.len() as f64;
+            let destination = destination.0 as usize;
+            to_host[destination] += bytes;
+            for link in uplinks {
+                self.bytes[link as usize] += share;
+                if let Node::Switch(first) = topology.links[link as usize].to {
+                    groups[group_of[destination]].at[first as usize] += share;
                 }
             }
         }
         for group in groups {
             self.towards(group, &to_host);
         }
+        to_host
     }
 
     /// Carries what is at switches hop by hop to a group of hosts, of which each gets its part.

@@ -251,7 +251,7 @@ impl Kind {
             Self::Loads | Self::Sizes { .. } | Self::Pairs | Self::Texts(_)
         );
         let items = raw.items();
-        if !is_list || items.len() < 2 {
+        if !is_list || !(2..=MOST_LOADS).contains(&items.len()) {
             return raw.to_string();
         }
         let reads = |items: &[Raw]| self.read(&joined(items)).is_some();
