@@ -82,7 +82,8 @@ pub struct Changes {
     /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     pub topology: Option<String>,
-    /// Loads: one, a list A,B,C, or a range A..B or A..B:STEP
+    /// Loads of the sending hosts' links, unless workload.load_of says whose; of the servers' busiest
+    /// stations for requests. One, a list A,B,C, or a range A..B or A..B:STEP
     #[arg(long, short, value_name = "LOADS")]
     pub load: Option<String>,
     /// Who sends to whom
@@ -100,6 +101,10 @@ pub struct Changes {
     /// Set any key of a scenario (`tailcut list keys`); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Run everything again with timers and buffers halved and doubled, one at a time, and say whether
+    /// the order of the designs holds: five times as many runs
+    #[arg(long)]
+    pub sensitivity: bool,
 }
 
 /// What becomes of runs that the directory holds already.

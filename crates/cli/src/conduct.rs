@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::origin::origins;
 use crate::output::{note, print, print_json};
 use crate::runner::{Crew, checked_threads, key};
+use crate::sensitivity;
 use crate::study::Study;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,15 @@ use tailcut_record::{Earlier, Found, Manifest, OutputDir, RunSummary};
 
 /// The name of the report within a study's directory.
 pub const REPORT: &str = "report.html";
+
+/// What is asked of a study beside its runs.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// Which runs that are there already it takes.
+    pub earlier: Earlier,
+    /// Whether to run it with other timers and buffers too.
+    pub sensitivity: bool,
+}
 
 /// What a study left.
 pub struct Conducted {
@@ -97,14 +107,15 @@ fn tell(found: &Found, dir: &Path) {
     }
 }
 
-/// Runs a study, prints its answer and writes its report.
+/// Runs a study, with other timers and buffers too where that is asked, prints its answer and writes its
+/// report.
 ///
 /// # Errors
 /// As [`conduct`]; [`Failure::Interrupted`] after what was finished has been reported.
 pub fn conduct_and_report(
     study: &Study,
     common: &Common,
-    earlier: Earlier,
+    asked: Asked,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let dir = common
@@ -120,10 +131,18 @@ pub fn conduct_and_report(
     if !study.about.is_empty() {
         note(&study.about);
     }
-    let conducted = conduct(study, dir, earlier, crew)?;
-    let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
-    let interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
+    let conducted = conduct(study, dir, asked.earlier, crew)?;
     let dir = conducted.output.path();
+    // What an earlier study said of other timers is not about this one.
+    remove_if_there(&dir.join(tailcut_report::SENSITIVITY_FILE))?;
+    let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
+    let mut interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
+    if asked.sensitivity && !interrupted {
+        match sensitivity::vary(study, dir, asked.earlier, crew) {
+            Err(Failure::Interrupted) => interrupted = true,
+            outcome => outcome?,
+        }
+    }
     if interrupted {
         note(&format!(
             "interrupted: {} of {planned} runs had finished; they are in {}",

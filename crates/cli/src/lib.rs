@@ -14,6 +14,7 @@ mod progress;
 mod reproduction;
 mod runner;
 pub mod scenario;
+mod sensitivity;
 pub mod study;
 
 use args::{Cli, Command};

@@ -16,6 +16,7 @@ mod flow;
 mod hash;
 mod lock;
 mod manifest;
+mod offered;
 mod output;
 mod parquet_file;
 mod request;
@@ -25,6 +26,7 @@ mod sample;
 mod session;
 mod stored;
 mod table;
+mod timers;
 mod waits;
 mod whole_file;
 
@@ -35,6 +37,7 @@ pub use fct::{FctStats, FctSummary, SizeGroup, quantile_rank};
 pub use flow::FlowRecord;
 pub use hash::Fingerprint;
 pub use manifest::{HostInfo, Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION};
+pub use offered::{LinkLoad, OfferedLoad, TierLoad, UnfinishedBytes};
 pub use output::{OutputDir, TableFormat};
 pub use request::{RequestRecord, RequestSummary};
 pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};
@@ -43,5 +46,6 @@ pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
 };
 pub use stored::{StoredRun, StoredStudy};
+pub use timers::{SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

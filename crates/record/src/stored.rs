@@ -129,6 +129,8 @@ impl StoredRun {
             switch_waits: self.summary.switch_waits,
             host_bursts: self.summary.host_bursts,
             arrived: self.summary.arrived,
+            offered: self.summary.offered,
+            timers: self.summary.timers,
         })
     }
 

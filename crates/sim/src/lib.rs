@@ -10,6 +10,7 @@ mod hull;
 mod ideal;
 mod layer;
 mod measures;
+mod offered;
 mod parameters;
 mod paths;
 mod priorities;
@@ -20,6 +21,7 @@ mod requests;
 mod run;
 mod sessions;
 mod simulation;
+mod timers;
 mod topology_record;
 mod traffic;
 
@@ -42,5 +44,6 @@ pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use requests::{Duplicates, RequestParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 pub use sessions::{ReadBy, WriteBy};
+pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

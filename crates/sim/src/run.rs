@@ -8,12 +8,14 @@ use crate::hosts;
 use crate::ideal::Ideal;
 use crate::layer::Layer;
 use crate::measures::{Arrivals, Bursts, PortWaits};
+use crate::offered;
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests;
 use crate::sessions::Sessions;
 use crate::simulation::{Horizon, Packing, Parts, Remains, Simulation};
+use crate::timers;
 use crate::topology_record;
 use crate::traffic;
 use cpu_time::ThreadTime;
@@ -120,6 +122,7 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
     let cpu = ThreadTime::try_now().ok();
     let mut record = RunRecord::new(key(config));
     (record.requests, record.totals) = requests::stations::run(config, control)?;
+    record.offered = offered::offered_to_stations(config);
     record.cost = cost(wall, cpu);
     Ok(record)
 }
@@ -180,6 +183,7 @@ impl Stage<'_> {
         let cpu = ThreadTime::try_now().ok();
         let source = traffic::source(config, self.topology).map_err(RunError::Workload)?;
         let sessions = traffic::sessions(config, self.topology).map_err(RunError::Workload)?;
+        let offered = offered::offered(config, self.topology).map_err(RunError::Workload)?;
         let failures = capacity::failures(self.topology, &config.faults);
         let topology = &in_trouble(config, self.topology)?;
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
@@ -216,6 +220,8 @@ impl Stage<'_> {
         }
         let mut record = self.record(topology, simulation.finish());
         record.failures = failures;
+        record.offered = Some(offered);
+        record.timers = timers::timers(config, self.topology);
         record.cost = cost(wall, cpu);
         Ok(record)
     }

@@ -114,9 +114,20 @@ mod tests {
     use crate::scenario::Place;
 
     #[test]
-    fn defaults_are_those_of_the_transport_and_of_ethernet() {
+    fn defaults_are_those_of_the_transport_and_of_ethernet_but_for_a_data_centres_timers() {
         let empty = Scenario::parse("empty.toml", "", "").expect("an empty scenario");
-        let defaults = format!("{:?}", TcpConfig::default());
+        let usual = TcpConfig::default();
+        let (rto, held_back) = (Duration::from_ms(10), Duration::from_ms(5));
+        let defaults = TcpConfig {
+            min_rto: rto,
+            initial_rto: rto,
+            delayed_ack: usual.delayed_ack.map(|ack| DelayedAck {
+                timeout: held_back,
+                ..ack
+            }),
+            ..usual
+        };
+        let defaults = format!("{defaults:?}");
         assert_eq!(
             format!("{:?}", tcp(&empty).expect("defaults are sound")),
             defaults

@@ -1,5 +1,6 @@
 //! The command as its users meet it: a process with arguments, two outputs and an exit code.
 
+mod answers;
 mod commands;
 mod finished_work;
 mod interruption;
