@@ -8,9 +8,10 @@ use crate::table::{Cell, Table};
 use serde_json::Value;
 use tailcut_record::{OfferedLoad, TierLoad};
 
-/// From this growth on, what is unfinished is warned of. Under a constant load it does not grow in the
-/// mean; where everything beyond the load waits, it grows by 67 %.
-const GROWTH_TO_WARN_OF: f64 = 0.3;
+/// From this growth on, what is unfinished is warned of. Once a constant load has settled it does not grow in
+/// the mean; where everything beyond the load waits, it grows by 67 %. Chance and the beginning of a
+/// small study make 30 %.
+const GROWTH_TO_WARN_OF: f64 = 0.5;
 
 /// What is said in place of gains where a tier of links is offered more than it can carry: which, how
 /// much, and at which load it would not be. `None` where none is, or where the runs do not say.
