@@ -88,6 +88,22 @@ fn a_wrong_flag_is_named_with_what_was_found() {
             &["--set", "tcp.delayed_ack_timeout=1s"],
             "tcp.delayed_ack_timeout: found 1 s",
         ),
+        (
+            &["--set", "tcp.min_rto=200us"],
+            "tcp.min_rto: found 200 us; allowed: at least clock_granularity",
+        ),
+        (
+            &["--set", "nic.gro=true"],
+            "nic.gro: found true; allowed: only with nic.rx_frames above 1",
+        ),
+        (
+            &["tcp@spray", "--set", "ecmp.hash=xor"],
+            "ecmp.hash: found \"xor\" with 'tcp@spray'",
+        ),
+        (
+            &["--set", "workload.kind=requests", "--set", "host.queue=100"],
+            "host.queue: found 100; allowed: only without requests",
+        ),
         (&["--set", "name=../up"], "name: found \"../up\""),
         (&["--matrix", "pairs"], "workload.pairs: found none"),
         (&["--threads", "100000"], "--threads: found 100000"),
