@@ -175,6 +175,9 @@ impl<C: Codec> Host<C> {
             return;
         }
         if was_complete {
+            if receiver.receipt().is_some() {
+                self.events.push_back(Event::Late(receiver.flow()));
+            }
             let to = segment.tuple.reversed().dst;
             self.control
                 .extend(receiver.done().filter(|done| done.tuple.dst == to));
@@ -237,16 +240,17 @@ impl<C: Codec> Host<C> {
             self.directory.wait(now, Side::Receiver, key);
             return;
         }
-        if !receiver.in_pull_queue && receiver.can_pull() {
+        self.control.extend(receiver.enough());
+        if !receiver.in_pull_queue && receiver.can_pull(now) {
             if self.pulls.take_if_idle(now) {
                 self.control.push_back(receiver.pull(now, &self.config));
             }
-            if receiver.can_pull() {
+            if receiver.can_pull(now) {
                 receiver.in_pull_queue = true;
                 self.pulls.enter(key);
             }
         }
-        if let Some(deadline) = receiver.deadline(&self.config)
+        if let Some(deadline) = receiver.deadline(now, &self.config)
             && deadline < receiver.timer_at
         {
             receiver.timer_at = deadline;
@@ -261,7 +265,7 @@ impl<C: Codec> Host<C> {
                 continue;
             };
             receiver.in_pull_queue = false;
-            if receiver.can_pull() {
+            if receiver.can_pull(now) {
                 self.control.push_back(receiver.pull(now, &self.config));
                 self.pulls.sent(now);
             }
@@ -430,7 +434,7 @@ impl<C: Codec> Host<C> {
                 continue;
             }
             let due = receiver
-                .deadline(&self.config)
+                .deadline(now, &self.config)
                 .is_some_and(|due| due <= now);
             if due && !receiver.on_timeout(now, &mut self.codec, &self.config) {
                 self.open -= 1;

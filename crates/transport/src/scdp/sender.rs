@@ -129,10 +129,13 @@ impl Sender {
         if self.closed {
             return None;
         }
-        if self.pushed < self.window {
+        while self.pushed < self.window {
             let block = self.block_of(self.pushed);
             self.pushed += 1;
-            return self.send(now, block, true, 0);
+            // With other senders a receiver may have the block before this one has pushed its part.
+            if !self.demand.is_closed(block) {
+                return self.send(now, block, true, 0);
+            }
         }
         let class = if self.fin {
             0
@@ -234,7 +237,7 @@ impl Sender {
         let Some(peer) = self.peer(host) else {
             return false;
         };
-        if header.block >= object.blocks() || header.blocks > header.block {
+        if header.block >= object.blocks() || header.blocks > object.blocks() {
             return false;
         }
         if self.demand.is_done(peer) {
