@@ -509,14 +509,15 @@ fn a_read_that_was_answered_is_not_given_up_when_the_wait_for_answers_would_end(
     );
 }
 
-/// Four hosts with links of 1 Gb/s.
+/// Four hosts with links of 1 Gb/s, which decode in no time: a read takes as long as it waits for symbols.
 fn gigabit() -> Hub<Host<ModelCodec>> {
     let config = ScdpConfig {
         pull_interval: Duration::from_ns(12_304),
         ..ScdpConfig::default()
     };
     let host = |id| {
-        let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), u64::from(id));
+        let at_once = DecodeSpeed::new(vec![(1, Rate::from_gbps(100_000))]);
+        let codec = ModelCodec::new([0.0; 3], at_once.expect("a rate"), u64::from(id));
         Host::new(HostId(id), config, codec).expect("a valid configuration")
     };
     let mut hub = Hub::new((0..4).map(host).collect());
@@ -554,8 +555,7 @@ fn a_slow_sender_does_not_hold_a_read_up() {
         read(&mut hub, OBJECT);
         hub.run();
         let longer = longer_by(&hub, usual);
-        println!("{mbps} {usual} {longer} {} {}", receipt(&hub,0).in_vain, late(&hub));
-        assert!(longer <= 35.0, "{mbps} Mb/s: {longer} % longer");
+        assert!(longer <= 5.0, "{mbps} Mb/s: {longer} % longer");
         let in_vain = receipt(&hub, 0).in_vain;
         assert!(in_vain <= 4, "{mbps} Mb/s: {in_vain} of 686 in vain");
         assert!(late(&hub) <= 8, "{mbps} Mb/s: {} late", late(&hub));
@@ -579,7 +579,7 @@ fn a_sender_that_stalls_at_any_time_of_a_read_does_not_hold_it_up() {
         read(&mut hub, OBJECT);
         hub.run();
         let longer = longer_by(&hub, usual);
-        assert!(longer <= 15.0, "from {stalls_at} ns on: {longer} % longer");
+        assert!(longer <= 6.0, "from {stalls_at} ns on: {longer} % longer");
     }
 }
 
@@ -600,7 +600,8 @@ fn single_symbols_and_pulls_that_are_lost_do_not_hold_a_read_up() {
     read(&mut hub, OBJECT);
     hub.run();
     let longer = longer_by(&hub, usual);
-    assert!(longer <= 15.0, "{longer} % longer");
+    // Not a timeout, which would be 240 %.
+    assert!(longer <= 30.0, "{longer} % longer");
 }
 
 #[test]

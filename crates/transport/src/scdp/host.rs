@@ -9,6 +9,7 @@ use super::sender::{Sender, Task};
 use crate::receiver_driven::{Directory, PullQueue, SERVICE_PORT, SessionKey, Sessions, Side};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
+use crate::turns::Turns;
 use crate::{
     Condition, Event, FlowStats, Header, Message, NotShared, Part, Receipt, Segment, Share,
     Stragglers, Transport,
@@ -47,8 +48,8 @@ pub struct Host<C> {
     directory: Directory,
     senders: Sessions<Sender>,
     receivers: Sessions<Receiver>,
-    /// Senders that may send, in turn.
-    ready: VecDeque<SessionKey>,
+    /// Senders that may send, by class.
+    ready: Turns<SessionKey>,
     /// Pulls, which leave before symbols.
     control: VecDeque<Segment>,
     pulls: PullQueue,
@@ -98,7 +99,7 @@ impl<C: Codec> Host<C> {
             directory: Directory::new(host, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
-            ready: VecDeque::new(),
+            ready: Turns::new(),
             control: VecDeque::new(),
             pulls: PullQueue::new(config.pull_interval),
             collections: BTreeMap::new(),
@@ -173,6 +174,11 @@ impl<C: Codec> Host<C> {
         if !receiver.on_symbol(now, segment, header, &mut self.codec, &self.config) {
             self.ignored += 1;
             return;
+        }
+        let short_by = self.config.symbol.saturating_sub(segment.payload);
+        let is_whole = segment.condition == Condition::Whole;
+        if short_by > 0 && is_whole && !header.syn && !was_complete {
+            self.pulls.refund(self.config.byte_time * u64::from(short_by));
         }
         if was_complete {
             if receiver.receipt().is_some() {
@@ -305,9 +311,15 @@ impl<C: Codec> Host<C> {
         let Some(sender) = self.senders.get_mut(key) else {
             return;
         };
-        if !sender.queued && sender.can_send() {
-            sender.queued = true;
-            self.ready.push_back(key);
+        if sender.queued.is_some() || sender.can_send() {
+            let class = sender.class(&self.config);
+            let turn = if self.config.in_order { class } else { 0 };
+            match sender.queued.replace(turn) {
+                None => self.ready.enter(key, turn),
+                // A pull with FIN lifts it.
+                Some(waits) if waits != turn => self.ready.change(key, waits, turn),
+                Some(_) => {}
+            }
         }
         if let Some(deadline) = sender.deadline(&self.config)
             && deadline < sender.timer_at
@@ -547,11 +559,11 @@ impl<C: Codec> Transport for Host<C> {
         if let Some(control) = self.control.pop_front() {
             return Some(control);
         }
-        while let Some(key) = self.ready.pop_front() {
+        while let Some(key) = self.ready.next() {
             let Some(sender) = self.senders.get_mut(key) else {
                 continue;
             };
-            sender.queued = false;
+            sender.queued = None;
             let segment = sender.transmit(now, &self.config);
             self.settle_sender(key);
             if segment.is_some() {
