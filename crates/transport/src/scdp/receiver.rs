@@ -361,7 +361,7 @@ impl Receiver {
     pub(crate) fn pull(&mut self, now: Time, config: &ScdpConfig) -> Segment {
         if self.lacks_pull() {
             let asked = self.sources[0].pull_again(now);
-            return self.pull_of(0, self.first, asked);
+            return self.pull_of(now, 0, self.first, asked);
         }
         let (place, at) = match self.overdue_elsewhere(now) {
             Some(overdue) => overdue,
@@ -388,14 +388,14 @@ impl Receiver {
             // It will have to be decoded.
             block.on_loss(config.overhead);
         }
-        self.pull_of(at, number, pull)
+        self.pull_of(now, at, number, pull)
     }
 
     /// The pull that was just counted at a source, for a block of which so many symbols were asked of it.
-    fn pull_of(&self, source: usize, block: u32, pull: u32) -> Segment {
+    fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            fin: !self.is_in_need() && !self.lacks_pull(),
+            fin: !self.is_in_need() && !self.lacks_pull() && self.overdue_elsewhere(now).is_none(),
             block,
             pull,
             count: self.sources[source].pulls(),
