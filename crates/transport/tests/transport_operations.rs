@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
 use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig};
 use tailcut_transport::pfabric::{self, PFabricConfig, PFabricKind};
-use tailcut_transport::pias::Tagged;
+use tailcut_transport::pias::Tags;
 use tailcut_transport::qos::Classified;
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
@@ -312,14 +312,16 @@ const COALESCING: Coalescing = Coalescing {
     timeout: Duration::from_us(200),
 };
 
-layered_subject!(
+tcp_subject!(
     Pias,
-    Tagged<Host>,
-    |host| Tagged::new(
-        dctcp_host(host),
-        Demotion::at(&[10_000, 100_000]).expect("ascending")
-    ),
-    |pias| pias.inner()
+    TcpConfig {
+        tags: Some(Tags {
+            demotion: Demotion::at(&[10_000, 100_000]).expect("ascending"),
+            resends_count: false,
+            in_order: true,
+        }),
+        ..config(Congestion::DCTCP)
+    }
 );
 layered_subject!(
     Qos,
