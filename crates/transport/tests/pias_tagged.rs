@@ -99,7 +99,10 @@ fn short_beside_long(in_order: bool) -> (Duration, Vec<Duration>) {
     pair.submit(0, 2_000);
     pair.run();
     let took = |flow| pair.completed(flow).expect("complete").since(Time::ZERO);
-    (took(0) - start.since(Time::ZERO), (1..4).map(took).collect())
+    (
+        took(0) - start.since(Time::ZERO),
+        (1..4).map(took).collect(),
+    )
 }
 
 #[test]

@@ -288,8 +288,7 @@ fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     };
     submit(&mut host, 1, 1_000_000);
     submit(&mut host, 2, 1_000_000);
-    let windows: Vec<Segment> =
-        core::iter::from_fn(|| host.poll_transmit(Time::ZERO)).collect();
+    let windows: Vec<Segment> = core::iter::from_fn(|| host.poll_transmit(Time::ZERO)).collect();
     assert_eq!(windows.len(), 2 * WINDOW as usize);
     for pushed in &windows[..2] {
         host.on_segment(Time::ZERO, pull_for(pushed, 20, false));

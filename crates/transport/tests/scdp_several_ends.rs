@@ -425,10 +425,7 @@ fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
         hub.run_until(Time::from_ns(100_000_000));
         let end = hub.completed(0, 0).expect("the others have it all");
         // What one owes that died is asked of the others; one that never spoke owes nothing.
-        assert!(
-            end < Time::from_ns(2_500_000),
-            "dies at {dies_at}: {end:?}"
-        );
+        assert!(end < Time::from_ns(2_500_000), "dies at {dies_at}: {end:?}");
         assert!(
             receipt(&hub, 0).decoded > 0,
             "its symbols are replaced by others"

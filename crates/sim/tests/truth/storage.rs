@@ -5,7 +5,9 @@ use crate::support::{
     Run, config, fat_tree, leaf_spine, packets_by_port, queue_of, simulate, storage, workload,
 };
 use std::collections::BTreeSet;
-use tailcut_record::{RunRecord, SessionEnd, SessionOperation, SessionRecord, SessionOutcome, Straggling};
+use tailcut_record::{
+    RunRecord, SessionEnd, SessionOperation, SessionOutcome, SessionRecord, Straggling,
+};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::Limit;
@@ -326,9 +328,7 @@ fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
         config.drain = Duration::from_ms(2_000);
         let of_run = simulate(&config).sessions;
         // Those that no other read disturbs.
-        let end = |row: &SessionRecord| {
-            row.completion.map_or(Time::MAX, |took| row.start + took)
-        };
+        let end = |row: &SessionRecord| row.completion.map_or(Time::MAX, |took| row.start + took);
         let alone = |row: &&SessionRecord| {
             let mut others = of_run.iter().filter(|other| other.session != row.session);
             let before = Duration::from_ms(10);
@@ -340,7 +340,10 @@ fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
         rows.extend(of_run.iter().filter(alone).cloned());
     }
     let took = |row: &SessionRecord| row.completion.expect("whole");
-    let mut times: Vec<f64> = rows.iter().map(|row| 1e3 * took(row).as_secs_f64()).collect();
+    let mut times: Vec<f64> = rows
+        .iter()
+        .map(|row| 1e3 * took(row).as_secs_f64())
+        .collect();
     times.sort_unstable_by(f64::total_cmp);
     (times, rows)
 }
@@ -366,12 +369,18 @@ fn a_read_does_not_wait_for_a_slow_replica() {
         let slow = Trouble::Slow(Rate::from_mbps(mbps));
         let (times, rows) = reads_beside(&[last_link(slow, Time::ZERO, Time::MAX)]);
         let median = times[times.len() / 2];
-        assert!(median <= 1.15 * usual, "{mbps} Mb/s: {median} ms, usually {usual}");
+        assert!(
+            median <= 1.15 * usual,
+            "{mbps} Mb/s: {median} ms, usually {usual}"
+        );
         let symbols: u32 = rows.iter().map(|row| row.symbols).sum();
         let in_vain: u32 = rows.iter().map(|row| row.in_vain).sum();
         let share = f64::from(in_vain) / f64::from(symbols);
         assert!(share < 0.006, "{mbps} Mb/s: {share} of the symbols in vain");
-        assert!(rows.iter().all(|row| row.late <= 8), "{mbps} Mb/s: a window");
+        assert!(
+            rows.iter().all(|row| row.late <= 8),
+            "{mbps} Mb/s: a window"
+        );
     }
 }
 
@@ -380,9 +389,7 @@ fn a_read_does_not_wait_for_a_replica_that_is_down_now_and_then() {
     let (usual, _) = reads_beside(&[]);
     let usual = usual[usual.len() * 9 / 10];
     let at = |ms: u64| Time::ZERO + Duration::from_ms(ms);
-    let down = |time: u64| {
-        last_link(Trouble::Down, at(20 * time), at(20 * time + 5))
-    };
+    let down = |time: u64| last_link(Trouble::Down, at(20 * time), at(20 * time + 5));
     let (times, _) = reads_beside(&(0..300).map(down).collect::<Vec<_>>());
     let p90 = times[times.len() * 9 / 10];
     assert!(p90 <= 1.25 * usual, "{p90} ms, usually {usual}");

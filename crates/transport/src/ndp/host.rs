@@ -112,7 +112,8 @@ impl Host {
         let short_by = self.config.mss.saturating_sub(segment.payload);
         let is_short = short_by > 0 && !trimmed && !was_complete;
         if is_short && receiver.last_was_pulled(self.config.initial_window) {
-            self.pulls.refund(self.config.byte_time * u64::from(short_by));
+            self.pulls
+                .refund(self.config.byte_time * u64::from(short_by));
         }
         if receiver.complete && !was_complete {
             self.open -= 1;

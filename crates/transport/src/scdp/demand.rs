@@ -144,9 +144,7 @@ impl UnicastDemand {
     /// The receiver waits for nothing more of the first `whole` blocks, whatever it has asked for.
     fn leave_unanswered(&mut self, whole: u32) {
         let blocks = self.answered.iter_mut().zip(&self.pulled);
-        let closed = blocks
-            .take(whole as usize)
-            .skip(self.whole as usize);
+        let closed = blocks.take(whole as usize).skip(self.whole as usize);
         closed.for_each(|(answered, pulled)| *answered = *pulled);
         self.whole = whole;
     }

@@ -178,7 +178,8 @@ impl<C: Codec> Host<C> {
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
         if short_by > 0 && is_whole && !header.syn && !was_complete {
-            self.pulls.refund(self.config.byte_time * u64::from(short_by));
+            self.pulls
+                .refund(self.config.byte_time * u64::from(short_by));
         }
         if was_complete {
             if receiver.receipt().is_some() {

@@ -488,7 +488,9 @@ impl Receiver {
         }
         let judge = self.judge(now)?;
         let sources = self.sources.iter();
-        sources.filter_map(|source| source.next_late_at(judge)).min()
+        sources
+            .filter_map(|source| source.next_late_at(judge))
+            .min()
     }
 
     /// When a source is overdue first.

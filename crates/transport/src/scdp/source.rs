@@ -232,7 +232,9 @@ impl Source {
 
     /// Whether nothing that it owes is to be counted on: it is slow, or silent.
     pub(crate) fn is_behind(&self, judge: Judge) -> bool {
-        let slow = self.answers_in.is_some_and(|answers_in| answers_in > judge.patience);
+        let slow = self
+            .answers_in
+            .is_some_and(|answers_in| answers_in > judge.patience);
         let silent_at = self.silent_at(judge.patience);
         silent_at.is_some_and(|silent_at| slow || silent_at <= judge.now)
     }
