@@ -268,13 +268,18 @@ impl<B: Copy> Fabric<B> {
         branches: &mut Vec<Branch>,
     ) -> Result<(), DropReason> {
         let packet = *self.packets.header(id);
-        let sent_to = self.multicast.members[id.0 as usize];
-        let members = sent_to & !self.gone(now, switch, packet.dst, sent_to);
-        let group = self.multicast.group(packet.dst);
-        let Some(group) = group.filter(|_| members != 0) else {
+        let mut members = self.multicast.members[id.0 as usize];
+        let Some(group) = self.multicast.group(packet.dst) else {
             return Err(DropReason::NoMember);
         };
         let hosts = core::mem::take(&mut group.members);
+        if !group.leaves.is_empty() {
+            members &= !self.gone(now, switch, packet.dst, members);
+        }
+        let reason = match members {
+            0 => DropReason::NoMember,
+            _ => DropReason::NoRoute,
+        };
         // Where there is no choice first: a port that is taken anyway is the best of several.
         for only in [true, false] {
             for place in bits(members) {
@@ -293,7 +298,7 @@ impl<B: Copy> Fabric<B> {
         }
         branches.sort_unstable_by_key(|branch| branch.port);
         match branches.is_empty() {
-            true => Err(DropReason::NoRoute),
+            true => Err(reason),
             false => Ok(()),
         }
     }

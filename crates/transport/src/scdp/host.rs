@@ -247,7 +247,9 @@ impl<C: Codec> Host<C> {
             self.directory.wait(now, Side::Receiver, key);
             return;
         }
-        self.control.extend(receiver.enough());
+        if receiver.has_several_sources() {
+            self.control.extend(receiver.enough());
+        }
         if !receiver.in_pull_queue && receiver.can_pull(now) {
             if self.pulls.take_if_idle(now) {
                 self.control.push_back(receiver.pull(now, &self.config));

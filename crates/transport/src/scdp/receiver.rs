@@ -336,9 +336,14 @@ impl Receiver {
     /// a symbol of, and the source to ask.
     #[inline]
     fn overdue_elsewhere(&self, now: Time) -> Option<(usize, usize)> {
-        if self.sources.len() < 2 || self.is_in_need() {
+        if !self.has_several_sources() || self.is_in_need() {
             return None;
         }
+        self.find_overdue(now)
+    }
+
+    #[inline(never)]
+    fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
         let late = |place| {
             let sources = self.sources.iter();
@@ -405,12 +410,18 @@ impl Receiver {
         self.control(source, header)
     }
 
-    /// Once there is enough of every block, and decoding is all that is left: the word for each source that
+    /// Whether one source may do what another does not.
+    #[inline]
+    pub(crate) fn has_several_sources(&self) -> bool {
+        self.sources.len() > 1
+    }
+
+    /// Of several sources: once there is enough of every block, and decoding is all that is left: the word for each source that
     /// still owes symbols that they are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
         let all_open = self.first + self.blocks.len() as u32 == self.object.blocks();
         let receives = |block: &Block| block.state == State::Receiving;
-        if self.sources.len() < 2 || !all_open || self.blocks.iter().any(receives) {
+        if !all_open || self.blocks.iter().any(receives) {
             return Vec::new();
         }
         for block in &mut self.blocks {
@@ -477,15 +488,15 @@ impl Receiver {
             State::Receiving | State::Whole => None,
         });
         let waits = decodings.chain(self.overdue_at(config)).min();
+        if !self.has_several_sources() || self.in_pull_queue || self.is_in_need() {
+            return waits;
+        }
         Time::earlier(waits, self.late_at(now))
     }
 
     /// When the next source is late with something that may then be asked of another.
-    #[inline]
+    #[inline(never)]
     fn late_at(&self, now: Time) -> Option<Time> {
-        if self.sources.len() < 2 || self.in_pull_queue || self.is_in_need() {
-            return None;
-        }
         let judge = self.judge(now)?;
         let sources = self.sources.iter();
         sources
