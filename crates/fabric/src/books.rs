@@ -37,6 +37,8 @@ pub struct DropCounts {
     pub header_queue_full: Count,
     /// No port led to the destination.
     pub no_route: Count,
+    /// All members of a group that the packet was for had left it.
+    pub no_member: Count,
     /// The link was down at whose far end the packet would have arrived. Not counted at any port,
     /// which did send it.
     pub link_down: Count,
@@ -51,6 +53,7 @@ impl DropCounts {
             DropReason::SharedBuffer => &mut self.shared_buffer,
             DropReason::HeaderQueueFull => &mut self.header_queue_full,
             DropReason::NoRoute => &mut self.no_route,
+            DropReason::NoMember => &mut self.no_member,
             DropReason::LinkDown => &mut self.link_down,
             DropReason::Purged => &mut self.purged,
         }

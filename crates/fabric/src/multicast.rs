@@ -5,13 +5,17 @@
 //!
 //! Each copy knows the members that it is for; it is queued, marked, trimmed or dropped on its branch
 //! as any packet is, and its other branches go on.
+//!
+//! A member that leaves is cut off switch by switch: each switch knows of it when a word from the host
+//! that says so could be there, at the speed of the links. What has passed a switch before arrives.
+//! The word waits in no queue and takes no bytes. Groups are formed in advance, in no time.
 
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, HOST};
 use crate::packet::{Packet, PacketId};
 use crate::queue::DropReason;
 use alloc::vec::Vec;
 use core::fmt;
-use tailcut_units::{HostId, Time};
+use tailcut_units::{Duration, HostId, Time};
 
 /// The most members of a group: a copy's members are bits of a word.
 pub const MAX_MEMBERS: usize = 64;
@@ -41,11 +45,20 @@ impl fmt::Display for GroupError {
 
 impl core::error::Error for GroupError {}
 
+/// A member that leaves.
+#[derive(Clone, Copy, Debug)]
+struct Leave {
+    /// Its bit.
+    member: u64,
+    /// The host that tells the switches.
+    told_by: HostId,
+    at: Time,
+}
+
 #[derive(Debug, Default)]
 struct Group {
     members: Vec<HostId>,
-    /// Members that new packets go to, a bit each.
-    present: u64,
+    leaves: Vec<Leave>,
     /// Packets in the network.
     packets: u32,
     dissolved: bool,
@@ -78,11 +91,13 @@ impl Multicast {
     /// A packet to a group enters the network.
     #[cold]
     pub fn enter(&mut self, address: HostId, id: PacketId) {
-        let present = self.group(address).map_or(0, |group| {
+        let members = self.group(address).map_or(0, |group| {
             group.packets += 1;
-            group.present
+            let others = (MAX_MEMBERS - group.members.len()) as u32;
+            let all = u64::MAX.checked_shr(others).unwrap_or(0);
+            if group.dissolved { 0 } else { all }
         });
-        self.set(id, present);
+        self.set(id, members);
     }
 
     fn set(&mut self, id: PacketId, members: u64) {
@@ -143,9 +158,7 @@ impl<B: Copy> Fabric<B> {
         }
         let group = Group {
             members: members.to_vec(),
-            present: u64::MAX >> (MAX_MEMBERS - members.len()),
-            packets: 0,
-            dissolved: false,
+            ..Group::default()
         };
         let groups = &mut self.multicast.groups;
         let number = self.multicast.free.pop().unwrap_or_else(|| {
@@ -157,20 +170,59 @@ impl<B: Copy> Fabric<B> {
         Ok(HostId::group(number))
     }
 
-    /// Packets that enter the network from now on do not go to `member`.
-    pub fn leave_group(&mut self, address: HostId, member: HostId) {
+    /// `member` leaves a group, or is put out of it: `told_by` says so, the member itself or the host that
+    /// sends. No switch passes a packet on to it once the word is there.
+    pub fn leave_group(&mut self, now: Time, address: HostId, member: HostId, told_by: HostId) {
         if let Some(group) = self.multicast.group(address)
             && let Some(place) = group.members.iter().position(|host| *host == member)
         {
-            group.present &= !(1 << place);
+            group.leaves.push(Leave {
+                member: 1 << place,
+                told_by,
+                at: now,
+            });
         }
+    }
+
+    /// How long a word from a host takes to a switch, the way that packets to the host take back; `None`
+    /// without a way.
+    fn word_takes(&self, mut switch: u32, from: HostId) -> Option<Duration> {
+        let mut takes = Duration::ZERO;
+        for _ in 0..self.switches.len() {
+            let here = &self.switches[switch as usize];
+            let towards = here.forwarding.towards(from);
+            if towards.count() == 0 {
+                return None;
+            }
+            let port = (here.first_port + towards.port(0)) as usize;
+            let class = &self.classes[usize::from(self.ports[port].class)];
+            takes += Duration::from_ps(class.delay_ps);
+            let far_end = self.far_ends[port];
+            if far_end & HOST != 0 {
+                return Some(takes);
+            }
+            switch = far_end;
+        }
+        None
+    }
+
+    /// The members among those of a packet that have left as far as a switch knows, a bit each.
+    fn gone(&self, now: Time, switch: u32, address: HostId, members: u64) -> u64 {
+        let group = address.group_number();
+        let group = group.and_then(|number| self.multicast.groups.get(number as usize));
+        let leaves = group.map_or(&[][..], |group| &group.leaves);
+        let known = leaves.iter().filter(|leave| {
+            let knows_at = |takes| leave.at.saturating_add(takes);
+            let word_takes = || self.word_takes(switch, leave.told_by);
+            leave.member & members != 0 && word_takes().is_some_and(|takes| knows_at(takes) <= now)
+        });
+        known.fold(0, |gone, leave| gone | leave.member)
     }
 
     /// Ends a group: its packets in the network go on, none enters. The address may come back with
     /// another group once they have left.
     pub fn dissolve_group(&mut self, address: HostId) {
         if let Some(group) = self.multicast.group(address) {
-            group.present = 0;
             group.dissolved = true;
             self.multicast.forget(address);
         }
@@ -180,11 +232,11 @@ impl<B: Copy> Fabric<B> {
     #[cold]
     pub(crate) fn branch(&mut self, now: Time, switch: u32, id: PacketId) {
         let mut branches = core::mem::take(&mut self.multicast.branches);
-        let served = self.find_branches(now, switch, id, &mut branches);
+        let found = self.find_branches(now, switch, id, &mut branches);
         let first_port = self.switches[switch as usize].first_port;
         let others = branches.len().saturating_sub(1);
-        if !served {
-            self.drop_packet(None, id, DropReason::NoRoute);
+        if let Err(reason) = found {
+            self.drop_packet(None, id, reason);
         }
         for (number, branch) in branches.drain(..).enumerate() {
             let copy = if number == others {
@@ -204,20 +256,30 @@ impl<B: Copy> Fabric<B> {
         self.multicast.branches = branches;
     }
 
-    /// Splits a packet's members by the port through which their copy leaves. Whether there is any.
+    /// Splits a packet's members by the port through which their copy leaves.
+    ///
+    /// # Errors
+    /// Why there is none.
     fn find_branches(
         &mut self,
         now: Time,
         switch: u32,
         id: PacketId,
         branches: &mut Vec<Branch>,
-    ) -> bool {
+    ) -> Result<(), DropReason> {
         let packet = *self.packets.header(id);
-        let members = self.multicast.members[id.0 as usize];
+        let mut members = self.multicast.members[id.0 as usize];
         let Some(group) = self.multicast.group(packet.dst) else {
-            return false;
+            return Err(DropReason::NoMember);
         };
         let hosts = core::mem::take(&mut group.members);
+        if !group.leaves.is_empty() {
+            members &= !self.gone(now, switch, packet.dst, members);
+        }
+        let reason = match members {
+            0 => DropReason::NoMember,
+            _ => DropReason::NoRoute,
+        };
         // Where there is no choice first: a port that is taken anyway is the best of several.
         for only in [true, false] {
             for place in bits(members) {
@@ -235,7 +297,10 @@ impl<B: Copy> Fabric<B> {
             group.members = hosts;
         }
         branches.sort_unstable_by_key(|branch| branch.port);
-        !branches.is_empty()
+        match branches.is_empty() {
+            true => Err(reason),
+            false => Ok(()),
+        }
     }
 
     /// Adds a member to the branch that leads to it, if the number of ports towards it is one as

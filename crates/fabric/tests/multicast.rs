@@ -250,9 +250,8 @@ fn who_leaves_gets_no_new_packets_and_a_dissolved_group_none() {
     };
     let at = |us: u64| Time::from_ns(us * 1_000);
     fabric.inject(at(0), HostId(0), sent, 0);
-    // On its way already: it still reaches who leaves now.
-    fabric.leave_group(group, HostId(5));
     assert_eq!(delivered(&mut fabric), hosts(&[4, 5, 8]));
+    fabric.leave_group(at(50), group, HostId(5), HostId(5));
     fabric.inject(at(100), HostId(0), sent, 0);
     assert_eq!(delivered(&mut fabric), hosts(&[4, 8]));
     fabric.inject(at(200), HostId(0), sent, 0);
@@ -264,8 +263,36 @@ fn who_leaves_gets_no_new_packets_and_a_dissolved_group_none() {
     fabric.dissolve_group(group);
     fabric.inject(at(300), HostId(0), sent, 0);
     assert_eq!(delivered(&mut fabric), []);
-    assert_eq!(fabric.drops().no_route.packets, 1);
+    assert_eq!(fabric.drops().no_member.packets, 1);
     assert_eq!(fabric.in_network(), 0);
+}
+
+#[test]
+fn a_switch_passes_packets_on_to_who_leaves_until_the_word_of_it_is_there() {
+    let arrives = |left_at, told_by| {
+        let mut fabric = fabric(
+            &leaf_spine(drop_tail(ROOMY, None)),
+            LoadBalancerConfig::Ecmp,
+            1,
+        );
+        let group = fabric.form_group(&hosts(&[5])).expect("one host");
+        let sent = Packet {
+            dst: group,
+            ..packet(0, 0, 1_000, 7)
+        };
+        fabric.inject(Time::ZERO, HostId(0), sent, 0);
+        fabric.leave_group(Time::from_ns(left_at), group, HostId(5), HostId(told_by));
+        let arrived = delivered(&mut fabric) == hosts(&[5]);
+        assert_eq!(fabric.drops().no_member.packets, u64::from(!arrived));
+        arrived
+    };
+    // 0.8 us a hop to serialise: at the last switch after 0.8 + 0.5, twice 0.8 + 1 us, which is 4.9 us.
+    // What host 5 says is there 0.5 us later, what the sender says 0.5 + 1 + 1 us later.
+    for (told_by, word_takes) in [(5, 500), (0, 2_500)] {
+        let just_in_time = 4_900 - word_takes;
+        assert!(!arrives(just_in_time, told_by));
+        assert!(arrives(just_in_time + 1, told_by));
+    }
 }
 
 #[test]

@@ -52,6 +52,7 @@ pub(crate) const SESSIONS: &Schema = &[
     ("completion_ns", Kind::Optional),
     ("symbols", Kind::Integer),
     ("in_vain", Kind::Integer),
+    ("late", Kind::Integer),
     ("straggling", Kind::Text),
     ("end", Kind::Text),
     ("missing_bytes", Kind::Optional),
@@ -160,6 +161,7 @@ pub(crate) fn sessions_table(run: &RunRecord) -> Table {
         )
         .integer("symbols", rows().map(|s| u64::from(s.symbols)))
         .integer("in_vain", rows().map(|s| u64::from(s.in_vain)))
+        .integer("late", rows().map(|s| u64::from(s.late)))
         .text("straggling", rows().map(|s| text(s.straggling.name())))
         .text("end", rows().map(|s| text(s.end.name())))
         .optional("missing_bytes", rows().map(|s| s.missing.map(|b| b.0)))
@@ -177,7 +179,7 @@ pub(crate) fn sessions_from(
         .map(|index| {
             let row = Row { table, index };
             let [operation, straggling, end, class] =
-                [1, 9, 10, 12].map(|at| &*table.texts(at)[index]);
+                [1, 10, 11, 13].map(|at| &*table.texts(at)[index]);
             Ok(SessionRecord {
                 session: row.u32(0)?,
                 operation: operations
@@ -191,6 +193,7 @@ pub(crate) fn sessions_from(
                 completion: row.optional(6)?.map(Duration::from_ns),
                 symbols: row.u32(7)?,
                 in_vain: row.u32(8)?,
+                late: row.u32(9)?,
                 straggling: Straggling::ALL
                     .into_iter()
                     .find(|known| known.name() == straggling)
@@ -199,7 +202,7 @@ pub(crate) fn sessions_from(
                     .into_iter()
                     .find(|known| known.name() == end)
                     .ok_or_else(|| unknown(index, end))?,
-                missing: row.optional(11)?.map(Bytes),
+                missing: row.optional(12)?.map(Bytes),
                 class: class_number(class, classes)?,
             })
         })

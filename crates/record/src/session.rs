@@ -94,8 +94,10 @@ pub struct SessionRecord {
     pub completion: Option<Duration>,
     /// Symbols that arrived here, whole or trimmed; 0 in transfers with one sender and one receiver.
     pub symbols: u32,
-    /// Of them, those that were sent in vain for this receiver.
+    /// Of them, those that were sent in vain for this receiver: not needed, though it was not done yet.
     pub in_vain: u32,
+    /// Symbols that arrived when this receiver had all of it, whole or trimmed; not among `symbols`.
+    pub late: u32,
     /// Whether it held the others up.
     pub straggling: Straggling,
     /// What became of it.
@@ -171,6 +173,9 @@ pub struct SessionSummary {
     pub symbols: u64,
     /// Of them, those that were sent in vain for their receiver.
     pub in_vain: u64,
+    /// Symbols that arrived at a receiver that had everything; not among `symbols`.
+    #[serde(default)]
+    pub late: u64,
 }
 
 impl SessionSummary {
@@ -191,6 +196,7 @@ impl SessionSummary {
                 .then(|| goodputs.iter().sum::<f64>() / goodputs.len() as f64),
             symbols: sum(|row| row.symbols),
             in_vain: sum(|row| row.in_vain),
+            late: sum(|row| row.late),
         })
     }
 }

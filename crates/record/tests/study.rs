@@ -51,6 +51,7 @@ fn session(number: u32) -> SessionRecord {
         completion: (number != 4).then(|| Duration::from_ns(8_000_000)),
         symbols: 700 + number,
         in_vain: number,
+        late: 2 * number,
         straggling: [Straggling::No, Straggling::Reported, Straggling::LeftOut]
             [number as usize % 3],
         end: [SessionEnd::Whole, SessionEnd::Open, SessionEnd::Failed][number as usize % 3],

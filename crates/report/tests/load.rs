@@ -26,8 +26,8 @@ fn offered(loads: &[f64], times: f64, change: impl Fn(&mut RunRecord)) -> Study 
     let mut runs = Vec::new();
     for &load in loads {
         for design in [TCP, REPFLOW] {
-            for seed in 1..=3 {
-                let mut record = run(design, Some(load), seed, 4_000);
+            for seed in 1..=6 {
+                let mut record = run(design, Some(load), seed, 2_000);
                 record.offered = Some(OfferedLoad {
                     tiers: vec![
                         tier("host uplinks", load),

@@ -85,8 +85,11 @@ fn a_burst_that_is_not_complete_has_no_makespan() {
 #[test]
 fn a_collective_from_a_file_has_its_makespan_beside_the_answer_or_in_its_place() {
     let of = |flows| {
-        let records = [("tcp", 9_000), ("ndp", 3_000)]
-            .map(|(design, slowest)| record(design, "trace", 1, flows, slowest));
+        let both = |seed| {
+            [("tcp", 9_000), ("ndp", 3_000)]
+                .map(|(design, slowest)| record(design, "trace", seed, flows, slowest + seed))
+        };
+        let records: Vec<RunRecord> = (1..=6).flat_map(both).collect();
         answer(&study(&records))
     };
     let few = of(20);
@@ -143,7 +146,7 @@ fn reads_and_writes_and_both_together_are_in_tables_and_headline() {
             load: None,
             seed,
         });
-        run.sessions = (0..4_000)
+        run.sessions = (0..2_000)
             .map(|session| {
                 let reads = session % 2 == 0;
                 let base = if reads { read_us } else { write_us };
@@ -166,7 +169,7 @@ fn reads_and_writes_and_both_together_are_in_tables_and_headline() {
     };
     let mut records = Vec::new();
     for (design, write_us, read_us) in [("tcp", 2_000, 1_000), ("scdp", 900, 950)] {
-        records.extend((1..=3).map(|seed| run_of(design, seed, write_us, read_us)));
+        records.extend((1..=6).map(|seed| run_of(design, seed, write_us, read_us)));
     }
     let study = study(&records);
     let answer = answer(&study);

@@ -3,12 +3,13 @@
 use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
 use crate::hull::NicParameters;
+use crate::priorities::PiasParameters;
 use crate::run::RunError;
 use crate::{hull, priorities, receiver_driven};
 use std::sync::Arc;
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::nic::{Coalesced, Paced, Queued};
-use tailcut_transport::pias::Tagged;
+use tailcut_transport::pias::Tags;
 use tailcut_transport::qos::Classified;
 use tailcut_transport::rans::Carrier;
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
@@ -38,8 +39,13 @@ fn mode(replication: Replication) -> Option<Mode> {
 }
 
 /// TCP's parameters with the design's congestion control and the framing's payload.
-fn tcp_config(config: &RunConfig) -> TcpConfig {
-    TcpConfig {
+fn tcp_config(config: &RunConfig) -> Outcome<TcpConfig> {
+    let tags = match config.design.transport {
+        TransportKind::Pias => Some(tags(&config.designs.pias)?),
+        _ => None,
+    };
+    Ok(TcpConfig {
+        tags,
         mss: config.framing.payload,
         congestion: match config.design.transport {
             TransportKind::Cubic => Congestion::Cubic,
@@ -50,7 +56,17 @@ fn tcp_config(config: &RunConfig) -> TcpConfig {
             _ => Congestion::NewReno,
         },
         ..config.tcp.clone()
-    }
+    })
+}
+
+/// PIAS' tags.
+fn tags(pias: &PiasParameters) -> Outcome<Tags> {
+    let demotion = receiver_driven::demotion(&pias.thresholds).map_err(RunError::Transport)?;
+    Ok(Tags {
+        demotion,
+        resends_count: pias.resends_count,
+        in_order: pias.host_order,
+    })
 }
 
 /// What makes the transport of each host.
@@ -59,7 +75,7 @@ type Outcome<T> = Result<T, RunError>;
 /// TCP hosts.
 pub(crate) fn tcp(config: &RunConfig) -> impl Fn(HostId) -> Outcome<tcp::Host> + use<> {
     let tcp = tcp_config(config);
-    move |host| tcp::Host::new(host, tcp.clone()).map_err(RunError::Transport)
+    move |host| tcp::Host::new(host, tcp.clone()?).map_err(RunError::Transport)
 }
 
 /// Hosts that carry requests.
@@ -67,7 +83,7 @@ pub(crate) fn carriers(config: &RunConfig) -> impl Fn(HostId) -> Outcome<Carrier
     let tcp = tcp_config(config);
     let policy = config.designs.requests.policy(config.design.replication);
     move |host| {
-        let mut carrier = Carrier::new(host, &tcp).map_err(RunError::Transport)?;
+        let mut carrier = Carrier::new(host, &tcp.clone()?).map_err(RunError::Transport)?;
         if policy.swap_lead.is_some() {
             carrier.tell_windows();
         }
@@ -81,7 +97,7 @@ pub(crate) fn repnet(
     repnet: RepNetConfig,
 ) -> impl Fn(HostId) -> Outcome<repnet::Host> + use<> {
     let tcp = tcp_config(config);
-    move |host| repnet::Host::new(host, tcp.clone(), repnet).map_err(RunError::Transport)
+    move |host| repnet::Host::new(host, tcp.clone()?, repnet).map_err(RunError::Transport)
 }
 
 /// pFabric hosts.
@@ -120,18 +136,15 @@ pub(crate) fn scdp<'a>(
 /// Whether a run's hosts are layers, put together at run time.
 pub(crate) fn have_layers(config: &RunConfig) -> bool {
     let design = config.design.transport;
-    let layered = matches!(
-        design,
-        TransportKind::Pias | TransportKind::Qos | TransportKind::Hull
-    );
+    let layered = matches!(design, TransportKind::Qos | TransportKind::Hull);
     layered || config.nic != NicParameters::default()
 }
 
 /// A host whose layers are known at run time.
 type AnyHost = Box<dyn Transport>;
 
-/// Makes hosts with layers: tags, then the host's queue, the pacer and coalescing, from the transport down
-/// to the link.
+/// Makes hosts with layers: classes by size, then the host's queue, the pacer and coalescing, from the
+/// transport down to the link.
 ///
 /// # Errors
 /// A parameter outside its range.
@@ -140,18 +153,8 @@ pub(crate) fn layered<'a>(
     topology: &'a Arc<Topology>,
 ) -> Outcome<impl Fn(HostId) -> Outcome<AnyHost> + 'a> {
     let base = unlayered(config, topology);
-    let demotion = match config.design.transport {
-        TransportKind::Pias => {
-            let thresholds = &config.designs.pias.thresholds;
-            Some(receiver_driven::demotion(thresholds).map_err(RunError::Transport)?)
-        }
-        _ => None,
-    };
     Ok(move |host| {
         let mut transport = base(host)?;
-        if let Some(demotion) = demotion {
-            transport = Box::new(Tagged::new(transport, demotion));
-        }
         if config.design.transport == TransportKind::Qos {
             transport = Box::new(Classified::new(transport, config.designs.qos.small_below.0));
         }

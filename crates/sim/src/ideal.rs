@@ -24,7 +24,8 @@ struct Hop {
 ///
 /// Where switches choose a path for each packet, packets overtake each other and one flow uses all
 /// paths at once. Its ideal is then a lower bound: at every hop, all equal-cost ports together
-/// serve all its bytes, and nothing but the smallest packet goes before or after. Hosts with several links
+/// serve all its bytes, one packet goes before and another after, and every full packet is stored and
+/// forwarded on its way. Hosts with several links
 /// use them all at once then; elsewhere a flow has one of them.
 pub(crate) struct Ideal {
     topology: Arc<Topology>,
@@ -240,17 +241,32 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
 }
 
 /// A bound below the time in which `packets` packets, all of `size` bytes but the last, arrive when
-/// each may take another path. At the slowest hop, all ports together serve all the bytes; before it
-/// and after it goes one packet, at best the last, which is the smallest.
+/// each may take another path. At the slowest hop, all ports together serve all the bytes. One packet has
+/// come to it before, another goes on after it, and only one of the two can be the last, which is the
+/// smallest. The full packets alone take no longer than all.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
-    let least: Duration = hops.iter().fold(Duration::ZERO, |sum, hop| {
-        sum + hop.delay + hop.rate.serialisation(last)
-    });
-    let bytes = (packets - 1) * size + last;
-    let added = hops.iter().map(|hop| {
+    let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);
+    let way = |hops: &[Hop], bytes: u64| {
+        let each = hops.iter().map(|hop| hop.rate.serialisation(bytes));
+        each.fold(Duration::ZERO, |sum, time| sum + time)
+    };
+    let work = |hop: &Hop, bytes: u64, least: u64| {
         let together = Rate::from_bps(hop.together_bps).unwrap_or(hop.rate);
-        let work = together.serialisation(bytes);
-        work.saturating_sub(hop.rate.serialisation(last))
+        let least = hop.rate.serialisation(least);
+        together.serialisation(bytes).max(least)
+    };
+    let full = (packets - 1) * size;
+    let largest = if packets == 1 { last } else { size };
+    let at_hop = hops.iter().enumerate().map(|(place, hop)| {
+        let (before, after) = (&hops[..place], &hops[place + 1..]);
+        let last_goes_first = way(before, last) + way(after, largest);
+        let last_comes_last = way(before, largest) + way(after, last);
+        let all = last_goes_first.min(last_comes_last) + work(hop, full + last, last);
+        let full_alone = match packets {
+            1 => Duration::ZERO,
+            _ => way(before, size) + way(after, size) + work(hop, full, size),
+        };
+        all.max(full_alone)
     });
-    least + added.max().unwrap_or(Duration::ZERO)
+    delays + at_hop.max().unwrap_or_default()
 }

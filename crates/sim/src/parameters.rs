@@ -4,7 +4,7 @@ use crate::hull::HullParameters;
 use crate::paths::PathParameters;
 use crate::priorities::{PFabricParameters, PiasParameters, QosParameters};
 use crate::requests::RequestParameters;
-use tailcut_fabric::queue::{Limit, Victim};
+use tailcut_fabric::queue::{Limit, Sharing, Victim};
 use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
 use tailcut_transport::{StragglerPolicy, Stragglers};
 use tailcut_units::{Bytes, Duration};
@@ -52,6 +52,13 @@ pub struct NdpParameters {
     pub initial_rto: Duration,
     /// Bytes sent at which NDP+ demotes a flow, ascending, at most 7. NDP has none.
     pub thresholds: Vec<u64>,
+    /// Whether NDP+ counts bytes that it sends again towards these: yes, as SCDP counts every symbol.
+    pub resends_count: bool,
+    /// Whether NDP+'s hosts serve their own flows by class, as its switches do: yes.
+    pub host_order: bool,
+    /// Whether NDP+'s classes share the room for data at a port or each has a part of it: they share it,
+    /// since `queue` holds a few packets only; in the SCDP paper the buffer is split.
+    pub sharing: Sharing,
 }
 
 impl Default for NdpParameters {
@@ -64,6 +71,9 @@ impl Default for NdpParameters {
             min_rto: Duration::from_ms(5),
             initial_rto: Duration::from_ms(20),
             thresholds: SCDP_THRESHOLDS.to_vec(),
+            resends_count: true,
+            host_order: true,
+            sharing: Sharing::Shared,
         }
     }
 }
@@ -107,6 +117,8 @@ pub struct ScdpParameters {
     pub group_header: Bytes,
     /// Bytes sent at which a session is demoted, ascending, at most 7: 10 KB, 100 KB, 1 MB, 10 MB.
     pub thresholds: Vec<u64>,
+    /// Whether hosts serve their own sessions by class, as switches do: yes.
+    pub host_order: bool,
     /// How long either end waits before it tries again: 20 ms. The paper names no value.
     pub timeout: Duration,
     /// Timeouts in a row after which an end gives up: 15, as Linux's TCP.
@@ -139,6 +151,7 @@ impl Default for ScdpParameters {
             decode_cores: DecodeCores::Auto,
             group_header: Bytes(0),
             thresholds: SCDP_THRESHOLDS.to_vec(),
+            host_order: true,
             timeout: Duration::from_ms(20),
             max_timeouts: 15,
             queue: Limit::Bytes(100_000),

@@ -3,6 +3,7 @@
 
 use crate::config::RunConfig;
 use crate::ideal::Ideal;
+use crate::queues;
 use std::sync::Arc;
 use tailcut_fabric::queue::{Limit, PFabric, Priority, QueueConfig, Sharing};
 use tailcut_fabric::topology::Topology;
@@ -46,8 +47,15 @@ pub struct PiasParameters {
     /// Bytes sent at which a flow goes down a class, ascending, at most 7. By default those of the
     /// authors' code for web search at load 0.8.
     pub thresholds: Vec<u64>,
-    /// What may wait at a switch port, all classes together: 240 packets (authors' code).
+    /// What may wait at a switch port: 240 packets (authors' code).
     pub limit: Limit,
+    /// Whether classes share that (authors' code) or each has a part of it, as in the SCDP paper.
+    pub sharing: Sharing,
+    /// Whether bytes that are sent again count towards the thresholds: not in the authors' simulation
+    /// code, but in their kernel module.
+    pub resends_count: bool,
+    /// Whether hosts serve their own connections by class, as switches do: yes.
+    pub host_order: bool,
 }
 
 /// The thresholds of the authors' code for web search at load 0.8, in packets of 1,460 B.
@@ -60,6 +68,9 @@ impl Default for PiasParameters {
                 .map(|packets| packets * 1_460)
                 .to_vec(),
             limit: Limit::Packets(240),
+            sharing: Sharing::Shared,
+            resends_count: false,
+            host_order: true,
         }
     }
 }
@@ -157,10 +168,11 @@ fn longest_round_trip(config: &RunConfig, topology: &Arc<Topology>) -> Duration 
 
 /// PIAS' queue in place of the topology's.
 pub(crate) fn pias_queue(parameters: &PiasParameters, usual: &QueueConfig) -> QueueConfig {
+    let classes = parameters.thresholds.len() as u8 + 1;
     QueueConfig::Priority(Priority {
-        classes: parameters.thresholds.len() as u8 + 1,
-        limit: parameters.limit,
-        sharing: Sharing::Shared,
+        classes,
+        limit: queues::room(parameters.limit, parameters.sharing, classes),
+        sharing: parameters.sharing,
         mark_above: match usual {
             QueueConfig::DropTail(drop_tail) => drop_tail.mark_above,
             _ => None,

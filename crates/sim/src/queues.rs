@@ -59,20 +59,22 @@ fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConf
     let full = u64::from(framing.wire_bytes(framing.payload));
     QueueConfig::Trimming(Trimming {
         classes,
-        data_limit: parameters.queue,
+        data_limit: room(parameters.queue, parameters.sharing, classes),
         header_limit_bytes: full * u64::from(parameters.header_queue_packets),
         headers_per_data: parameters.headers_per_data,
         victim: Victim::Coin,
-        sharing: Sharing::Shared,
+        sharing: parameters.sharing,
         return_to_sender: true,
     })
 }
 
 fn scdp(parameters: &ScdpParameters) -> QueueConfig {
+    let classes = parameters.thresholds.len() as u8 + 1;
+    let sharing = Sharing::PerClass;
     QueueConfig::Trimming(Trimming {
-        classes: parameters.thresholds.len() as u8 + 1,
-        data_limit: per_class(parameters.queue, parameters.thresholds.len() as u32 + 1),
-        sharing: Sharing::PerClass,
+        classes,
+        data_limit: room(parameters.queue, sharing, classes),
+        sharing,
         header_limit_bytes: parameters.header_queue.0,
         headers_per_data: parameters.headers_per_data,
         victim: parameters.victim,
@@ -80,10 +82,16 @@ fn scdp(parameters: &ScdpParameters) -> QueueConfig {
     })
 }
 
-/// A port's buffer, split evenly among classes; at least a packet or a byte each.
-fn per_class(buffer: Limit, classes: u32) -> Limit {
-    match buffer {
-        Limit::Packets(packets) => Limit::Packets((packets / classes).max(1)),
-        Limit::Bytes(bytes) => Limit::Bytes((bytes / u64::from(classes)).max(1)),
+/// The limit that holds for each class, or for all that share a port's buffer: split evenly, it is at least a
+/// packet or a byte each.
+pub(crate) fn room(buffer: Limit, sharing: Sharing, classes: u8) -> Limit {
+    match (sharing, buffer) {
+        (Sharing::Shared, _) => buffer,
+        (Sharing::PerClass, Limit::Packets(packets)) => {
+            Limit::Packets((packets / u32::from(classes)).max(1))
+        }
+        (Sharing::PerClass, Limit::Bytes(bytes)) => {
+            Limit::Bytes((bytes / u64::from(classes)).max(1))
+        }
     }
 }

@@ -114,7 +114,7 @@ impl Recorder {
                 self.close(flow, stats);
                 Some(flow)
             }
-            Event::Received(..) | Event::Straggling(..) => None,
+            Event::Received(..) | Event::Late(_) | Event::Straggling(..) => None,
         }
     }
 

@@ -354,6 +354,7 @@ fn fill(
         ("shared-buffer", drops.shared_buffer),
         ("header-queue-full", drops.header_queue_full),
         ("no-route", drops.no_route),
+        ("no-member", drops.no_member),
         ("link-down", drops.link_down),
         ("purged", drops.purged),
     ];

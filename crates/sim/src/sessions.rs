@@ -117,6 +117,8 @@ impl Step {
 struct End {
     session: u32,
     role: Role,
+    /// The place of the session's first row.
+    first_row: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -220,7 +222,12 @@ impl Sessions {
     }
 
     fn number(&mut self, session: u32, role: Role) -> FlowId {
-        self.ends.push(End { session, role });
+        let first_row = self.running.get(&session).map_or(0, |r| r.first_row);
+        self.ends.push(End {
+            session,
+            role,
+            first_row,
+        });
         FlowId(LEG | (self.ends.len() - 1) as u32)
     }
 
@@ -338,7 +345,7 @@ impl Sessions {
             return;
         }
         self.watched.remove(&segment.flow);
-        let End { session, role } = self.ends[(segment.flow.0 ^ LEG) as usize];
+        let End { session, role, .. } = self.ends[(segment.flow.0 ^ LEG) as usize];
         let chain = self.running.get(&session).and_then(|r| r.chain.as_ref());
         if let (Role::Leg(number), Some(chain)) = (role, chain) {
             let next = Flow {
@@ -431,7 +438,20 @@ impl Sessions {
         recorder: &mut Recorder,
     ) {
         let flow = event.flow();
-        let End { session, role } = self.ends[(flow.0 ^ LEG) as usize];
+        let End {
+            session,
+            role,
+            first_row,
+        } = self.ends[(flow.0 ^ LEG) as usize];
+        if let Event::Late(_) = event {
+            // The session may be over by now, but not its rows.
+            let mut rows = self.rows[first_row..].iter_mut();
+            let receiver = rows.find(|row| row.session == session && row.receiver == host);
+            if let Some(row) = receiver {
+                row.late += 1;
+            }
+            return;
+        }
         match role {
             Role::Leg(number) => {
                 recorder.event(now, event);
@@ -583,7 +603,7 @@ impl Sessions {
                 if let Some(receiver) = receiver_at(rows, host) {
                     let leg = FlowId(first.0 + receiver as u32);
                     recorder.event(now, Event::Completed(leg));
-                    fabric.leave_group(group, host);
+                    fabric.leave_group(now, group, host, host);
                     self.completed(session, receiver, now);
                 }
             }
@@ -600,7 +620,7 @@ impl Sessions {
                     };
                 }
                 if dropped {
-                    fabric.leave_group(group, receiver);
+                    fabric.leave_group(now, group, receiver, host);
                 }
             }
             Event::Closed(_, stats) | Event::Failed(_, stats) => {
@@ -621,7 +641,7 @@ impl Sessions {
                 fabric.dissolve_group(group);
                 self.running.remove(&session);
             }
-            Event::Established(_) => {}
+            Event::Established(_) | Event::Late(_) => {}
         }
     }
 

@@ -310,3 +310,35 @@ fn the_same_seed_is_the_same_run_and_another_seed_another() {
         assert_ne!(run(1), run(2), "{design}");
     }
 }
+
+#[test]
+fn a_flow_of_a_full_packet_and_a_byte_over_sprayed_paths_is_no_faster_than_its_full_packet() {
+    for (bytes, full_packets) in [(1_461, 1), (10 * 1_460 + 1, 10)] {
+        let csv = format!("start_ns,src,dst,bytes\n0,0,15,{bytes}\n");
+        for design in ["scdp", "ndp", "ndp@spray"] {
+            let shape = fat_tree(queue_of(100));
+            let topology = Run::of(&config("tcp", "k=4", shape.clone(), incast(1, 1))).topology;
+            let record = simulate(&config(design, "k=4", shape, trace(&csv, &topology)));
+            let flow = &record.flows[0];
+            // Six links between pods, all alike.
+            let link = &topology.links[0].config;
+            let full = link.rate.serialisation(FULL);
+            let least = (full + link.delay) * 6 + full * (full_packets - 1);
+            assert!(flow.ideal_fct >= least, "{design}, {bytes} B: {flow:?}");
+            assert!(flow.fct.expect("done") >= flow.ideal_fct, "{flow:?}");
+        }
+    }
+}
+
+#[test]
+fn an_incast_of_flows_that_end_in_short_packets_drains_within_two_per_cent_of_the_ideal() {
+    // 92 full packets a flow and one of 680 B.
+    let (senders, bytes) = (100, 135_000);
+    let shape = single_switch(101, queue_of(100));
+    let record = audit(&config("ndp", "one", shape, incast(senders, bytes)));
+    let link = Rate::from_gbps(10);
+    let of_flow = 92 * FULL + 680 + HEADER;
+    let ideal = link.serialisation(of_flow * u64::from(senders));
+    let over = last_completion(&record).as_secs_f64() / ideal.as_secs_f64() - 1.0;
+    assert!((0.0..0.02).contains(&over), "{over} over the ideal");
+}

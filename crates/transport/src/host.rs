@@ -117,6 +117,9 @@ pub enum Event {
     /// At a receiver of a transfer with several ends, before `Completed` (or `Failed`, where it collects
     /// from several senders): what it took.
     Received(FlowId, Receipt),
+    /// At a receiver of a transfer with several ends, after `Completed`: a symbol came too late, whole
+    /// or trimmed.
+    Late(FlowId),
     /// At the sender of a transfer with several receivers: this one holds the others up.
     Straggling(FlowId, Straggler),
 }
@@ -130,6 +133,7 @@ impl Event {
             | Self::Closed(flow, _)
             | Self::Failed(flow, _)
             | Self::Received(flow, _)
+            | Self::Late(flow)
             | Self::Straggling(flow, _) => *flow,
         }
     }

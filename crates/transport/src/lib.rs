@@ -21,6 +21,7 @@ pub mod scdp;
 mod segment;
 mod shared;
 pub mod tcp;
+mod turns;
 
 pub use host::{Event, FlowStats, Message, Replication, Transport};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS};

@@ -373,30 +373,118 @@ fn packets_take_all_paths_in_turn_and_a_pinned_flow_its_own() {
     );
 }
 
-#[test]
-fn ndp_plus_goes_down_in_class_by_the_bytes_it_has_sent() {
-    let plus = NdpConfig {
+/// NDP+ with classes from 10,000 and from 20,000 bytes on.
+fn plus() -> NdpConfig {
+    NdpConfig {
         demotion: Demotion::at(&[10_000, 20_000]).expect("ascending"),
         ..config()
+    }
+}
+
+#[test]
+fn ndp_plus_goes_down_in_class_by_the_bytes_it_has_sent_those_sent_again_too_if_so_wished() {
+    for resends_count in [true, false] {
+        let plus = NdpConfig {
+            resends_count,
+            ..plus()
+        };
+        let mut pair = ndp(plus).with_fault(once(&[0], Fate::Trim));
+        pair.submit(0, 20 * MSS);
+        pair.run();
+        let data = pair.sent.iter().filter(|sent| sent.from == A);
+        let (mut counted, mut again) = (0, 0);
+        for (place, sent) in data.enumerate() {
+            // 7 packets are 10,220 bytes, 14 are 20,440.
+            let class = (counted / 7).min(2) as u8;
+            assert_eq!(sent.segment.priority, class, "packet {place}");
+            let is_again = header(&sent.segment).index < place as u64 - again;
+            again += u64::from(is_again);
+            counted += u64::from(resends_count || !is_again);
+        }
+        assert_eq!(again, 1, "one was trimmed");
+        let control = pair.sent.iter().filter(|sent| sent.from == B);
+        for sent in control {
+            assert!(!sent.segment.trimmable && sent.segment.condition == Condition::Whole);
+        }
+    }
+}
+
+#[test]
+fn a_host_serves_its_own_classes_in_order_and_the_flows_of_a_class_in_turn() {
+    for (in_order, expected) in [
+        (true, [0, 0, 0, 0, 0, 1, 2, 1, 2]),
+        (false, [1, 2, 0, 1, 2, 0, 1, 2, 0]),
+    ] {
+        let mut sender = host(0, NdpConfig { in_order, ..plus() });
+        let submit = |sender: &mut Host, flow, packets| {
+            let message = Message {
+                flow: FlowId(flow),
+                dst: HostId(9),
+                bytes: packets * MSS,
+                path: PathPin::NONE,
+                replication: Replication::AsConfigured,
+            };
+            sender.submit(Time::ZERO, message);
+        };
+        submit(&mut sender, 1, 100);
+        submit(&mut sender, 2, 100);
+        let windows: Vec<Segment> =
+            core::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect();
+        for pushed in &windows[..2] {
+            let pull = NdpHeader {
+                kind: NdpKind::Pull,
+                pull: 20,
+                ..NdpHeader::default()
+            };
+            let pull = Segment {
+                tuple: pushed.tuple.reversed(),
+                payload: 0,
+                trimmable: false,
+                header: Header::Ndp(pull),
+                ..*pushed
+            };
+            sender.on_segment(Time::ZERO, pull);
+        }
+        submit(&mut sender, 0, 5);
+        let all = core::iter::from_fn(|| sender.poll_transmit(Time::ZERO));
+        let flows: Vec<u32> = all.take(9).map(|segment| segment.flow.0).collect();
+        assert_eq!(flows, expected, "in order: {in_order}");
+    }
+}
+
+#[test]
+fn a_pull_is_charged_what_its_packet_took() {
+    // Two senders' windows; then the last packet of the first comes, which is short.
+    let mut receiver = host(9, config());
+    let now = Time::from_ns(1_000);
+    let mut windows = window_from(1, 9);
+    let short = Segment {
+        payload: 460,
+        header: Header::Ndp(NdpHeader {
+            index: 8,
+            last: true,
+            first_window: false,
+            ..header(&windows[0])
+        }),
+        ..windows[0]
     };
-    let mut pair = ndp(plus).with_fault(once(&[0], Fate::Trim));
-    pair.submit(0, 20 * MSS);
-    pair.run();
-    let data = pair.sent.iter().filter(|sent| sent.from == A);
-    let mut classes: Vec<(u64, u8)> = data
-        .map(|sent| (header(&sent.segment).index, sent.segment.priority))
-        .collect();
-    let again = classes
-        .iter()
-        .rposition(|(index, _)| *index == 0)
-        .expect("resent");
-    assert_eq!(classes.remove(again).1, 1, "as what is sent then");
-    // 7 packets are 10,220 bytes, 14 are 20,440.
-    for (index, class) in classes {
-        assert_eq!(class, (index / 7).min(2) as u8, "packet {index}");
+    windows.extend(window_from(2, 100));
+    for segment in windows {
+        receiver.on_segment(now, segment);
     }
-    let control = pair.sent.iter().filter(|sent| sent.from == B);
-    for sent in control {
-        assert!(!sent.segment.trimmable && sent.segment.condition == Condition::Whole);
-    }
+    let next = |receiver: &mut Host| {
+        let at = receiver.next_timeout().expect("pulls wait");
+        receiver.on_timeout(at);
+        at
+    };
+    let first = next(&mut receiver);
+    let second = next(&mut receiver);
+    assert_eq!(second, first + INTERVAL);
+    receiver.on_segment(second, short);
+    // The next one leaves when it was to; the one after it 1,000 B of 0.8 ns earlier.
+    let third = next(&mut receiver);
+    assert_eq!(third, second + INTERVAL);
+    let fourth = next(&mut receiver);
+    assert_eq!(fourth, third + INTERVAL - Duration::from_ns(800));
+    assert_eq!(next(&mut receiver), fourth + INTERVAL);
 }

@@ -4,7 +4,9 @@ mod pair;
 
 use pair::{A, B, Fate, Pair, Passage};
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
-use tailcut_transport::{Event, Header, Segment};
+use tailcut_transport::{
+    Condition, Event, Header, Message, PathPin, Replication, Segment, Transport,
+};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
 const T: u64 = 1_460;
@@ -263,6 +265,78 @@ fn the_window_has_the_highest_class_then_bytes_sent_decide_and_fin_has_the_highe
     );
     assert!(classes[69..99].iter().all(|class| *class == 2));
     assert_eq!(classes[99], 0, "in answer to FIN");
+}
+
+/// A host that has pushed the windows of two long flows, 1 and 2, has been asked for 20 symbols more of
+/// each, and then is given the short flow 0.
+fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
+    let config = ScdpConfig {
+        in_order,
+        ..config()
+    };
+    let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1);
+    let mut host = Host::new(HostId(0), config, codec).expect("a valid configuration");
+    let submit = |host: &mut Host<ModelCodec>, flow, bytes| {
+        let message = Message {
+            flow: FlowId(flow),
+            dst: HostId(1),
+            bytes,
+            path: PathPin::NONE,
+            replication: Replication::AsConfigured,
+        };
+        host.submit(Time::ZERO, message);
+    };
+    submit(&mut host, 1, 1_000_000);
+    submit(&mut host, 2, 1_000_000);
+    let windows: Vec<Segment> = core::iter::from_fn(|| host.poll_transmit(Time::ZERO)).collect();
+    assert_eq!(windows.len(), 2 * WINDOW as usize);
+    for pushed in &windows[..2] {
+        host.on_segment(Time::ZERO, pull_for(pushed, 20, false));
+    }
+    submit(&mut host, 0, 5 * T);
+    host
+}
+
+/// The pull of so many symbols of block 0 of a session that sends `symbol`.
+fn pull_for(symbol: &Segment, pull: u32, fin: bool) -> Segment {
+    Segment {
+        tuple: symbol.tuple.reversed(),
+        payload: 0,
+        trimmable: false,
+        condition: Condition::Whole,
+        header: Header::Scdp(ScdpHeader {
+            kind: ScdpKind::Pull,
+            fin,
+            pull,
+            count: pull,
+            ..ScdpHeader::default()
+        }),
+        ..*symbol
+    }
+}
+
+fn next_flows(host: &mut Host<ModelCodec>, count: usize) -> Vec<u32> {
+    let all = core::iter::from_fn(|| host.poll_transmit(Time::ZERO));
+    all.take(count).map(|segment| segment.flow.0).collect()
+}
+
+#[test]
+fn a_host_serves_its_own_classes_in_order_and_the_sessions_of_a_class_in_turn() {
+    let mut host = short_beside_two_long(true);
+    assert_eq!(next_flows(&mut host, 9), [0, 0, 0, 0, 0, 1, 2, 1, 2]);
+    let mut host = short_beside_two_long(false);
+    assert_eq!(next_flows(&mut host, 9), [1, 2, 0, 1, 2, 0, 1, 2, 0]);
+}
+
+#[test]
+fn a_pull_with_fin_lifts_a_session_that_waits_for_its_turn() {
+    let mut host = short_beside_two_long(true);
+    next_flows(&mut host, 5);
+    let of_1 = host.poll_transmit(Time::ZERO).expect("the turn of flow 1");
+    let of_2 = host.poll_transmit(Time::ZERO).expect("the turn of flow 2");
+    assert_eq!((of_1.flow, of_2.flow), (FlowId(1), FlowId(2)));
+    host.on_segment(Time::ZERO, pull_for(&of_2, 21, true));
+    assert_eq!(next_flows(&mut host, 4), [2, 2, 2, 2]);
 }
 
 #[test]

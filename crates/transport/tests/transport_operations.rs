@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
 use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig, Queued};
 use tailcut_transport::pfabric::{self, PFabricConfig, PFabricKind};
-use tailcut_transport::pias::Tagged;
+use tailcut_transport::pias::Tags;
 use tailcut_transport::qos::Classified;
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
@@ -331,14 +331,16 @@ const COALESCING: Coalescing = Coalescing {
     merge: false,
 };
 
-layered_subject!(
+tcp_subject!(
     Pias,
-    Tagged<Host>,
-    |host| Tagged::new(
-        dctcp_host(host),
-        Demotion::at(&[10_000, 100_000]).expect("ascending")
-    ),
-    |pias| pias.inner()
+    TcpConfig {
+        tags: Some(Tags {
+            demotion: Demotion::at(&[10_000, 100_000]).expect("ascending"),
+            resends_count: false,
+            in_order: true,
+        }),
+        ..config(Congestion::DCTCP)
+    }
 );
 layered_subject!(
     Qos,

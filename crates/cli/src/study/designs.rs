@@ -69,6 +69,9 @@ fn pias(table: &Table) -> Outcome<PiasParameters> {
     Ok(PiasParameters {
         thresholds: thresholds(table, usual.thresholds)?,
         limit: limit(table, "limit").unwrap_or(usual.limit),
+        sharing: receiver_driven::sharing(table, usual.sharing),
+        resends_count: table.is_set("resends_count"),
+        host_order: table.is_set("host_order"),
     })
 }
 

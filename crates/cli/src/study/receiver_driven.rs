@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::designs::{limit, thresholds};
 use crate::scenario::Table;
-use tailcut_sim::fabric::queue::Victim;
+use tailcut_sim::fabric::queue::{Sharing, Victim};
 use tailcut_sim::transport::scdp::DecodeSpeed;
 use tailcut_sim::transport::{StragglerPolicy, Stragglers};
 use tailcut_sim::{DecodeCores, NdpParameters, ScdpParameters};
@@ -31,7 +31,19 @@ pub fn ndp(table: &Table) -> Outcome<NdpParameters> {
         min_rto,
         initial_rto,
         thresholds: thresholds(table, usual.thresholds)?,
+        resends_count: table.is_set("resends_count"),
+        host_order: table.is_set("host_order"),
+        sharing: sharing(table, usual.sharing),
     })
+}
+
+/// Who has the buffer of a port with classes.
+pub fn sharing(table: &Table, usual: Sharing) -> Sharing {
+    match table.word("buffer") {
+        Some("by-class") => Sharing::PerClass,
+        Some(_) => Sharing::Shared,
+        None => usual,
+    }
 }
 
 pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
@@ -71,6 +83,7 @@ pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
         },
         group_header: Bytes(table.count("group_header").unwrap_or(0)),
         thresholds: thresholds(table, usual.thresholds)?,
+        host_order: table.is_set("host_order"),
         timeout: table.duration("timeout").unwrap_or(usual.timeout),
         max_timeouts: table.small("max_timeouts").unwrap_or(usual.max_timeouts),
         queue: limit(table, "queue").unwrap_or(usual.queue),

@@ -54,6 +54,8 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
         max_data_retries: byte("max_data_retries"),
         congestion: usual.congestion,
         classic_ecn: table.is_set("classic_ecn"),
+        // The design's, if it has any.
+        tags: usual.tags,
     };
     config.validate().map_err(|error| {
         let key = match error.key {

@@ -53,6 +53,8 @@ pub enum DropReason {
     HeaderQueueFull,
     /// No port led to the destination.
     NoRoute,
+    /// All members of a group that the packet was for have left it.
+    NoMember,
     /// The link was down.
     LinkDown,
     /// Nobody waits for it any more.

@@ -5,13 +5,15 @@ use crate::support::{
     Run, config, fat_tree, leaf_spine, packets_by_port, queue_of, simulate, storage, workload,
 };
 use std::collections::BTreeSet;
-use tailcut_record::{RunRecord, SessionEnd, SessionOperation, SessionOutcome, Straggling};
+use tailcut_record::{
+    RunRecord, SessionEnd, SessionOperation, SessionOutcome, SessionRecord, Straggling,
+};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::Limit;
-use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
-use tailcut_sim::{FlowsSpec, ReadBy, RunConfig, StoragePart, WriteBy};
-use tailcut_units::{Bytes, Duration, Time};
+use tailcut_sim::fabric::topology::{LinkFault, Node, SingleSwitch, Trouble, Wire};
+use tailcut_sim::{FlowsSpec, ReadBy, RunConfig, Shape, StoragePart, WriteBy};
+use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
 /// One session on an idle fat-tree of 16 hosts at 10 Gb/s.
 fn alone(design: &str, part: StoragePart) -> RunConfig {
@@ -322,4 +324,94 @@ fn other_flows_keep_their_numbers_beside_sessions() {
             .zip(&both.flows)
             .all(|(number, flow)| flow.flow.0 == number)
     );
+}
+
+/// Reads of 1 MB, one after another, by all hosts but the last of a switch with four at 1 Gb/s, so that each
+/// has all the others for servers; the last one's link is in trouble. Completion times in ms, ascending, and
+/// the rows.
+fn reads_beside(trouble: &[LinkFault]) -> (Vec<f64>, Vec<SessionRecord>) {
+    let part = storage(1_000_000, 1.0, 4.0, Duration::from_ms(5_000));
+    let traffic = workload("storage", vec![FlowsSpec::Storage(part)]);
+    let gigabit = Shape::SingleSwitch(SingleSwitch {
+        hosts: 4,
+        host_wire: Wire {
+            rate: Rate::from_gbps(1),
+            delay: Duration::from_us(1),
+        },
+        queue: queue_of(100),
+        shared_buffer: None,
+    });
+    let mut rows = Vec::new();
+    for seed in 1..9 {
+        let mut config = config("scdp", "four", gigabit.clone(), traffic.clone());
+        config.seed = seed;
+        config.faults = trouble.to_vec();
+        config.drain = Duration::from_ms(2_000);
+        let of_run = simulate(&config).sessions;
+        // Those that no other read disturbs.
+        let end = |row: &SessionRecord| row.completion.map_or(Time::MAX, |took| row.start + took);
+        let alone = |row: &&SessionRecord| {
+            let mut others = of_run.iter().filter(|other| other.session != row.session);
+            let before = Duration::from_ms(10);
+            row.client.0 != 3
+                && others.all(|other| {
+                    other.start >= end(row) || end(other).saturating_add(before) <= row.start
+                })
+        };
+        rows.extend(of_run.iter().filter(alone).cloned());
+    }
+    let took = |row: &SessionRecord| row.completion.expect("whole");
+    let mut times: Vec<f64> = rows
+        .iter()
+        .map(|row| 1e3 * took(row).as_secs_f64())
+        .collect();
+    times.sort_unstable_by(f64::total_cmp);
+    (times, rows)
+}
+
+/// The link of the last of four hosts, and what is wrong with it from when to when.
+fn last_link(trouble: Trouble, from: Time, until: Time) -> LinkFault {
+    LinkFault {
+        a: Node::Host(HostId(3)),
+        b: Node::Switch(0),
+        trouble,
+        from,
+        until,
+        reconvergence: Duration::ZERO,
+    }
+}
+
+#[test]
+fn a_read_does_not_wait_for_a_slow_replica() {
+    let (usual, rows) = reads_beside(&[]);
+    let usual = usual[usual.len() / 2];
+    assert!(rows.iter().all(|row| (row.in_vain, row.late) == (0, 0)));
+    for mbps in [5, 10, 20, 50, 100] {
+        let slow = Trouble::Slow(Rate::from_mbps(mbps));
+        let (times, rows) = reads_beside(&[last_link(slow, Time::ZERO, Time::MAX)]);
+        let median = times[times.len() / 2];
+        assert!(
+            median <= 1.15 * usual,
+            "{mbps} Mb/s: {median} ms, usually {usual}"
+        );
+        let symbols: u32 = rows.iter().map(|row| row.symbols).sum();
+        let in_vain: u32 = rows.iter().map(|row| row.in_vain).sum();
+        let share = f64::from(in_vain) / f64::from(symbols);
+        assert!(share < 0.006, "{mbps} Mb/s: {share} of the symbols in vain");
+        assert!(
+            rows.iter().all(|row| row.late <= 8),
+            "{mbps} Mb/s: a window"
+        );
+    }
+}
+
+#[test]
+fn a_read_does_not_wait_for_a_replica_that_is_down_now_and_then() {
+    let (usual, _) = reads_beside(&[]);
+    let usual = usual[usual.len() * 9 / 10];
+    let at = |ms: u64| Time::ZERO + Duration::from_ms(ms);
+    let down = |time: u64| last_link(Trouble::Down, at(20 * time), at(20 * time + 5));
+    let (times, _) = reads_beside(&(0..300).map(down).collect::<Vec<_>>());
+    let p90 = times[times.len() * 9 / 10];
+    assert!(p90 <= 1.25 * usual, "{p90} ms, usually {usual}");
 }

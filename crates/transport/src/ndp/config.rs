@@ -22,6 +22,12 @@ pub struct NdpConfig {
     pub paths: u16,
     /// Classes by bytes sent. Default none (NDP); NDP+ has them.
     pub demotion: Demotion,
+    /// Whether bytes that are sent again count towards demotion, as all symbols do in SCDP. Default true.
+    pub resends_count: bool,
+    /// Whether the host serves its own flows by class, strictly; else all of them in turn. Default true.
+    pub in_order: bool,
+    /// What a payload byte takes on the host's link, for pulls of short packets. Default 0.8 ns: 10 Gb/s.
+    pub byte_time: Duration,
     /// The retransmission timeout is not less than this, above 0. Default 5 ms.
     pub min_rto: Duration,
     /// The retransmission timeout before the first sample. Default 20 ms.
@@ -47,6 +53,9 @@ impl Default for NdpConfig {
             pull_interval: Duration::from_ps(1_230_400),
             paths: 1,
             demotion: Demotion::NONE,
+            resends_count: true,
+            in_order: true,
+            byte_time: Duration::from_ps(800),
             min_rto: Duration::from_ms(5),
             initial_rto: Duration::from_ms(20),
             max_rto: Duration::from_ms(1_000),

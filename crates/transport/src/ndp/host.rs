@@ -8,6 +8,7 @@ use super::sender::{Sender, Task};
 use crate::receiver_driven::{Directory, PullQueue, SessionKey, Sessions, Side};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
+use crate::turns::Turns;
 use crate::{Condition, Event, FlowStats, Header, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -21,8 +22,8 @@ pub struct Host {
     directory: Directory,
     senders: Sessions<Sender>,
     receivers: Sessions<Receiver>,
-    /// Senders that may send, in turn.
-    ready: VecDeque<SessionKey>,
+    /// Senders that may send, by class.
+    ready: Turns<SessionKey>,
     /// ACKs, NACKs and pulls, which leave before data.
     control: VecDeque<Segment>,
     pulls: PullQueue,
@@ -48,7 +49,7 @@ impl Host {
             directory: Directory::new(host, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
-            ready: VecDeque::new(),
+            ready: Turns::new(),
             control: VecDeque::new(),
             pulls: PullQueue::new(config.pull_interval),
             paths: Paths::new(config.paths, 0, config.seed),
@@ -108,6 +109,12 @@ impl Host {
             self.ignored += 1;
             return;
         };
+        let short_by = self.config.mss.saturating_sub(segment.payload);
+        let is_short = short_by > 0 && !trimmed && !was_complete;
+        if is_short && receiver.last_was_pulled(self.config.initial_window) {
+            self.pulls
+                .refund(self.config.byte_time * u64::from(short_by));
+        }
         if receiver.complete && !was_complete {
             self.open -= 1;
             self.events.push_back(Event::Completed(receiver.flow()));
@@ -199,7 +206,10 @@ impl Host {
         };
         if !sender.queued && sender.can_send() {
             sender.queued = true;
-            self.ready.push_back(key);
+            // Only by sending does a flow change its class, so that it keeps the one that it waits in.
+            let class = sender.class(&self.config);
+            let turn = if self.config.in_order { class } else { 0 };
+            self.ready.enter(key, turn);
         }
         arm(&mut self.timers, key, sender, &self.config);
     }
@@ -296,7 +306,7 @@ impl Transport for Host {
         if let Some(control) = self.control.pop_front() {
             return Some(control);
         }
-        while let Some(key) = self.ready.pop_front() {
+        while let Some(key) = self.ready.next() {
             let Some(sender) = self.senders.get_mut(key) else {
                 continue;
             };

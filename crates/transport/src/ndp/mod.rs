@@ -29,7 +29,7 @@
 //!   timeout, backed off, guards against lost pulls.
 //! - The scoreboard judges all paths at once each time they have had 100 answers on average, by the
 //!   thresholds of the authors' public simulator; the paper gives none.
-//! - With several classes, bytes sent again do not count towards demotion.
+//! - The pull of a packet that turns out to be short is charged only what that takes on the link.
 
 mod config;
 mod header;

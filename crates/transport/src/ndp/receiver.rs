@@ -16,6 +16,8 @@ pub(crate) struct Receiver {
     /// Packets of the flow, once a packet or header with the flag of the last one has arrived.
     packets: Option<u64>,
     pulls: u64,
+    /// Packets that have arrived in any form.
+    arrivals: u64,
     /// Pulls that wait for their turn.
     pub(crate) pending: u64,
     /// Whether the session is in the pull queue.
@@ -39,6 +41,7 @@ impl Receiver {
             window: Window::default(),
             packets: None,
             pulls: 0,
+            arrivals: 0,
             pending: 0,
             in_pull_queue: false,
             complete: false,
@@ -84,6 +87,7 @@ impl Receiver {
             self.window.set_done(index);
             true
         };
+        self.arrivals += 1;
         self.pending += 1;
         if let Some(packets) = self.packets {
             self.pending = self.pending.min(packets.saturating_sub(self.window.done()));
@@ -94,6 +98,12 @@ impl Receiver {
             }
         }
         Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
+    }
+
+    /// Whether more packets have arrived than a first window of `most` has, so that the last one was pulled.
+    pub(crate) fn last_was_pulled(&self, most: u32) -> bool {
+        let pushed = self.packets.unwrap_or(u64::MAX).min(u64::from(most));
+        self.arrivals > pushed
     }
 
     /// One of the pulls that wait is sent with the next answer.

@@ -39,7 +39,8 @@ pub(crate) struct Sender {
     again: VecDeque<u64>,
     /// Packets sent, those that came back not counted.
     gone: u64,
-    new_bytes: u64,
+    /// Payload bytes that count towards demotion.
+    counted: u64,
     paths: Paths,
     rtt: RttEstimator,
     /// Timeouts since the receiver last said something new.
@@ -73,7 +74,7 @@ impl Sender {
             window: Window::default(),
             again: VecDeque::new(),
             gone: 0,
-            new_bytes: 0,
+            counted: 0,
             paths: Paths::new(paths, packets, seed),
             rtt: RttEstimator::new(config.initial_rto),
             back_off: 0,
@@ -125,7 +126,11 @@ impl Sender {
                 self.credit -= 1;
                 self.window.set_waits(index, false);
                 self.stats.retransmissions += 1;
-                return Some(self.send(now, index, config));
+                let segment = self.send(now, index, config);
+                if config.resends_count {
+                    self.counted += u64::from(segment.payload);
+                }
+                return Some(segment);
             }
         }
         if self.next < self.packets && self.window.in_reach(self.next) {
@@ -139,8 +144,14 @@ impl Sender {
         let index = self.next;
         self.next += 1;
         let segment = self.send(now, index, config);
-        self.new_bytes += u64::from(segment.payload);
+        self.counted += u64::from(segment.payload);
         segment
+    }
+
+    /// The class of its next packet.
+    #[inline]
+    pub(crate) fn class(&self, config: &NdpConfig) -> u8 {
+        config.demotion.class(self.counted)
     }
 
     #[inline]
@@ -164,7 +175,7 @@ impl Sender {
             flow: self.task.flow,
             payload,
             ecn: Ecn::NotCapable,
-            priority: config.demotion.class(self.new_bytes),
+            priority: self.class(config),
             path,
             rank: 0,
             trimmable: true,

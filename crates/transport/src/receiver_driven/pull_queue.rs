@@ -6,12 +6,17 @@ use super::SessionKey;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
+/// Intervals that may be saved at most: so many pulls may leave at once.
+const MOST_SAVED: u64 = 8;
+
 /// Sessions with pulls to send, in turn, and when the next pull may leave.
 #[derive(Debug)]
 pub(crate) struct PullQueue {
     turns: VecDeque<SessionKey>,
     interval: Duration,
     next_at: Time,
+    /// What pulls of short packets have left of the time that they were charged, to be taken off the next.
+    saved: Duration,
 }
 
 impl PullQueue {
@@ -21,6 +26,7 @@ impl PullQueue {
             turns: VecDeque::new(),
             interval,
             next_at: Time::ZERO,
+            saved: Duration::ZERO,
         }
     }
 
@@ -35,6 +41,8 @@ impl PullQueue {
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
         let idle = self.turns.is_empty() && self.next_at <= now;
         if idle {
+            // The link stood idle too: nothing is to be made up for.
+            self.saved = Duration::ZERO;
             self.next_at = now + self.interval;
         }
         idle
@@ -53,7 +61,15 @@ impl PullQueue {
     /// A pull has been sent.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time) {
-        self.next_at = now + self.interval;
+        let taken_off = self.saved.min(self.interval);
+        self.saved -= taken_off;
+        self.next_at = now + self.interval - taken_off;
+    }
+
+    /// The packet that a pull asked for took `less` than the full one that the pull was charged.
+    #[inline]
+    pub(crate) fn refund(&mut self, less: Duration) {
+        self.saved = (self.saved + less).min(self.interval * MOST_SAVED);
     }
 
     /// When the next pull may leave, if any waits.

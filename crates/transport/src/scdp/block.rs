@@ -58,8 +58,17 @@ impl Block {
     /// Symbols to ask for beside those on their way.
     #[inline]
     pub(crate) fn needs(&self) -> u32 {
+        self.needs_without(0)
+    }
+
+    /// Symbols to ask for if `late` of those on their way are not counted on.
+    #[inline]
+    pub(crate) fn needs_without(&self, late: u32) -> u32 {
         match self.state {
-            State::Receiving => self.target.saturating_sub(self.received + self.coming),
+            State::Receiving => {
+                let counted_on = self.received + self.coming - late;
+                self.target.saturating_sub(counted_on)
+            }
             State::Decoding { .. } | State::Whole => 0,
         }
     }

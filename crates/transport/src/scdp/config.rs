@@ -28,9 +28,13 @@ pub struct ScdpConfig {
     pub overhead: u32,
     /// Classes by bytes sent. Default 10 KB, 100 KB, 1 MB and 10 MB (section V).
     pub demotion: Demotion,
+    /// Whether the host serves its own sessions by class, strictly; else all of them in turn. Default true.
+    pub in_order: bool,
     /// The time between two pulls of this host, above 0: what a full symbol takes on its link, with
     /// headers, preamble and gap. Default 1,230.4 ns: 1,538 B at 10 Gb/s.
     pub pull_interval: Duration,
+    /// What a payload byte takes on the host's link, for pulls of short symbols. Default 0.8 ns: 10 Gb/s.
+    pub byte_time: Duration,
     /// How long either end hears nothing that it waits for before it tries again, above 0; twice as
     /// long each time it still hears nothing. The paper names no value. Default 20 ms.
     pub timeout: Duration,
@@ -53,7 +57,9 @@ impl Default for ScdpConfig {
             overhead: 2,
             demotion: Demotion::at(&[10_000, 100_000, 1_000_000, 10_000_000])
                 .unwrap_or(Demotion::NONE),
+            in_order: true,
             pull_interval: Duration::from_ps(1_230_400),
+            byte_time: Duration::from_ps(800),
             timeout: Duration::from_ms(20),
             max_timeout: Duration::from_ms(1_000),
             max_timeouts: 15,

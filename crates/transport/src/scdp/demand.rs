@@ -90,6 +90,15 @@ impl Demand {
         }
     }
 
+    /// Whether the only receiver waits for nothing of a block.
+    #[inline]
+    pub(crate) fn is_closed(&self, block: u32) -> bool {
+        match self {
+            Self::Unicast(demand) => demand.whole > block,
+            Self::Group(_) => false,
+        }
+    }
+
     /// The first block that a receiver has not said to have whole.
     pub(crate) fn first_wanted(&self, receiver: usize) -> u32 {
         match self {
@@ -109,11 +118,16 @@ impl Demand {
 
 impl UnicastDemand {
     fn pull(&mut self, header: &ScdpHeader, most: u32) -> bool {
-        self.whole = header.blocks.max(self.whole);
         let block = header.block as usize;
         if self.answered.len() <= block {
             self.answered.resize(block + 1, 0);
             self.pulled.resize(block + 1, 0);
+        }
+        if header.blocks > self.whole {
+            self.leave_unanswered(header.blocks);
+        } else if header.blocks <= header.block && header.pull > self.pulled[block] {
+            // It has not got the block after all: decoding has failed.
+            self.whole = self.whole.min(header.block);
         }
         let before = self.credit(block);
         self.pulled[block] = header.pull.max(self.pulled[block]);
@@ -125,6 +139,14 @@ impl UnicastDemand {
             self.owed.push_back(header.block);
         }
         owes_more
+    }
+
+    /// The receiver waits for nothing more of the first `whole` blocks, whatever it has asked for.
+    fn leave_unanswered(&mut self, whole: u32) {
+        let blocks = self.answered.iter_mut().zip(&self.pulled);
+        let closed = blocks.take(whole as usize).skip(self.whole as usize);
+        closed.for_each(|(answered, pulled)| *answered = *pulled);
+        self.whole = whole;
     }
 
     /// Symbols of a block that may be sent now.
@@ -172,6 +194,23 @@ mod tests {
         assert!(demand.pull(0, &pull(2, 1), 100), "blocks count apart");
         assert_eq!(answers(&mut demand), [0, 0, 0, 0, 0, 2]);
         assert!(!demand.is_due());
+    }
+
+    #[test]
+    fn what_a_receiver_does_not_wait_for_any_more_is_not_sent_unless_it_asks_again() {
+        let enough_of = |blocks, block, pull_count| ScdpHeader {
+            blocks,
+            ..pull(block, pull_count)
+        };
+        let mut demand = Demand::new(1);
+        demand.pull(0, &pull(0, 4), 100);
+        demand.pull(0, &pull(1, 2), 100);
+        assert_eq!(demand.answer(), Some(0));
+        demand.pull(0, &enough_of(2, 1, 2), 100);
+        assert_eq!(answers(&mut demand), []);
+        // Block 0 could not be decoded: one symbol more, not the three that were left unanswered.
+        demand.pull(0, &enough_of(0, 0, 5), 100);
+        assert_eq!(answers(&mut demand), [0]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct ScdpHeader {
     /// Option with SYN: length of the object in bytes.
     pub length: u64,
     /// Option with SYN: number of source blocks. Pull: how many blocks, from the first, the receiver
-    /// has whole.
+    /// has whole, or of an object from several senders has enough of.
     pub blocks: u32,
     /// Option with SYN: bytes of a symbol.
     pub symbol: u32,

@@ -9,6 +9,7 @@ use super::sender::{Sender, Task};
 use crate::receiver_driven::{Directory, PullQueue, SERVICE_PORT, SessionKey, Sessions, Side};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
+use crate::turns::Turns;
 use crate::{
     Condition, Event, FlowStats, Header, Message, NotShared, Part, Receipt, Segment, Share,
     Stragglers, Transport,
@@ -47,8 +48,8 @@ pub struct Host<C> {
     directory: Directory,
     senders: Sessions<Sender>,
     receivers: Sessions<Receiver>,
-    /// Senders that may send, in turn.
-    ready: VecDeque<SessionKey>,
+    /// Senders that may send, by class.
+    ready: Turns<SessionKey>,
     /// Pulls, which leave before symbols.
     control: VecDeque<Segment>,
     pulls: PullQueue,
@@ -98,7 +99,7 @@ impl<C: Codec> Host<C> {
             directory: Directory::new(host, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
-            ready: VecDeque::new(),
+            ready: Turns::new(),
             control: VecDeque::new(),
             pulls: PullQueue::new(config.pull_interval),
             collections: BTreeMap::new(),
@@ -174,7 +175,16 @@ impl<C: Codec> Host<C> {
             self.ignored += 1;
             return;
         }
+        let short_by = self.config.symbol.saturating_sub(segment.payload);
+        let is_whole = segment.condition == Condition::Whole;
+        if short_by > 0 && is_whole && !header.syn && !was_complete {
+            self.pulls
+                .refund(self.config.byte_time * u64::from(short_by));
+        }
         if was_complete {
+            if receiver.receipt().is_some() {
+                self.events.push_back(Event::Late(receiver.flow()));
+            }
             let to = segment.tuple.reversed().dst;
             self.control
                 .extend(receiver.done().filter(|done| done.tuple.dst == to));
@@ -237,16 +247,19 @@ impl<C: Codec> Host<C> {
             self.directory.wait(now, Side::Receiver, key);
             return;
         }
-        if !receiver.in_pull_queue && receiver.can_pull() {
+        if receiver.has_several_sources() {
+            self.control.extend(receiver.enough());
+        }
+        if !receiver.in_pull_queue && receiver.can_pull(now) {
             if self.pulls.take_if_idle(now) {
                 self.control.push_back(receiver.pull(now, &self.config));
             }
-            if receiver.can_pull() {
+            if receiver.can_pull(now) {
                 receiver.in_pull_queue = true;
                 self.pulls.enter(key);
             }
         }
-        if let Some(deadline) = receiver.deadline(&self.config)
+        if let Some(deadline) = receiver.deadline(now, &self.config)
             && deadline < receiver.timer_at
         {
             receiver.timer_at = deadline;
@@ -261,7 +274,7 @@ impl<C: Codec> Host<C> {
                 continue;
             };
             receiver.in_pull_queue = false;
-            if receiver.can_pull() {
+            if receiver.can_pull(now) {
                 self.control.push_back(receiver.pull(now, &self.config));
                 self.pulls.sent(now);
             }
@@ -301,9 +314,15 @@ impl<C: Codec> Host<C> {
         let Some(sender) = self.senders.get_mut(key) else {
             return;
         };
-        if !sender.queued && sender.can_send() {
-            sender.queued = true;
-            self.ready.push_back(key);
+        if sender.queued.is_some() || sender.can_send() {
+            let class = sender.class(&self.config);
+            let turn = if self.config.in_order { class } else { 0 };
+            match sender.queued.replace(turn) {
+                None => self.ready.enter(key, turn),
+                // A pull with FIN lifts it.
+                Some(waits) if waits != turn => self.ready.change(key, waits, turn),
+                Some(_) => {}
+            }
         }
         if let Some(deadline) = sender.deadline(&self.config)
             && deadline < sender.timer_at
@@ -430,7 +449,7 @@ impl<C: Codec> Host<C> {
                 continue;
             }
             let due = receiver
-                .deadline(&self.config)
+                .deadline(now, &self.config)
                 .is_some_and(|due| due <= now);
             if due && !receiver.on_timeout(now, &mut self.codec, &self.config) {
                 self.open -= 1;
@@ -543,11 +562,11 @@ impl<C: Codec> Transport for Host<C> {
         if let Some(control) = self.control.pop_front() {
             return Some(control);
         }
-        while let Some(key) = self.ready.pop_front() {
+        while let Some(key) = self.ready.next() {
             let Some(sender) = self.senders.get_mut(key) else {
                 continue;
             };
-            sender.queued = false;
+            sender.queued = None;
             let segment = sender.transmit(now, &self.config);
             self.settle_sender(key);
             if segment.is_some() {

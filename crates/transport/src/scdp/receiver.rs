@@ -5,7 +5,7 @@ use super::codec::{Attempt, Codec};
 use super::config::{MAX_WINDOW, ScdpConfig};
 use super::header::{MAX_ESI, ScdpHeader, ScdpKind};
 use super::object::Object;
-use super::source::Source;
+use super::source::{Judge, Source};
 use crate::receiver_driven::SERVICE_PORT;
 use crate::{Condition, Ecn, Header, PathPin, Receipt, Segment, Share};
 use alloc::collections::VecDeque;
@@ -100,7 +100,7 @@ impl Receiver {
             }
             self.blocks[place].coming += count;
             if let Some(source) = self.sources.last_mut() {
-                source.push(place, count);
+                source.push(now, place, count);
             }
         }
         true
@@ -185,7 +185,7 @@ impl Receiver {
         }
         let place = header.block.checked_sub(self.first);
         let place = place.map(|place| place as usize);
-        let was_coming = source.arrive(place, to_group);
+        let was_coming = source.arrive(now, place, to_group);
         let Some(place) = place else {
             self.receipt.in_vain += 1;
             return true;
@@ -274,10 +274,13 @@ impl Receiver {
     }
 
     /// Whether a pull may be sent: symbols are needed, and some source has less than its window of them
-    /// on its way.
+    /// on its way; or what is owed is late, and another source has room for it.
     #[inline]
-    pub(crate) fn can_pull(&self) -> bool {
-        !self.complete && (self.lacks_pull() || self.next_source().is_some() && self.is_in_need())
+    pub(crate) fn can_pull(&self, now: Time) -> bool {
+        !self.complete
+            && (self.lacks_pull()
+                || self.next_source().is_some() && self.is_in_need()
+                || self.overdue_elsewhere(now).is_some())
     }
 
     /// Whether a pull is to be sent again: a group has one sender.
@@ -293,14 +296,64 @@ impl Receiver {
         if let [only] = &*self.sources {
             return only.has_room().then_some(0);
         }
+        self.next_source_that(|_| true)
+    }
+
+    /// The source whose turn it is of those that `may` be asked.
+    fn next_source_that(&self, may: impl Fn(&Source) -> bool) -> Option<usize> {
         let all_silent = self.sources.iter().all(Source::is_silent);
         let count = self.sources.len();
         (0..count)
             .map(|step| (self.turn + step) % count)
             .find(|&at| {
                 let source = &self.sources[at];
-                source.has_room() && (all_silent || !source.is_silent())
+                source.has_room() && (all_silent || !source.is_silent()) && may(source)
             })
+    }
+
+    /// The source to ask for a symbol of the block at `place`, if any has room: one that has source symbols
+    /// of it left, if it can be, so that the block need not be decoded.
+    #[inline]
+    fn next_source_for(&self, place: usize) -> Option<usize> {
+        if self.sources.len() > 1 {
+            let k = self.object.source_symbols(self.first + place as u32);
+            let of_source = self.next_source_that(|source| source.has_source_symbols(place, k));
+            if of_source.is_some() {
+                return of_source;
+            }
+        }
+        self.next_source()
+    }
+
+    /// What sources that are several are measured by: the fastest, which may take twice as long.
+    fn judge(&self, now: Time) -> Option<Judge> {
+        let answers_in = self.sources.iter().filter_map(Source::answers_in);
+        let fastest = answers_in.min()?;
+        let patience = fastest * 2;
+        Some(Judge { now, patience })
+    }
+
+    /// Nothing is needed beside what is on its way, but some of that is late. Gives the block to ask for
+    /// a symbol of, and the source to ask.
+    #[inline]
+    fn overdue_elsewhere(&self, now: Time) -> Option<(usize, usize)> {
+        if !self.has_several_sources() || self.is_in_need() {
+            return None;
+        }
+        self.find_overdue(now)
+    }
+
+    #[inline(never)]
+    fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
+        let judge = self.judge(now)?;
+        let late = |place| {
+            let sources = self.sources.iter();
+            sources.map(|source| source.late_of(place, judge)).sum()
+        };
+        let mut blocks = self.blocks.iter().enumerate();
+        let place = blocks.position(|(place, block)| block.needs_without(late(place)) > 0)?;
+        let at = self.next_source_that(|source| !source.is_behind(judge))?;
+        Some((place, at))
     }
 
     /// Whether a symbol is needed that has not been asked for.
@@ -314,14 +367,19 @@ impl Receiver {
     pub(crate) fn pull(&mut self, now: Time, config: &ScdpConfig) -> Segment {
         if self.lacks_pull() {
             let asked = self.sources[0].pull_again(now);
-            return self.pull_of(0, self.first, asked);
+            return self.pull_of(now, 0, self.first, asked);
         }
-        let place = self.blocks.iter().position(|block| block.needs() > 0);
-        let place = place.unwrap_or_else(|| {
-            self.open_block();
-            self.blocks.len() - 1
-        });
-        let at = self.next_source().unwrap_or(0);
+        let (place, at) = match self.overdue_elsewhere(now) {
+            Some(overdue) => overdue,
+            None => {
+                let place = self.blocks.iter().position(|block| block.needs() > 0);
+                let place = place.unwrap_or_else(|| {
+                    self.open_block();
+                    self.blocks.len() - 1
+                });
+                (place, self.next_source_for(place).unwrap_or(0))
+            }
+        };
         self.turn = if at + 1 < self.sources.len() {
             at + 1
         } else {
@@ -336,14 +394,14 @@ impl Receiver {
             // It will have to be decoded.
             block.on_loss(config.overhead);
         }
-        self.pull_of(at, number, pull)
+        self.pull_of(now, at, number, pull)
     }
 
     /// The pull that was just counted at a source, for a block of which so many symbols were asked of it.
-    fn pull_of(&self, source: usize, block: u32, pull: u32) -> Segment {
+    fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            fin: !self.is_in_need() && !self.lacks_pull(),
+            fin: !self.is_in_need() && !self.lacks_pull() && self.overdue_elsewhere(now).is_none(),
             block,
             pull,
             count: self.sources[source].pulls(),
@@ -351,6 +409,45 @@ impl Receiver {
             ..ScdpHeader::default()
         };
         self.control(source, header)
+    }
+
+    /// Whether one source may do what another does not.
+    #[inline]
+    pub(crate) fn has_several_sources(&self) -> bool {
+        self.sources.len() > 1
+    }
+
+    /// Of several sources: once there is enough of every block, and decoding is all that is left: the word for each source that
+    /// still owes symbols that they are not needed.
+    pub(crate) fn enough(&mut self) -> Vec<Segment> {
+        let all_open = self.first + self.blocks.len() as u32 == self.object.blocks();
+        let receives = |block: &Block| block.state == State::Receiving;
+        if !all_open || self.blocks.iter().any(receives) {
+            return Vec::new();
+        }
+        for block in &mut self.blocks {
+            block.coming = 0;
+        }
+        let last = self.object.blocks() - 1;
+        let place = self.blocks.len() - 1;
+        let mut words = Vec::new();
+        for at in 0..self.sources.len() {
+            let source = &mut self.sources[at];
+            if !source.release_from_debt() {
+                continue;
+            }
+            let header = ScdpHeader {
+                kind: ScdpKind::Pull,
+                fin: true,
+                block: last,
+                pull: source.asked_of(place),
+                count: source.pulls(),
+                blocks: self.object.blocks(),
+                ..ScdpHeader::default()
+            };
+            words.push(self.control(at, header));
+        }
+        words
     }
 
     /// The word that the object is whole, for each source.
@@ -381,9 +478,9 @@ impl Receiver {
         }
     }
 
-    /// When a decoding is over, or symbols that were asked for are overdue.
+    /// When a decoding is over, or symbols that were asked for are overdue or late.
     #[inline]
-    pub(crate) fn deadline(&self, config: &ScdpConfig) -> Option<Time> {
+    pub(crate) fn deadline(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         if self.complete {
             return None;
         }
@@ -391,7 +488,21 @@ impl Receiver {
             State::Decoding { until, .. } => Some(until),
             State::Receiving | State::Whole => None,
         });
-        decodings.chain(self.overdue_at(config)).min()
+        let waits = decodings.chain(self.overdue_at(config)).min();
+        if !self.has_several_sources() || self.in_pull_queue || self.is_in_need() {
+            return waits;
+        }
+        Time::earlier(waits, self.late_at(now))
+    }
+
+    /// When the next source is late with something that may then be asked of another.
+    #[inline(never)]
+    fn late_at(&self, now: Time) -> Option<Time> {
+        let judge = self.judge(now)?;
+        let sources = self.sources.iter();
+        sources
+            .filter_map(|source| source.next_late_at(judge))
+            .min()
     }
 
     /// When a source is overdue first.

@@ -63,8 +63,8 @@ pub(crate) struct Sender {
     moved_at: Time,
     timeouts: u32,
     pub(crate) stats: FlowStats,
-    /// Whether the session is among those that have something to send.
-    pub(crate) queued: bool,
+    /// The class in which the session waits for its turn to send, if it does.
+    pub(crate) queued: Option<u8>,
     /// When the earliest entry of this session in the timer queue is due.
     pub(crate) timer_at: Time,
     pub(crate) closed: bool,
@@ -98,7 +98,7 @@ impl Sender {
                 copies: 1,
                 ..FlowStats::default()
             },
-            queued: false,
+            queued: None,
             timer_at: Time::MAX,
             closed: false,
         }
@@ -129,16 +129,15 @@ impl Sender {
         if self.closed {
             return None;
         }
-        if self.pushed < self.window {
+        while self.pushed < self.window {
             let block = self.block_of(self.pushed);
             self.pushed += 1;
-            return self.send(now, block, true, 0);
+            // With other senders a receiver may have the block before this one has pushed its part.
+            if !self.demand.is_closed(block) {
+                return self.send(now, block, true, 0);
+            }
         }
-        let class = if self.fin {
-            0
-        } else {
-            config.demotion.class(self.stats.payload_sent)
-        };
+        let class = self.class(config);
         if let Some(block) = self.demand.answer() {
             return self.send(now, block, false, class);
         }
@@ -153,6 +152,16 @@ impl Sender {
         let mut probe = self.send(now, block, !heard, class)?;
         probe.tuple.dst = host;
         Some(probe)
+    }
+
+    /// The class of its next symbol: by what all senders of the object have sent, each as much as this one.
+    #[inline]
+    pub(crate) fn class(&self, config: &ScdpConfig) -> u8 {
+        if self.fin || self.pushed < self.window {
+            return 0;
+        }
+        let senders = u64::from(self.task.share.of);
+        config.demotion.class(self.stats.payload_sent * senders)
     }
 
     /// The block of a pushed symbol. The window rarely reaches beyond the first one.
@@ -234,7 +243,7 @@ impl Sender {
         let Some(peer) = self.peer(host) else {
             return false;
         };
-        if header.block >= object.blocks() || header.blocks > header.block {
+        if header.block >= object.blocks() || header.blocks > object.blocks() {
             return false;
         }
         if self.demand.is_done(peer) {

@@ -3,10 +3,21 @@
 use super::config::ScdpConfig;
 use crate::Share;
 use alloc::collections::VecDeque;
-use tailcut_units::{FiveTuple, Time};
+use tailcut_units::{Duration, FiveTuple, Time};
+
+/// What an answer counts in the smoothed time: one part in so many (as in RFC 6298).
+const SMOOTHING: u64 = 8;
+
+/// How the answers of a source that is one of several are judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judge {
+    pub(crate) now: Time,
+    /// Within this a source is to answer.
+    pub(crate) patience: Duration,
+}
 
 /// Symbols of one block asked of one source.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct Requests {
     /// By pulls, so far.
     asked: u32,
@@ -14,6 +25,9 @@ struct Requests {
     pushed: u32,
     /// On their way: pushed or asked for, not arrived in any form.
     coming: u32,
+    /// With several senders: when each of those was asked for, the oldest first. Which of them a symbol
+    /// answers is not known, so that it is taken for an answer to the oldest.
+    asked_at: VecDeque<Time>,
 }
 
 #[derive(Debug)]
@@ -32,10 +46,16 @@ pub(crate) struct Source {
     to_group: Option<u32>,
     /// From the first open block on.
     blocks: VecDeque<Requests>,
+    /// Of the pushed symbols, those that have not come in any form. All were on their way at once, so
+    /// that only the last of them tells how long an answer takes.
+    pushes_left: u32,
+    /// How long the source takes to answer a pull, smoothed; `None` before its first answer.
+    answers_in: Option<Duration>,
     /// After a timeout only one symbol is to be on its way, until it has come.
     probing: bool,
     timeouts: u32,
     waits_since: Time,
+    heard_at: Time,
 }
 
 impl Source {
@@ -49,9 +69,12 @@ impl Source {
             pulls: 0,
             to_group: None,
             blocks: (0..open).map(|_| Requests::default()).collect(),
+            pushes_left: 0,
+            answers_in: None,
             probing: false,
             timeouts: 0,
             waits_since: now,
+            heard_at: now,
         }
     }
 
@@ -67,9 +90,19 @@ impl Source {
         }
     }
 
+    /// Whether other hosts send to the session too, so that one may do what another does not.
+    fn has_others(&self) -> bool {
+        self.share.of > 1
+    }
+
     /// So many symbols of the block at `place` were pushed.
-    pub(crate) fn push(&mut self, place: usize, count: u32) {
+    pub(crate) fn push(&mut self, now: Time, place: usize, count: u32) {
+        let has_others = self.has_others();
         let requests = &mut self.blocks[place];
+        if has_others {
+            requests.asked_at.extend((0..count).map(|_| now));
+            self.pushes_left += count;
+        }
         requests.coming += count;
         requests.pushed += count;
         self.coming += count;
@@ -81,13 +114,24 @@ impl Source {
         self.to_group.get_or_insert(self.coming);
     }
 
+    /// Whether source symbols of the block at `place`, which has `k`, are left that were neither pushed nor
+    /// asked for.
+    pub(crate) fn has_source_symbols(&self, place: usize, k: u32) -> bool {
+        let requests = &self.blocks[place];
+        requests.pushed.saturating_add(requests.asked) < self.share.of_first(k)
+    }
+
     /// Asks for a symbol of the block at `place`, which has `k` source symbols. Gives the number of
     /// symbols asked of it so far, and whether it can only be a repair symbol.
     #[inline]
     pub(crate) fn ask(&mut self, now: Time, place: usize, k: u32) -> (u32, bool) {
+        let has_others = self.has_others();
         let requests = &mut self.blocks[place];
         requests.asked = requests.asked.saturating_add(1);
         requests.coming += 1;
+        if has_others {
+            requests.asked_at.push_back(now);
+        }
         self.coming += 1;
         let sent = requests.pushed.saturating_add(requests.asked);
         let asked = (requests.asked, sent > self.share.of_first(k));
@@ -115,7 +159,7 @@ impl Source {
     pub(crate) fn pull_again(&mut self, now: Time) -> u32 {
         self.waits_since = now;
         self.pull();
-        self.blocks.front().map_or(0, |requests| requests.asked)
+        self.asked_of(0)
     }
 
     /// Pulls so far.
@@ -128,6 +172,7 @@ impl Source {
     #[inline]
     pub(crate) fn hear(&mut self, now: Time) {
         self.waits_since = now;
+        self.heard_at = now;
         self.timeouts = 0;
         self.probing = false;
     }
@@ -135,7 +180,7 @@ impl Source {
     /// A symbol came in some form, of the block at `place` if that is open; `to_group` if others have got
     /// it too. Whether one of that block was on its way.
     #[inline]
-    pub(crate) fn arrive(&mut self, place: Option<usize>, to_group: bool) -> bool {
+    pub(crate) fn arrive(&mut self, now: Time, place: Option<usize>, to_group: bool) -> bool {
         if let Some(pulled) = &mut self.to_group {
             *pulled = pulled.saturating_sub(1);
         }
@@ -146,11 +191,91 @@ impl Source {
         if was_coming {
             requests.coming -= 1;
             self.coming -= 1;
+            if let Some(asked_at) = requests.asked_at.pop_front() {
+                self.measure_answer(now.since(asked_at));
+            }
         } else if to_group {
             // Another receiver asked for it: the sender counts it as sent to this one as well.
             requests.asked = requests.asked.saturating_add(1);
         }
         was_coming
+    }
+
+    /// A symbol that was on its way has come after so long.
+    fn measure_answer(&mut self, took: Duration) {
+        self.pushes_left = self.pushes_left.saturating_sub(1);
+        if self.pushes_left > 0 {
+            return;
+        }
+        self.answers_in = Some(match self.answers_in {
+            Some(usual) => (usual * (SMOOTHING - 1) + took) / SMOOTHING,
+            None => took,
+        });
+    }
+
+    /// How long it takes to answer a pull; `None` while that is not known, or while it is silent.
+    pub(crate) fn answers_in(&self) -> Option<Duration> {
+        self.answers_in.filter(|_| !self.is_silent())
+    }
+
+    /// When each symbol on its way was asked for.
+    fn asked_at(&self) -> impl Iterator<Item = Time> {
+        let blocks = self.blocks.iter();
+        blocks.flat_map(|requests| requests.asked_at.iter().copied())
+    }
+
+    /// When it is taken for silent if it is not heard before; `None` while it owes nothing.
+    fn silent_at(&self, patience: Duration) -> Option<Time> {
+        let owes_since = self.asked_at().min()?;
+        Some(self.heard_at.max(owes_since).saturating_add(patience))
+    }
+
+    /// Whether nothing that it owes is to be counted on: it is slow, or silent.
+    pub(crate) fn is_behind(&self, judge: Judge) -> bool {
+        let slow = self
+            .answers_in
+            .is_some_and(|answers_in| answers_in > judge.patience);
+        let silent_at = self.silent_at(judge.patience);
+        silent_at.is_some_and(|silent_at| slow || silent_at <= judge.now)
+    }
+
+    /// Symbols of the block at `place` that are on their way for too long: those that are lost, or all if
+    /// it is behind.
+    pub(crate) fn late_of(&self, place: usize, judge: Judge) -> u32 {
+        let Some(requests) = self.blocks.get(place) else {
+            return 0;
+        };
+        if self.is_behind(judge) {
+            return requests.coming;
+        }
+        let late = |asked_at: &&Time| judge.now.since(**asked_at) >= judge.patience;
+        requests.asked_at.iter().take_while(late).count() as u32
+    }
+
+    /// When it is next late with something, unless it is late with all already.
+    pub(crate) fn next_late_at(&self, judge: Judge) -> Option<Time> {
+        if self.is_behind(judge) {
+            return None;
+        }
+        let each = self.asked_at();
+        let late_at = each.map(|asked_at| asked_at.saturating_add(judge.patience));
+        let silent_at = self.silent_at(judge.patience);
+        late_at.chain(silent_at).filter(|&at| at > judge.now).min()
+    }
+
+    /// Symbols asked of it so far of the block at `place`.
+    pub(crate) fn asked_of(&self, place: usize) -> u32 {
+        self.blocks.get(place).map_or(0, |requests| requests.asked)
+    }
+
+    /// What it owes is not waited for any more. Says whether it owed anything.
+    pub(crate) fn release_from_debt(&mut self) -> bool {
+        self.pushes_left = 0;
+        for requests in &mut self.blocks {
+            requests.coming = 0;
+            requests.asked_at.clear();
+        }
+        core::mem::take(&mut self.coming) > 0
     }
 
     /// Waits from now on.
@@ -190,10 +315,12 @@ impl Source {
         self.waits_since = now;
         self.probing = true;
         self.coming = 0;
+        self.pushes_left = 0;
         self.to_group = self.to_group.map(|_| 0);
-        self.blocks
-            .iter_mut()
-            .map(|requests| core::mem::take(&mut requests.coming))
+        self.blocks.iter_mut().map(|requests| {
+            requests.asked_at.clear();
+            core::mem::take(&mut requests.coming)
+        })
     }
 
     /// Whether it has been silent for too long.

@@ -1,6 +1,7 @@
 //! Every parameter of a TCP endpoint, with unit, default and the default's source.
 
 use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, HyStart, NewReno};
+use crate::pias::Tags;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -62,6 +63,8 @@ pub struct TcpConfig {
     /// Whether NewReno and CUBIC negotiate ECN and answer a mark like a loss, once a window (RFC
     /// 3168, 6.1.2). Default off. DCTCP always negotiates ECN.
     pub classic_ecn: bool,
+    /// PIAS' tags. Default none: all segments are in the highest class.
+    pub tags: Option<Tags>,
 }
 
 impl Default for TcpConfig {
@@ -88,6 +91,7 @@ impl Default for TcpConfig {
             max_data_retries: 15,
             congestion: Congestion::NewReno,
             classic_ecn: false,
+            tags: None,
         }
     }
 }

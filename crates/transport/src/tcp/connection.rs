@@ -78,8 +78,8 @@ pub(crate) struct Connection {
     pub(crate) state: State,
     pub(crate) role: Role,
     ecn: Negotiated,
-    /// Whether the slot is in the queue of those ready to send.
-    pub(crate) queued: bool,
+    /// The class in which the slot waits for its turn to send, if it does.
+    pub(crate) queued: Option<u8>,
     /// A `Delivered` event waits to be polled.
     pub(crate) delivery_queued: bool,
     /// A SYN or SYN-ACK is to be sent.
@@ -115,7 +115,7 @@ impl Connection {
             },
             role,
             ecn: Negotiated::NoEcn,
-            queued: false,
+            queued: None,
             delivery_queued: false,
             syn_due: true,
             ack_due: false,
@@ -457,6 +457,20 @@ impl Connection {
         }
     }
 
+    /// The class in which it waits for its turn: that of its next segment.
+    #[inline]
+    pub(crate) fn turn(&self, config: &TcpConfig) -> u8 {
+        let Some(tags) = config.tags.as_ref().filter(|tags| tags.in_order) else {
+            return 0;
+        };
+        let plan = match self.state {
+            State::Established => self.sender.plan(config),
+            _ => None,
+        };
+        let sent = self.sender.stats().payload_sent;
+        plan.map_or(0, |plan| tags.class(plan.offset, sent))
+    }
+
     /// What leaves next, if anything. The caller settles the connection and only then lets it
     /// [`build`](Self::build) the segment, so that the segment is written once, where it goes.
     #[inline]
@@ -561,7 +575,10 @@ impl Connection {
             flow: self.flow,
             payload: outgoing.payload,
             ecn: outgoing.ecn,
-            priority: 0,
+            priority: config.tags.as_ref().map_or(0, |tags| {
+                let sent = self.sender.stats().payload_sent;
+                tags.class(outgoing.offset, sent - u64::from(outgoing.payload))
+            }),
             path: self.path,
             rank: 0,
             trimmable: false,

@@ -10,6 +10,7 @@ use super::congestion::{Controller, Window};
 use super::connection::{Connection, ConnectionId, Fate, Role, State, Summary};
 use super::demux::{Demux, Key};
 use super::timers::{TimerKey, Timers};
+use crate::turns::Turns;
 use crate::{Ecn, FlowStats, Header, PathPin, Segment, TcpFlags, TcpHeader};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -122,8 +123,8 @@ pub struct Endpoint {
     connections: Vec<Connection>,
     free: Vec<u32>,
     demux: Demux,
-    /// Slots with something to send, served in turn.
-    ready: VecDeque<u32>,
+    /// Slots with something to send, by PIAS' class where there is one.
+    ready: Turns<u32>,
     listening: Option<Vec<u16>>,
     next_port: u16,
     shared: Shared,
@@ -141,7 +142,7 @@ impl Endpoint {
             connections: Vec::new(),
             free: Vec::new(),
             demux: Demux::new(),
-            ready: VecDeque::new(),
+            ready: Turns::new(),
             listening: None,
             next_port: *EPHEMERAL_PORTS.start(),
             shared: Shared {
@@ -262,7 +263,7 @@ impl Endpoint {
         let mut connection = core::mem::replace(place, nobody);
         self.remove(id.slot);
         connection.timer_at = Time::MAX;
-        connection.queued = false;
+        connection.queued = None;
         let slot = to.insert(connection);
         to.settle(slot, Fate::Lives);
         Some(to.id(slot))
@@ -345,20 +346,21 @@ impl Endpoint {
         if let Some(segment) = self.shared.control.pop_front() {
             return Some(segment);
         }
-        while let Some(slot) = self.ready.pop_front() {
+        while let Some(slot) = self.ready.next() {
             let connection = &mut self.connections[slot as usize];
-            connection.queued = false;
+            connection.queued = None;
             if connection.state == State::Free {
                 continue;
             }
             let outgoing = connection.transmit(now, &self.shared.config);
             connection.arm(slot, &mut self.shared);
             if connection.wants_transmit(&self.shared.config) {
-                connection.queued = true;
+                let turn = connection.turn(&self.shared.config);
+                connection.queued = Some(turn);
                 if connection.sender.in_burst() {
-                    self.ready.push_front(slot);
+                    self.ready.enter_first(slot, turn);
                 } else {
-                    self.ready.push_back(slot);
+                    self.ready.enter(slot, turn);
                 }
             } else {
                 connection.sender.on_blocked();
@@ -540,9 +542,21 @@ impl Endpoint {
             return;
         }
         let connection = &mut self.connections[slot as usize];
-        if !connection.queued && connection.wants_transmit(&self.shared.config) {
-            connection.queued = true;
-            self.ready.push_back(slot);
+        match connection.queued {
+            None if connection.wants_transmit(&self.shared.config) => {
+                let turn = connection.turn(&self.shared.config);
+                connection.queued = Some(turn);
+                self.ready.enter(slot, turn);
+            }
+            Some(waits) if self.shared.config.tags.is_some() => {
+                // What is to be sent again may be of a higher class.
+                let turn = connection.turn(&self.shared.config);
+                if turn != waits {
+                    connection.queued = Some(turn);
+                    self.ready.change(slot, waits, turn);
+                }
+            }
+            _ => {}
         }
         connection.arm(slot, &mut self.shared);
     }

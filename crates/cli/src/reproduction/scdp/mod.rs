@@ -26,15 +26,19 @@ use tailcut_units::Time;
 /// Payload of a full packet over the bytes that it takes on a link.
 const PAYLOAD_SHARE: f64 = 1_460.0 / 1_538.0;
 
-/// The designs that a change of these keys concerns: that of the first key's section, or all.
+/// The designs that a change of these keys concerns: those of their sections, or all.
 fn concerned(changes: Keys, designs: &[&'static str]) -> Vec<&'static str> {
-    let concerns = |design: &&&str| match section(changes) {
-        Some("scdp") => **design == "scdp",
+    let concerns = |section: Option<&str>, design: &str| match section {
+        Some("scdp") => design == "scdp",
         Some("ndp") => design.starts_with("ndp"),
-        Some("tcp" | "queue" | "pias") => ["tcp", "pias"].contains(*design),
+        Some("tcp" | "queue" | "pias") => ["tcp", "pias"].contains(&design),
         _ => true,
     };
-    designs.iter().filter(concerns).copied().collect()
+    let is_concerned = |design: &&&str| {
+        let mut each = changes.chunks(1);
+        changes.is_empty() || each.any(|change| concerns(section(change), design))
+    };
+    designs.iter().filter(is_concerned).copied().collect()
 }
 
 /// Payload over completion time, in Mb/s; none for a flow that did not finish.

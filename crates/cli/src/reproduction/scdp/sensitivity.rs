@@ -12,7 +12,7 @@ pub struct Sensitivity;
 
 const APART: &str = "apart";
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 15] = [
     case("as-is", "as reproduced", &[]),
     case(APART, "no long flow on the same hosts", &[]),
     case("delay-5us", "links of 5 us", &[("topology.delay", "5us")]),
@@ -56,6 +56,28 @@ const CASES: [Case; 12] = [
         "block-20",
         "blocks of 20 symbols",
         &[("scdp.block_symbols", "20")],
+    ),
+    case(
+        "in-turn",
+        "hosts serve all their classes in turn",
+        &[
+            ("scdp.host_order", "false"),
+            ("ndp.host_order", "false"),
+            ("pias.host_order", "false"),
+        ],
+    ),
+    case(
+        "shared-buffer",
+        "classes of NDP+ and PIAS share the buffer",
+        &[("ndp.buffer", "shared"), ("pias.buffer", "shared")],
+    ),
+    case(
+        "resends",
+        "resends do not count in NDP+, and do in PIAS",
+        &[
+            ("ndp.resends_count", "false"),
+            ("pias.resends_count", "true"),
+        ],
     ),
 ];
 

@@ -49,6 +49,12 @@ pub(super) fn share_in_vain(run: &RunRecord) -> f64 {
     100.0 * summary.in_vain as f64 / summary.symbols as f64
 }
 
+/// The share of the symbols that arrived, in per cent, that came when their receiver had everything.
+fn share_late(run: &RunRecord) -> f64 {
+    let summary = SessionSummary::of(&run.sessions).unwrap_or_default();
+    100.0 * summary.late as f64 / (summary.symbols + summary.late) as f64
+}
+
 impl Reproduction for Overhead {
     fn name(&self) -> &'static str {
         "scdp-overhead"
@@ -87,6 +93,13 @@ impl Reproduction for Overhead {
                 // As little as none, or twice as much.
                 heaviest.then_some((0.0, 2.0)),
                 "the published 1 % at heavy load",
+            ));
+            rows.push(row(
+                format!("{what}: symbols too late, %"),
+                &at.by_seed("scdp", share_late),
+                None,
+                band::SHOWN,
+                "not in the paper",
             ));
             rows.push(row(
                 format!("{what}: scdp, mean goodput against ndp by multi-unicast, %"),

@@ -1,6 +1,7 @@
 //! The keys of designs whose switches or NICs do more than those of TCP.
 
 use super::Fallback::Is;
+use super::receiver_driven::BUFFERS;
 use super::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
 use crate::scenario::value::Kind;
 
@@ -69,7 +70,29 @@ pub const PIAS: Section = Section {
             "limit",
             PACKETS_OR_BYTES,
             Is("240 packets"),
-            "What may wait at a switch port, all classes together (authors' code).",
+            "What may wait at a switch port (authors' code).",
+        ),
+        key(
+            "buffer",
+            Kind::Choice,
+            Is("shared"),
+            "Whether classes share the limit (authors' code) or it is split evenly among them (by-class), \
+             as in the SCDP paper.",
+        )
+        .or(BUFFERS),
+        key(
+            "resends_count",
+            Kind::Flag,
+            Is("false"),
+            "Whether bytes that are sent again count towards the thresholds: not in the authors' \
+             simulation code, but in their kernel module.",
+        ),
+        key(
+            "host_order",
+            Kind::Flag,
+            Is("true"),
+            "Whether hosts serve their own connections by class, strictly, and in turn within a class; \
+             else all in turn.",
         ),
     ],
 };

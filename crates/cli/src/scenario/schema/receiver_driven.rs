@@ -6,6 +6,9 @@ use crate::scenario::value::Kind;
 
 const THRESHOLDS: Kind = Kind::Sizes { most: 7 };
 
+/// Who has the buffer of a port with classes.
+pub(super) const BUFFERS: &[&str] = &["shared", "by-class"];
+
 /// NDP and NDP+.
 pub const NDP: Section = Section {
     name: "ndp",
@@ -56,6 +59,28 @@ pub const NDP: Section = Section {
             Is("10KB, 100KB, 1MB, 10MB"),
             "For ndp-plus: bytes sent at which a flow goes down a class (SCDP paper).",
         ),
+        key(
+            "resends_count",
+            Kind::Flag,
+            Is("true"),
+            "For ndp-plus: whether bytes that are sent again count towards the thresholds, as SCDP counts \
+             every symbol that it sends.",
+        ),
+        key(
+            "host_order",
+            Kind::Flag,
+            Is("true"),
+            "For ndp-plus: whether hosts serve their own flows by class, strictly, and in turn within a \
+             class; else all in turn.",
+        ),
+        key(
+            "buffer",
+            Kind::Choice,
+            Is("shared"),
+            "For ndp-plus: whether classes share ndp.queue or it is split evenly among them (by-class), as \
+             in the SCDP paper.",
+        )
+        .or(BUFFERS),
     ],
 };
 
@@ -148,7 +173,15 @@ pub const SCDP: Section = Section {
             "thresholds",
             THRESHOLDS,
             Is("10KB, 100KB, 1MB, 10MB"),
-            "Bytes sent at which a session goes down a class (SCDP paper).",
+            "Bytes sent at which a session goes down a class (SCDP paper); of a read from several senders by \
+             all of them, each taken to send as much.",
+        ),
+        key(
+            "host_order",
+            Kind::Flag,
+            Is("true"),
+            "Whether hosts serve their own sessions by class, strictly, and in turn within a class; else \
+             all in turn.",
         ),
         key(
             "timeout",

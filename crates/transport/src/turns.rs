@@ -1,0 +1,101 @@
+//! Whose turn it is to send: classes in strict order, and within a class one after the other, so that a
+//! host treats its own packets as switches with priorities do (SCDP paper, section IV-A: symbols go down
+//! in class by the bytes sent; PIAS, NSDI 2015, section 4).
+
+use crate::receiver_driven::MAX_THRESHOLDS;
+use alloc::collections::VecDeque;
+
+const CLASSES: usize = MAX_THRESHOLDS + 1;
+
+/// Sessions or connections of a host that have something to send.
+#[derive(Debug)]
+pub(crate) struct Turns<K> {
+    classes: [VecDeque<K>; CLASSES],
+    /// Classes in which somebody waits, a bit each.
+    waiting: u8,
+}
+
+impl<K: Copy + PartialEq> Turns<K> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            classes: [const { VecDeque::new() }; CLASSES],
+            waiting: 0,
+        }
+    }
+
+    /// `key`, which does not wait, is the last of a class.
+    #[inline]
+    pub(crate) fn enter(&mut self, key: K, class: u8) {
+        let class = usize::from(class) % CLASSES;
+        self.classes[class].push_back(key);
+        self.waiting |= 1 << class;
+    }
+
+    /// `key`, which does not wait, is the first of a class.
+    #[inline]
+    pub(crate) fn enter_first(&mut self, key: K, class: u8) {
+        let class = usize::from(class) % CLASSES;
+        self.classes[class].push_front(key);
+        self.waiting |= 1 << class;
+    }
+
+    /// `key`, which waits in one class, is the last of another.
+    pub(crate) fn change(&mut self, key: K, from: u8, to: u8) {
+        let class = usize::from(from) % CLASSES;
+        self.classes[class].retain(|other| *other != key);
+        if self.classes[class].is_empty() {
+            self.waiting &= !(1 << class);
+        }
+        self.enter(key, to);
+    }
+
+    /// Whose turn it is: that one waits no more.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<K> {
+        let class = self.waiting.trailing_zeros() as usize;
+        let turns = self.classes.get_mut(class)?;
+        let key = turns.pop_front();
+        if turns.is_empty() {
+            self.waiting &= !(1 << class);
+        }
+        key
+    }
+
+    /// Whether nobody waits.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn all(turns: &mut Turns<char>) -> Vec<char> {
+        core::iter::from_fn(|| turns.next()).collect()
+    }
+
+    #[test]
+    fn high_classes_go_first_and_a_class_in_turn() {
+        let mut turns = Turns::new();
+        for (key, class) in [('a', 2), ('b', 0), ('c', 2), ('d', 7)] {
+            turns.enter(key, class);
+        }
+        turns.enter_first('e', 2);
+        assert_eq!(all(&mut turns), ['b', 'e', 'a', 'c', 'd']);
+        assert!(turns.is_empty());
+    }
+
+    #[test]
+    fn who_changes_class_is_its_last_and_has_one_turn() {
+        let mut turns = Turns::new();
+        for (key, class) in [('a', 1), ('b', 3), ('c', 1)] {
+            turns.enter(key, class);
+        }
+        turns.change('b', 3, 1);
+        turns.change('a', 1, 4);
+        assert_eq!(all(&mut turns), ['c', 'b', 'a']);
+    }
+}
