@@ -26,8 +26,8 @@ pub(crate) fn of_run(
     format!("{:032x}", hash.0.finish_128())
 }
 
-/// The hash of a file's bytes.
-pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+/// XXH3-128 of bytes, such as those of a file, as 32 hexadecimal digits.
+pub fn of_bytes(bytes: &[u8]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(bytes))
 }
 

@@ -126,6 +126,11 @@ impl Measured {
         &self.sample
     }
 
+    /// How many seeds were run.
+    pub fn seeds(&self) -> usize {
+        self.seeds.len()
+    }
+
     /// The figure with its interval; `None` without flows.
     pub fn estimate(&self, statistic: Statistic) -> Option<Result<Estimate, TooFew>> {
         let Statistic::Quantile(p) = statistic else {
@@ -163,9 +168,8 @@ impl Measured {
                 half.map(|half| (value * (-half).exp(), value * half.exp()))
             }
             Statistic::Quantile(p) => {
-                let (ours, theirs) = (self.resampled(p), base.resampled(p));
-                let ratios = ours.iter().zip(theirs.iter()).map(|(a, b)| a / b);
-                interval(self.seeds.len(), ratios.collect())
+                let over = of_quantiles([self, base], p, |[ours, theirs]| ours / theirs);
+                over?.ok()?.interval
             }
         };
         let gap = theirs.gap.or(ours.gap);
@@ -242,8 +246,9 @@ impl Measured {
     /// Whether too few seeds or flows were run for the `p`-quantile, and what would do.
     fn too_few(&self, p: f64) -> Option<TooFew> {
         let seeds = self.seeds.len();
-        // 1e-9: 1,000 flows have ten beyond the 99th percentile, whatever 1 - 0.99 rounds to.
-        let beyond = self.sample.len() as f64 * (1.0 - p) + 1e-9;
+        // 1e-9: 1,000 flows have ten beyond the 99th percentile, whatever 1 - 0.99 rounds to. Beyond
+        // one under the median are those below it.
+        let beyond = self.sample.len() as f64 * p.min(1.0 - p) + 1e-9;
         let for_flows = (BEYOND / beyond * seeds as f64 - 1e-6).ceil() as usize;
         (seeds < SEEDS_FOR_QUANTILES || beyond < BEYOND).then(|| TooFew {
             seeds,
@@ -264,6 +269,38 @@ impl Measured {
         });
         Rc::clone(quantiles)
     }
+}
+
+/// A figure made of the same quantile of several designs, such as how much one is above another, with
+/// its interval from the same resamples of all; `None` where a design has no flow. Without an interval
+/// where they have not run the same seeds.
+pub fn of_quantiles<const N: usize>(
+    designs: [&Measured; N],
+    p: f64,
+    figure: impl Fn([f64; N]) -> f64,
+) -> Option<Result<Estimate, TooFew>> {
+    let mut values = [f64::NAN; N];
+    for (value, design) in values.iter_mut().zip(designs) {
+        *value = design.sample.quantile(p)?;
+    }
+    let too_few = designs.iter().filter_map(|design| design.too_few(p));
+    if let Some(too_few) = too_few.max_by_key(|too_few| too_few.seeds_that_would_do) {
+        return Some(Err(too_few));
+    }
+    let seeds = &designs.first()?.seeds;
+    let interval = if designs.iter().all(|design| design.seeds == *seeds) {
+        let resampled = designs.map(|design| design.resampled(p));
+        let resamples = resampled.first()?.len();
+        let figures = (0..resamples).map(|i| figure(resampled.each_ref().map(|all| all[i])));
+        interval(seeds.len(), figures.collect())
+    } else {
+        None
+    };
+    Some(Ok(Estimate {
+        value: figure(values),
+        interval,
+        gap: None,
+    }))
 }
 
 /// Of sums with their counts, by how much each deviates from `ratio` times its count, over the mean
