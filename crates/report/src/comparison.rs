@@ -246,3 +246,70 @@ pub(crate) fn read(dir: &Path) -> Result<Vec<Comparison>, Error> {
         false => Ok(Vec::new()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(ours: f64, interval: (f64, f64), band: (f64, f64)) -> Verdict {
+        Verdict::of(Some(ours), Some(interval), Some(band))
+    }
+
+    #[test]
+    fn an_interval_no_wider_than_the_band_lets_the_figure_decide() {
+        let band = (-40.0, -10.0);
+        assert_eq!(verdict(-20.0, (-30.0, -5.0), band), Verdict::Within);
+        assert_eq!(verdict(-5.0, (-12.0, 2.0), band), Verdict::Outside);
+        assert_eq!(verdict(-40.0, (-55.0, -25.0), band), Verdict::Within);
+    }
+
+    #[test]
+    fn an_interval_wider_than_the_band_decides_nothing() {
+        let band = (0.0, 2.4);
+        assert_eq!(verdict(0.7, (-3.8, 5.1), band), Verdict::TooFew);
+        assert_eq!(verdict(9.0, (6.0, 12.0), band), Verdict::TooFew);
+        let without = Verdict::of(Some(0.7), None, Some(band));
+        assert_eq!(without, Verdict::TooFew);
+    }
+
+    #[test]
+    fn a_band_open_to_one_side_asks_for_all_of_the_interval_on_one_side_of_its_end() {
+        let no_harm = (f64::NEG_INFINITY, 10.0);
+        assert_eq!(verdict(-30.0, (-60.0, 9.0), no_harm), Verdict::Within);
+        assert_eq!(verdict(-30.0, (-75.0, 15.0), no_harm), Verdict::TooFew);
+        assert_eq!(verdict(15.0, (11.0, 19.0), no_harm), Verdict::Outside);
+        let not_less = (-5.0, f64::INFINITY);
+        assert_eq!(verdict(20.0, (1.0, 39.0), not_less), Verdict::Within);
+        assert_eq!(verdict(20.0, (-9.0, 49.0), not_less), Verdict::TooFew);
+    }
+
+    #[test]
+    fn what_does_not_vary_is_decided_even_by_a_band_without_width() {
+        assert_eq!(verdict(6.0, (6.0, 6.0), (6.0, 6.0)), Verdict::Within);
+        assert_eq!(verdict(6.0, (5.0, 6.0), (6.0, 6.0)), Verdict::TooFew);
+    }
+
+    #[test]
+    fn what_never_ends_is_outside_and_nothing_is_unknown() {
+        let band = Some((0.0, 10.0));
+        assert_eq!(
+            Verdict::of(Some(f64::INFINITY), None, band),
+            Verdict::Outside
+        );
+        assert_eq!(Verdict::of(Some(f64::NAN), None, band), Verdict::Unknown);
+        assert_eq!(Verdict::of(None, None, band), Verdict::Unknown);
+        assert_eq!(Verdict::of(Some(1.0), None, None), Verdict::Shown);
+    }
+
+    #[test]
+    fn an_interval_twice_as_wide_as_it_may_be_takes_four_times_the_seeds() {
+        let two_sided = seeds_that_would_do(5.0, (-5.0, 15.0), (0.0, 10.0), 6);
+        assert_eq!(two_sided, Some(24));
+        let open = seeds_that_would_do(0.0, (-20.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
+        assert_eq!(open, Some(24));
+        let on_the_end = seeds_that_would_do(10.0, (0.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
+        assert_eq!(on_the_end, None);
+        let endless = seeds_that_would_do(5.0, (1.0, f64::INFINITY), (0.0, 10.0), 6);
+        assert_eq!(endless, None);
+    }
+}

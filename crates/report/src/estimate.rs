@@ -333,3 +333,44 @@ pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let half = t_quantile(values.len(), 0.975)? * (variance / n).sqrt();
     Some((mean, Some((mean - half, mean + half))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six seeds of 500 values from 1 to 2, times `factor`.
+    fn design(factor: f64) -> Measured {
+        let values = |seed: u64| {
+            (0..500).map(move |i| factor * (1.0 + ((i * 7 + seed * 31) % 500) as f64 / 500.0))
+        };
+        Measured::new(Sample::new((0..6).map(values)), (1..=6).collect())
+    }
+
+    #[test]
+    fn a_figure_of_several_designs_is_resampled_together() {
+        let [one, other, both, base] = [0.5, 0.8, 0.3, 1.0].map(design);
+        let beyond = of_quantiles([&both, &one, &other, &base], 0.99, |[both, one, other, base]| {
+            (both / base) / (one / base * other / base)
+        });
+        let beyond = beyond.unwrap().unwrap();
+        assert!((beyond.value - 0.75).abs() < 1e-9, "{beyond:?}");
+        // The designs vary together, so that the figure does not vary at all.
+        let (low, high) = beyond.interval.unwrap();
+        assert!(high - low < 1e-9, "{beyond:?}");
+    }
+
+    #[test]
+    fn designs_of_other_seeds_have_a_figure_without_an_interval() {
+        let other = Measured::new(design(2.0).sample, (7..=12).collect());
+        let ratio = of_quantiles([&design(1.0), &other], 0.5, |[a, b]| a / b);
+        assert_eq!(ratio.unwrap().unwrap().interval, None);
+    }
+
+    #[test]
+    fn a_low_quantile_takes_ten_flows_below_it() {
+        let design = design(1.0);
+        assert!(design.estimate(Statistic::Quantile(0.01)).unwrap().is_ok());
+        let few = design.estimate(Statistic::Quantile(0.001)).unwrap();
+        assert_eq!(few.unwrap_err().seeds_that_would_do, 20);
+    }
+}
