@@ -28,9 +28,9 @@ mod whole_file;
 
 pub use error::Error;
 pub use failure::LinkFailure;
-pub use hash::of_bytes as hash_of_bytes;
 pub use fct::{FctStats, FctSummary, SizeGroup, quantile_rank};
 pub use flow::FlowRecord;
+pub use hash::of_bytes as hash_of_bytes;
 pub use manifest::{HostInfo, Manifest, ManifestRun, RunState, SCHEMA_VERSION};
 pub use output::{OutputDir, TableFormat};
 pub use request::{RequestRecord, RequestSummary};

@@ -94,11 +94,7 @@ impl Verdict {
     /// outside. A band that is open to one side is endless, so that no interval is too wide for it;
     /// it decides where all of the interval lies on one side of its end. Anything else is too few.
     /// What never ends, so that `ours` is infinite without an interval, is outside of any end.
-    pub fn of(
-        ours: Option<f64>,
-        interval: Option<(f64, f64)>,
-        band: Option<(f64, f64)>,
-    ) -> Self {
+    pub fn of(ours: Option<f64>, interval: Option<(f64, f64)>, band: Option<(f64, f64)>) -> Self {
         let Some(ours) = ours.filter(|ours| !ours.is_nan()) else {
             return Self::Unknown;
         };

@@ -349,9 +349,11 @@ mod tests {
     #[test]
     fn a_figure_of_several_designs_is_resampled_together() {
         let [one, other, both, base] = [0.5, 0.8, 0.3, 1.0].map(design);
-        let beyond = of_quantiles([&both, &one, &other, &base], 0.99, |[both, one, other, base]| {
-            (both / base) / (one / base * other / base)
-        });
+        let beyond = of_quantiles(
+            [&both, &one, &other, &base],
+            0.99,
+            |[both, one, other, base]| (both / base) / (one / base * other / base),
+        );
         let beyond = beyond.unwrap().unwrap();
         assert!((beyond.value - 0.75).abs() < 1e-9, "{beyond:?}");
         // The designs vary together, so that the figure does not vary at all.

@@ -31,9 +31,7 @@ mod table;
 mod tables;
 
 pub use answer::answer;
-pub use comparison::{
-    Comparison, ComparisonRow, Verdict, seeds_that_would_do, write_comparisons,
-};
+pub use comparison::{Comparison, ComparisonRow, Verdict, seeds_that_would_do, write_comparisons};
 pub use estimate::{
     BeyondGap, Estimate, Measured, Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T, Share, TooFew,
     of_quantiles, t_interval,

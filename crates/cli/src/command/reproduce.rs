@@ -184,7 +184,10 @@ fn runs_of(part: &Part, study: &Study, conducted: &Conducted, quick: bool) -> Ru
     RunsOfPart {
         part: part.name.to_owned(),
         scenario: study.about.clone(),
-        changes: part.keys(quick).map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        changes: part
+            .keys(quick)
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect(),
         seeds: seeds.into_iter().collect(),
         runs: finished.len(),
         hash: hash_of_bytes(hashes.collect::<String>().as_bytes()),

@@ -158,14 +158,8 @@ fn carried(run: &RunRecord) -> f64 {
 }
 
 const METRICS_OF_REQUESTS: [Metric; 3] = [
-    (
-        "mean latency, ms",
-        Figure::Of(Statistic::Mean, &latencies),
-    ),
-    (
-        "p99 of latency, ms",
-        Figure::Of(Statistic::P99, &latencies),
-    ),
+    ("mean latency, ms", Figure::Of(Statistic::Mean, &latencies)),
+    ("p99 of latency, ms", Figure::Of(Statistic::P99, &latencies)),
     (
         "bytes on all links for a byte of objects",
         Figure::Run(&bytes_for_one_of_objects),

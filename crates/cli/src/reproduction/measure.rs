@@ -85,11 +85,7 @@ impl<'a> At<'a> {
     }
 
     /// The values of all seeds.
-    pub fn measured(
-        &self,
-        design: &'a str,
-        values: impl Fn(&RunRecord) -> Vec<f64>,
-    ) -> Measured {
+    pub fn measured(&self, design: &'a str, values: impl Fn(&RunRecord) -> Vec<f64>) -> Measured {
         let seeds = self.runs(design).map(|run| run.key.seed).collect();
         Measured::new(Sample::new(self.runs(design).map(values)), seeds)
     }

@@ -173,7 +173,10 @@ mod tests {
         let ours = Ours::from(&vec![1.0, 2.0, 3.0]);
         let (low, high) = ours.interval.unwrap();
         // t(2) is 4.303, the standard error 0.577.
-        assert!((low + 0.484).abs() < 1e-3 && (high - 4.484).abs() < 1e-3, "{ours:?}");
+        assert!(
+            (low + 0.484).abs() < 1e-3 && (high - 4.484).abs() < 1e-3,
+            "{ours:?}"
+        );
         assert_eq!((ours.seeds, ours.flows), (3, None));
     }
 }

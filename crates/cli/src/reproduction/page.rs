@@ -20,7 +20,11 @@ pub struct Mark<'p> {
 impl<'p> Mark<'p> {
     /// The mark on a line, where it is one.
     fn on(line: &'p str) -> Option<Self> {
-        let inner = line.trim().strip_prefix("<!--")?.strip_suffix("-->")?.trim();
+        let inner = line
+            .trim()
+            .strip_prefix("<!--")?
+            .strip_suffix("-->")?
+            .trim();
         let (judged, of) = match inner.strip_prefix("judged ") {
             Some(rest) => (true, rest),
             None => (false, inner),
@@ -146,8 +150,14 @@ mod tests {
                     Words.\n\n| another | table |\n";
         let once = filled(page);
         assert!(!once.contains("old"), "{once}");
-        assert!(once.contains("| load 0.5: p99, us | 1.00 (0.752 to 1.25) | 3 |"), "{once}");
-        assert!(once.ends_with("|\n\nWords.\n\n| another | table |\n"), "{once}");
+        assert!(
+            once.contains("| load 0.5: p99, us | 1.00 (0.752 to 1.25) | 3 |"),
+            "{once}"
+        );
+        assert!(
+            once.ends_with("|\n\nWords.\n\n| another | table |\n"),
+            "{once}"
+        );
         assert_eq!(filled(&once), once);
     }
 
@@ -160,9 +170,15 @@ mod tests {
     #[test]
     fn a_mark_may_ask_for_some_rows() {
         let words = filled("<!-- rows of incast-drain: load 0.8 -->\n");
-        assert!(!words.contains("load 0.5") && words.contains("load 0.8: p99"), "{words}");
+        assert!(
+            !words.contains("load 0.5") && words.contains("load 0.8: p99"),
+            "{words}"
+        );
         let judged = filled("<!-- judged rows of incast-drain -->\n");
-        assert!(judged.contains("load 0.5") && !judged.contains("load 0.8: p99"), "{judged}");
+        assert!(
+            judged.contains("load 0.5") && !judged.contains("load 0.8: p99"),
+            "{judged}"
+        );
     }
 
     #[test]

@@ -102,7 +102,11 @@ impl Reproduction for Rans {
             changes: [owned(common), owned(changes)].concat(),
             quick: owned(quick),
         };
-        let short: &[(&'static str, &str)] = &[("loads", "0.1..0.9:0.2"), ("flows", "10000"), ("seeds", "4")];
+        let short: &[(&'static str, &str)] = &[
+            ("loads", "0.1..0.9:0.2"),
+            ("flows", "10000"),
+            ("seeds", "4"),
+        ];
         let curves = CURVES.iter().map(|variant| part(variant, &[], short));
         let some = [
             ("designs", "stations, das, rans"),

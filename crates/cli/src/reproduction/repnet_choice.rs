@@ -76,11 +76,7 @@ impl Reproduction for RepNetChoice {
         }
         rows.push(row(
             format!("median FCT of 100 KB with 6.82 ms of kernel: {REPFLOW} against {REPSYN}, %"),
-            at.change(
-                REPFLOW,
-                REPSYN,
-                Figure::Of(Statistic::P50, &with_kernel),
-            ),
+            at.change(REPFLOW, REPSYN, Figure::Of(Statistic::P50, &with_kernel)),
             Some(0.0),
             // "Similar in distribution": within the width of a line of the chart.
             (-10.0, 10.0),

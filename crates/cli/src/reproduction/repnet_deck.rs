@@ -3,8 +3,8 @@
 
 use super::band::{self, Band};
 use super::measure::{At, Figure, Metric, elephants, mice};
-use super::{Part, Reproduction, Results, keys, row};
 use super::ours::Ours;
+use super::{Part, Reproduction, Results, keys, row};
 use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.

@@ -58,10 +58,7 @@ impl Reproduction for RepNetMininet {
             changes: keys(changes),
             quick: keys(&[("loads", loads), ("duration", "15s")]),
         };
-        let all_loads = [
-            ("loads", "0.1..0.8:0.1"),
-            ("workload.load_of", "1053Mbps"),
-        ];
+        let all_loads = [("loads", "0.1..0.8:0.1"), ("workload.load_of", "1053Mbps")];
         vec![
             part(PART, &[], "0.5"),
             part(AT_SCRIPTS_RATE, &all_loads, "0.1, 0.5, 0.8"),
@@ -80,15 +77,19 @@ impl Reproduction for RepNetMininet {
 /// What the paper's charts show, at the load that they name.
 fn charts(results: &Results) -> Vec<ComparisonRow> {
     let at = At::new(results, PART, Some(0.5));
-    let change = |design: &'static str, base: &'static str, statistic: Statistic, band: Band, why| {
-        row(
-            format!("load 0.5: {design}, {} of mice against {base}, %", statistic.name()),
-            at.change(design, base, Figure::Of(statistic, &mice)),
-            None,
-            band,
-            why,
-        )
-    };
+    let change =
+        |design: &'static str, base: &'static str, statistic: Statistic, band: Band, why| {
+            row(
+                format!(
+                    "load 0.5: {design}, {} of mice against {base}, %",
+                    statistic.name()
+                ),
+                at.change(design, base, Figure::Of(statistic, &mice)),
+                None,
+                band,
+                why,
+            )
+        };
     let mut rows = Vec::new();
     for design in [REPFLOW, REPSYN] {
         for statistic in [Statistic::Mean, Statistic::P99, Statistic::P999] {
@@ -99,7 +100,13 @@ fn charts(results: &Results) -> Vec<ComparisonRow> {
     // "Approximates or even outperforms RepFlow": less than on the testbed, where the p99 of RepSYN is
     // 26 % above that of RepFlow (0.842 / 0.67).
     let why = "published as a chart: RepSYN comes near RepFlow or is better";
-    rows.push(change(REPSYN, REPFLOW, Statistic::P99, band::up_to(26.0), why));
+    rows.push(change(
+        REPSYN,
+        REPFLOW,
+        Statistic::P99,
+        band::up_to(26.0),
+        why,
+    ));
     rows
 }
 

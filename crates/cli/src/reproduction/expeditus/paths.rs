@@ -117,13 +117,7 @@ fn change(results: &Results, (part, load): (&str, f64), design: &str, measure: M
 }
 
 /// A design's rows at a load.
-fn shown(
-    results: &Results,
-    part: &str,
-    what: &str,
-    load: f64,
-    design: &str,
-) -> Vec<ComparisonRow> {
+fn shown(results: &Results, part: &str, what: &str, load: f64, design: &str) -> Vec<ComparisonRow> {
     let rows = Measure::ALL.map(|measure| {
         let name = measure.name();
         row(

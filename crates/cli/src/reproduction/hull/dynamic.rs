@@ -46,7 +46,8 @@ impl Reproduction for HullDynamic {
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let mut rows = Vec::new();
         for (column, &(what, figure)) in COLUMNS.iter().enumerate() {
-            let ours = |part, design: &'static str| At::new(results, part, None).ours(design, figure);
+            let ours =
+                |part, design: &'static str| At::new(results, part, None).ours(design, figure);
             let metric = |name, part, design| match figure {
                 Figure::Run(_) => format!("{name}: {what}, of {}", packets(results, part, design)),
                 Figure::Of(..) => format!("{name}: {what}"),

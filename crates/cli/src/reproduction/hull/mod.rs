@@ -12,8 +12,8 @@ pub use scale::HullScale;
 pub use sensitivity::HullSensitivity;
 pub use static_flows::HullStatic;
 
-use super::band::Band;
 use super::Results;
+use super::band::Band;
 use super::measure::{At, Figure, Metric, fcts};
 use super::ours::Ours;
 use tailcut_record::{RunRecord, WaitStats};
@@ -101,7 +101,10 @@ const COLUMNS: [Metric; 4] = [
         "switch latency, p99, us",
         Figure::Run(&|run| waits_at_busiest(run).p99_us),
     ),
-    ("10 MB FCT, mean, ms", Figure::Of(Statistic::Mean, &large_ms)),
+    (
+        "10 MB FCT, mean, ms",
+        Figure::Of(Statistic::Mean, &large_ms),
+    ),
     ("10 MB FCT, p99, ms", Figure::Of(Statistic::P99, &large_ms)),
 ];
 
@@ -139,9 +142,13 @@ fn below_zero(changes: &[Ours]) -> Ours {
     let count = |holds: &dyn Fn(&Ours) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;
     let surely = count(&|change| change.interval.is_some_and(|(_, high)| high < 0.0));
     let surely_not = count(&|change| change.interval.is_some_and(|(low, _)| low >= 0.0));
-    let would_do = changes.iter().filter_map(|change| change.seeds_that_would_do);
+    let would_do = changes
+        .iter()
+        .filter_map(|change| change.seeds_that_would_do);
     Ours {
-        value: Some(count(&|change| change.value.is_some_and(|change| change < 0.0))),
+        value: Some(count(&|change| {
+            change.value.is_some_and(|change| change < 0.0)
+        })),
         interval: Some((surely, changes.len() as f64 - surely_not)),
         seeds: changes.iter().map(|change| change.seeds).min().unwrap_or(0),
         flows: None,

@@ -82,9 +82,7 @@ impl Reproduction for Incast {
 
     fn parts(&self) -> Vec<Part> {
         let cases = CROWDS.iter().chain(&CHANGED);
-        cases
-            .map(|case| case.part(SCENARIO, &[], &[]))
-            .collect()
+        cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
@@ -118,7 +116,8 @@ impl Reproduction for Incast {
                         "70 senders: {design}, {} of completion times, ms",
                         statistic.name()
                     ),
-                    most.ours(design, Figure::Of(statistic, &studied)).map(|us| us / 1e3),
+                    most.ours(design, Figure::Of(statistic, &studied))
+                        .map(|us| us / 1e3),
                     None,
                     band::SHOWN,
                     "",

@@ -266,7 +266,9 @@ fn gap_at_high_load(results: &Results) -> Option<ComparisonRow> {
         let at = At::new(results, TEN_GIGABIT.name, Some(load));
         let of = |design| at.by_seed(design, |run| mean(&short(run)));
         let pairs = of("ndp").into_iter().zip(of("scdp"));
-        pairs.map(|(ndp, scdp)| per_cent(ndp / scdp)).collect::<Vec<f64>>()
+        pairs
+            .map(|(ndp, scdp)| per_cent(ndp / scdp))
+            .collect::<Vec<f64>>()
     };
     let loads = results.loads(TEN_GIGABIT.name, "scdp");
     let (low, high) = (gap(*loads.first()?), gap(*loads.last()?));

@@ -79,10 +79,7 @@ impl Reproduction for FirstFigure {
             let at = At::new(results, load.parts.0, None);
             for design in ["tcp", "ndp"] {
                 rows.push(row(
-                    format!(
-                        "{}: {design}, mean goodput of sessions, Mb/s",
-                        load.what
-                    ),
+                    format!("{}: {design}, mean goodput of sessions, Mb/s", load.what),
                     at.ours(design, MEAN_GOODPUT),
                     None,
                     band::SHOWN,
@@ -102,7 +99,8 @@ impl Reproduction for FirstFigure {
             ("a chain", "figure-chain-3"),
         ] {
             for design in ["tcp", "ndp"] {
-                let [three, one] = [part, "figure-write-1"].map(|part| At::new(results, part, None));
+                let [three, one] =
+                    [part, "figure-write-1"].map(|part| At::new(results, part, None));
                 rows.push(row(
                     format!("{design}, writes of three replicas by {what} against one, %"),
                     three.against(design, (one, design), MEAN_GOODPUT),
