@@ -60,8 +60,8 @@ impl Reproduction for RepNetMininet {
         };
         let all_loads = [("loads", "0.1..0.8:0.1"), ("workload.load_of", "1053Mbps")];
         vec![
-            part(PART, &[], "0.5"),
-            part(AT_SCRIPTS_RATE, &all_loads, "0.1, 0.5, 0.8"),
+            part(PART, &[("loads", "0.5")], "0.5"),
+            part(AT_SCRIPTS_RATE, &all_loads, "0.3, 0.5, 0.8"),
         ]
     }
 

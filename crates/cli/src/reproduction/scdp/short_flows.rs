@@ -44,7 +44,7 @@ const TEN_GIGABIT: Case = case(
 pub(super) const QUICK: Keys = &[
     ("topology.k", "4"),
     ("duration", "180ms"),
-    ("drain", "60ms"),
+    ("drain", "100ms"),
 ];
 
 /// A long flow has gone down to the lowest class after 10 MB; what starts before is not looked at.
@@ -171,7 +171,7 @@ impl Reproduction for ShortFlows {
         let fast = TEN_GIGABIT.part(
             SCENARIO,
             &[("designs", "scdp, ndp")],
-            &[("topology.k", "4"), ("duration", "20ms"), ("drain", "10ms")],
+            &[("topology.k", "4"), ("duration", "20ms"), ("drain", "15ms")],
         );
         let mut web_search = WEB_SEARCH.part(SCENARIO, &[], QUICK);
         web_search.quick.push(("loads", "0.5, 0.8".to_owned()));
