@@ -39,8 +39,8 @@ const RAW: [(f64, [f64; 3]); 8] = [
 /// beside them.
 const LEFT_OUT_US: f64 = 400_000.0;
 
-const CONTROLLER: &str = "theirs pays for the controller that sets up each connection, and for hosts \
-                          that share a machine; ours has neither";
+const HOSTS: &str = "theirs holds the controller's time and hosts that share a machine, ours neither; \
+                     what else differs at the scripts' rate is not known";
 
 impl Reproduction for RepNetMininet {
     fn name(&self) -> &'static str {
@@ -125,7 +125,7 @@ fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
             Some(*theirs_ms),
             // Hosts and controller are in theirs: from half to twice.
             (theirs_ms / 2.0, theirs_ms * 2.0),
-            CONTROLLER,
+            HOSTS,
         ));
     }
     for (design, theirs_ms) in [REPFLOW, REPSYN].into_iter().zip(&theirs[1..]) {
@@ -135,7 +135,7 @@ fn beside_raw_data(results: &Results, load: f64) -> Vec<ComparisonRow> {
             at.change(design, TCP, figure),
             Some(change),
             band::of_change(change),
-            CONTROLLER,
+            HOSTS,
         ));
     }
     rows
