@@ -9,7 +9,7 @@ export PROPTEST_RNG_SEED ?= 20261120
 OTHER_NODES = $(filter-out $(shell node -p 'process.versions.node.split(".")[0]'),20 22 24)
 TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 
-.PHONY: explore demo test build tools rust-test lint npm-test node-suite bench reproduce
+.PHONY: coverage explore demo test build tools rust-test lint npm-test node-suite bench reproduce
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
@@ -49,6 +49,11 @@ node-suite:
 # The figures of docs/performance.md.
 bench: build
 	$(TAILCUT) bench --repeat 5
+
+# How often the report's intervals hold, for docs/validation.md: some 2 CPU-hours; may be ended and
+# started again.
+coverage:
+	$(CARGO) run --release --quiet --locked -p tailcut --example coverage
 
 # Published figures beside ours, in their quick form.
 reproduce: build

@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use tailcut_record::Earlier;
 
 /// Compare designs for short transfers in multi-path data-centre networks.
 ///
@@ -81,7 +82,8 @@ pub struct Changes {
     /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     pub topology: Option<String>,
-    /// Loads: one, a list A,B,C, or a range A..B or A..B:STEP
+    /// Loads of the sending hosts' links, unless workload.load_of says whose; of the servers' busiest
+    /// stations for requests. One, a list A,B,C, or a range A..B or A..B:STEP
     #[arg(long, short, value_name = "LOADS")]
     pub load: Option<String>,
     /// Who sends to whom
@@ -99,6 +101,33 @@ pub struct Changes {
     /// Set any key of a scenario (`tailcut list keys`); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Run everything again with timers and buffers halved and doubled, one at a time, and say whether
+    /// the order of the designs holds: five times as many runs
+    #[arg(long)]
+    pub sensitivity: bool,
+}
+
+/// What becomes of runs that the directory holds already.
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub struct Finished {
+    /// Take finished runs of other builds of tailcut, too
+    #[arg(long)]
+    pub accept_older: bool,
+    /// Remove the runs that the directory holds, and start over
+    #[arg(long, conflicts_with = "accept_older")]
+    pub fresh: bool,
+}
+
+impl From<Finished> for Earlier {
+    fn from(finished: Finished) -> Self {
+        match finished {
+            Finished { fresh: true, .. } => Self::Remove,
+            Finished {
+                accept_older: true, ..
+            } => Self::AnyBuild,
+            _ => Self::SameBuild,
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -108,6 +137,8 @@ pub struct Compare {
     pub designs: Vec<String>,
     #[command(flatten)]
     pub changes: Changes,
+    #[command(flatten)]
+    pub finished: Finished,
 }
 
 #[derive(Args, Debug)]
@@ -117,6 +148,8 @@ pub struct Run {
     pub scenario: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
+    #[command(flatten)]
+    pub finished: Finished,
 }
 
 #[derive(Args, Debug)]
@@ -135,6 +168,8 @@ pub struct Reproduce {
     /// and list the runs behind them beside it, in PAGE.runs.json
     #[arg(long, value_name = "PAGE.md")]
     pub page: Option<PathBuf>,
+    #[command(flatten)]
+    pub finished: Finished,
 }
 
 #[derive(Args, Debug)]

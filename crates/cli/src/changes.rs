@@ -42,6 +42,7 @@ pub fn apply(
         }
     }
     let set = Place::flag("--set");
+    let mut given: Vec<&str> = Vec::new();
     for assignment in &changes.set {
         let Some((path, text)) = assignment.split_once('=') else {
             let found = format!("'{}'", shortened(assignment));
@@ -52,7 +53,13 @@ pub fn apply(
                 "KEY=VALUE, such as tcp.min_rto=10ms",
             ));
         };
-        scenario.set(path.trim(), text.trim(), &set)?;
+        let path = path.trim();
+        if given.contains(&path) {
+            let found = format!("'{}' twice", shortened(path));
+            return Err(ScenarioError::new(&set, "", found, "each key once"));
+        }
+        given.push(path);
+        scenario.set(path, text.trim(), &set)?;
     }
     Ok(())
 }

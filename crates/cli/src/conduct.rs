@@ -2,35 +2,52 @@
 
 use crate::args::Common;
 use crate::failure::Failure;
+use crate::origin::origins;
 use crate::output::{note, print, print_json};
-use crate::runner::{Crew, checked_threads};
+use crate::runner::{Crew, checked_threads, key};
+use crate::sensitivity;
 use crate::study::Study;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailcut_record::{Manifest, OutputDir, RunKey, RunRecord, RunSummary};
-use tailcut_sim::RunConfig;
+use tailcut_record::{Earlier, Found, Manifest, OutputDir, RunSummary};
 
 /// The name of the report within a study's directory.
 pub const REPORT: &str = "report.html";
 
+/// What is asked of a study beside its runs.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// Which runs that are there already it takes.
+    pub earlier: Earlier,
+    /// Whether to run it with other timers and buffers too.
+    pub sensitivity: bool,
+}
+
 /// What a study left.
 pub struct Conducted {
-    /// Its directory.
-    pub dir: PathBuf,
-    /// What `inspect` gave for each run; `None` for those that did not finish.
+    /// Its directory, which no other process writes into while this lives.
+    pub output: OutputDir,
+    /// The runs' summaries; `None` for those that did not finish.
     pub runs: Vec<Option<RunSummary>>,
 }
 
-/// Runs a study and writes it into `dir`, each run as it finishes; `inspect` sees every record.
+impl Conducted {
+    /// How many runs have finished.
+    pub fn finished(&self) -> usize {
+        self.runs.iter().flatten().count()
+    }
+}
+
+/// Runs what a study has not run yet and writes it into `dir`, each run as it finishes.
 ///
 /// # Errors
 /// Whatever keeps a run from being run or written. What was finished before stays.
 pub fn conduct(
     study: &Study,
     dir: PathBuf,
+    earlier: Earlier,
     crew: Crew<'_>,
-    inspect: impl Fn(usize, &RunRecord) + Sync,
 ) -> Result<Conducted, Failure> {
     let manifest = Manifest::new(
         env!("CARGO_PKG_VERSION"),
@@ -41,33 +58,64 @@ pub fn conduct(
         study.config.clone(),
         study.runs.iter().map(key),
     );
-    let output = OutputDir::create(&dir, manifest, study.format)?;
+    let manifest = manifest.with_origins(origins(study)?);
+    let output = OutputDir::open(&dir, manifest, study.format, earlier)?;
     remove_if_there(&dir.join(REPORT))?;
-    let outcome = crew.run(&study.runs, |index, record| {
-        inspect(index, &record);
+    tell(output.found(), &dir);
+    let outcome = crew.run(&study.runs, &output.found().taken, |index, record| {
         Ok(output.write_run(index, &record)?)
     });
-    match outcome {
-        Ok(runs) if runs.iter().all(Option::is_some) => Ok(Conducted { dir, runs }),
-        Ok(runs) => {
-            output.interrupt()?;
-            Ok(Conducted { dir, runs })
-        }
-        Err(failure) => {
-            // The first failure is the one to tell; the manifest may be unwritable for the same reason.
-            let _ = output.interrupt();
-            Err(failure)
-        }
+    // Of two failures the first is the one to tell; both may have the same reason.
+    let concluded = output.conclude();
+    let runs = outcome?;
+    concluded?;
+    Ok(Conducted { output, runs })
+}
+
+/// Says what became of the runs that the directory held.
+fn tell(found: &Found, dir: &Path) {
+    let runs = |count: usize| match count {
+        1 => "1 run".to_owned(),
+        _ => format!("{count} runs"),
+    };
+    let shown = dir.display();
+    for reason in &found.damaged {
+        note(&format!("{reason}; that run is run again"));
+    }
+    if found.count() > 0 {
+        let (here, planned) = (found.count(), found.taken.len());
+        note(&format!("{here} of {planned} runs are in {shown} already"));
+    }
+    if found.of_other_builds > 0 {
+        let others = runs(found.of_other_builds);
+        note(&format!(
+            "{others} of these: of another build of tailcut, as accepted"
+        ));
+    }
+    if found.left_of_other_builds > 0 {
+        let others = runs(found.left_of_other_builds);
+        note(&format!(
+            "{others} in {shown} of another build of tailcut: run again; --accept-older takes them"
+        ));
+    }
+    if found.set_aside > 0 {
+        let others = runs(found.set_aside);
+        note(&format!(
+            "{others} of earlier studies: kept in {shown}/kept for when they are asked for again; \
+             --fresh removes them"
+        ));
     }
 }
 
-/// Runs a study, prints its answer and writes its report.
+/// Runs a study, with other timers and buffers too where that is asked, prints its answer and writes its
+/// report.
 ///
 /// # Errors
 /// As [`conduct`]; [`Failure::Interrupted`] after what was finished has been reported.
 pub fn conduct_and_report(
     study: &Study,
     common: &Common,
+    asked: Asked,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let dir = common
@@ -83,19 +131,28 @@ pub fn conduct_and_report(
     if !study.about.is_empty() {
         note(&study.about);
     }
-    let conducted = conduct(study, dir, crew, |_, _| ())?;
+    let conducted = conduct(study, dir, asked.earlier, crew)?;
+    let dir = conducted.output.path();
+    // What an earlier study said of other timers is not about this one.
+    remove_if_there(&dir.join(tailcut_report::SENSITIVITY_FILE))?;
     let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
-    let interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
-    let dir = conducted.dir.display();
+    let mut interrupted = stop.load(Ordering::Relaxed) && finished.len() < planned;
+    if asked.sensitivity && !interrupted {
+        match sensitivity::vary(study, dir, asked.earlier, crew) {
+            Err(Failure::Interrupted) => interrupted = true,
+            outcome => outcome?,
+        }
+    }
     if interrupted {
         note(&format!(
-            "interrupted: {} of {planned} runs had finished; they are in {dir}",
-            finished.len()
+            "interrupted: {} of {planned} runs had finished; they are in {}",
+            finished.len(),
+            dir.display()
         ));
     }
     if !finished.is_empty() {
-        let loaded = tailcut_report::load(&conducted.dir)?;
-        let report = conducted.dir.join(REPORT);
+        let loaded = tailcut_report::load(dir)?;
+        let report = dir.join(REPORT);
         tailcut_report::write_html(&loaded, &report)?;
         let shown = report.display();
         if common.json {
@@ -113,16 +170,6 @@ pub fn conduct_and_report(
         Err(Failure::Interrupted)
     } else {
         Ok(())
-    }
-}
-
-fn key(config: &RunConfig) -> RunKey {
-    RunKey {
-        design: config.design.to_string(),
-        topology: config.topology.name.clone(),
-        workload: config.workload.name.clone(),
-        load: config.workload.load,
-        seed: config.seed,
     }
 }
 

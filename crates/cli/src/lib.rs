@@ -6,12 +6,15 @@ mod changes;
 mod command;
 mod conduct;
 mod failure;
+mod forecast;
 mod interrupt;
+mod origin;
 mod output;
 mod progress;
 mod reproduction;
 mod runner;
 pub mod scenario;
+mod sensitivity;
 pub mod study;
 
 use args::{Cli, Command};

@@ -1,60 +1,96 @@
-//! How far a study has come, on standard error: a bar on a terminal, a line a run elsewhere.
+//! How far a study has come, on standard error: a bar on a terminal; elsewhere a line a run, and
+//! now and then one while a run goes on.
 
+use crate::forecast::{Forecast, UnderWay, in_words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration as WallDuration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tailcut_record::{RunKey, RunSummary};
 use tailcut_sim::RunControl;
-use tailcut_units::Duration;
 
 /// A run's share of the bar.
-const PER_RUN: u64 = 1_000;
+const PER_RUN: f64 = 1_000.0;
+
+/// Without a terminal, between two lines while runs go on: at first and at most. Each wait is twice
+/// as long as the one before.
+const FIRST_WAIT: Duration = Duration::from_secs(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(160);
+
+/// On a terminal, between two looks at what the runs under way say.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The progress of a study's runs.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    state: Mutex<State>,
+}
+
+struct State {
     runs: usize,
-    finished: AtomicU64,
+    threads: usize,
+    finished: usize,
+    forecast: Forecast,
+    /// By run: when it started, and how much of it is over.
+    under_way: BTreeMap<usize, (Instant, f64)>,
+    told_at: Instant,
+    wait: Duration,
 }
 
 impl Progress {
-    /// Of so many runs, none of which has started. `json` keeps it to plain lines.
-    pub fn new(runs: usize, json: bool) -> Self {
-        let bar = (std::io::stderr().is_terminal() && !json).then(|| {
-            let bar = ProgressBar::new(runs as u64 * PER_RUN);
+    /// Of a study's runs on so many threads; those of `done` are there already. `plain` keeps it to
+    /// lines.
+    pub fn new(runs: &[RunKey], done: &[Option<RunSummary>], threads: usize, plain: bool) -> Self {
+        let bar = (std::io::stderr().is_terminal() && !plain).then(|| {
+            let bar = ProgressBar::new((runs.len() as f64 * PER_RUN) as u64);
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-            let style = "{bar:32.cyan/blue} {percent:>3} %  {msg}  {elapsed} gone, {eta} to go";
+            let style = "{bar:32.cyan/blue} {percent:>3} %  {msg}  {elapsed} gone";
             bar.set_style(
                 ProgressStyle::with_template(style)
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),
             );
-            bar.set_message(format!("0 of {runs} runs"));
-            bar.enable_steady_tick(WallDuration::from_millis(200));
+            bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self {
+        let wait = match bar {
+            Some(_) => LOOK_EVERY,
+            None => FIRST_WAIT,
+        };
+        let progress = Self {
             bar,
-            runs,
-            finished: AtomicU64::new(0),
-        }
+            state: Mutex::new(State::new(runs, done, threads, wait)),
+        };
+        progress.draw(&progress.state());
+        progress
     }
 
     /// Follows one run, which stops when either flag turns true.
-    pub fn follow<'a>(&'a self, stop: &'a AtomicBool, failed: &'a AtomicBool) -> Following<'a> {
+    pub fn follow<'a>(
+        &'a self,
+        run: usize,
+        stop: &'a AtomicBool,
+        failed: &'a AtomicBool,
+    ) -> Following<'a> {
+        self.state().start(run, Instant::now());
         Following {
             progress: self,
+            run,
             stop: [stop, failed],
-            told: AtomicU64::new(0),
         }
     }
 
     /// Says that a run has finished, and in a line what it was.
     pub fn finished(&self, following: &Following<'_>, line: &str) {
-        let finished = self.finished.fetch_add(1, Ordering::Relaxed) + 1;
-        following.tell(PER_RUN);
+        let mut state = self.state();
+        state.finish(following.run, Instant::now());
         match &self.bar {
-            Some(bar) => bar.set_message(format!("{finished} of {} runs", self.runs)),
-            None => crate::output::note(&format!("[{finished}/{}] {line}", self.runs)),
+            Some(_) => self.draw(&state),
+            None => {
+                let (finished, runs) = (state.finished, state.runs);
+                crate::output::note(&format!("[{finished}/{runs}] {line}"));
+            }
         }
     }
 
@@ -64,29 +100,130 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn draw(&self, state: &State) {
+        if let Some(bar) = &self.bar {
+            bar.set_position((state.over() * PER_RUN) as u64);
+            bar.set_message(state.message(Instant::now()));
+        }
+    }
+}
+
+impl State {
+    fn new(runs: &[RunKey], done: &[Option<RunSummary>], threads: usize, wait: Duration) -> Self {
+        let mut forecast = Forecast::new(runs);
+        for (run, summary) in done.iter().enumerate() {
+            if let Some(summary) = summary {
+                forecast.started(run);
+                if let Some(seconds) = summary.wall_seconds {
+                    forecast.ended(run, seconds);
+                }
+            }
+        }
+        Self {
+            runs: runs.len(),
+            threads,
+            finished: done.iter().flatten().count(),
+            forecast,
+            under_way: BTreeMap::new(),
+            told_at: Instant::now(),
+            wait,
+        }
+    }
+
+    fn start(&mut self, run: usize, now: Instant) {
+        self.forecast.started(run);
+        self.under_way.insert(run, (now, 0.0));
+    }
+
+    /// More of a run is over; it never goes back.
+    fn advance(&mut self, run: usize, share: f64) {
+        if let Some((_, over)) = self.under_way.get_mut(&run) {
+            *over = over.max(share.min(1.0));
+        }
+    }
+
+    fn finish(&mut self, run: usize, now: Instant) {
+        self.finished += 1;
+        self.told_at = now;
+        if let Some((start, _)) = self.under_way.remove(&run) {
+            self.forecast.ended(run, (now - start).as_secs_f64());
+        }
+    }
+
+    /// How many runs are over, with the shares of those under way.
+    fn over(&self) -> f64 {
+        let shares = self.under_way.values().map(|(_, share)| share);
+        self.finished as f64 + shares.sum::<f64>()
+    }
+
+    /// How far the study is, and how long it still takes where that is known.
+    fn message(&self, now: Instant) -> String {
+        let under_way = self
+            .under_way
+            .iter()
+            .map(|(&run, &(start, share))| UnderWay {
+                run,
+                elapsed: now.saturating_duration_since(start).as_secs_f64(),
+                share,
+            });
+        let under_way: Vec<UnderWay> = under_way.collect();
+        let to_go = self.forecast.seconds_to_go(&under_way, self.threads);
+        // Runs that have taken longer than their likes: nobody knows how long they still take.
+        let to_go = to_go.filter(|&seconds| seconds >= 1.0);
+        let to_go = to_go.map_or_else(String::new, |time| format!(", {} to go", in_words(time)));
+        format!("{} of {} runs{to_go}", self.finished, self.runs)
+    }
+
+    /// A line for where there is no terminal: what is under way, too.
+    fn line(&self, now: Instant) -> String {
+        let furthest = self.under_way.values().map(|(_, share)| *share);
+        let per_cent = furthest.fold(0.0, f64::max) * 100.0;
+        let going = match self.under_way.len() {
+            1 => format!("the one under way is at {per_cent:.0} %"),
+            several => format!("the furthest of {several} under way is at {per_cent:.0} %"),
+        };
+        format!("{}; {going}", self.message(now))
+    }
+
+    /// Whether it is time to say something.
+    fn is_due(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.told_at) >= self.wait
+    }
 }
 
 /// One run under way.
 pub struct Following<'a> {
     progress: &'a Progress,
+    run: usize,
     stop: [&'a AtomicBool; 2],
-    told: AtomicU64,
 }
 
-impl Following<'_> {
-    /// Moves the run's share of the bar to `share`; never back.
-    fn tell(&self, share: u64) {
-        let before = self.told.fetch_max(share, Ordering::Relaxed);
-        if let Some(bar) = &self.progress.bar {
-            bar.inc(share.saturating_sub(before));
-        }
+impl Drop for Following<'_> {
+    fn drop(&mut self) {
+        self.progress.state().under_way.remove(&self.run);
     }
 }
 
 impl RunControl for Following<'_> {
-    fn progress(&self, simulated: Duration, expected: Duration) {
-        let share = simulated.as_secs_f64() / expected.as_secs_f64().max(f64::MIN_POSITIVE);
-        self.tell((share.min(1.0) * PER_RUN as f64) as u64);
+    fn progress(&self, share: f64) {
+        let mut state = self.progress.state();
+        state.advance(self.run, share);
+        let now = Instant::now();
+        if !state.is_due(now) {
+            return;
+        }
+        state.told_at = now;
+        if self.progress.bar.is_some() {
+            self.progress.draw(&state);
+        } else {
+            state.wait = (state.wait * 2).min(LONGEST_WAIT);
+            crate::output::note(&state.line(now));
+        }
     }
 
     fn stop(&self) -> bool {
@@ -98,15 +235,45 @@ impl RunControl for Following<'_> {
 mod tests {
     use super::*;
 
+    fn state(seeds: u64) -> State {
+        let key = |seed| RunKey {
+            design: "tcp".to_owned(),
+            topology: String::new(),
+            workload: String::new(),
+            load: None,
+            seed,
+        };
+        let runs: Vec<RunKey> = (1..=seeds).map(key).collect();
+        State::new(&runs, &[], 1, FIRST_WAIT)
+    }
+
     #[test]
     fn a_run_that_takes_longer_than_expected_never_overfills_its_share() {
-        let progress = Progress::new(2, true);
-        let stop = AtomicBool::new(false);
-        let following = progress.follow(&stop, &stop);
-        following.progress(Duration::from_ms(5), Duration::from_ms(10));
-        following.progress(Duration::from_ms(2), Duration::from_ms(10));
-        assert_eq!(following.told.load(Ordering::Relaxed), PER_RUN / 2);
-        following.progress(Duration::from_ms(50), Duration::ZERO);
-        assert_eq!(following.told.load(Ordering::Relaxed), PER_RUN);
+        let mut state = state(2);
+        state.start(0, Instant::now());
+        for (share, over) in [(0.5, 0.5), (0.2, 0.5), (5.0, 1.0)] {
+            state.advance(0, share);
+            assert_eq!(state.over(), over);
+        }
+    }
+
+    #[test]
+    fn a_time_to_go_is_told_once_a_run_has_ended() {
+        let mut state = state(4);
+        let start = Instant::now();
+        state.start(0, start);
+        state.advance(0, 0.4);
+        let later = start + Duration::from_secs(40);
+        let first = "0 of 4 runs; the one under way is at 40 %";
+        assert_eq!(state.line(later), first);
+        state.finish(0, start + Duration::from_secs(100));
+        assert_eq!(state.message(later), "1 of 4 runs, about 5 min to go");
+    }
+
+    #[test]
+    fn silence_is_broken_after_a_while() {
+        let state = state(1);
+        assert!(!state.is_due(state.told_at));
+        assert!(state.is_due(state.told_at + FIRST_WAIT));
     }
 }

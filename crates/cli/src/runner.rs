@@ -1,13 +1,13 @@
 //! Runs a study over the machine's cores, one run a thread, and keeps what is finished.
 
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Following, Progress};
 use anyhow::Context;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use tailcut_record::RunRecord;
+use tailcut_record::{RunKey, RunRecord, RunSummary};
 use tailcut_sim::{RunConfig, RunError};
 
 /// How runs are run.
@@ -27,32 +27,40 @@ pub fn usual_threads() -> NonZeroUsize {
 }
 
 impl Crew<'_> {
-    /// Runs all of `runs` and gives each record, with its run's number, to `keep`, from the thread that
-    /// ran it. What `keep` gives comes back in the order of the runs; `None` for those that were
-    /// stopped.
+    /// Runs those of `runs` that are not `done` and gives each record, with its run's number, to
+    /// `keep`, from the thread that ran it. The summaries of all come back in the order of the
+    /// runs; `None` for those that were stopped.
     ///
     /// # Errors
     /// The first error of a run or of `keep`; the other runs are stopped then.
-    pub fn run<T: Send>(
+    pub fn run(
         &self,
         runs: &[RunConfig],
-        keep: impl Fn(usize, RunRecord) -> Result<T, Failure> + Sync,
-    ) -> Result<Vec<Option<T>>, Failure> {
-        let progress = Progress::new(runs.len(), self.json);
+        done: &[Option<RunSummary>],
+        keep: impl Fn(usize, RunRecord) -> Result<RunSummary, Failure> + Sync,
+    ) -> Result<Vec<Option<RunSummary>>, Failure> {
+        let missing = (0..runs.len()).filter(|&run| done.get(run).is_none_or(Option::is_none));
+        let missing: Vec<usize> = missing.collect();
+        if missing.is_empty() {
+            return Ok(done.to_vec());
+        }
+        let threads = self.threads.get().min(missing.len());
+        let keys: Vec<RunKey> = runs.iter().map(key).collect();
+        let progress = Progress::new(&keys, done, threads, self.json);
         let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
-        let kept: Vec<Mutex<Option<T>>> = runs.iter().map(|_| Mutex::new(None)).collect();
+        let kept = Mutex::new(done.to_vec());
         let failure: Mutex<Option<Failure>> = Mutex::new(None);
         let work = || {
             while !self.stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(config) = runs.get(index) else {
+                let Some(&run) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     return;
                 };
-                let outcome = self.one(config, &progress, &failed, |record| keep(index, record));
+                let following = progress.follow(run, self.stop, &failed);
+                let outcome = one(&runs[run], &progress, following, |record| keep(run, record));
                 match outcome {
-                    Ok(value) => {
-                        *kept[index].lock().unwrap_or_else(PoisonError::into_inner) = value
+                    Ok(summary) => {
+                        kept.lock().unwrap_or_else(PoisonError::into_inner)[run] = summary
                     }
                     Err(error) => {
                         failed.store(true, Ordering::Relaxed);
@@ -63,46 +71,53 @@ impl Crew<'_> {
             }
         };
         thread::scope(|scope| {
-            for _ in 0..self.threads.get().min(runs.len()) {
+            for _ in 0..threads {
                 scope.spawn(work);
             }
         });
         progress.clear();
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(failure) => Err(failure),
-            None => Ok(kept
-                .into_iter()
-                .map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner))
-                .collect()),
+            None => Ok(kept.into_inner().unwrap_or_else(PoisonError::into_inner)),
         }
     }
+}
 
-    fn one<T>(
-        &self,
-        config: &RunConfig,
-        progress: &Progress,
-        failed: &AtomicBool,
-        keep: impl FnOnce(RunRecord) -> Result<T, Failure>,
-    ) -> Result<Option<T>, Failure> {
-        let following = progress.follow(self.stop, failed);
-        let record = match tailcut_sim::run(config, &following) {
-            Ok(record) => record,
-            Err(RunError::Stopped) => return Ok(None),
-            Err(error) => return Err(anyhow::Error::new(error).context(label(config)).into()),
-        };
-        let line = format!(
-            "{}: {}, {:.1} s",
-            label(config),
-            match (record.flows.len(), record.requests.len()) {
-                (flows, 0) => format!("{flows} flows"),
-                (0, requests) => format!("{requests} requests"),
-                (flows, requests) => format!("{flows} flows, {requests} requests"),
-            },
-            record.cost.wall_seconds.unwrap_or_default()
-        );
-        let kept = keep(record)?;
-        progress.finished(&following, &line);
-        Ok(Some(kept))
+/// Runs one run; `None` when it was stopped.
+fn one(
+    config: &RunConfig,
+    progress: &Progress,
+    following: Following<'_>,
+    keep: impl FnOnce(RunRecord) -> Result<RunSummary, Failure>,
+) -> Result<Option<RunSummary>, Failure> {
+    let record = match tailcut_sim::run(config, &following) {
+        Ok(record) => record,
+        Err(RunError::Stopped) => return Ok(None),
+        Err(error) => return Err(anyhow::Error::new(error).context(label(config)).into()),
+    };
+    let line = format!(
+        "{}: {}, {:.1} s",
+        label(config),
+        match (record.flows.len(), record.requests.len()) {
+            (flows, 0) => format!("{flows} flows"),
+            (0, requests) => format!("{requests} requests"),
+            (flows, requests) => format!("{flows} flows, {requests} requests"),
+        },
+        record.cost.wall_seconds.unwrap_or_default()
+    );
+    let kept = keep(record)?;
+    progress.finished(&following, &line);
+    Ok(Some(kept))
+}
+
+/// What names a run.
+pub fn key(config: &RunConfig) -> RunKey {
+    RunKey {
+        design: config.design.to_string(),
+        topology: config.topology.name.clone(),
+        workload: config.workload.name.clone(),
+        load: config.workload.load,
+        seed: config.seed,
     }
 }
 

@@ -21,6 +21,11 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Another process is writing into the directory.
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A file is not what was written, or not what this version reads.
     Damaged {
         /// The file.
@@ -65,6 +70,12 @@ impl fmt::Display for Error {
             Self::NotAStudy { path } => write!(
                 f,
                 "{} is not empty and has no manifest.json, so it is left alone; name a new or empty directory",
+                path.display()
+            ),
+            Self::Locked { path } => write!(
+                f,
+                "{}: another tailcut is writing into this directory; wait until it has ended, or name \
+                 another directory",
                 path.display()
             ),
             Self::Damaged { path, reason } => write!(f, "{}: {reason}", path.display()),

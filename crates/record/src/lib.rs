@@ -8,12 +8,15 @@
 //! nanoseconds. The crate computes no statistics beyond the [`FctSummary`] that every run prints.
 
 mod csv_file;
+mod earlier;
 mod error;
 mod failure;
 mod fct;
 mod flow;
 mod hash;
+mod lock;
 mod manifest;
+mod offered;
 mod output;
 mod parquet_file;
 mod request;
@@ -23,15 +26,18 @@ mod sample;
 mod session;
 mod stored;
 mod table;
+mod timers;
 mod waits;
 mod whole_file;
 
+pub use earlier::{Earlier, Found};
 pub use error::Error;
 pub use failure::LinkFailure;
 pub use fct::{FctStats, FctSummary, SizeGroup, quantile_rank};
 pub use flow::FlowRecord;
-pub use hash::of_bytes as hash_of_bytes;
-pub use manifest::{HostInfo, Manifest, ManifestRun, RunState, SCHEMA_VERSION};
+pub use hash::Fingerprint;
+pub use manifest::{HostInfo, Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION};
+pub use offered::{LinkLoad, OfferedLoad, TierLoad, UnfinishedBytes};
 pub use output::{OutputDir, TableFormat};
 pub use request::{RequestRecord, RequestSummary};
 pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};
@@ -40,5 +46,6 @@ pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
 };
 pub use stored::{StoredRun, StoredStudy};
+pub use timers::{SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

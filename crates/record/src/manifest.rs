@@ -1,7 +1,8 @@
 //! The manifest: where a study comes from and which runs it has.
 
-use crate::RunKey;
+use crate::{Fingerprint, RunKey};
 use serde::{Deserialize, Serialize};
+use std::fmt::Write;
 
 /// The version of the output's layout and columns. A reader refuses any other.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -49,6 +50,26 @@ impl HostInfo {
     }
 }
 
+/// What decides a run's result. A run is found again by it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The hash of the run's whole configuration: every parameter, the seed, the flows of a trace,
+    /// and how its tables are written.
+    pub config: String,
+    /// The hash of the executable.
+    pub build: String,
+}
+
+impl Origin {
+    /// Some digits of both hashes: enough to tell a directory's runs apart.
+    fn digits(&self) -> String {
+        let mut both = Fingerprint::new();
+        // A fingerprint takes everything.
+        let _ = write!(both, "{} {}", self.config, self.build);
+        both.digits()[..12].to_owned()
+    }
+}
+
 /// One planned run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ManifestRun {
@@ -57,6 +78,9 @@ pub struct ManifestRun {
     /// What names the run.
     #[serde(flatten)]
     pub key: RunKey,
+    /// What decides its result; `None` where nobody said, and then it is never found again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// How far it came.
     pub state: RunState,
 }
@@ -65,7 +89,8 @@ pub struct ManifestRun {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// Not finished; stays so when the program is killed.
+    /// Not finished when the manifest was written: at the start.
+    /// [`StoredStudy`](crate::StoredStudy) calls such a run finished where its files are there.
     Planned,
     /// Finished: its files are whole.
     Finished,
@@ -96,10 +121,20 @@ impl Manifest {
                 .map(|(index, key)| ManifestRun {
                     id: run_id(index, &key),
                     key,
+                    origin: None,
                     state: RunState::Planned,
                 })
                 .collect(),
         }
+    }
+
+    /// Says of every run, in order, what decides its result; it is then found again by that.
+    pub fn with_origins(mut self, origins: impl IntoIterator<Item = Origin>) -> Self {
+        for (run, origin) in self.runs.iter_mut().zip(origins) {
+            run.id = format!("{}-{}", run_name(&run.key), origin.digits());
+            run.origin = Some(origin);
+        }
+        self
     }
 
     /// How many runs are in `state`.
@@ -108,13 +143,17 @@ impl Manifest {
     }
 }
 
-/// A directory name that says what the run is, safe on every common file system and unique by its
-/// number.
+/// A directory name that is unique by the run's number, where nobody says what decides its result.
 fn run_id(index: usize, key: &RunKey) -> String {
+    format!("{index:04}-{}", run_name(key))
+}
+
+/// What the run is, safe as part of a file name on every common file system.
+fn run_name(key: &RunKey) -> String {
     let load = key
         .load
         .map_or_else(String::new, |load| format!("-load{load}"));
-    let name = format!("{index:04}-{}{load}-seed{}", key.design, key.seed);
+    let name = format!("{}{load}-seed{}", key.design, key.seed);
     name.chars()
         .map(|c| match c {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '+' | '@' | '-' => c,

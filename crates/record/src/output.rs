@@ -1,8 +1,10 @@
 //! Writing a study into a directory, run by run.
 
-use crate::manifest::{Manifest, RunState, is_plain_name};
+use crate::earlier::{self, Earlier, Found};
+use crate::lock::{DirLock, LOCK};
+use crate::manifest::{Manifest, Origin, RunState};
 use crate::table::Table;
-use crate::whole_file::{write_json, write_whole};
+use crate::whole_file::{PARTIAL, beside, keep_names, write_json, write_through};
 use crate::{Error, RunRecord, RunSummary, csv_file, hash, parquet_file, rows};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -11,6 +13,8 @@ use std::sync::{Mutex, PoisonError};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const RUNS: &str = "runs";
+/// Where runs of earlier studies are kept.
+pub(crate) const KEPT: &str = "kept";
 pub(crate) const RUN: &str = "run.json";
 
 /// The names of a run's tables, without their extension.
@@ -46,6 +50,8 @@ impl TableFormat {
 pub(crate) struct RunFile {
     #[serde(flatten)]
     pub summary: RunSummary,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     pub classes: Vec<String>,
     pub tables: Vec<TableFile>,
 }
@@ -59,41 +65,73 @@ pub(crate) struct TableFile {
     pub xxh3_128: String,
 }
 
-/// A directory that a study is being written to; shared by the threads that run it.
+/// A directory that a study is being written to; shared by the threads that run it, and locked
+/// against other processes.
 ///
-/// Every file is written beside its place and renamed into it, and the manifest counts a run as
-/// finished only after its files are in place: whatever stops the program, the directory holds
-/// whole runs.
+/// A run is written beside its place and renamed into it: whatever stops the program, the directory
+/// holds whole runs, and the next study that plans one of them takes it.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
     format: TableFormat,
     manifest: Mutex<Manifest>,
+    found: Found,
+    _lock: DirLock,
 }
 
 impl OutputDir {
-    /// Makes the directory, or takes it over when it is empty or holds an earlier study, whose runs
-    /// are removed; writes the manifest.
+    /// Makes the directory, or takes it over when it is empty or holds an earlier study, and writes
+    /// the manifest. Runs that are there and that the manifest plans are taken; other runs are
+    /// moved to
+    /// `kept/`, where a later study finds them again.
     ///
     /// # Errors
     /// [`Error::NotAStudy`] for a directory with other files, [`Error::Damaged`] for one whose
-    /// manifest cannot be read, [`Error::Io`] where the system refuses.
+    /// manifest cannot be read, [`Error::Locked`] while another process writes into it,
+    /// [`Error::Io`] where the system refuses.
+    pub fn open(
+        path: impl Into<PathBuf>,
+        mut manifest: Manifest,
+        format: TableFormat,
+        earlier: Earlier,
+    ) -> Result<Self, Error> {
+        let path = path.into();
+        let holds_a_study = holds_a_study(&path)?;
+        fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
+        let lock = DirLock::take(&path)?;
+        if holds_a_study && earlier != Earlier::Remove {
+            crate::stored::read_manifest(&path)?;
+        }
+        // First the manifest, in which nothing has finished: it is true at every moment of what
+        // follows.
+        write_json(&path.join(MANIFEST), &manifest)?;
+        if earlier == Earlier::Remove {
+            earlier::remove_runs(&path)?;
+        }
+        let runs = path.join(RUNS);
+        fs::create_dir_all(&runs).map_err(Error::io("create", &runs))?;
+        let found = earlier::take(&path, &mut manifest, earlier)?;
+        let output = Self {
+            path,
+            format,
+            manifest: Mutex::new(manifest),
+            found,
+            _lock: lock,
+        };
+        output.update_manifest(|_| ())?;
+        Ok(output)
+    }
+
+    /// [`OutputDir::open`], which takes the runs of the same executable.
+    ///
+    /// # Errors
+    /// As [`OutputDir::open`].
     pub fn create(
         path: impl Into<PathBuf>,
         manifest: Manifest,
         format: TableFormat,
     ) -> Result<Self, Error> {
-        let path = path.into();
-        let runs = path.join(RUNS);
-        clear(&path)?;
-        fs::create_dir_all(&runs).map_err(Error::io("create", &runs))?;
-        let output = Self {
-            path,
-            format,
-            manifest: Mutex::new(manifest),
-        };
-        output.update_manifest(|_| ())?;
-        Ok(output)
+        Self::open(path, manifest, format, Earlier::SameBuild)
     }
 
     /// The directory.
@@ -101,21 +139,52 @@ impl OutputDir {
         &self.path
     }
 
-    /// Writes planned run `index` and counts it as finished. Gives the run's summary.
+    /// What became of the runs that were there already.
+    pub fn found(&self) -> &Found {
+        &self.found
+    }
+
+    /// Writes planned run `index`, whole or not at all. Gives the run's summary.
     ///
     /// # Errors
     /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses; the runs written before
     /// stay.
     pub fn write_run(&self, index: usize, run: &RunRecord) -> Result<RunSummary, Error> {
-        let (id, planned) = {
+        let (planned, count) = {
             let manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-            let id = manifest.runs.get(index).map(|run| run.id.clone());
-            (id, manifest.runs.len())
+            (manifest.runs.get(index).cloned(), manifest.runs.len())
         };
-        let id = id.ok_or(Error::UnplannedRun { index, planned })?;
-        let dir = self.path.join(RUNS).join(&id);
-        fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
+        let planned = planned.ok_or(Error::UnplannedRun {
+            index,
+            planned: count,
+        })?;
+        let runs = self.path.join(RUNS);
+        let dir = runs.join(&planned.id);
+        let partial = beside(&dir);
+        let written = self.write_files(&partial, planned.origin, run);
+        let written = written.and_then(|summary| {
+            fs::rename(&partial, &dir).map_err(Error::io("write", &dir))?;
+            Ok(summary)
+        });
+        if written.is_err() {
+            // The first error is the one to tell.
+            let _ = earlier::remove_run(&partial);
+        }
+        let summary = written?;
+        keep_names(&runs);
+        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        manifest.runs[index].state = RunState::Finished;
+        Ok(summary)
+    }
 
+    /// Writes a run's files into `dir`, and waits until the disk has them.
+    fn write_files(
+        &self,
+        dir: &Path,
+        origin: Option<Origin>,
+        run: &RunRecord,
+    ) -> Result<RunSummary, Error> {
+        fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
         let tables = [
             rows::flows_table(run),
             rows::requests_table(run),
@@ -130,26 +199,26 @@ impl OutputDir {
         for (name, table) in TABLES.into_iter().zip(tables) {
             // An empty table of flows is a result; empty samples only say that none were asked for.
             if table.rows() > 0 || name == "flows" {
-                files.push(self.write_table(&dir, name, &table)?);
+                files.push(self.write_table(dir, name, &table)?);
             }
         }
         let summary = run.summary();
         let file = RunFile {
             summary: summary.clone(),
+            origin,
             classes: run.classes.clone(),
             tables: files,
         };
         write_json(&dir.join(RUN), &file)?;
-        self.update_manifest(|manifest| manifest.runs[index].state = RunState::Finished)?;
         Ok(summary)
     }
 
-    /// Marks every run that has not finished as interrupted, and says how many of how many have
-    /// finished.
+    /// Writes into the manifest how far each run came: those that have not finished are
+    /// interrupted. Says how many of how many have finished.
     ///
     /// # Errors
     /// [`Error::Io`] where the system refuses.
-    pub fn interrupt(&self) -> Result<(usize, usize), Error> {
+    pub fn conclude(&self) -> Result<(usize, usize), Error> {
         self.update_manifest(|manifest| {
             for run in &mut manifest.runs {
                 if run.state == RunState::Planned {
@@ -169,7 +238,7 @@ impl OutputDir {
             TableFormat::Csv => csv_file::encode(table)
                 .map_err(|error| Error::io("encode", &path)(std::io::Error::other(error)))?,
         };
-        write_whole(&path, &bytes)?;
+        write_through(&path, &bytes).map_err(Error::io("write", &path))?;
         Ok(TableFile {
             name,
             rows: table.rows() as u64,
@@ -186,37 +255,25 @@ impl OutputDir {
     }
 }
 
-/// Removes an earlier study's manifest and runs, and nothing else.
-fn clear(path: &Path) -> Result<(), Error> {
-    let mut entries = match fs::read_dir(path) {
+/// Whether `path` is the directory of a study; it may also be new or empty.
+fn holds_a_study(path: &Path) -> Result<bool, Error> {
+    let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(Error::io("open", path)(error)),
     };
-    if entries.next().is_none() {
-        return Ok(());
+    if path.join(MANIFEST).exists() {
+        return Ok(true);
     }
-    let manifest_path = path.join(MANIFEST);
-    if !manifest_path.exists() {
-        return Err(Error::NotAStudy {
-            path: path.to_owned(),
-        });
-    }
-    let earlier = crate::stored::read_manifest(path)?;
-    fs::remove_file(&manifest_path).map_err(Error::io("remove", &manifest_path))?;
-    for run in earlier.runs.iter().filter(|run| is_plain_name(&run.id)) {
-        let dir = path.join(RUNS).join(&run.id);
-        let tables = TABLES
-            .into_iter()
-            .flat_map(|name| TableFormat::ALL.map(|f| format!("{name}.{}", f.extension())));
-        for name in tables.chain([RUN.to_owned()]) {
-            let file = dir.join(name);
-            if file.exists() {
-                fs::remove_file(&file).map_err(Error::io("remove", &file))?;
-            }
+    // What a program leaves that is killed before its first manifest is written.
+    let first = [LOCK.to_owned(), format!("{MANIFEST}{PARTIAL}")];
+    for entry in entries {
+        let entry = entry.map_err(Error::io("read", path))?;
+        if !first.iter().any(|name| entry.file_name() == name.as_str()) {
+            return Err(Error::NotAStudy {
+                path: path.to_owned(),
+            });
         }
-        // A directory that holds somebody's other files stays.
-        let _ = fs::remove_dir(&dir);
     }
-    Ok(())
+    Ok(false)
 }

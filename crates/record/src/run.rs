@@ -1,9 +1,10 @@
 //! One run: what names it, what it counted, what it cost, and its summary.
 
+use crate::offered::makespan;
 use crate::{
-    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, PortTotals,
-    QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord, SessionSummary,
-    SwitchWaits, TopologyLink, hash,
+    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, OfferedLoad,
+    PortTotals, QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord,
+    SessionSummary, SwitchWaits, Timers, TopologyLink, UnfinishedBytes, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -133,6 +134,10 @@ pub struct RunRecord {
     pub host_bursts: Option<BurstStats>,
     /// Payload that arrived, where it was measured. Not hashed.
     pub arrived: Option<ArrivedPayload>,
+    /// What the workload offers the links. Not hashed.
+    pub offered: Option<OfferedLoad>,
+    /// The timers of its transport. Not hashed.
+    pub timers: Timers,
 }
 
 impl RunRecord {
@@ -155,6 +160,8 @@ impl RunRecord {
             switch_waits: None,
             host_bursts: None,
             arrived: None,
+            offered: None,
+            timers: Timers::default(),
         }
     }
 
@@ -199,6 +206,10 @@ impl RunRecord {
             sampling: self.sampling,
             requests: RequestSummary::of(&self.requests),
             sessions: SessionSummary::of(&self.sessions),
+            offered: self.offered.clone(),
+            unfinished_bytes: UnfinishedBytes::of(&self.flows, &self.requests),
+            timers: self.timers.clone(),
+            makespan_ns: makespan(&self.flows, &self.requests).map(Duration::as_ns),
         }
     }
 
@@ -282,4 +293,42 @@ pub struct RunSummary {
     /// Storage sessions; `None` where there were none.
     #[serde(default)]
     pub sessions: Option<SessionSummary>,
+    /// What the workload offers the links; `None` in what earlier versions wrote.
+    #[serde(default)]
+    pub offered: Option<OfferedLoad>,
+    /// What was unfinished while flows arrived; `None` where all start at once, and in what earlier versions
+    /// wrote.
+    #[serde(default)]
+    pub unfinished_bytes: Option<UnfinishedBytes>,
+    /// The timers of its transport; none in what earlier versions wrote.
+    #[serde(default)]
+    pub timers: Timers,
+    /// Nanoseconds from the first start to the last end; `None` where something did not finish, and in
+    /// what earlier versions wrote.
+    #[serde(default)]
+    pub makespan_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_of_an_earlier_version_is_read() {
+        let key = RunKey {
+            design: "tcp".to_owned(),
+            topology: "leaf-spine".to_owned(),
+            workload: "websearch".to_owned(),
+            load: None,
+            seed: 1,
+        };
+        let summary = RunRecord::new(key).summary();
+        let mut written = serde_json::to_value(&summary).expect("JSON");
+        let keys = written.as_object_mut().expect("an object");
+        for new in ["offered", "unfinished_bytes", "timers", "makespan_ns"] {
+            assert!(keys.remove(new).is_some(), "{new}");
+        }
+        let read: RunSummary = serde_json::from_value(written).expect("a summary");
+        assert_eq!(read, summary);
+    }
 }

@@ -5,11 +5,13 @@ use crate::output::{MANIFEST, RUN, RUNS, RunFile, TableFile};
 use crate::table::{Schema, Table};
 use crate::whole_file::read_json;
 use crate::{
-    Error, FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunSummary,
-    SessionRecord, TopologyLink, csv_file, hash, parquet_file, rows,
+    Error, FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunCost,
+    RunRecord, RunSummary, RunTotals, SessionRecord, TopologyLink, csv_file, hash, parquet_file,
+    rows,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
+use tailcut_units::Duration;
 
 /// A study on disk; its tables are read when asked for.
 #[derive(Debug)]
@@ -38,7 +40,14 @@ impl StoredStudy {
     /// this schema.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
-        let manifest = read_manifest(&dir)?;
+        let mut manifest = read_manifest(&dir)?;
+        for run in &mut manifest.runs {
+            // A run's directory is in its place once all of it is written.
+            let is_planned = run.state == RunState::Planned && is_plain_name(&run.id);
+            if is_planned && dir.join(RUNS).join(&run.id).join(RUN).exists() {
+                run.state = RunState::Finished;
+            }
+        }
         Ok(Self { dir, manifest })
     }
 
@@ -56,18 +65,75 @@ impl StoredStudy {
             let reason = format!("run id \"{}\" is not a plain file name", run.id);
             return Err(Error::damaged(&self.dir.join(MANIFEST), reason));
         }
-        let dir = self.dir.join(RUNS).join(&run.id);
+        StoredRun::open(self.dir.join(RUNS).join(&run.id))
+    }
+}
+
+impl StoredRun {
+    /// The run in `dir`.
+    pub(crate) fn open(dir: PathBuf) -> Result<Self, Error> {
         let file: RunFile = read_json(&dir.join(RUN))?;
-        Ok(StoredRun {
+        Ok(Self {
             dir,
             tables: file.tables,
             summary: file.summary,
             classes: file.classes,
         })
     }
-}
 
-impl StoredRun {
+    /// The run, once every table of it is what was written.
+    pub(crate) fn checked(self) -> Result<Self, Error> {
+        for table in &self.tables {
+            self.bytes(table)?;
+        }
+        Ok(self)
+    }
+
+    /// All of the run, with times to the nanosecond.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn record(mut self) -> Result<RunRecord, Error> {
+        let (flows, sessions) = (self.flows()?, self.sessions()?);
+        let summary = &self.summary;
+        Ok(RunRecord {
+            totals: RunTotals {
+                packet_hops: summary.packet_hops,
+                events: summary.events,
+                sent: summary.sent,
+                copied: summary.copied,
+                delivered: summary.delivered,
+                drops: summary.drops.clone(),
+                remaining: summary.remaining,
+                trimmed: summary.trimmed,
+                returned: summary.returned,
+                marks: summary.marks,
+                simulated: Duration::from_secs_f64(summary.simulated_seconds),
+            },
+            cost: RunCost {
+                cpu_seconds: summary.cpu_seconds,
+                wall_seconds: summary.wall_seconds,
+                peak_rss_bytes: summary.peak_rss_bytes,
+            },
+            flows,
+            requests: self.requests()?,
+            sessions,
+            ports: self.ports()?,
+            topology: self.topology()?,
+            failures: self.failures()?,
+            queues: self.queues()?,
+            links: self.links()?,
+            classes: self.classes,
+            key: self.summary.key,
+            sampling: self.summary.sampling,
+            switch_waits: self.summary.switch_waits,
+            host_bursts: self.summary.host_bursts,
+            arrived: self.summary.arrived,
+            offered: self.summary.offered,
+            timers: self.summary.timers,
+        })
+    }
+
     /// The run's flows in the order of their numbers, with times to the nanosecond. Classes that
     /// `run.json` does not name are added to [`StoredRun::classes`].
     ///
@@ -155,13 +221,26 @@ impl StoredRun {
         let Some(file) = self.tables.iter().find(|file| stem(file)) else {
             return Ok(Vec::new());
         };
+        let bytes = self.bytes(file)?;
+        let table = if file.name.ends_with(".csv") {
+            csv_file::decode(&bytes, schema)
+        } else {
+            parquet_file::decode(bytes, schema).map_err(|error| error.to_string())
+        };
+        table
+            .and_then(|table| parse(&table))
+            .map_err(|reason| Error::damaged(&self.dir.join(&file.name), reason))
+    }
+
+    /// A table's file, once it is what was written.
+    fn bytes(&self, file: &TableFile) -> Result<Vec<u8>, Error> {
         if !is_plain_name(&file.name) {
             let reason = format!("table \"{}\" is not a plain file name", file.name);
             return Err(Error::damaged(&self.dir.join(RUN), reason));
         }
         let path = self.dir.join(&file.name);
         let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
-        // The check comes before the parser, which trusts lengths inside the file.
+        // The check comes before any parser, which trusts lengths inside the file.
         let found = hash::of_bytes(&bytes);
         if found != file.xxh3_128 {
             let reason = format!(
@@ -172,14 +251,7 @@ impl StoredRun {
             );
             return Err(Error::damaged(&path, reason));
         }
-        let table = if file.name.ends_with(".csv") {
-            csv_file::decode(&bytes, schema)
-        } else {
-            parquet_file::decode(bytes, schema).map_err(|error| error.to_string())
-        };
-        table
-            .and_then(|table| parse(&table))
-            .map_err(|reason| Error::damaged(&path, reason))
+        Ok(bytes)
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::Error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Reads a JSON file.
@@ -26,17 +27,48 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_whole(path, &bytes)
 }
 
-/// Writes a file beside its place and renames it into it; leaves nothing half written.
+/// Writes a file beside its place and renames it into it; leaves nothing half written, not even
+/// when the machine loses power.
 ///
 /// # Errors
 /// [`Error::Io`] where the system refuses; an earlier file stays then.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let partial = beside(path);
+    write_through(&partial, bytes)
+        .and_then(|()| fs::rename(&partial, path))
+        .map_err(|error| {
+            let _ = fs::remove_file(&partial);
+            Error::io("write", path)(error)
+        })?;
+    if let Some(dir) = path.parent() {
+        keep_names(dir);
+    }
+    Ok(())
+}
+
+/// Where something is written before it is renamed into its place.
+pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&partial);
-        Error::io("write", path)(error)
-    })
+    partial.push(PARTIAL);
+    PathBuf::from(partial)
+}
+
+/// What the name of something that is being written ends in.
+pub(crate) const PARTIAL: &str = ".partial";
+
+/// Writes a file and waits until the disk has it.
+pub(crate) fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Waits until the disk has the names in a directory. Where a system cannot do that, nothing is
+/// left to try: the files themselves are written.
+pub(crate) fn keep_names(dir: &Path) {
+    let dir = match dir.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => dir,
+    };
+    let _ = File::open(dir).and_then(|dir| dir.sync_all());
 }

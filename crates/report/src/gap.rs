@@ -25,7 +25,7 @@ const FACTOR: f64 = 1.25;
 impl Gap {
     /// The gap within the interval of a quantile: half or more of its width (logarithmic), with
     /// at most a tenth of the flows in it; `None` where there is none.
-    pub(crate) fn within(sample: &Sample, interval: (f64, f64)) -> Option<Self> {
+    pub fn within(sample: &Sample, interval: (f64, f64)) -> Option<Self> {
         let (low, high) = interval;
         let values = sample.between(low, high);
         let few = (values.len() as f64 * FEW) as usize + 1;

@@ -15,7 +15,9 @@ pub(crate) fn plots(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let analysis = study.analysis();
     let [mice, medium, _] = Group::main();
-    let wanted = |group: &Group| !group.is_fine() && ![&mice, &medium].contains(&group);
+    // Of sessions each kind is ranked by itself.
+    let sessions = Group::sessions();
+    let wanted = |group: &Group| !group.is_fine() && ![&mice, &medium, &sessions].contains(&group);
     let flows_of = |group: &Group| -> usize {
         let rows = analysis.rows(setting, group);
         rows.map(|row| row.flows).sum()

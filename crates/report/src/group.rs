@@ -7,6 +7,7 @@ use crate::study::{Flow, Run};
 enum Pool {
     Flows,
     Requests,
+    Sessions,
     Writes,
     Reads,
 }
@@ -38,13 +39,23 @@ impl Group {
         Self::whole("requests", Pool::Requests)
     }
 
-    /// What applications wait for in the place of flows: requests, and the sessions of storage clients.
-    pub fn of_applications() -> [Self; 3] {
+    /// All sessions of storage clients, where some write and some read.
+    pub fn sessions() -> Self {
+        Self::whole("sessions", Pool::Sessions)
+    }
+
+    /// The sessions of storage clients by what they do.
+    pub fn kinds_of_sessions() -> [Self; 2] {
         [
-            Self::requests(),
             Self::whole("writes", Pool::Writes),
             Self::whole("reads", Pool::Reads),
         ]
+    }
+
+    /// What applications wait for in the place of flows: requests, and the sessions of storage clients.
+    pub fn of_applications() -> [Self; 4] {
+        let [writes, reads] = Self::kinds_of_sessions();
+        [Self::requests(), Self::sessions(), writes, reads]
     }
 
     fn whole(name: &str, pool: Pool) -> Self {
@@ -113,7 +124,7 @@ impl Group {
 
     /// Whether it is picked from sessions of storage clients.
     pub fn is_of_sessions(&self) -> bool {
-        matches!(self.pool, Pool::Writes | Pool::Reads)
+        matches!(self.pool, Pool::Sessions | Pool::Writes | Pool::Reads)
     }
 
     /// What it is a group of, as text has it.
@@ -121,6 +132,7 @@ impl Group {
         match self.pool {
             Pool::Flows => "flows",
             Pool::Requests => "requests",
+            Pool::Sessions => "sessions",
             Pool::Writes => "writes",
             Pool::Reads => "reads",
         }
@@ -130,7 +142,7 @@ impl Group {
     pub const fn time(&self) -> &'static str {
         match self.pool {
             Pool::Requests => "latency",
-            Pool::Flows | Pool::Writes | Pool::Reads => "completion time",
+            Pool::Flows | Pool::Sessions | Pool::Writes | Pool::Reads => "completion time",
         }
     }
 
@@ -144,6 +156,7 @@ impl Group {
         match self.pool {
             Pool::Flows => &run.flows,
             Pool::Requests => &run.requests,
+            Pool::Sessions => &run.sessions,
             Pool::Writes => &run.writes,
             Pool::Reads => &run.reads,
         }

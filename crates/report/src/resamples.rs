@@ -6,12 +6,15 @@
 //! too narrow, so its ends are moved out as Student's t is wider than the normal distribution and
 //! as the deviation over n - 1 is larger than the one over n: the expanded percentile interval
 //! (T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 5.3).
+//!
+//! Deviation: the ends are a factor sqrt(n / (n - 1)) farther out than there. Without it 91.8 % of
+//! the intervals of a p99 over six seeds held (docs/validation.md).
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Resamples. With six seeds the ends of a 95 % interval are then the fifth value from either side.
+/// Resamples. With six seeds the ends of a 95 % interval are then the third value from either side.
 const RESAMPLES: usize = 2_000;
 
 /// How often each seed occurs in each resample: the same for the same number of seeds, so that
@@ -54,7 +57,7 @@ pub(crate) fn interval(seeds: usize, mut figures: Vec<f64>) -> Option<(f64, f64)
 /// The share of resampled figures that lies outside of a 95 % interval on either side.
 fn outside(seeds: usize) -> Option<f64> {
     let n = seeds as f64;
-    let reach = t_quantile(seeds, 0.975)? * (n / (n - 1.0)).sqrt();
+    let reach = t_quantile(seeds, 0.975)? * n / (n - 1.0);
     Some(Normal::new(0.0, 1.0).ok()?.cdf(-reach))
 }
 
@@ -86,7 +89,7 @@ mod tests {
     #[test]
     fn with_few_seeds_less_is_left_outside() {
         let shares = [6, 10, 20, 10_000].map(|seeds| outside(seeds).unwrap());
-        let expected = [0.0024, 0.0085, 0.0159, 0.0250];
+        let expected = [0.0010, 0.0060, 0.0138, 0.0250];
         for (share, expected) in shares.into_iter().zip(expected) {
             assert!((share - expected).abs() < 1e-4, "{share} is not {expected}");
         }

@@ -10,7 +10,10 @@ use crate::network;
 use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::Table;
-use crate::{Comparison, goodput, overhead, plots, queue, requests, tables};
+use crate::{
+    Comparison, goodput, load, overhead, plots, queue, requests, sensitivity, sessions, tables,
+    timers,
+};
 use maud::{Markup, html};
 
 /// A part of the page.
@@ -41,6 +44,7 @@ fn carrying(study: &Study, headline: usize) -> Markup {
             (show_table(&table))
             p class="note" { (unbroken(&tables::method_note(study, &[table]))) }
         }
+        @for table in sessions::tables(study, headline) { (show_table(&table)) }
         (show_plots(&plots::by_design(study, headline)))
     }
 }
@@ -83,6 +87,21 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
         requests::table(study).map(|table| show_table(&table)),
     );
     add("figures", "All figures", has_flows.then(|| figures(study)));
+    add(
+        "offered",
+        "Offered load",
+        load::table(study).map(|table| show_table(&table)),
+    );
+    add(
+        "timers",
+        "Retransmission timers",
+        timers::table(study).map(|table| show_table(&table)),
+    );
+    add(
+        "sensitivity",
+        "Other timers and buffers",
+        sensitivity::table(study).map(|table| show_table(&table)),
+    );
     add(
         "unfinished",
         "Unfinished",

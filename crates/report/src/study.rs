@@ -1,13 +1,14 @@
 //! A study in memory: its runs, arranged by setting, design and seed.
 
-use crate::Comparison;
 use crate::analysis::Analysis;
+use crate::timers::Waited;
+use crate::{Comparison, Variant};
 use std::path::Path;
 use std::sync::OnceLock;
 use tailcut_record::{
     Error, FlowRecord, LinkFailure, LinkSample, Manifest, PortTotals, QueueSample, RequestRecord,
     RunKey, RunRecord, RunState, RunSummary, SessionOperation, SessionOutcome, SessionRecord,
-    StoredStudy, TopologyLink,
+    StoredStudy, Timers, TopologyLink,
 };
 use tailcut_units::Time;
 
@@ -18,6 +19,8 @@ pub struct Study {
     runs: Vec<Run>,
     /// Published figures beside ours; the report shows them where there are any.
     pub comparisons: Vec<Comparison>,
+    /// The order of the designs under other timers and buffers, where that was asked.
+    pub sensitivity: Vec<Variant>,
     analysis: OnceLock<Analysis>,
 }
 
@@ -33,6 +36,8 @@ pub struct Run {
     /// The requests in the order of their numbers, as flows that have no ideal: the completion time is
     /// the latency.
     pub requests: Vec<Flow>,
+    /// The storage sessions, in the order of their numbers, where some write and some read; else empty.
+    pub sessions: Vec<Flow>,
     /// The storage sessions that write, in the order of their numbers, as flows that have no ideal: each
     /// completes with its last receiver that was not left out. The flows that carry them are among `flows`.
     pub writes: Vec<Flow>,
@@ -95,10 +100,13 @@ pub struct Flow {
     pub sent: u64,
     /// What of that was of no use.
     pub wasted: u64,
+    /// The retransmission timer that it waited for, as far as its record tells.
+    pub waited: Waited,
 }
 
-impl From<&FlowRecord> for Flow {
-    fn from(flow: &FlowRecord) -> Self {
+impl Flow {
+    /// A flow under a transport with these timers.
+    pub fn of(flow: &FlowRecord, timers: &Timers) -> Self {
         let ideal_us = flow.ideal_fct.as_us_f64();
         let fct_us = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
         Self {
@@ -112,12 +120,12 @@ impl From<&FlowRecord> for Flow {
             class: flow.class,
             sent: flow.payload_sent.0,
             wasted: flow.payload_sent.0.saturating_sub(flow.bytes.0),
+            waited: Waited::of_flow(flow, timers),
         }
     }
-}
 
-impl From<&RequestRecord> for Flow {
-    fn from(request: &RequestRecord) -> Self {
+    /// A request under a transport with these timers.
+    pub fn of_request(request: &RequestRecord, timers: &Timers) -> Self {
         let latency = request.latency.map(|latency| latency.as_us_f64());
         Self {
             bytes: request.bytes.0,
@@ -126,13 +134,12 @@ impl From<&RequestRecord> for Flow {
             class: 0,
             sent: request.sent.0,
             wasted: request.wasted.0,
+            waited: Waited::at_most(request.latency, timers),
         }
     }
-}
 
-/// What they cost is told by the flows that carry them.
-impl From<&SessionOutcome> for Flow {
-    fn from(session: &SessionOutcome) -> Self {
+    /// A session under a transport with these timers. What it cost is told by the flows that carry it.
+    pub fn of_session(session: &SessionOutcome, timers: &Timers) -> Self {
         let completion = session.completion.map(|span| span.as_us_f64());
         Self {
             bytes: session.bytes.0,
@@ -141,32 +148,54 @@ impl From<&SessionOutcome> for Flow {
             class: session.class,
             sent: 0,
             wasted: 0,
+            waited: Waited::at_most(session.completion, timers),
         }
     }
 }
 
-/// The writes and the reads among the sessions of these rows.
-fn sessions(rows: &[SessionRecord]) -> (Vec<Flow>, Vec<Flow>) {
-    let outcomes = SessionOutcome::of(rows);
-    let of = |operation| {
-        let of_kind = outcomes.iter().filter(|s| s.operation == operation);
-        of_kind.map(Flow::from).collect()
-    };
-    (of(SessionOperation::Write), of(SessionOperation::Read))
+/// The sessions of a run: all of them where there are two kinds, the writes, and the reads.
+#[derive(Default)]
+struct Sessions {
+    all: Vec<Flow>,
+    writes: Vec<Flow>,
+    reads: Vec<Flow>,
+}
+
+impl Sessions {
+    fn of(rows: &[SessionRecord], timers: &Timers) -> Self {
+        let outcomes = SessionOutcome::of(rows);
+        let of = |wanted: &dyn Fn(SessionOperation) -> bool| {
+            let of_kind = outcomes.iter().filter(|s| wanted(s.operation));
+            of_kind.map(|s| Flow::of_session(s, timers)).collect()
+        };
+        let writes: Vec<Flow> = of(&|operation| operation == SessionOperation::Write);
+        let reads: Vec<Flow> = of(&|operation| operation == SessionOperation::Read);
+        let all = match writes.is_empty() || reads.is_empty() {
+            true => Vec::new(),
+            false => of(&|_| true),
+        };
+        Self { all, writes, reads }
+    }
 }
 
 impl From<&RunRecord> for Run {
     fn from(run: &RunRecord) -> Self {
         let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
         order.sort_by_key(|flow| flow.flow);
-        let (writes, reads) = sessions(&run.sessions);
+        let timers = &run.timers;
+        let sessions = Sessions::of(&run.sessions, timers);
+        let requests = run.requests.iter();
         Self {
             summary: run.summary(),
             classes: run.classes.clone(),
-            flows: order.into_iter().map(Flow::from).collect(),
-            requests: run.requests.iter().map(Flow::from).collect(),
-            writes,
-            reads,
+            flows: order
+                .into_iter()
+                .map(|flow| Flow::of(flow, timers))
+                .collect(),
+            requests: requests.map(|r| Flow::of_request(r, timers)).collect(),
+            sessions: sessions.all,
+            writes: sessions.writes,
+            reads: sessions.reads,
             ports: run.ports.clone(),
             topology: run.topology.clone(),
             failures: run.failures.clone(),
@@ -219,12 +248,18 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
         };
         let mut flows = run.flows()?;
         flows.sort_by_key(|flow| flow.flow);
-        let (writes, reads) = sessions(&run.sessions()?);
+        let timers = &run.summary.timers.clone();
+        let sessions = Sessions::of(&run.sessions()?, timers);
+        let requests = run.requests()?;
         runs.push(Run {
-            flows: flows.iter().map(Flow::from).collect(),
-            requests: run.requests()?.iter().map(Flow::from).collect(),
-            writes,
-            reads,
+            flows: flows.iter().map(|flow| Flow::of(flow, timers)).collect(),
+            requests: requests
+                .iter()
+                .map(|r| Flow::of_request(r, timers))
+                .collect(),
+            sessions: sessions.all,
+            writes: sessions.writes,
+            reads: sessions.reads,
             ports: run.ports()?,
             topology,
             failures,
@@ -236,6 +271,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
     }
     let mut study = Study::new(stored.manifest, runs);
     study.comparisons = crate::comparison::read(dir)?;
+    study.sensitivity = crate::sensitivity::read(dir)?;
     Ok(study)
 }
 
@@ -275,6 +311,7 @@ impl Study {
             manifest,
             runs,
             comparisons: Vec::new(),
+            sensitivity: Vec::new(),
             analysis: OnceLock::new(),
         }
     }

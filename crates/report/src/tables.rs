@@ -8,7 +8,7 @@ use crate::group::Group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{network, queue, requests};
+use crate::{load, network, population, queue, requests, sensitivity, sessions, timers};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
@@ -35,6 +35,9 @@ pub fn json(study: &Study) -> Value {
         tables.extend(known.map(|metric| figures(study, setting, metric)));
     }
     tables.extend(requests::table(study));
+    tables.extend(load::table(study));
+    tables.extend(timers::table(study));
+    tables.extend(sensitivity::table(study));
     tables.push(counts(study));
     tables.extend(unfinished(study));
     for headline in analysis.headlines() {
@@ -83,15 +86,25 @@ pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
 
 /// Of every place the table that carries its answer, and the loads beside it.
 fn headlines(study: &Study) -> Vec<Table> {
-    let of_place = |at| headline(study, at).into_iter().chain(sweep(study, at));
+    let of_place = |at| {
+        let kinds = sessions::tables(study, at);
+        headline(study, at)
+            .into_iter()
+            .chain(kinds)
+            .chain(sweep(study, at))
+    };
     let headlines = study.analysis().headlines().into_iter();
     headlines.flat_map(of_place).collect()
 }
 
 /// The table that carries the answer of the place with this headline.
 pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
+    headline_of(study, setting, &headline_group(study.analysis(), setting))
+}
+
+/// The same for any group.
+pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Option<Table> {
     let analysis = study.analysis();
-    let group = headline_group(analysis, setting);
     let base = study.baseline().unwrap_or_default();
     let elephants = Group::elephants();
     // Where there are sessions, large flows are mostly theirs.
@@ -109,7 +122,7 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
     columns.push(format!("bytes vs {base}"));
     columns.push(group.things().to_owned());
     columns.push("unfinished".to_owned());
-    let rows = analysis.rows(setting, &group).map(|row| {
+    let rows = analysis.rows(setting, group).map(|row| {
         let mut cells = vec![
             Cell::text(&row.design),
             figure_cell(row, Metric::Fct, Statistic::P99),
@@ -144,7 +157,9 @@ pub(crate) fn headline(study: &Study, setting: usize) -> Option<Table> {
         rows: rows.collect(),
         columns,
     };
-    Some(table.without_empty_columns())
+    let table = timers::marked(study, setting, group, table);
+    let table = population::completed(study, setting, group, table);
+    Some(load::without_gains(study, Some(setting), table).without_empty_columns())
 }
 
 /// The answer's figure at every load of a place, where there are several.
@@ -188,7 +203,7 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
         columns,
         rows,
     };
-    Some(table.without_empty_columns())
+    Some(load::without_gains(study, None, table).without_empty_columns())
 }
 
 /// Whether there is anything to say of a metric: requests have no ideal, and so no slowdown.

@@ -83,7 +83,7 @@ fn more_seeds_do_not_narrow_the_interval_around_another_value() {
             .iter_mut()
             .filter(|flow| flow.bytes.0 < 100_000);
         for (number, mouse) in mice.enumerate() {
-            if seed % 3 == 0 && number % 33 == 0 {
+            if seed.is_multiple_of(3) && number.is_multiple_of(33) {
                 mouse.fct = Some(Duration::from_ms(10));
             }
         }
@@ -115,7 +115,7 @@ fn on_a_gap_the_share_of_mice_beyond_it_is_said() {
             .filter(|flow| flow.bytes.0 < 100_000);
         let offset = seed as usize * 7;
         for (number, mouse) in mice.enumerate() {
-            if (number + offset) % one_in == 0 {
+            if (number + offset).is_multiple_of(one_in) {
                 mouse.fct = Some(Duration::from_ms(10));
             }
         }

@@ -151,7 +151,7 @@ fn scripts_get_every_table_with_numbers() {
     assert!(row["vs tcp"]["value"].as_f64().unwrap() < 1.0);
     assert_eq!(row["vs tcp"]["seeds"], 6);
     assert_eq!(row["vs tcp"]["interval"].as_array().unwrap().len(), 2);
-    assert!(row["flows"].as_u64().unwrap() > 1_000);
+    assert!(row["mice"].as_u64().unwrap() > 1_000);
     assert!(find("fct-0")["rows"].as_array().unwrap().len() >= 8);
     assert_eq!(
         find("counts")["rows"][0]["drops by reason"]["tail"]["packets"],

@@ -32,6 +32,8 @@ pub struct RunConfig {
     pub tcp: TcpConfig,
     /// DCTCP's estimation gain g, above 0 to 1 (1/16 in RFC 8257).
     pub dctcp_gain: f64,
+    /// DCTCP's first estimate of marking, 0 to 1 (1 in RFC 8257).
+    pub dctcp_first_alpha: f64,
     /// RepNet's parameters.
     pub repnet: RepNetParameters,
     /// Parameters of the other designs.

@@ -2,11 +2,12 @@
 
 use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
+use crate::hull::NicParameters;
 use crate::run::RunError;
 use crate::{hull, priorities, receiver_driven};
 use std::sync::Arc;
 use tailcut_fabric::topology::Topology;
-use tailcut_transport::nic::{Coalesced, Paced};
+use tailcut_transport::nic::{Coalesced, Paced, Queued};
 use tailcut_transport::pias::Tagged;
 use tailcut_transport::qos::Classified;
 use tailcut_transport::rans::Carrier;
@@ -44,6 +45,7 @@ fn tcp_config(config: &RunConfig) -> TcpConfig {
             TransportKind::Cubic => Congestion::Cubic,
             TransportKind::Dctcp | TransportKind::Pias | TransportKind::Hull => Congestion::Dctcp {
                 gain: config.dctcp_gain,
+                first_alpha: config.dctcp_first_alpha,
             },
             _ => Congestion::NewReno,
         },
@@ -122,13 +124,14 @@ pub(crate) fn have_layers(config: &RunConfig) -> bool {
         design,
         TransportKind::Pias | TransportKind::Qos | TransportKind::Hull
     );
-    layered || config.nic.coalescing.is_some()
+    layered || config.nic != NicParameters::default()
 }
 
 /// A host whose layers are known at run time.
 type AnyHost = Box<dyn Transport>;
 
-/// Makes hosts with layers: tags, then the pacer, then coalescing, from the transport down to the link.
+/// Makes hosts with layers: tags, then the host's queue, the pacer and coalescing, from the transport down
+/// to the link.
 ///
 /// # Errors
 /// A parameter outside its range.
@@ -151,6 +154,9 @@ pub(crate) fn layered<'a>(
         }
         if config.design.transport == TransportKind::Qos {
             transport = Box::new(Classified::new(transport, config.designs.qos.small_below.0));
+        }
+        if let Some(length) = config.nic.queue {
+            transport = Box::new(Queued::new(transport, length));
         }
         if let Some(pacer) = hull::pacer(config, topology, host) {
             let paced = Paced::new(transport, pacer).map_err(RunError::Transport)?;

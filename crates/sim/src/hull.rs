@@ -3,7 +3,8 @@
 
 use crate::config::RunConfig;
 use crate::design::TransportKind;
-use tailcut_fabric::queue::{Phantom, Placement};
+use std::num::NonZeroU32;
+use tailcut_fabric::queue::{Compare, Phantom, Placement};
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::nic::{Coalescing, PacedConfig, PacerConfig};
 use tailcut_units::{Bytes, Duration, HostId, Rate, stream_seed};
@@ -31,8 +32,10 @@ impl Default for HullParameters {
 pub struct PhantomParameters {
     /// Gamma, the drain rate as a fraction of the link's, above 0 to 1: 0.95 ("PQ950", HULL paper).
     pub drain: f64,
-    /// Packets that bring the counter above this are marked: 6 KB of the published sweep of 1 to 30 KB.
+    /// Packets are marked when the counter is above this: 6 KB of the published sweep of 1 to 30 KB.
     pub mark_above: Bytes,
+    /// Which value of the counter: what the packet finds; one public emulator counts the packet first.
+    pub compare: Compare,
     /// On the link behind the port, as in the hardware; public simulation code has it beside the port.
     pub placement: Placement,
 }
@@ -42,6 +45,7 @@ impl Default for PhantomParameters {
         Self {
             drain: 0.95,
             mark_above: Bytes(6_000),
+            compare: Compare::Before,
             placement: Placement::Series,
         }
     }
@@ -59,9 +63,12 @@ pub struct PacerParameters {
     pub max_rate: Option<Rate>,
 }
 
-/// What the hosts' NICs do whatever the design.
+/// What the hosts' queues and NICs do whatever the design.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct NicParameters {
+    /// The length of the host's own queue in packets, a FIFO between transport and NIC. `None`: there is
+    /// none, and the transport serves its connections in turn when the link is free.
+    pub queue: Option<NonZeroU32>,
     /// Receive interrupt coalescing; `None`: an interrupt a frame.
     pub coalescing: Option<Coalescing>,
 }
@@ -75,6 +82,7 @@ pub(crate) fn phantom(config: &RunConfig, rate: Rate) -> Option<Phantom> {
     Some(Phantom {
         drain: Rate::from_bps((rate.as_bps() as f64 * parameters.drain) as u64)?,
         mark_above_bytes: parameters.mark_above.0,
+        compare: parameters.compare,
         placement: parameters.placement,
     })
 }

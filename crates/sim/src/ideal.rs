@@ -3,7 +3,6 @@
 use crate::design::{Design, Routing};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tailcut_fabric::Forwarding;
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
@@ -109,7 +108,7 @@ impl Ideal {
             .entry((from, to))
             .or_insert_with(|| between_racks(topology, from, dst));
         let first = hop(topology, topology.uplinks[src.0 as usize]);
-        let last = ports_towards(topology, to, dst).first().copied();
+        let last = topology.ports_towards(to, dst, None).first().copied();
         let last = last.map(|port| hop(topology, port));
         std::iter::once(first)
             .chain(between.iter().copied())
@@ -145,7 +144,7 @@ fn bonded(topology: &Topology, src: HostId, dst: HostId) -> Vec<Hop> {
     {
         let mut next: Vec<u32> = here
             .iter()
-            .flat_map(|&switch| ports_towards(topology, switch, dst))
+            .flat_map(|&switch| topology.ports_towards(switch, dst, None))
             .filter_map(|port| switch_of(topology.links[port as usize].to))
             .collect();
         next.sort_unstable();
@@ -195,7 +194,7 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
         let mut ports = Vec::new();
         let mut next = Vec::new();
         for &switch in &here {
-            for port in ports_towards(topology, switch, dst) {
+            for port in topology.ports_towards(switch, dst, None) {
                 ports.push(port);
                 if let Node::Switch(switch) = topology.links[port as usize].to
                     && !next.contains(&switch)
@@ -211,21 +210,6 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
         here = next;
     }
     hops
-}
-
-fn ports_towards(topology: &Topology, switch: u32, dst: HostId) -> Vec<u32> {
-    let spec = &topology.switches[switch as usize];
-    match &spec.forwarding {
-        Forwarding::Clos(clos) => {
-            let group = clos.towards(dst);
-            let first = spec.first_port + group.first;
-            (first..first + group.count).collect()
-        }
-        Forwarding::Table(table) => {
-            let ports = table.towards(dst).iter();
-            ports.map(|&p| spec.first_port + u32::from(p)).collect()
-        }
-    }
 }
 
 /// When the last of `packets` packets, sent back to back, arrives: all of `size` bytes but the last.

@@ -1,5 +1,6 @@
 //! What applications do beside sending the workload's flows: a layer over the hosts' transports.
 
+use crate::extent::Started;
 use tailcut_record::RunRecord;
 use tailcut_transport::Segment;
 use tailcut_units::{HostId, Time};
@@ -40,9 +41,9 @@ pub(crate) trait Layer<T>: Sized {
         Time::ZERO
     }
 
-    /// Whether anything that has started is not done.
-    fn is_busy(&self) -> bool {
-        false
+    /// What has started beside flows and sessions.
+    fn started(&self) -> Started {
+        Started::default()
     }
 
     /// Writes what has become of it into the run's record.

@@ -4,11 +4,13 @@
 mod capacity;
 mod config;
 mod design;
+mod extent;
 mod hosts;
 mod hull;
 mod ideal;
 mod layer;
 mod measures;
+mod offered;
 mod parameters;
 mod paths;
 mod priorities;
@@ -19,6 +21,7 @@ mod requests;
 mod run;
 mod sessions;
 mod simulation;
+mod timers;
 mod topology_record;
 mod traffic;
 
@@ -35,11 +38,12 @@ pub use hull::{
     COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
 };
 pub use measures::Measures;
-pub use parameters::{DesignParameters, NdpParameters, ScdpParameters};
-pub use paths::PathParameters;
+pub use parameters::{DecodeCores, DesignParameters, NdpParameters, ScdpParameters};
+pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use requests::{Duplicates, RequestParameters};
 pub use run::{RunControl, RunError, Unattended, run};
 pub use sessions::{ReadBy, WriteBy};
+pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

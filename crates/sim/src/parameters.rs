@@ -68,6 +68,18 @@ impl Default for NdpParameters {
     }
 }
 
+/// How many blocks a host can decode at a time.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum DecodeCores {
+    /// As many cores as decode at the rate of the host's link.
+    #[default]
+    Auto,
+    /// Any number.
+    Unlimited,
+    /// So many, at least 1.
+    Count(u32),
+}
+
 /// Parameters of SCDP, of its model of RaptorQ, and of its switches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScdpParameters {
@@ -88,6 +100,11 @@ pub struct ScdpParameters {
     pub decode_failure: [f64; 3],
     /// How fast blocks are decoded: 1.3 Gb/s (section V).
     pub decode_speed: DecodeSpeed,
+    /// How many blocks a host decodes at a time. The paper's model has no limit.
+    pub decode_cores: DecodeCores,
+    /// Bytes that the address of a group takes on each packet to it: 0; up to 325 B, 114 in the mean, in
+    /// Elmo (Shahbaz et al., SIGCOMM 2019), whose switches read the tree off the packet.
+    pub group_header: Bytes,
     /// Bytes sent at which a session is demoted, ascending, at most 7: 10 KB, 100 KB, 1 MB, 10 MB.
     pub thresholds: Vec<u64>,
     /// How long either end waits before it tries again: 20 ms. The paper names no value.
@@ -119,6 +136,8 @@ impl Default for ScdpParameters {
             overhead: 2,
             decode_failure: ModelCodec::FAILURE,
             decode_speed: DecodeSpeed::paper(),
+            decode_cores: DecodeCores::Auto,
+            group_header: Bytes(0),
             thresholds: SCDP_THRESHOLDS.to_vec(),
             timeout: Duration::from_ms(20),
             max_timeouts: 15,

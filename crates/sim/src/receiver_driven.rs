@@ -2,6 +2,7 @@
 
 use crate::config::RunConfig;
 use crate::design::{Routing, TransportKind};
+use crate::parameters::DecodeCores;
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::Demotion;
 use tailcut_transport::ndp::NdpConfig;
@@ -11,6 +12,9 @@ use tailcut_units::{Duration, HostId, Rate, stream_seed};
 
 /// Random streams of hosts, for [`stream_seed`].
 const HOST_DRAWS: u64 = 0x686f_7374;
+
+/// As many cores as one host may have.
+const MOST_CORES: u64 = 100_000;
 
 /// The NDP of one host.
 pub(crate) fn ndp(
@@ -60,7 +64,28 @@ pub(crate) fn scdp(
         });
     }
     let seed = stream_seed(config.seed, HOST_DRAWS, u64::from(host.0));
-    let codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seed);
+    let mut codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seed);
+    let symbols = parameters.block_symbols;
+    let block = u64::from(symbols) * u64::from(config.framing.payload);
+    let cores = match parameters.decode_cores {
+        DecodeCores::Unlimited => None,
+        DecodeCores::Count(cores) => Some(cores),
+        DecodeCores::Auto => {
+            let arrives = topology.host_rate(host).serialisation(block);
+            let takes = parameters
+                .decode_speed
+                .time(symbols, config.framing.payload);
+            Some(
+                takes
+                    .as_ps()
+                    .div_ceil(arrives.as_ps().max(1))
+                    .clamp(1, MOST_CORES) as u32,
+            )
+        }
+    };
+    if let Some(cores) = cores {
+        codec = codec.on_cores(cores);
+    }
     let initial_window = parameters.initial_window.unwrap_or(usual_window);
     let shared_window = parameters.shared_window;
     let scdp = ScdpConfig {

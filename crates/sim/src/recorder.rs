@@ -224,6 +224,11 @@ impl Recorder {
         self.unfinished
     }
 
+    /// Flows of the workload that have started, those of sessions not counted.
+    pub fn flows_started(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
     /// When the last flow so far started.
     pub fn last_start(&self) -> Time {
         self.last_start

@@ -3,16 +3,19 @@
 use crate::capacity::{self, Capacity};
 use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
+use crate::extent::Extent;
 use crate::hosts;
 use crate::ideal::Ideal;
 use crate::layer::Layer;
 use crate::measures::{Arrivals, Bursts, PortWaits};
+use crate::offered;
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests;
 use crate::sessions::Sessions;
-use crate::simulation::{Horizon, Parts, Remains, Simulation};
+use crate::simulation::{Horizon, Packing, Parts, Remains, Simulation};
+use crate::timers;
 use crate::topology_record;
 use crate::traffic;
 use cpu_time::ThreadTime;
@@ -26,13 +29,13 @@ use tailcut_record::{
 };
 use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
-use tailcut_units::{Bytes, Duration, FlowId, HostId, Time, reduce, stream_seed};
+use tailcut_units::{Bytes, FlowId, HostId, Time, reduce, stream_seed};
 use tailcut_workload::{Class, Flow};
 
 /// What the caller of a run wants to see and say while it goes. Called from the run's thread.
 pub trait RunControl: Sync {
-    /// The run has got to `simulated`; it ends by `expected` unless flows take longer.
-    fn progress(&self, simulated: Duration, expected: Duration);
+    /// About this share of the run is over, 0 to 1, as far as it can tell in advance.
+    fn progress(&self, share: f64);
     /// Whether the run should stop now.
     fn stop(&self) -> bool;
 }
@@ -42,7 +45,7 @@ pub trait RunControl: Sync {
 pub struct Unattended;
 
 impl RunControl for Unattended {
-    fn progress(&self, _simulated: Duration, _expected: Duration) {}
+    fn progress(&self, _share: f64) {}
     fn stop(&self) -> bool {
         false
     }
@@ -119,6 +122,7 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
     let cpu = ThreadTime::try_now().ok();
     let mut record = RunRecord::new(key(config));
     (record.requests, record.totals) = requests::stations::run(config, control)?;
+    record.offered = offered::offered_to_stations(config);
     record.cost = cost(wall, cpu);
     Ok(record)
 }
@@ -179,10 +183,10 @@ impl Stage<'_> {
         let cpu = ThreadTime::try_now().ok();
         let source = traffic::source(config, self.topology).map_err(RunError::Workload)?;
         let sessions = traffic::sessions(config, self.topology).map_err(RunError::Workload)?;
+        let offered = offered::offered(config, self.topology).map_err(RunError::Workload)?;
         let failures = capacity::failures(self.topology, &config.faults);
         let topology = &in_trouble(config, self.topology)?;
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
-        let span = config.workload.span();
         let mut simulation = Simulation::new(Parts {
             fabric: fabric(config, topology),
             transports: transports.collect::<Result<Vec<T>, RunError>>()?,
@@ -190,20 +194,24 @@ impl Stage<'_> {
             sessions: sessions.map(Box::new),
             layer,
             recorder: self.recorder(topology, &failures),
-            framing: config.framing,
+            packing: Packing {
+                framing: config.framing,
+                group_header: config.designs.scdp.group_header.0 as u32,
+                hash: config.designs.paths.ecmp_hash,
+            },
             engine: config.engine,
             choose_replication: |flow: &Flow| match mixed(config, flow.id, flow.bytes) {
                 Some(drawn) => MIXED[drawn].1,
                 None => transport::Replication::AsConfigured,
             },
         });
-        let expected = span + config.drain;
+        let extent = Extent::new(&config.workload, config.drain);
         let whole = simulation.run(Horizon {
             end: Time::MAX,
             drain: config.drain,
             sample_every: config.sample_every,
-            go_on: &mut |now| {
-                control.progress(now.since(Time::ZERO), expected);
+            go_on: &mut |now, so_far| {
+                control.progress(extent.share(now, so_far));
                 !control.stop()
             },
         });
@@ -212,6 +220,8 @@ impl Stage<'_> {
         }
         let mut record = self.record(topology, simulation.finish());
         record.failures = failures;
+        record.offered = Some(offered);
+        record.timers = timers::timers(config, self.topology);
         record.cost = cost(wall, cpu);
         Ok(record)
     }

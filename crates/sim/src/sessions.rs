@@ -184,6 +184,11 @@ impl Sessions {
         }
     }
 
+    /// Sessions that have started.
+    pub fn started(&self) -> u64 {
+        self.rows.last().map_or(0, |row| u64::from(row.session) + 1)
+    }
+
     /// When an application does something next.
     pub fn peek(&self) -> Option<Time> {
         if self.due.is_empty() {

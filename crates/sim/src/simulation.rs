@@ -4,7 +4,9 @@
 //! At one instant the network comes first, then NICs that have become free, then timers, then
 //! samples, then arrivals: the same on every engine.
 
+use crate::extent::Started;
 use crate::layer::Layer;
+use crate::paths::EcmpHash;
 use crate::recorder::Recorder;
 use crate::sessions::Sessions;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
@@ -26,6 +28,16 @@ struct HostState<T> {
     waits_for_nic: bool,
 }
 
+/// How segments become packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packing {
+    pub framing: Framing,
+    /// Bytes more on packets to a group.
+    pub group_header: u32,
+    /// What switches hash by.
+    pub hash: EcmpHash,
+}
+
 /// What a simulation is put together from.
 pub(crate) struct Parts<T, C, L> {
     pub fabric: Fabric<Segment>,
@@ -38,7 +50,7 @@ pub(crate) struct Parts<T, C, L> {
     /// What applications do beside flows and sessions.
     pub layer: L,
     pub recorder: Recorder,
-    pub framing: Framing,
+    pub packing: Packing,
     pub engine: EngineKind,
     pub choose_replication: C,
 }
@@ -54,7 +66,7 @@ pub(crate) struct Simulation<T, C, L> {
     sessions: Option<Box<Sessions>>,
     layer: L,
     recorder: Recorder,
-    framing: Framing,
+    packing: Packing,
     choose_replication: C,
     now: Time,
     host_events: u64,
@@ -81,8 +93,8 @@ pub(crate) struct Horizon<'a> {
     pub drain: Duration,
     /// The time between samples of queues and links.
     pub sample_every: Option<Duration>,
-    /// Asked now and then; false ends the run.
-    pub go_on: &'a mut dyn FnMut(Time) -> bool,
+    /// Asked now and then, with the time and what has started; false ends the run.
+    pub go_on: &'a mut dyn FnMut(Time, Started) -> bool,
 }
 
 /// Events between two calls of `go_on`.
@@ -107,7 +119,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             sessions: parts.sessions,
             layer: parts.layer,
             recorder: parts.recorder,
-            framing: parts.framing,
+            packing: parts.packing,
             choose_replication: parts.choose_replication,
             now: Time::ZERO,
             host_events: 0,
@@ -138,7 +150,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             if until_look == 0 {
                 until_look = LOOK_UP_EVERY;
                 self.recorder.note_waits(&mut self.fabric);
-                if !(horizon.go_on)(self.now) {
+                if !(horizon.go_on)(self.now, self.started()) {
                     return false;
                 }
             }
@@ -158,7 +170,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 self.recorder.sample(limit, &mut self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
                 next_sample = limit.saturating_add(every);
-                let is_busy = self.recorder.unfinished() > 0 || self.layer.is_busy();
+                let is_busy = self.recorder.unfinished() > 0 || self.layer.started().unfinished > 0;
                 if arrival.is_none() && !is_busy {
                     next_sample = Time::MAX;
                 }
@@ -177,6 +189,18 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         match &self.sessions {
             None => next,
             Some(sessions) => Time::earlier(next, sessions.peek()),
+        }
+    }
+
+    fn started(&self) -> Started {
+        let layer = self.layer.started();
+        let sessions = self
+            .sessions
+            .as_ref()
+            .map_or(0, |sessions| sessions.started());
+        Started {
+            started: self.recorder.flows_started() + sessions + layer.started,
+            unfinished: self.recorder.unfinished() as u64 + layer.unfinished,
         }
     }
 
@@ -293,7 +317,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 let Some(segment) = state.transport.poll_transmit(self.now) else {
                     break;
                 };
-                let mut packet = to_packet(&segment, &self.framing);
+                let mut packet = to_packet(&segment, &self.packing);
                 packet.purges = L::PURGE.is_some() && segment.is_reset();
                 let departs = inject(&mut self.fabric, self.now, host, packet, segment);
                 free_at = self.fabric.uplink_free_at(host);
@@ -362,12 +386,18 @@ fn inject(
 
 /// The packet that carries a segment: the payload with its header bytes, padding, preamble and gap.
 #[inline]
-fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
+fn to_packet(segment: &Segment, packing: &Packing) -> Packet {
+    let framing = &packing.framing;
+    let group_header = if segment.tuple.dst.is_group() {
+        packing.group_header
+    } else {
+        0
+    };
     Packet {
         src: segment.tuple.src,
         dst: segment.tuple.dst,
-        flow_hash: segment.tuple.hash(),
-        size: framing.wire_bytes(segment.payload),
+        flow_hash: packing.hash.of(&segment.tuple),
+        size: framing.wire_bytes(segment.payload) + group_header,
         priority: segment.priority,
         ecn: match segment.ecn {
             Ecn::NotCapable => tailcut_fabric::Ecn::NotCapable,
@@ -378,7 +408,7 @@ fn to_packet(segment: &Segment, framing: &Framing) -> Packet {
         rank: segment.rank,
         handshake: handshake(segment),
         trimmed_size: if segment.trimmable {
-            framing.wire_bytes(0) as u16
+            (framing.wire_bytes(0) + group_header) as u16
         } else {
             0
         },

@@ -2,15 +2,17 @@
 
 use crate::config::{
     BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RunConfig,
-    WorkloadPart,
+    StoragePart, WorkloadPart,
 };
 use crate::design::TransportKind;
+use crate::requests;
 use crate::sessions::{Carriage, Sessions};
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::{
-    Burst, BurstSpec, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Generated, GeneratedSpec,
-    Load, Matrix, Merge, Racks, Reference, Source, Storage, StorageSpec, Think, TraceSource,
+    Burst, BurstSpec, Class, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Generated,
+    GeneratedSpec, Load, Matrix, Merge, Racks, Reference, Source, Storage, StorageSpec, Think,
+    TraceSource,
 };
 
 /// The flows of a run. A single part keeps its flows' numbers (a trace: the rows of the file);
@@ -52,28 +54,53 @@ fn part_source(
 /// More than one such part, or one that cannot be drawn.
 pub(crate) fn sessions(config: &RunConfig, topology: &Topology) -> Result<Option<Sessions>, Error> {
     let parts = config.workload.parts.iter().zip(0u64..);
-    let mut storage = parts.filter_map(|(part, label)| match &part.flows {
+    let mut parts = parts.filter_map(|(part, label)| match &part.flows {
         FlowsSpec::Storage(spec) => Some((part.class, spec, label)),
         _ => None,
     });
-    let Some((class, spec, label)) = storage.next() else {
+    let Some((class, spec, label)) = parts.next() else {
         return Ok(None);
     };
-    if storage.next().is_some() {
+    if parts.next().is_some() {
         return Err(Error::Matrix {
             found: "two storage workloads in one run".to_owned(),
             allowed: "one; its share of reads may be anything",
         });
     }
-    let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId).collect();
-    let hosts = match spec.left_out {
-        Some(left_out) => beside(hosts, left_out, config.seed)?,
-        None => hosts,
+    let storage = storage(config, topology, spec, (class, label))?;
+    let carriage = Carriage {
+        write: spec.write,
+        read: spec.read,
+        several_ends: config.design.transport == TransportKind::Scdp,
+        stragglers: config.designs.scdp.stragglers,
     };
-    let storage = Storage::new(StorageSpec {
+    Ok(Some(Sessions::new(storage, carriage)))
+}
+
+/// The hosts that take part in a storage workload.
+pub(crate) fn storage_hosts(
+    topology: &Topology,
+    spec: &StoragePart,
+    seed: u64,
+) -> Result<Vec<HostId>, Error> {
+    let hosts = (0..topology.hosts()).map(HostId).collect();
+    match spec.left_out {
+        Some(left_out) => beside(hosts, left_out, seed),
+        None => Ok(hosts),
+    }
+}
+
+/// The requests for storage of a part of this class and number.
+pub(crate) fn storage(
+    config: &RunConfig,
+    topology: &Topology,
+    spec: &StoragePart,
+    (class, label): (Class, u64),
+) -> Result<Storage, Error> {
+    Storage::new(StorageSpec {
         seed: config.seed,
         label,
-        hosts,
+        hosts: storage_hosts(topology, spec, config.seed)?,
         racks: Racks::from_ids(topology.racks.clone()),
         sizes: (*spec.sizes).clone(),
         replicas: spec.replicas,
@@ -85,14 +112,7 @@ pub(crate) fn sessions(config: &RunConfig, topology: &Topology) -> Result<Option
         until: Time::ZERO + spec.until,
         at_most: spec.max_sessions,
         class,
-    })?;
-    let carriage = Carriage {
-        write: spec.write,
-        read: spec.read,
-        several_ends: config.design.transport == TransportKind::Scdp,
-        stragglers: config.designs.scdp.stragglers,
-    };
-    Ok(Some(Sessions::new(storage, carriage)))
+    })
 }
 
 /// The hosts that a permutation of `left_out` of them leaves over.
@@ -110,25 +130,7 @@ fn open(
     label: u64,
 ) -> Result<Generated, Error> {
     let matrix = matrix(&spec.matrix, topology, config.seed)?;
-    let flows_per_second = match spec.rate {
-        OfferedRate::FlowsPerSecond(rate) => rate,
-        OfferedRate::Load {
-            fraction,
-            of,
-            wire_bytes,
-        } => {
-            let load = Load {
-                fraction,
-                of: reference(of, &spec.matrix, &matrix, topology),
-                counted: if wire_bytes {
-                    Counted::Wire(config.framing)
-                } else {
-                    Counted::Payload
-                },
-            };
-            load.flows_per_second(&spec.sizes)?
-        }
-    };
+    let flows_per_second = flows_per_second(config, topology, spec, &matrix)?;
     Generated::new(GeneratedSpec {
         seed: config.seed,
         label,
@@ -146,6 +148,33 @@ fn open(
         class: part.class,
         path: part.path,
     })
+}
+
+/// The flows a second of an open loop, of all its sources together.
+pub(crate) fn flows_per_second(
+    config: &RunConfig,
+    topology: &Topology,
+    spec: &OpenSpec,
+    matrix: &Matrix,
+) -> Result<f64, Error> {
+    let (fraction, of, wire_bytes) = match spec.rate {
+        OfferedRate::FlowsPerSecond(rate) => return Ok(rate),
+        OfferedRate::Load {
+            fraction,
+            of,
+            wire_bytes,
+        } => (fraction, of, wire_bytes),
+    };
+    let load = Load {
+        fraction,
+        of: reference(of, &spec.matrix, matrix, topology),
+        counted: if wire_bytes {
+            Counted::Wire(config.framing)
+        } else {
+            Counted::Payload
+        },
+    };
+    load.flows_per_second(&spec.sizes)
 }
 
 fn closed(
@@ -192,7 +221,38 @@ fn burst(
     })
 }
 
-fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, Error> {
+/// How many flows, requests and sessions of open loops start in the mean; `None` for a workload of which
+/// another part starts some in any case.
+///
+/// # Errors
+/// A matrix that the topology does not have.
+pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Option<f64>, Error> {
+    let mut expected = 0.0;
+    for part in &config.workload.parts {
+        let (per_second, from, until) = match &part.flows {
+            FlowsSpec::Trace(_) | FlowsSpec::Closed(_) | FlowsSpec::Burst(_) => return Ok(None),
+            FlowsSpec::Open(spec) => {
+                let matrix = matrix(&spec.matrix, topology, config.seed)?;
+                let flows = flows_per_second(config, topology, spec, &matrix)?;
+                (flows, spec.from, spec.until)
+            }
+            FlowsSpec::Requests(spec) => {
+                let link = match config.design.transport {
+                    TransportKind::Stations => config.designs.requests.link,
+                    _ => requests::network::link_of_servers(topology, spec),
+                };
+                let (requests, _) = requests::rate_and_load(config, spec, link);
+                (requests, spec.from, spec.until)
+            }
+            FlowsSpec::Storage(spec) => (spec.per_second, spec.from, spec.until),
+        };
+        expected += per_second * until.saturating_sub(from).as_secs_f64();
+    }
+    Ok(Some(expected))
+}
+
+/// Who sends to whom.
+pub(crate) fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, Error> {
     let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId).collect();
     let racks = Racks::from_ids(topology.racks.clone());
     match spec {

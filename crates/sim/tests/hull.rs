@@ -232,6 +232,7 @@ fn the_more_frames_an_interrupt_the_longer_the_bursts_of_a_flow() {
         config.nic.coalescing = (frames > 1).then_some(Coalescing {
             frames,
             timeout: Duration::from_us(500),
+            merge: false,
         });
         let record = simulate(&config);
         assert!(record.flows[0].fct.is_some());

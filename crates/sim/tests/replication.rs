@@ -67,6 +67,7 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
             ..TcpConfig::default()
         },
         dctcp_gain: 1.0 / 16.0,
+        dctcp_first_alpha: 1.0,
         repnet: RepNetParameters {
             limit: Bytes(LIMIT),
             archive_limit: Bytes(LIMIT),

@@ -55,7 +55,7 @@ pub struct Segment {
     /// The application's flow. For records, and for layers about what their own host sends: nothing is
     /// decided by that of a segment that has arrived.
     pub flow: FlowId,
-    /// Payload bytes (0 for a pure ACK). Above the MSS only with LSO-sized bursts.
+    /// Payload bytes (0 for a pure ACK). Above the MSS only where a receiver's stack has merged several.
     pub payload: u32,
     /// The ECN field as it arrives or leaves.
     pub ecn: Ecn,

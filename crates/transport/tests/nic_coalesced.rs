@@ -2,15 +2,26 @@
 
 mod pair;
 
-use pair::{A, B, Pair};
+use pair::{A, B, Fate, Pair};
 use tailcut_transport::nic::{Coalesced, Coalescing};
-use tailcut_transport::tcp::{Host, TcpConfig};
+use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
 fn coalesced(frames: u32, timeout: Duration, config: &TcpConfig) -> Pair<Coalesced<Host>> {
+    coalescing(
+        Coalescing {
+            frames,
+            timeout,
+            merge: false,
+        },
+        config,
+    )
+}
+
+fn coalescing(coalescing: Coalescing, config: &TcpConfig) -> Pair<Coalesced<Host>> {
     let host = |id| {
         let host = Host::new(HostId(id), config.clone()).expect("a valid configuration");
-        Coalesced::new(host, Coalescing { frames, timeout })
+        Coalesced::new(host, coalescing)
     };
     Pair::new(host(0), host(1))
 }
@@ -86,4 +97,69 @@ fn mean_burst(frames: u32) -> f64 {
 fn the_more_frames_an_interrupt_the_longer_the_bursts() {
     let table = [2, 8, 32, 128].map(mean_burst);
     assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
+}
+
+/// Sixteen frames an interrupt, merged before TCP sees them.
+const MERGING: Coalescing = Coalescing {
+    frames: 16,
+    timeout: Duration::from_us(50),
+    merge: true,
+};
+
+/// ACKs that B has sent once the flow was on.
+fn acks(pair: &Pair<Coalesced<Host>>) -> usize {
+    let pure = |sent: &&pair::Sent| sent.from == B && sent.header().offset == 0;
+    pair.sent.iter().filter(pure).count()
+}
+
+#[test]
+fn a_stack_that_merges_acknowledges_an_interrupt_at_once_where_another_does_every_second_frame() {
+    let config = TcpConfig {
+        max_cwnd: 128 * 1_460,
+        ..TcpConfig::default()
+    };
+    let apart = Coalescing {
+        merge: false,
+        ..MERGING
+    };
+    let [apart, merged] = [apart, MERGING].map(|nic| {
+        let mut pair = coalescing(nic, &config);
+        pair.submit(0, 2_000_000);
+        pair.run();
+        assert!(pair.completed(0).is_some());
+        assert_eq!(pair.stats(0).retransmissions, 0);
+        acks(&pair)
+    });
+    let frames = 2_000_000 / 1_460;
+    assert!(apart > frames / 2, "{apart}");
+    assert!(merged < frames / 10, "{merged}");
+}
+
+#[test]
+fn what_is_lost_or_marked_ends_a_merged_segment_and_nothing_is_hidden_from_tcp() {
+    let config = TcpConfig {
+        mss: 1_000,
+        congestion: Congestion::DCTCP,
+        delayed_ack: None,
+        max_cwnd: 32_000,
+        ..TcpConfig::default()
+    };
+    let mut once = true;
+    let mut pair =
+        coalescing(MERGING, &config).with_fault(move |passage| match passage.header.offset {
+            20_000 if passage.is_data() && core::mem::take(&mut once) => Fate::Drop,
+            100_000 => Fate::Mark,
+            _ => Fate::Deliver,
+        });
+    pair.submit(0, 200_000);
+    pair.run();
+    let stats = pair.stats(0);
+    assert!(pair.completed(0).is_some());
+    assert_eq!((stats.retransmissions, stats.timeouts), (1, 0));
+    let echoes = pair
+        .trace(1_000)
+        .iter()
+        .filter(|line| line.starts_with("B ECE ack"))
+        .count();
+    assert_eq!(echoes, 1, "of one mark");
 }

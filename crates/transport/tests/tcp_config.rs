@@ -85,14 +85,30 @@ fn each_parameter_out_of_range_is_named() {
         (
             "congestion.gain",
             TcpConfig {
-                congestion: Congestion::Dctcp { gain: f64::NAN },
+                congestion: Congestion::Dctcp {
+                    gain: f64::NAN,
+                    first_alpha: 1.0,
+                },
                 ..default()
             },
         ),
         (
             "congestion.gain",
             TcpConfig {
-                congestion: Congestion::Dctcp { gain: 0.0 },
+                congestion: Congestion::Dctcp {
+                    gain: 0.0,
+                    first_alpha: 1.0,
+                },
+                ..default()
+            },
+        ),
+        (
+            "congestion.first_alpha",
+            TcpConfig {
+                congestion: Congestion::Dctcp {
+                    gain: 0.5,
+                    first_alpha: 1.5,
+                },
                 ..default()
             },
         ),
@@ -102,6 +118,24 @@ fn each_parameter_out_of_range_is_named() {
         assert!(complaint.starts_with(&format!("{key} is ")), "{complaint}");
         assert!(complaint.contains("; allowed: "), "{complaint}");
     }
+}
+
+#[test]
+fn a_least_timeout_below_the_clock_granularity_is_refused_since_it_would_never_hold() {
+    let config = TcpConfig {
+        min_rto: Duration::from_us(200),
+        delayed_ack: None,
+        ..TcpConfig::default()
+    };
+    assert_eq!(
+        complaint(config.clone()),
+        "min_rto is 200 us; allowed: at least clock_granularity, which every timeout exceeds (RFC 6298, 2.3)"
+    );
+    let fine = TcpConfig {
+        clock_granularity: Duration::from_us(1),
+        ..config
+    };
+    assert!(Host::new(HostId(0), fine).is_ok());
 }
 
 #[test]

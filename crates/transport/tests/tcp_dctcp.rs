@@ -59,7 +59,7 @@ fn alpha_follows_its_recurrence_once_a_window() {
         ssthresh: 10 * MSS,
     };
     let mut acks = Acks {
-        dctcp: Dctcp::new(gain),
+        dctcp: Dctcp::new(gain, 1.0),
         window,
         una: 0,
     };
@@ -83,7 +83,7 @@ fn alpha_follows_its_recurrence_once_a_window() {
 
 #[test]
 fn marks_halve_the_window_at_first_and_cut_little_once_they_are_rare() {
-    let mut dctcp = Dctcp::new(1.0 / 16.0);
+    let mut dctcp = Dctcp::new(1.0 / 16.0, 1.0);
     let mut window = Window {
         cwnd: 100_000,
         ssthresh: u64::MAX,
@@ -103,7 +103,7 @@ fn marks_halve_the_window_at_first_and_cut_little_once_they_are_rare() {
     );
 
     let mut acks = Acks {
-        dctcp: Dctcp::new(1.0 / 16.0),
+        dctcp: Dctcp::new(1.0 / 16.0, 1.0),
         window,
         una: 0,
     };
@@ -118,9 +118,28 @@ fn marks_halve_the_window_at_first_and_cut_little_once_they_are_rare() {
 }
 
 #[test]
+fn the_first_mark_cuts_by_the_first_estimate() {
+    let after_a_mark = |first_alpha| {
+        let mut dctcp = Dctcp::new(1.0 / 16.0, first_alpha);
+        let mut window = Window {
+            cwnd: 100 * MSS,
+            ssthresh: u64::MAX,
+        };
+        let congested = Congested {
+            now: Time::ZERO,
+            in_flight: window.cwnd,
+            mss: MSS,
+        };
+        dctcp.on_mark(&mut window, &congested);
+        window.cwnd / MSS
+    };
+    assert_eq!([1.0, 0.5, 0.0].map(after_a_mark), [50, 75, 100]);
+}
+
+#[test]
 fn a_loss_halves_the_window_whatever_alpha_is() {
     let mut acks = Acks {
-        dctcp: Dctcp::new(1.0 / 16.0),
+        dctcp: Dctcp::new(1.0 / 16.0, 1.0),
         window: Window {
             cwnd: 100_000,
             ssthresh: u64::MAX,

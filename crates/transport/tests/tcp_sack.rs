@@ -2,8 +2,8 @@
 
 mod pair;
 
-use pair::{Pair, lose_once, plain_config, tcp};
-use tailcut_transport::tcp::{Host, TcpConfig};
+use pair::{A, B, Fate, Pair, lose_once, plain_config, tcp};
+use tailcut_transport::tcp::{Congestion, Host, TcpConfig};
 use tailcut_units::Duration;
 
 fn pair(sack: bool, lost: &[u64]) -> Pair<Host> {
@@ -93,4 +93,53 @@ fn a_lost_tail_is_rescued_during_recovery() {
     pair.run();
     let stats = pair.stats(0);
     assert_eq!((stats.retransmissions, stats.timeouts), (2, 0));
+}
+
+#[test]
+fn every_episode_of_loss_reduces_the_window_whatever_governs_it() {
+    // 40 ends slow start. 87 to 89 show only when new data has passed them, so that this recovery ends
+    // with far more sent and not acknowledged than the window of then. And the next one, 93, is lost.
+    for congestion in [Congestion::NewReno, Congestion::Cubic, Congestion::DCTCP] {
+        let config = TcpConfig {
+            sack: true,
+            congestion: congestion.clone(),
+            ..plain_config()
+        };
+        let mut pair = tcp(&config)
+            .with_slow_acks()
+            .with_one_way(Duration::from_ms(10))
+            .with_fault(lose_once(&[40, 87, 88, 89, 93]));
+        pair.submit(0, 400_000);
+        let mut thresholds = vec![];
+        while pair.step() {
+            let endpoint = pair.hosts[A].endpoint();
+            let window = endpoint.ids().next().and_then(|id| endpoint.window(id));
+            thresholds.extend(window.map(|window| window.ssthresh));
+            thresholds.dedup();
+        }
+        assert_eq!(thresholds.len(), 3, "{congestion:?}: {thresholds:?}");
+        assert!(
+            thresholds.is_sorted_by(|a, b| a > b),
+            "{congestion:?}: {thresholds:?}"
+        );
+    }
+}
+
+#[test]
+fn an_ack_that_advances_and_reports_is_a_duplicate_too() {
+    // RFC 6675, section 2. 6 is lost, 4 arrives behind all others, and what B says in between is
+    // lost: the ACK for 4 moves on to 6 and is the only one that tells of 7 and what follows.
+    let mut lose = lose_once(&[6]);
+    let mut pair = pair(true, &[]).with_fault(move |passage| {
+        let header = passage.header;
+        match passage.from {
+            A if passage.is_data() && header.offset == 4_000 => Fate::Late(Duration::from_us(100)),
+            B if header.ack == 4_000 && header.sack[0].end > 0 => Fate::Drop,
+            _ => lose(passage),
+        }
+    });
+    pair.submit(0, 10_000);
+    pair.run();
+    let stats = pair.stats(0);
+    assert_eq!((stats.retransmissions, stats.timeouts), (1, 0));
 }

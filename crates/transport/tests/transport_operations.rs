@@ -3,11 +3,13 @@
 //! nothing is left behind.
 
 mod operations;
+mod watched;
 
 use operations::{Cargo, Flow, Subject, check, operations};
 use proptest::prelude::*;
+use std::num::NonZeroU32;
 use tailcut_transport::ndp::{self, NdpConfig, NdpKind};
-use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig};
+use tailcut_transport::nic::{Coalesced, Coalescing, Paced, PacedConfig, PacerConfig, Queued};
 use tailcut_transport::pfabric::{self, PFabricConfig, PFabricKind};
 use tailcut_transport::pias::Tagged;
 use tailcut_transport::qos::Classified;
@@ -15,11 +17,12 @@ use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig,
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
 use tailcut_transport::{Demotion, Event, FlowStats, Header, Message, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
+use watched::watched;
 
 /// Timers of a data centre, and no giving up.
 fn config(congestion: Congestion) -> TcpConfig {
     TcpConfig {
-        congestion,
+        congestion: watched(congestion),
         min_rto: Duration::from_ms(10),
         initial_rto: Duration::from_ms(50),
         max_rto: Duration::from_ms(1_000),
@@ -107,6 +110,21 @@ tcp_subject!(
     TcpConfig {
         sack: true,
         ..config(Congestion::NewReno)
+    }
+);
+tcp_subject!(
+    CubicWithSack,
+    TcpConfig {
+        sack: true,
+        ..config(Congestion::Cubic)
+    }
+);
+tcp_subject!(
+    CubicWithSackAndClassicEcn,
+    TcpConfig {
+        sack: true,
+        classic_ecn: true,
+        ..config(Congestion::Cubic)
     }
 );
 tcp_subject!(
@@ -310,6 +328,7 @@ fn pacer(host: HostId) -> PacedConfig {
 const COALESCING: Coalescing = Coalescing {
     frames: 4,
     timeout: Duration::from_us(200),
+    merge: false,
 };
 
 layered_subject!(
@@ -343,7 +362,34 @@ layered_subject!(
     |coalesced| coalesced.inner().inner()
 );
 
+layered_subject!(
+    MergingDctcp,
+    Coalesced<Host>,
+    |host| Coalesced::new(
+        dctcp_host(host),
+        Coalescing {
+            merge: true,
+            ..COALESCING
+        }
+    ),
+    |coalesced| coalesced.inner()
+);
+layered_subject!(
+    DctcpBehindAQueue,
+    Queued<Host>,
+    |host| Queued::new(dctcp_host(host), NonZeroU32::new(5).expect("above 0")),
+    |queued| queued.inner()
+);
+
 proptest! {
+    #[test]
+    fn dctcp_behind_a_queue_of_its_host(operations in operations()) {
+        check::<DctcpBehindAQueue>(operations);
+    }
+    #[test]
+    fn dctcp_whose_segments_are_merged(operations in operations()) {
+        check::<MergingDctcp>(operations);
+    }
     #[test]
     fn pfabric(operations in operations()) {
         check::<PFabric>(operations);
@@ -399,6 +445,14 @@ proptest! {
     #[test]
     fn newreno_with_sack(operations in operations()) {
         check::<NewRenoWithSack>(operations);
+    }
+    #[test]
+    fn cubic_with_sack(operations in operations()) {
+        check::<CubicWithSack>(operations);
+    }
+    #[test]
+    fn cubic_with_sack_and_classic_ecn(operations in operations()) {
+        check::<CubicWithSackAndClassicEcn>(operations);
     }
     #[test]
     fn dctcp_with_sack(operations in operations()) {

@@ -84,10 +84,81 @@ impl FiveTuple {
             ((self.src_port as u64) << 24) | ((self.dst_port as u64) << 8) | self.protocol as u64;
         (mix64(mix64(hosts) ^ ports) >> 32) as u32
     }
+
+    /// The CRC-32 of IEEE 802.3 over addresses, protocol and ports in the order of the headers, as many
+    /// switches hash. It is linear: tuples that differ in the same bits have hashes that differ in the
+    /// same bits, whatever the rest.
+    pub const fn crc32(self) -> u32 {
+        let hosts = ((self.src.0 as u128) << 32) | self.dst.0 as u128;
+        let ports = ((self.src_port as u128) << 16) | self.dst_port as u128;
+        let bits = (hosts << 40) | ((self.protocol as u128) << 32) | ports;
+        let mut crc = u32::MAX;
+        let mut byte = 13;
+        while byte > 0 {
+            byte -= 1;
+            crc ^= (bits >> (8 * byte)) as u32 & 0xff;
+            let mut bit = 0;
+            while bit < 8 {
+                crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+                bit += 1;
+            }
+        }
+        !crc
+    }
+
+    /// Addresses and ports, each bit the parity of that bit of all four: what the simplest switches do.
+    pub const fn xor(self) -> u32 {
+        self.src.0 ^ self.dst.0 ^ self.src_port as u32 ^ self.dst_port as u32
+    }
 }
 
 impl fmt::Display for HostId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "h{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuple(src: u32, src_port: u16, dst_port: u16) -> FiveTuple {
+        FiveTuple {
+            src: HostId(src),
+            dst: HostId(9),
+            src_port,
+            dst_port,
+            protocol: Protocol::Tcp,
+        }
+    }
+
+    #[test]
+    fn crc32_is_that_of_ieee_802_3() {
+        // zlib.crc32(bytes([0, 0, 0, 3, 0, 0, 0, 9, 6, 0x9c, 0x40, 0, 80]))
+        assert_eq!(tuple(3, 40_000, 80).crc32(), 0xa06b_dbc1);
+    }
+
+    /// Of how many flows both copies, to ports 80 and 81, take the same of `paths` paths.
+    fn same(hash: fn(FiveTuple) -> u32, paths: u32) -> f64 {
+        let flows = (0..50u32).flat_map(|src| (0..400u16).map(move |port| (src, 32_768 + port)));
+        let same = flows.filter(|&(src, port)| {
+            let path = |dst_port| hash(tuple(src, port, dst_port)) % paths;
+            path(80) == path(81)
+        });
+        same.count() as f64 / 20_000.0
+    }
+
+    #[test]
+    fn with_weak_hashes_the_next_port_takes_always_or_never_the_same_of_a_power_of_two_of_paths() {
+        for paths in [2, 4, 8, 16] {
+            assert_eq!(same(FiveTuple::xor, paths), 0.0, "{paths}");
+            let crc = same(FiveTuple::crc32, paths);
+            assert!(crc == 0.0 || crc == 1.0, "{paths}: {crc}");
+            let mixed = same(FiveTuple::hash, paths);
+            assert!(
+                (mixed - 1.0 / f64::from(paths)).abs() < 0.02,
+                "{paths}: {mixed}"
+            );
+        }
     }
 }

@@ -197,6 +197,28 @@ impl Matrix {
         }
     }
 
+    /// The receivers of the source at `index` of [`Matrix::sources`], each with the share of the source's
+    /// flows that go to it.
+    ///
+    /// # Panics
+    /// When `index` is not that of a source.
+    pub fn shares(&self, index: usize) -> impl Iterator<Item = (HostId, f64)> + '_ {
+        let (receivers, excluded) = match &self.rule {
+            Rule::Assigned(destinations) => (&destinations[index..=index], 0..0),
+            Rule::Random {
+                destinations,
+                excluded,
+            } => {
+                let (from, to) = excluded[index];
+                (&destinations[..], from as usize..to as usize)
+            }
+        };
+        let share = 1.0 / (receivers.len() - excluded.len()) as f64;
+        let numbered = receivers.iter().enumerate();
+        let picked = numbered.filter(move |(place, _)| !excluded.contains(place));
+        picked.map(move |(_, &host)| (host, share))
+    }
+
     fn random(
         sources: &[HostId],
         destinations: &[HostId],

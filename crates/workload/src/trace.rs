@@ -110,6 +110,14 @@ impl Trace {
         Ok(Self { flows })
     }
 
+    /// The flows that start before `until`, the first `most` of them.
+    #[must_use]
+    pub fn until(mut self, until: Time, most: usize) -> Self {
+        let before = self.flows.partition_point(|flow| flow.start < until);
+        self.flows.truncate(before.min(most));
+        self
+    }
+
     /// Every flow that `source` has without being told of completions, at most `most`, in the order
     /// in which they start.
     pub fn record(source: &mut dyn Source, most: usize) -> Self {

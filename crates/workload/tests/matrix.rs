@@ -177,3 +177,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn shares_are_those_of_the_destinations_that_are_drawn() {
+    let all: Vec<HostId> = (0..6).map(HostId).collect();
+    let racks = Racks::even(6, 2);
+    let between = Matrix::between_racks(&all, &all, &racks).expect("three racks");
+    let shares: Vec<(HostId, f64)> = between.shares(2).collect();
+    assert_eq!(shares, [0, 1, 4, 5].map(|host| (HostId(host), 0.25)));
+    let assigned = Matrix::incast(&all[1..], all[0]).expect("five senders");
+    assert_eq!(assigned.shares(3).collect::<Vec<_>>(), [(HostId(0), 1.0)]);
+}

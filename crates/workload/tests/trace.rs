@@ -222,3 +222,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_trace_is_cut_short_by_time_and_by_number() {
+    let limits = Limits { hosts: 9, paths: 1 };
+    let text = b"start_ns,src,dst,bytes\n30,0,1,7\n10,0,1,7\n20,0,1,7\n";
+    let trace = Trace::parse(text, limits).expect("a trace");
+    let rows = |trace: Trace| -> Vec<u32> { trace.flows().iter().map(|flow| flow.id.0).collect() };
+    let early = trace.clone().until(Time::from_ns(30), usize::MAX);
+    assert_eq!(
+        rows(early),
+        [1, 2],
+        "the rows of the file that start before"
+    );
+    assert_eq!(rows(trace.clone().until(Time::MAX, 1)), [1]);
+    assert_eq!(rows(trace.until(Time::MAX, 9)), [1, 2, 0]);
+}

@@ -1,5 +1,6 @@
 //! The seeds: each is one run of every design under the same arrivals, kept as a line of text.
 
+use crate::measure::{DESIGNS, Mice, Seed};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -11,18 +12,8 @@ use tailcut_cli::study::Study;
 use tailcut_record::SizeGroup;
 use tailcut_sim::{RunConfig, Unattended};
 
-/// The designs. TCP and RepFlow have a cliff at the retransmission timeout of 10 ms: the p99 of
-/// RepFlow lies on it. DCTCP has none near its p99.
-pub const DESIGNS: [&str; 3] = ["tcp", "dctcp", "repflow"];
-
 /// The seeds of all sets together.
 pub const SEEDS: u64 = 4_000;
-
-/// Completion times of the mice of one run, in microseconds; infinite for those that did not finish.
-pub type Mice = Vec<f64>;
-
-/// What is kept: by design (in the order of [`DESIGNS`]) and seed.
-pub type Kept = [BTreeMap<u64, Mice>; 3];
 
 /// Simulates every run that `file` does not have, on `threads` threads, and adds it there. A run
 /// is a line, so that a program that is ended at any moment loses at most the line it was writing.
@@ -113,15 +104,16 @@ fn appendable(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// What is kept in `file`.
-pub fn read(file: &Path) -> anyhow::Result<Kept> {
-    let mut kept: Kept = Default::default();
-    for (design, seed, times) in lines(File::open(file)?)? {
+/// The seeds in `file` that have a run of every design, in their order.
+pub fn read(file: &Path) -> anyhow::Result<Vec<Seed>> {
+    let mut kept: BTreeMap<u64, [Option<Mice>; 3]> = BTreeMap::new();
+    for (design, seed, mice) in lines(File::open(file)?)? {
         if let Some(index) = DESIGNS.iter().position(|name| *name == design) {
-            kept[index].insert(seed, times);
+            kept.entry(seed).or_default()[index] = Some(mice);
         }
     }
-    Ok(kept)
+    let whole = |[a, b, c]: [Option<Mice>; 3]| Some([a?, b?, c?]);
+    Ok(kept.into_values().filter_map(whole).collect())
 }
 
 /// The whole lines of `file`, taken apart.

@@ -3,7 +3,7 @@
 use crate::args::{Common, Compare};
 use crate::builtin::SCENARIOS;
 use crate::changes;
-use crate::conduct::conduct_and_report;
+use crate::conduct::{Asked, conduct_and_report};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::scenario::Place;
@@ -15,6 +15,7 @@ use crate::study::Study;
 /// Wrong input, or whatever keeps the study from its end.
 pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
     let mut scenario = SCENARIOS[0].parse()?;
+    scenario.start_from_here();
     changes::apply(&mut scenario, &arguments.changes, common)?;
     scenario.set(
         "designs",
@@ -22,5 +23,9 @@ pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
         &Place::flag("DESIGN"),
     )?;
     let study = Study::of(&scenario)?;
-    conduct_and_report(&study, common, &*interrupt::listen()?)
+    let asked = Asked {
+        earlier: arguments.finished.into(),
+        sensitivity: arguments.changes.sensitivity,
+    };
+    conduct_and_report(&study, common, asked, &*interrupt::listen()?)
 }

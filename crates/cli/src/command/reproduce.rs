@@ -13,10 +13,10 @@ use crate::scenario::did_you_mean;
 use crate::study::Study;
 use anyhow::{Context, anyhow};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use tailcut_record::{RunRecord, RunSummary, hash_of_bytes};
+use tailcut_record::{Fingerprint, RunSummary, StoredStudy};
 use tailcut_report::Comparison;
 
 /// Runs the command.
@@ -136,7 +136,7 @@ fn reproduce(
         json: common.json,
     };
     let mut results = Results::default();
-    let mut dirs = Vec::new();
+    let mut outputs = Vec::new();
     let mut runs = RunsOf {
         form: if arguments.quick { "quick" } else { "full" }.to_owned(),
         ..RunsOf::default()
@@ -144,34 +144,29 @@ fn reproduce(
     for part in reproduction.parts() {
         let study = part.study(arguments.quick, common.seed, common.seeds)?;
         let dir = base.join(reproduction.name()).join(part.name);
-        let records: Vec<Mutex<Option<RunRecord>>> =
-            study.runs.iter().map(|_| Mutex::default()).collect();
-        let conducted = conduct(&study, dir, crew, |index, record| {
-            *records[index]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
-        })?;
+        let conducted = conduct(&study, dir, arguments.finished.into(), crew)?;
         if stop.load(Ordering::Relaxed) {
-            let finished = conducted.runs.iter().flatten().count();
-            let (planned, dir) = (study.runs.len(), conducted.dir.display());
+            let (finished, planned) = (conducted.finished(), study.runs.len());
+            let dir = conducted.output.path().display();
             note(&format!(
                 "interrupted: {finished} of {planned} runs had finished; they are in {dir}"
             ));
             return Err(Failure::Interrupted);
         }
-        let records = records
-            .into_iter()
-            .filter_map(|record| record.into_inner().unwrap_or_else(PoisonError::into_inner));
-        results.parts.push((part.name, records.collect()));
+        // From the files, so that runs of now and runs that were there already count alike.
+        let stored = StoredStudy::open(conducted.output.path())?;
+        let records = stored.runs().map(|run| run?.record());
+        let records = records.collect::<Result<_, tailcut_record::Error>>()?;
+        results.parts.push((part.name, records));
         runs.add(runs_of(&part, &study, &conducted, arguments.quick));
-        dirs.push(conducted.dir);
+        outputs.push(conducted.output);
     }
     let comparison = Comparison {
         name: reproduction.title().to_owned(),
         rows: reproduction.rows(&results),
     };
-    for dir in &dirs {
-        write_report(dir, &comparison)?;
+    for output in &outputs {
+        write_report(output.path(), &comparison)?;
     }
     Ok((comparison, runs))
 }
@@ -179,7 +174,11 @@ fn reproduce(
 /// The runs of one part, for the list behind a page.
 fn runs_of(part: &Part, study: &Study, conducted: &Conducted, quick: bool) -> RunsOfPart {
     let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
-    let hashes = finished.iter().map(|run| run.record_hash.as_str());
+    let mut hash = Fingerprint::new();
+    for run in &finished {
+        // Writing into a hash cannot fail.
+        let _ = hash.write_str(&run.record_hash);
+    }
     let seeds: BTreeSet<u64> = finished.iter().map(|run| run.key.seed).collect();
     RunsOfPart {
         part: part.name.to_owned(),
@@ -190,7 +189,7 @@ fn runs_of(part: &Part, study: &Study, conducted: &Conducted, quick: bool) -> Ru
             .collect(),
         seeds: seeds.into_iter().collect(),
         runs: finished.len(),
-        hash: hash_of_bytes(hashes.collect::<String>().as_bytes()),
+        hash: hash.digits(),
         cpu_seconds: finished.iter().filter_map(|run| run.cpu_seconds).sum(),
     }
 }

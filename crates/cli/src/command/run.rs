@@ -3,7 +3,7 @@
 use crate::args::{Common, Run};
 use crate::builtin::{BuiltIn, SCENARIOS};
 use crate::changes;
-use crate::conduct::conduct_and_report;
+use crate::conduct::{Asked, conduct_and_report};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::scenario::{Place, Scenario, ScenarioError, did_you_mean};
@@ -20,7 +20,11 @@ pub fn execute(arguments: &Run, common: &Common) -> Result<(), Failure> {
     let mut scenario = read(&arguments.scenario)?;
     changes::apply(&mut scenario, &arguments.changes, common)?;
     let study = Study::of(&scenario)?;
-    conduct_and_report(&study, common, &*interrupt::listen()?)
+    let asked = Asked {
+        earlier: arguments.finished.into(),
+        sensitivity: arguments.changes.sensitivity,
+    };
+    conduct_and_report(&study, common, asked, &*interrupt::listen()?)
 }
 
 /// The scenario in a file, or the built-in one of that name where there is no such file.

@@ -116,6 +116,8 @@ impl Part {
         for (path, text) in self.keys(quick) {
             scenario.set(path, text, &Place::flag(self.name))?;
         }
+        // Parts with other designs share it.
+        scenario.start_from_here();
         for (flag, path, value) in [("--seed", "seed", seed), ("--seeds", "seeds", seeds)] {
             if let Some(value) = value {
                 scenario.set(path, &value.to_string(), &Place::flag(flag))?;
@@ -199,6 +201,20 @@ pub fn row(
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use tailcut_sim::RunConfig;
+
+    /// Whether a part with TCP in it says which timers it has: what is published depends on them, and
+    /// must not follow the defaults.
+    fn says_its_timers(part: &Part, study: &Study) -> bool {
+        let scenario = Scenario::parse(part.name, "", part.scenario).expect("a scenario");
+        let tcp = scenario.table("tcp");
+        let is_said = |key: &str| {
+            let path = format!("tcp.{key}");
+            tcp.given(key).is_some() || part.changes.iter().any(|(changed, _)| *changed == path)
+        };
+        let has_tcp = |run: &RunConfig| run.design.transport.has_handshake();
+        !study.runs.iter().any(has_tcp) || (is_said("min_rto") && is_said("initial_rto"))
+    }
 
     #[test]
     fn every_part_is_a_study_full_and_quick_under_a_name_of_its_own() {
@@ -213,6 +229,7 @@ mod tests {
                     let study = part.study(quick, None, None);
                     let study = study.unwrap_or_else(|e| panic!("{name}, {}: {e}", part.name));
                     assert!(!study.runs.is_empty());
+                    assert!(says_its_timers(&part, &study), "{name}, {}", part.name);
                 }
             }
         }

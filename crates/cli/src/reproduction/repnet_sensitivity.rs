@@ -19,7 +19,7 @@ type Variant = (
     &'static [(&'static str, &'static str)],
 );
 
-const VARIANTS: [Variant; 8] = [
+const VARIANTS: [Variant; 10] = [
     ("as-is", "as reproduced", &[]),
     (
         "alpha-1",
@@ -34,15 +34,22 @@ const VARIANTS: [Variant; 8] = [
     (
         "slow-start",
         "slow start to the first loss",
-        &[("tcp.initial_ssthresh", "unlimited")],
+        &[("tcp.hystart", "off")],
     ),
     (
         "slow-start-alpha-1-20",
         "both of the last two",
-        &[
-            ("tcp.initial_ssthresh", "unlimited"),
-            ("shared_buffer.alpha", "0.05"),
-        ],
+        &[("tcp.hystart", "off"), ("shared_buffer.alpha", "0.05")],
+    ),
+    (
+        "fine-clock",
+        "HyStart by a clock of 10 us",
+        &[("tcp.hystart", "10us")],
+    ),
+    (
+        "fair-host",
+        "hosts without a queue of their own",
+        &[("host.queue", "fair")],
     ),
     ("rto-200ms", "RTOmin 200 ms", &[("tcp.min_rto", "200ms")]),
     (

@@ -180,11 +180,16 @@ impl Table {
                 _ => None,
             };
             return Err(
-                ScenarioError::new(&place, path, raw.to_string(), key.allowed())
+                ScenarioError::new(&place, path, key.kind.found(raw), key.allowed())
                     .meaning(meant.map(str::to_owned)),
             );
         };
-        self.entries.insert(key.name, Entry { value, place });
+        let entry = Entry {
+            value,
+            place,
+            is_start: false,
+        };
+        self.entries.insert(key.name, entry);
         Ok(())
     }
 }

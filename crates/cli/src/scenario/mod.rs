@@ -45,6 +45,8 @@ pub struct Entry {
     pub value: Value,
     /// Its place.
     pub place: Place,
+    /// Whether it is only what the user starts from.
+    pub is_start: bool,
 }
 
 impl Scenario {
@@ -63,6 +65,16 @@ impl Scenario {
     pub fn tables(&self, section: &str) -> Vec<&Table> {
         let of_section = |table: &&Table| table.section.name == section;
         self.tables.iter().filter(of_section).collect()
+    }
+
+    /// Makes what it says so far only what the user starts from: a key may then stand there that nothing
+    /// reads.
+    pub fn start_from_here(&mut self) {
+        let entries = self
+            .tables
+            .iter_mut()
+            .flat_map(|table| table.entries.values_mut());
+        entries.for_each(|entry| entry.is_start = true);
     }
 
     /// Removes all tables of a section.

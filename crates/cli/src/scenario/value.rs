@@ -30,8 +30,30 @@ impl fmt::Display for Raw {
             Self::Number(text) => f.write_str(&shortened(text)),
             Self::Argument(text) => write!(f, "'{}'", shortened(text)),
             Self::Flag(value) => write!(f, "{value}"),
+            Self::Array(items) if items.iter().all(Self::is_single) => {
+                let items: Vec<String> = items.iter().map(Self::to_string).collect();
+                write!(f, "[{}]", shortened(&items.join(", ")))
+            }
             Self::Array(items) => write!(f, "an array of {}", items.len()),
             Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl Raw {
+    const fn is_single(&self) -> bool {
+        !matches!(self, Self::Array(_) | Self::Other(_))
+    }
+
+    /// The items of a list: of a file's array, or of a flag's text with commas between them.
+    fn items(&self) -> Vec<Self> {
+        match self {
+            Self::Array(items) => items.clone(),
+            Self::Argument(text) => text
+                .split(',')
+                .map(|item| Self::Argument(item.trim().to_owned()))
+                .collect(),
+            _ => Vec::new(),
         }
     }
 }
@@ -221,6 +243,30 @@ impl Kind {
         }
     }
 
+    /// What was found in the place of this kind: of a list the first item that is wrong, or that is wrong
+    /// after those before it.
+    pub fn found(self, raw: &Raw) -> String {
+        let is_list = matches!(
+            self,
+            Self::Loads | Self::Sizes { .. } | Self::Pairs | Self::Texts(_)
+        );
+        let items = raw.items();
+        if !is_list || !(2..=MOST_LOADS).contains(&items.len()) {
+            return raw.to_string();
+        }
+        let reads = |items: &[Raw]| self.read(&joined(items)).is_some();
+        if let Some(wrong) = items.iter().find(|item| !reads(std::slice::from_ref(item))) {
+            return format!("{wrong} in {raw}");
+        }
+        let last = (1..=items.len()).find(|&count| !reads(&items[..count]));
+        match last.and_then(|count| items.get(count - 1)) {
+            Some(last) if items.iter().filter(|item| *item == last).count() > 1 => {
+                format!("{last} twice in {raw}")
+            }
+            _ => raw.to_string(),
+        }
+    }
+
     /// The unit, for the reference.
     pub const fn unit(self) -> &'static str {
         match self {
@@ -289,6 +335,21 @@ impl Kind {
             Self::Loads => loads(raw).map(Value::Numbers),
             Self::Pairs => pairs(raw).map(Value::Pairs),
         }
+    }
+}
+
+/// Items as a list again.
+fn joined(items: &[Raw]) -> Raw {
+    let texts: Option<Vec<&str>> = items
+        .iter()
+        .map(|item| match item {
+            Raw::Argument(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => Raw::Argument(texts.join(",")),
+        None => Raw::Array(items.to_vec()),
     }
 }
 
@@ -465,6 +526,22 @@ mod tests {
         ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn of_a_list_the_item_that_is_wrong_is_told() {
+        let number = |text: &str| Raw::Number(text.to_owned());
+        let file = |items: &[&str]| Raw::Array(items.iter().map(|item| number(item)).collect());
+        let found = |raw: &Raw| Kind::Loads.found(raw);
+        assert_eq!(
+            found(&file(&["0.2", "1.5", "-0.1"])),
+            "-0.1 in [0.2, 1.5, -0.1]"
+        );
+        assert_eq!(found(&file(&["0.2", "0.2"])), "0.2 twice in [0.2, 0.2]");
+        assert_eq!(found(&argument("0.2,x,0.4")), "'x' in '0.2,x,0.4'");
+        assert_eq!(found(&argument("0.5..0.1")), "'0.5..0.1'");
+        let tables = Raw::Array(vec![Raw::Other("a table"); 2]);
+        assert_eq!(tables.to_string(), "an array of 2");
     }
 
     #[test]

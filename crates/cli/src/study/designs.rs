@@ -3,7 +3,8 @@
 use super::{Outcome, paths, receiver_driven, requests};
 use crate::scenario::value::Value;
 use crate::scenario::{Scenario, Table};
-use tailcut_sim::fabric::queue::{Limit, Placement};
+use std::num::NonZeroU32;
+use tailcut_sim::fabric::queue::{Compare, Limit, Placement};
 use tailcut_sim::transport::Demotion;
 use tailcut_sim::transport::nic::{Coalescing, PacerConfig};
 use tailcut_sim::{
@@ -87,6 +88,10 @@ fn hull(table: &Table) -> Outcome<HullParameters> {
             mark_above: table
                 .bytes("phantom_mark_above")
                 .unwrap_or(usual.mark_above),
+            compare: match table.word("phantom_compare") {
+                Some("after") => Compare::After,
+                _ => Compare::Before,
+            },
             placement: match table.word("phantom_placement") {
                 Some("parallel") => Placement::Parallel,
                 _ => Placement::Series,
@@ -133,16 +138,25 @@ fn whole_u32(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
 
-/// What the hosts' NICs do.
-pub fn nic(scenario: &Scenario) -> NicParameters {
+/// What the hosts' queues and NICs do.
+pub fn nic(scenario: &Scenario) -> Outcome<NicParameters> {
     let table = scenario.table("nic");
     let frames = table.small("rx_frames").filter(|frames| *frames > 1);
-    NicParameters {
+    let merge = table.is_set("gro");
+    if merge && frames.is_none() {
+        return Err(table.error("gro", "true", "only with nic.rx_frames above 1"));
+    }
+    Ok(NicParameters {
+        queue: scenario
+            .table("host")
+            .small("queue")
+            .and_then(NonZeroU32::new),
         coalescing: frames.map(|frames| Coalescing {
             frames,
             timeout: table.duration("rx_timeout").unwrap_or(COALESCING_TIMEOUT),
+            merge,
         }),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -158,7 +172,7 @@ mod tests {
         assert_eq!(read.pias, usual.pias);
         assert_eq!(read.qos, usual.qos);
         assert_eq!(read.hull, usual.hull);
-        assert_eq!(nic(&empty), NicParameters::default());
+        assert_eq!(nic(&empty).expect("sound"), NicParameters::default());
     }
 
     #[test]
@@ -167,7 +181,8 @@ mod tests {
         let scenario = Scenario::parse("s.toml", "", text).expect("sound");
         let hull = parameters(&scenario).expect("sound").hull;
         assert!(hull.phantom.is_none() && hull.pacer.is_some());
-        assert_eq!(nic(&scenario).coalescing.map(|nic| nic.frames), Some(8));
+        let coalescing = nic(&scenario).expect("sound").coalescing;
+        assert_eq!(coalescing.map(|nic| nic.frames), Some(8));
         let text = "[hull]\npacer = false\n";
         let scenario = Scenario::parse("s.toml", "", text).expect("sound");
         let hull = parameters(&scenario).expect("sound").hull;

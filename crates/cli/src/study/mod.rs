@@ -4,6 +4,7 @@ mod designs;
 mod faults;
 mod matrix;
 mod paths;
+mod readers;
 mod receiver_driven;
 mod requests;
 mod storage;
@@ -21,6 +22,7 @@ use crate::scenario::{Place, Scenario, ScenarioError, did_you_mean};
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_sim::fabric::topology::Topology;
 use tailcut_sim::{Design, Measures, RunConfig};
 
 /// A study: runs that are compared with each other.
@@ -61,6 +63,7 @@ impl Study {
         let faults = faults::faults(scenario, &network)?;
         let tcp = transport::tcp(scenario)?;
         let framing = transport::framing(scenario);
+        let nic = designs::nic(scenario)?;
         let workloads = workload::workloads(scenario, &network)?;
         let first = top.count("seed").unwrap_or(1);
         let seeds = top.count("seeds").unwrap_or(1);
@@ -75,6 +78,9 @@ impl Study {
         if planned > MOST_RUNS {
             let found = format!("{planned} runs: seeds x loads x designs");
             return Err(top.error("seeds", found, format!("at most {MOST_RUNS} runs a study")));
+        }
+        if let Some(workload) = workloads.first() {
+            readers::check(scenario, &designs, workload)?;
         }
         for workload in &workloads {
             storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
@@ -95,9 +101,10 @@ impl Study {
                         framing,
                         tcp: tcp.clone(),
                         dctcp_gain: transport::dctcp_gain(scenario),
+                        dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
                         repnet: transport::repnet(scenario),
                         designs: parameters.clone(),
-                        nic: designs::nic(scenario),
+                        nic,
                         measures: Measures {
                             waits: top.is_set("measure_waits"),
                             bursts: top.is_set("measure_bursts"),
@@ -118,6 +125,7 @@ impl Study {
                 }
             }
         }
+        starts_something(scenario, &runs, &network.built)?;
         Ok(Self {
             name: name(scenario)?,
             about: top.text("about").unwrap_or_default(),
@@ -130,6 +138,27 @@ impl Study {
             config: scenario.to_json(),
         })
     }
+}
+
+/// Refuses a workload of which nothing is likely to start.
+fn starts_something(scenario: &Scenario, runs: &[RunConfig], network: &Topology) -> Outcome<()> {
+    let top = scenario.table("");
+    let mut seen: Vec<Option<f64>> = Vec::new();
+    for run in runs {
+        if seen.contains(&run.workload.load) {
+            continue;
+        }
+        seen.push(run.workload.load);
+        // What cannot be drawn is told when it is run.
+        if let Ok(Some(expected)) = tailcut_sim::expected_arrivals(run, network)
+            && expected < 1.0
+        {
+            let found = format!("a span in which {expected:.2e} flows arrive in the mean");
+            let allowed = "a span, a load and rates of links with which at least one flow arrives";
+            return Err(top.error("duration", found, allowed));
+        }
+    }
+    Ok(())
 }
 
 /// The study's name, safe as that of a directory.

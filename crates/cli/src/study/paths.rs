@@ -7,12 +7,17 @@ use tailcut_sim::fabric::load_balancer::{
     LetFlowConfig, OmniscientConfig, Sight,
 };
 use tailcut_sim::fabric::topology::Topology;
-use tailcut_sim::{Design, PathParameters, Routing};
+use tailcut_sim::{Design, EcmpHash, PathParameters, Routing};
 use tailcut_units::HostId;
 
 /// The parameters of every routing that has some.
 pub fn parameters(scenario: &Scenario) -> PathParameters {
     PathParameters {
+        ecmp_hash: match scenario.table("ecmp").word("hash") {
+            Some("crc32") => EcmpHash::Crc32,
+            Some("xor") => EcmpHash::Xor,
+            _ => EcmpHash::Mixed,
+        },
         letflow: letflow(&scenario.table("letflow")),
         conga: conga(&scenario.table("conga")),
         expeditus: expeditus(&scenario.table("expeditus")),
@@ -21,8 +26,20 @@ pub fn parameters(scenario: &Scenario) -> PathParameters {
     }
 }
 
-/// Refuses designs whose switches know a host by one switch, where hosts have several.
+/// Refuses designs whose switches know a host by one switch, where hosts have several, and weak hashes
+/// where switches do more than hash.
 pub fn check(scenario: &Scenario, designs: &[Design], network: &Topology) -> Outcome<()> {
+    let ecmp = scenario.table("ecmp");
+    if let Some(hash) = ecmp.word("hash").filter(|hash| *hash != "mixed")
+        && let Some(design) = designs
+            .iter()
+            .find(|design| design.routing != Routing::Ecmp)
+    {
+        let found = format!("\"{hash}\" with '{design}'");
+        let allowed =
+            "only with designs over ECMP: other routings tell flows apart by their own hash";
+        return Err(ecmp.error("hash", found, allowed));
+    }
     let mut hosts = (0..network.hosts()).map(HostId);
     if !hosts.any(|host| network.is_multi_homed(host)) {
         return Ok(());
@@ -101,6 +118,9 @@ fn expeditus_deck(table: &Table) -> ExpeditusDeckConfig {
         heard_timeout: table
             .duration("heard_timeout")
             .unwrap_or(usual.heard_timeout),
+        southbound_bytes: table
+            .small("southbound_bytes")
+            .map_or(usual.southbound_bytes, |bytes| bytes as u16),
         encapsulation: table
             .small("encapsulation")
             .map_or(usual.encapsulation, |bytes| bytes as u16),

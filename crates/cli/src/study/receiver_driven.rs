@@ -6,7 +6,8 @@ use crate::scenario::Table;
 use tailcut_sim::fabric::queue::Victim;
 use tailcut_sim::transport::scdp::DecodeSpeed;
 use tailcut_sim::transport::{StragglerPolicy, Stragglers};
-use tailcut_sim::{NdpParameters, ScdpParameters};
+use tailcut_sim::{DecodeCores, NdpParameters, ScdpParameters};
+use tailcut_units::Bytes;
 
 pub fn ndp(table: &Table) -> Outcome<NdpParameters> {
     let usual = NdpParameters::default();
@@ -63,6 +64,12 @@ pub fn scdp(table: &Table) -> Outcome<ScdpParameters> {
             .rates("decode_rate")
             .and_then(DecodeSpeed::new)
             .unwrap_or(usual.decode_speed),
+        decode_cores: match (table.word("decode_cores"), table.small("decode_cores")) {
+            (Some("unlimited"), _) => DecodeCores::Unlimited,
+            (_, Some(cores)) => DecodeCores::Count(cores),
+            _ => DecodeCores::Auto,
+        },
+        group_header: Bytes(table.count("group_header").unwrap_or(0)),
         thresholds: thresholds(table, usual.thresholds)?,
         timeout: table.duration("timeout").unwrap_or(usual.timeout),
         max_timeouts: table.small("max_timeouts").unwrap_or(usual.max_timeouts),

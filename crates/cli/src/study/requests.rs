@@ -161,6 +161,16 @@ pub fn check(
             "stations, tcp, cubic or dctcp, alone or under duplicate, das, rans, hedge, ...";
         return Err(top.error("designs", format!("'{design}' with requests"), allowed));
     }
+    for (section, key) in [("host", "queue"), ("nic", "rx_frames")] {
+        let table = scenario.table(section);
+        if let Some(found) = table
+            .small(key)
+            .filter(|found| *found > 1 || section == "host")
+        {
+            let allowed = "only without requests, whose hosts have no such layer";
+            return Err(table.error(key, found.to_string(), allowed));
+        }
+    }
     let has_packets = design.transport != TransportKind::Stations;
     if workload.parts.len() > 1 && !has_packets {
         let found = format!("flows beside requests with '{design}'");

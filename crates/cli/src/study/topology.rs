@@ -77,6 +77,7 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
         scenario.clear(section);
     }
     scenario.set("topology.kind", kind, place)?;
+    let mut given: Vec<&str> = vec!["kind"];
     for parameter in parameters
         .split(',')
         .filter(|parameter| !parameter.trim().is_empty())
@@ -86,7 +87,18 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
             let allowed = "KIND or KIND:KEY=VALUE,KEY=VALUE, such as leaf-spine:leaves=4,spines=4";
             return Err(ScenarioError::new(place, "topology", found, allowed));
         };
-        scenario.set(&format!("topology.{}", key.trim()), value.trim(), place)?;
+        let key = key.trim();
+        if given.contains(&key) {
+            let found = format!("'{}' twice", shortened(key));
+            return Err(ScenarioError::new(
+                place,
+                "topology",
+                found,
+                "each key once",
+            ));
+        }
+        given.push(key);
+        scenario.set(&format!("topology.{key}"), value.trim(), place)?;
     }
     Ok(())
 }

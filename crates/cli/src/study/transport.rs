@@ -48,6 +48,7 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
         initial_ssthresh: table
             .bytes("initial_ssthresh")
             .map_or(u64::MAX, |bytes| bytes.0),
+        hystart: table.duration("hystart"),
         duplicate_ack_threshold: byte("duplicate_ack_threshold"),
         max_syn_retries: byte("max_syn_retries"),
         max_data_retries: byte("max_data_retries"),
@@ -72,6 +73,15 @@ pub fn dctcp_gain(scenario: &Scenario) -> f64 {
         .table("tcp")
         .number("dctcp_gain")
         .unwrap_or(1.0 / 16.0)
+}
+
+/// DCTCP's first estimate of marking.
+pub fn dctcp_first_alpha(scenario: &Scenario) -> f64 {
+    let table = scenario.table("tcp");
+    match table.word("dctcp_first_alpha") {
+        Some(_) => 0.0,
+        None => table.number("dctcp_first_alpha").unwrap_or(1.0),
+    }
 }
 
 /// RepNet's parameters.
@@ -104,15 +114,27 @@ mod tests {
     use crate::scenario::Place;
 
     #[test]
-    fn defaults_are_those_of_the_transport_and_of_ethernet() {
+    fn defaults_are_those_of_the_transport_and_of_ethernet_but_for_a_data_centres_timers() {
         let empty = Scenario::parse("empty.toml", "", "").expect("an empty scenario");
-        let defaults = format!("{:?}", TcpConfig::default());
+        let usual = TcpConfig::default();
+        let (rto, held_back) = (Duration::from_ms(10), Duration::from_ms(5));
+        let defaults = TcpConfig {
+            min_rto: rto,
+            initial_rto: rto,
+            delayed_ack: usual.delayed_ack.map(|ack| DelayedAck {
+                timeout: held_back,
+                ..ack
+            }),
+            ..usual
+        };
+        let defaults = format!("{defaults:?}");
         assert_eq!(
             format!("{:?}", tcp(&empty).expect("defaults are sound")),
             defaults
         );
         assert_eq!(framing(&empty), Framing::ETHERNET_TCP);
         assert_eq!(dctcp_gain(&empty), 1.0 / 16.0);
+        assert_eq!(dctcp_first_alpha(&empty), 1.0);
     }
 
     #[test]

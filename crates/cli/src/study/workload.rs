@@ -12,7 +12,7 @@ use tailcut_sim::{
     BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
     RequestRate, RequestsPart, WorkloadPart, WorkloadSpec,
 };
-use tailcut_units::{Bytes, Duration};
+use tailcut_units::{Bytes, Duration, Time};
 
 /// Puts `--workload`'s short form in place of a scenario's workloads: a name of sizes, `requests:` and
 /// the sizes of their objects, or `trace:FILE`.
@@ -24,8 +24,10 @@ pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()
     }
     match text.strip_prefix("trace:") {
         Some(file) => {
-            // A trace has no load to sweep.
-            scenario.unset("", "loads");
+            // A trace has no load to sweep, and says itself how long it is.
+            for key in ["loads", "duration", "flows"] {
+                scenario.unset("", key);
+            }
             scenario.set("workload.kind", "trace", place)?;
             scenario.set("workload.file", file, place)
         }
@@ -457,7 +459,25 @@ fn trace(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<(Stri
         paths: u16::try_from(network.built.paths).unwrap_or(u16::MAX),
     };
     let trace = Trace::parse(&bytes, limits).map_err(|error| text_error(&shown, &error))?;
-    Ok((format!("trace:{}", stem(&file)), trace))
+    Ok((
+        format!("trace:{}", stem(&file)),
+        shortened_trace(scenario, trace)?,
+    ))
+}
+
+/// The flows of a trace that the study's duration and its number of flows leave, where these are given.
+fn shortened_trace(scenario: &Scenario, trace: Trace) -> Outcome<Trace> {
+    let top = scenario.table("");
+    let duration = top.given("duration").and_then(|_| top.duration("duration"));
+    let at_most = top.count("flows").unwrap_or(u64::MAX);
+    let all = trace.flows().len();
+    let until = duration.map_or(Time::MAX, |duration| Time::ZERO + duration);
+    let shortened = trace.until(until, usize::try_from(at_most).unwrap_or(usize::MAX));
+    if shortened.flows().is_empty() {
+        let found = format!("a span in which none of the trace's {all} flows starts");
+        return Err(top.error("duration", found, "a longer one"));
+    }
+    Ok(shortened)
 }
 
 fn text_error(file: &str, error: &TextError) -> Box<ScenarioError> {

@@ -1,6 +1,8 @@
 //! The command as its users meet it: a process with arguments, two outputs and an exit code.
 
+mod answers;
 mod commands;
+mod finished_work;
 mod interruption;
 mod place;
 mod refusals;

@@ -166,7 +166,7 @@ fn a_wrong_scenario_is_told_with_file_line_and_key() {
         (
             "designs = [\"das\"]\nloads = [0.5]\n[[workload]]\nkind = \"requests\"\n[[failures]]\na = \"leaf0\"\n\
              b = \"spine0\"\n",
-            "failures.a: found a failure of a link with 'das'",
+            "failures.a: found no design that reads it among das; allowed: only with tcp,",
         ),
     ] {
         place.file("s.toml", text);

@@ -3,6 +3,9 @@
 //! Time is cut into days of `2^shift` ps; a ring of days covers the near future, a heap what lies
 //! beyond. A day's events are an unordered list of pooled chunks until the day comes; then they are
 //! sorted once and popped from the end. The width follows the load so that a day holds a handful.
+//!
+//! A day comes when time has reached it, never because somebody looked at it: once it has come, an
+//! event that is pushed before its end has to be sorted in among its others.
 
 use super::{Event, Heap};
 use crate::packet::prefetch;
@@ -20,6 +23,8 @@ const SPARSE: u64 = 16;
 /// Days with events between two looks at the width.
 const REVIEW: u64 = 4096;
 const NONE: u32 = u32::MAX;
+/// Later than every day: a day has 16 ps or more.
+const NO_DAY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -38,6 +43,10 @@ pub struct Calendar {
     day: u64,
     /// What is left of the current day, latest first.
     today: Vec<Event>,
+    /// The number of the next day that has events; `NO_DAY` if none has.
+    next_day: u64,
+    /// The first event after today, where somebody has looked for it.
+    next: Option<Event>,
     /// The first chunk of each day's list.
     days: Box<[u32; DAYS]>,
     /// A bit a day: whether its list has events.
@@ -50,6 +59,9 @@ pub struct Calendar {
     beyond: Heap,
     reviewed_days: u64,
     reviewed_events: u64,
+    /// Events of a day that had come, moved to sort others in.
+    #[cfg(test)]
+    moved: u64,
 }
 
 impl Default for Calendar {
@@ -65,6 +77,8 @@ impl Calendar {
             shift: 16,
             day: 0,
             today: Vec::new(),
+            next_day: NO_DAY,
+            next: None,
             days: Box::new([NONE; DAYS]),
             occupied: [0; DAYS / 64],
             chunks: Vec::new(),
@@ -73,6 +87,8 @@ impl Calendar {
             beyond: Heap::new(),
             reviewed_days: 0,
             reviewed_events: 0,
+            #[cfg(test)]
+            moved: 0,
         }
     }
 
@@ -83,8 +99,20 @@ impl Calendar {
         // One comparison: a day that has come wraps around.
         if day.wrapping_sub(self.day + 1) < DAYS as u64 - 1 {
             self.push_on_ring(day, event);
+            if day <= self.next_day {
+                self.note_next(day, event);
+            }
         } else {
             self.push_off_ring(day, event);
+        }
+    }
+
+    /// Keeps `next_day` and `next` true when an event comes to the next day, or to one before it.
+    #[inline(never)]
+    fn note_next(&mut self, day: u64, event: Event) {
+        self.next_day = day;
+        if self.next.is_some_and(|next| event < next) {
+            self.next = Some(event);
         }
     }
 
@@ -93,9 +121,16 @@ impl Calendar {
     fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
             let at = self.today.partition_point(|other| *other > event);
+            #[cfg(test)]
+            {
+                self.moved += (self.today.len() - at) as u64;
+            }
             self.today.insert(at, event);
         } else {
             self.beyond.push(event);
+            if day <= self.next_day {
+                self.note_next(day, event);
+            }
         }
     }
 
@@ -142,22 +177,55 @@ impl Calendar {
         (self.chunks.len() - 1) as u32
     }
 
-    /// The earliest event.
+    /// The earliest event. Looking brings no day.
     #[inline]
     pub fn peek(&mut self) -> Option<Event> {
-        if self.today.is_empty() {
-            self.turn_the_page();
+        if let Some(event) = self.today.last() {
+            return Some(*event);
         }
-        self.today.last().copied()
+        if self.next.is_none() && self.next_day != NO_DAY {
+            self.next = self.first_of_next_day();
+        }
+        self.next
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_of_next_day(&self) -> Option<Event> {
+        let mut first = self.beyond.peek();
+        if self.next_day - self.day < DAYS as u64 {
+            let mut index = self.days[self.next_day as usize % DAYS];
+            while index != NONE {
+                let chunk = &self.chunks[index as usize];
+                for &event in &chunk.events[..chunk.len as usize] {
+                    first = Some(first.map_or(event, |first| first.min(event)));
+                }
+                index = chunk.next;
+            }
+        }
+        first
     }
 
     /// Takes the earliest event out if it is at or before `until`.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
-        if self.peek()?.time() > until {
+        if self.today.is_empty() {
+            self.bring_day(until);
+        }
+        if self.today.last()?.time() > until {
             return None;
         }
         self.today.pop()
+    }
+
+    /// Moves to the next day if `until` has reached it, and its first event where that is known.
+    #[inline(never)]
+    fn bring_day(&mut self, until: Time) {
+        if until.as_ps() >> self.shift >= self.next_day
+            && self.next.is_none_or(|next| next.time() <= until)
+        {
+            self.turn_the_page();
+        }
     }
 
     /// The event `ahead` places behind the earliest, if it is today's.
@@ -167,18 +235,13 @@ impl Calendar {
         self.today.get(at).copied()
     }
 
-    /// Moves to the next day that has events, if there is one.
+    /// Moves to the next day that has events; there is one.
     #[cold]
     #[inline(never)]
     fn turn_the_page(&mut self) {
-        let next_on_ring = self.next_occupied_day();
-        let next_beyond = self.beyond.peek().map(|e| e.time().as_ps() >> self.shift);
-        let day = match (next_on_ring, next_beyond) {
-            (None, None) => return,
-            (Some(day), None) | (None, Some(day)) => day,
-            (Some(a), Some(b)) => a.min(b),
-        };
+        let day = self.next_day;
         self.day = day;
+        self.next = None;
         // The ring's horizon has moved: what was beyond it may be on it, or be today's.
         while let Some(event) = self.beyond.peek() {
             let its_day = event.time().as_ps() >> self.shift;
@@ -193,15 +256,25 @@ impl Calendar {
             }
         }
         self.collect(day as usize % DAYS);
-        if let Some(next) = self.next_occupied_day() {
-            prefetch(&self.chunks, self.days[next as usize % DAYS] as usize);
-        }
+        self.find_next_day();
         self.today.sort_unstable_by(|a, b| b.cmp(a));
         self.reviewed_days += 1;
         self.reviewed_events += self.today.len() as u64;
         if self.reviewed_days == REVIEW {
             self.review_width();
         }
+    }
+
+    /// Sets `next_day` after today has changed, and loads that day's first events early.
+    fn find_next_day(&mut self) {
+        let on_ring = self.next_occupied_day();
+        if let Some(day) = on_ring {
+            prefetch(&self.chunks, self.days[day as usize % DAYS] as usize);
+        }
+        // Days beyond the ring are later than those on it.
+        self.next_day = on_ring
+            .or_else(|| self.beyond.peek().map(|e| e.time().as_ps() >> self.shift))
+            .unwrap_or(NO_DAY);
     }
 
     /// Empties a day's list into `today`.
@@ -271,6 +344,7 @@ impl Calendar {
         let earliest = all.iter().min().map_or(0, |e| e.time().as_ps());
         self.shift = shift;
         self.day = earliest >> shift;
+        self.next_day = NO_DAY;
         all.sort_unstable_by(|a, b| b.cmp(a));
         for event in all {
             let day = event.time().as_ps() >> shift;
@@ -278,6 +352,58 @@ impl Calendar {
                 self.today.push(event);
             } else {
                 self.push(event);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailcut_units::{Duration, mix64};
+
+    const PACKETS: u64 = 40;
+    const ROUNDS: u64 = 5_000;
+
+    /// Rounds of packets for 10 ms, each of which has arrived before the next round starts. Gives
+    /// how many events were moved to sort others in.
+    fn moved_beside(far: &[Time], look: bool) -> u64 {
+        let mut calendar = Calendar::new();
+        for (number, &time) in far.iter().enumerate() {
+            calendar.push(Event::new(time, u32::MAX, number as u32));
+        }
+        let peek = |calendar: &mut Calendar| {
+            if look {
+                calendar.peek();
+            }
+        };
+        let mut start = Time::ZERO;
+        for round in 0..ROUNDS {
+            let end = start.saturating_add(Duration::from_us(2));
+            for packet in 0..PACKETS {
+                peek(&mut calendar);
+                let delay = mix64(round * PACKETS + packet) % 2_000_000;
+                let at = Time::from_ps(start.as_ps() + delay);
+                calendar.push(Event::new(at, packet as u32, round as u32));
+            }
+            for _ in 0..PACKETS {
+                peek(&mut calendar);
+                calendar.pop_until(end).expect("a packet");
+            }
+            assert_eq!(calendar.pop_until(end), None);
+            start = end;
+        }
+        calendar.moved
+    }
+
+    #[test]
+    fn a_distant_event_costs_the_near_ones_nothing_even_when_looked_at() {
+        let alone = moved_beside(&[], false);
+        let soon = Time::from_ns(11_000_000);
+        let never = Time::from_ns(3_600_000_000_000);
+        for far in [&[][..], &[soon], &[never], &[soon, never]] {
+            for look in [false, true] {
+                assert_eq!(moved_beside(far, look), alone, "{far:?}, looked at: {look}");
             }
         }
     }

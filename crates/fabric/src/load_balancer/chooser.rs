@@ -97,6 +97,7 @@ impl PathChooser {
                 Scheme::Omniscient(Omniscient::new(config, &wiring, &rates, seed))
             }
             LoadBalancerConfig::Ecmp
+            | LoadBalancerConfig::Remainder
             | LoadBalancerConfig::Spray
             | LoadBalancerConfig::LetFlow(_)
             | LoadBalancerConfig::Custom(_) => return None,

@@ -5,7 +5,7 @@
 //!
 //! Deviations:
 //! - The slides leave open how two hops are combined, in how many steps queues are told, how long a
-//!   switch believes what it has heard and how many bytes the tunnel takes: parameters.
+//!   switch believes what it has heard and how many bytes the tunnel and what is told take: parameters.
 //! - The host's flow table is kept by the host's switch, and tunnels begin there.
 //! - ACKs go back through the aggregation switch that was chosen and a core by ECMP: the slides have
 //!   a path for one direction.
@@ -47,6 +47,8 @@ pub struct ExpeditusDeckConfig {
     pub heard_timeout: Duration,
     /// Bytes that a packet of a source-routed flow carries more, on its way up: 20, an IPv4 header.
     pub encapsulation: u16,
+    /// Bytes that what is told takes on every packet that comes down from switch to switch: 1, a level.
+    pub southbound_bytes: u16,
     /// Routes of flows that send nothing for longer than this are forgotten: 100 ms, as in the final
     /// form.
     pub entry_timeout: Duration,
@@ -59,6 +61,7 @@ impl Default for ExpeditusDeckConfig {
             combination: Combination::Max,
             heard_timeout: Duration::from_ms(1),
             encapsulation: 20,
+            southbound_bytes: 1,
             entry_timeout: Duration::from_ms(100),
         }
     }
@@ -107,6 +110,10 @@ impl Occupancies {
 
     pub const fn encapsulation(&self) -> u16 {
         self.config.encapsulation
+    }
+
+    pub const fn southbound_bytes(&self) -> u16 {
+        self.config.southbound_bytes
     }
 
     /// How many levels the owner of these uplinks remembers; its own queues it can look at.

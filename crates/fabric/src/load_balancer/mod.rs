@@ -47,6 +47,9 @@ pub enum LoadBalancerConfig {
     /// Equal-cost multi-path: a hash of the five-tuple, mixed with a seed a switch.
     #[default]
     Ecmp,
+    /// Equal-cost multi-path by the remainder of the flow's hash, the same at every switch: with a hash
+    /// that is not well mixed, what switches with such hashes do.
+    Remainder,
     /// Every packet on a port drawn uniformly at random, from one stream a switch.
     Spray,
     /// Every flowlet on a port drawn uniformly at random (LetFlow).
@@ -76,6 +79,7 @@ pub struct BalancerState {
 #[derive(Debug)]
 pub(crate) enum Balancer {
     Ecmp { seed: u64 },
+    Remainder,
     Spray(Box<Xoshiro256PlusPlus>),
     LetFlow(Box<LetFlow>),
     Custom(Box<dyn LoadBalancer>),
@@ -98,6 +102,7 @@ impl Balancer {
             | LoadBalancerConfig::Omniscient(_) => Self::Ecmp {
                 seed: stream_seed(seed, ECMP_SEEDS, switch_id),
             },
+            LoadBalancerConfig::Remainder => Self::Remainder,
             LoadBalancerConfig::Spray => Self::Spray(Box::new(Xoshiro256PlusPlus::seed_from_u64(
                 stream_seed(seed, SPRAY_DRAWS, switch_id),
             ))),
@@ -120,6 +125,7 @@ impl Balancer {
     ) -> u32 {
         match self {
             Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
+            Self::Remainder => packet.flow_hash % count,
             Self::Spray(rng) => reduce(rng.next_u32(), count),
             Self::LetFlow(flowlets) => flowlets.select(now, packet, count),
             Self::Custom(balancer) => {
@@ -134,6 +140,7 @@ impl Balancer {
     pub fn ecmp(&self, packet: &Packet, count: u32) -> u32 {
         match self {
             Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
+            Self::Remainder => packet.flow_hash % count,
             Self::Spray(_) | Self::LetFlow(_) | Self::Custom(_) => 0,
         }
     }
@@ -144,7 +151,7 @@ impl Balancer {
             congestion: 0,
             flows: match self {
                 Self::LetFlow(flowlets) => flowlets.flowlets(now),
-                Self::Ecmp { .. } | Self::Spray(_) | Self::Custom(_) => 0,
+                Self::Ecmp { .. } | Self::Remainder | Self::Spray(_) | Self::Custom(_) => 0,
             },
         }
     }

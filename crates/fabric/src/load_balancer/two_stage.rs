@@ -39,6 +39,8 @@ struct Tag {
     route: Option<Route>,
     /// The congestion of the link on which the packet comes down.
     southbound: u8,
+    /// Whether the bytes of that are on the packet.
+    tells: bool,
 }
 
 /// The uplinks of a flow, as ports within their switches.
@@ -322,11 +324,16 @@ impl TwoStage {
                 // Hosts never see what switches tell each other.
                 self.strips(passage.id, passage.packet);
             } else if let Form::Deck(occupancies) = &self.form {
+                let bytes = occupancies.southbound_bytes();
                 self.tags.of(passage.id).southbound =
                     occupancies.level(network.backlog_bytes(passage.now, port));
                 if passage.packet.handshake == Handshake::None {
                     // The tunnel ends where the way up does.
                     self.detach(passage.id, passage.packet);
+                }
+                if !self.tags.of(passage.id).tells {
+                    self.attach(passage, bytes);
+                    self.tags.of(passage.id).tells = true;
                 }
             }
             return;
@@ -407,7 +414,9 @@ impl TwoStage {
     }
 
     fn detach(&mut self, id: PacketId, packet: &mut Packet) {
-        let bytes = core::mem::take(&mut self.tags.of(id).attached);
+        let tag = self.tags.of(id);
+        tag.tells = false;
+        let bytes = core::mem::take(&mut tag.attached);
         packet.size -= u32::from(bytes);
         self.attached_bytes -= u64::from(bytes);
     }

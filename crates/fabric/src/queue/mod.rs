@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 pub use drop_tail::{DropTail, DropTailQueue};
 pub use pfabric::{PFabric, PFabricQueue};
 pub(crate) use phantom::PhantomState;
-pub use phantom::{Phantom, Placement};
+pub use phantom::{Compare, Phantom, Placement};
 pub use priority::{Priority, PriorityQueue};
 pub use push_out::{PushOut, PushOutQueue};
 use tailcut_units::{Time, stream_seed};

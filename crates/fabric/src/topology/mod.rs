@@ -178,6 +178,21 @@ impl Topology {
         up.map(|link| link.config.rate.as_bps()).sum()
     }
 
+    /// The ports of a switch over which shortest paths lead to a host, numbered like `links`; of a pinned
+    /// path the one that it takes.
+    pub fn ports_towards(&self, switch: u32, dst: HostId, path: Option<u16>) -> Vec<u32> {
+        let spec = &self.switches[switch as usize];
+        let choices = spec.forwarding.towards(dst);
+        let port = |choice| spec.first_port + choices.port(choice);
+        match (path, choices.count()) {
+            (Some(path), count) if count > 0 => {
+                let choice = u32::from(path) / spec.forwarding.pin_divisor() % count;
+                alloc::vec![port(choice)]
+            }
+            (_, count) => (0..count).map(port).collect(),
+        }
+    }
+
     /// A name for a port, "from>to".
     pub fn port_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;

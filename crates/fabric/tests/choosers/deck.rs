@@ -119,3 +119,32 @@ proptest! {
         prop_assert_eq!(Some(&levels[chosen]), levels.iter().min());
     }
 }
+
+#[test]
+fn a_packet_that_comes_down_carries_what_it_tells_and_takes_the_bytes_of_it() {
+    let flow = tuple(0, 3, 80);
+    let carried = |southbound_bytes| {
+        let form = LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig {
+            southbound_bytes,
+            ..ExpeditusDeckConfig::default()
+        });
+        let topology = crate::net::fat_tree();
+        let mut net = Net::new(topology, form, 7);
+        let across = FiveTuple {
+            dst: HostId(15),
+            ..flow
+        };
+        let taken = net.data(across);
+        let bytes = |port: &u32| {
+            let report = net
+                .fabric
+                .port_report(net.now, tailcut_fabric::PortId(*port));
+            report.carried_bytes
+        };
+        taken.iter().map(bytes).collect::<Vec<u64>>()
+    };
+    // Two hops up without a route, over the core and down twice; the host gets what was sent.
+    assert_eq!(carried(0), [1_538; 6]);
+    assert_eq!(carried(1), [1_538, 1_538, 1_538, 1_539, 1_539, 1_538]);
+    assert_eq!(carried(8)[3..5], [1_546, 1_546]);
+}

@@ -1,5 +1,6 @@
 //! What became of each request.
 
+use crate::extent::Started;
 use tailcut_record::RequestRecord;
 use tailcut_transport::rans::{Completion, CopyId, Departure, RequestId};
 use tailcut_units::{Bytes, Duration, HostId, Time};
@@ -81,9 +82,12 @@ impl Books {
         }
     }
 
-    /// Requests that have started and are not done.
-    pub fn unfinished(&self) -> usize {
-        self.unfinished
+    /// Requests that have started, and those of them that are not done.
+    pub fn so_far(&self) -> Started {
+        Started {
+            started: self.rows.len() as u64,
+            unfinished: self.unfinished as u64,
+        }
     }
 
     /// When the last request so far started.

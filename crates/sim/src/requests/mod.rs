@@ -186,6 +186,24 @@ pub(crate) fn queue(usual: &QueueConfig) -> Option<QueueConfig> {
     }
 }
 
+/// The load that a request a second puts on the busiest stations of all servers, copies beyond the quorum
+/// not counted.
+fn load_of_one(config: &RunConfig, part: &RequestsPart, link: Rate) -> f64 {
+    let parameters = &config.designs.requests;
+    let seconds = parameters.bottleneck_seconds(part.sizes.mean(), link);
+    seconds * f64::from(parameters.quorum) / f64::from(part.servers)
+}
+
+/// Requests a second of a workload's part, and the load that they put on the busiest stations of all
+/// servers, whose links have `link`.
+pub(crate) fn rate_and_load(config: &RunConfig, part: &RequestsPart, link: Rate) -> (f64, f64) {
+    let of_one = load_of_one(config, part, link);
+    match part.rate {
+        RequestRate::PerSecond(rate) => (rate, rate * of_one),
+        RequestRate::Load(fraction) => (fraction / of_one, fraction),
+    }
+}
+
 /// The requests of a workload's part, where servers have links of `link`.
 ///
 /// # Errors
@@ -197,13 +215,7 @@ pub(crate) fn source(
     link: Rate,
 ) -> Result<Requests, Error> {
     let parameters = &config.designs.requests;
-    let per_second = match part.rate {
-        RequestRate::PerSecond(rate) => rate,
-        RequestRate::Load(fraction) => {
-            let seconds = parameters.bottleneck_seconds(part.sizes.mean(), link);
-            fraction * f64::from(part.servers) / seconds / f64::from(parameters.quorum)
-        }
-    };
+    let (per_second, _) = rate_and_load(config, part, link);
     Requests::new(RequestsSpec {
         seed: config.seed,
         label,

@@ -3,6 +3,7 @@
 
 use super::{Books, source};
 use crate::config::{RequestsPart, RunConfig};
+use crate::extent::Started;
 use crate::layer::Layer;
 use crate::run::RunError;
 use std::collections::{BTreeMap, VecDeque};
@@ -108,8 +109,7 @@ impl<'a> Network<'a> {
         if topology.hosts() < servers + clients {
             return Err(RunError::Requests("more servers and clients than hosts"));
         }
-        let links = (0..servers).map(|host| slowest_uplink(topology, HostId(host)));
-        let link = links.min().unwrap_or(parameters.link);
+        let link = link_of_servers(topology, part);
         let requests = source(config, part, label, link).map_err(RunError::Workload)?;
         let policy = parameters.policy(config.design.replication);
         let part_of = |number: u32| {
@@ -136,8 +136,9 @@ impl<'a> Network<'a> {
     }
 }
 
-fn slowest_uplink(topology: &Topology, host: HostId) -> Rate {
-    let links = topology.uplinks_of(host);
+/// The slowest link of the servers, which are the first hosts.
+pub(crate) fn link_of_servers(topology: &Topology, part: &RequestsPart) -> Rate {
+    let links = (0..part.servers).flat_map(|host| topology.uplinks_of(HostId(host)));
     let rates = links.map(|link| topology.links[link as usize].config.rate);
     rates.min().unwrap_or(Rate::from_gbps(1))
 }
@@ -210,8 +211,8 @@ impl Layer<Carrier> for Network<'_> {
         self.books.last_start()
     }
 
-    fn is_busy(&self) -> bool {
-        self.books.unfinished() > 0
+    fn started(&self) -> Started {
+        self.books.so_far()
     }
 
     fn finish(mut self, carriers: &[Carrier], record: &mut RunRecord) {

@@ -3,6 +3,7 @@
 
 use super::{Books, part_of, source};
 use crate::config::RunConfig;
+use crate::extent::Extent;
 use crate::run::{RunControl, RunError};
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::engine::{Engine, Event};
@@ -152,7 +153,7 @@ pub(crate) fn run(
 
 impl Model<'_> {
     fn run(&mut self, control: &dyn RunControl) -> bool {
-        let expected = self.config.workload.span() + self.config.drain;
+        let extent = Extent::new(&self.config.workload, self.config.drain);
         let mut until_look = LOOK_UP_EVERY;
         loop {
             let arrival = self.requests.peek().unwrap_or(Time::MAX);
@@ -177,7 +178,7 @@ impl Model<'_> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = LOOK_UP_EVERY;
-                control.progress(next.since(Time::ZERO), expected);
+                control.progress(extent.share(next, self.books.so_far()));
                 if control.stop() {
                     return false;
                 }

@@ -69,6 +69,27 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
 }
 
 #[test]
+fn the_address_of_a_group_takes_its_bytes_on_every_link_of_the_tree() {
+    let mut config = alone("scdp", a_megabyte(0.0));
+    let plain = simulate(&config);
+    config.designs.scdp.group_header = Bytes(325);
+    let with_header = simulate(&config);
+    let bytes = |record: &RunRecord, client| {
+        let run = Run::of(&config);
+        let links = run.topology.links.iter().zip(&record.ports);
+        let sent = links.filter(|(link, _)| link.from == Node::Host(client));
+        sent.map(|(_, port)| port.bytes.0).sum::<u64>()
+    };
+    let client = plain.sessions[0].client;
+    assert_eq!(
+        bytes(&with_header, client) - bytes(&plain, client),
+        685 * 325,
+        "the client sends each symbol once"
+    );
+    assert!(goodput_gbps(&with_header) < 0.9 * goodput_gbps(&plain));
+}
+
+#[test]
 fn three_unicast_copies_share_the_clients_link_and_a_chain_does_not() {
     let of = |write| {
         let part = StoragePart {

@@ -140,6 +140,7 @@ pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) ->
             ..TcpConfig::default()
         },
         dctcp_gain: 1.0 / 16.0,
+        dctcp_first_alpha: 1.0,
         repnet: RepNetParameters {
             limit: Bytes(100_000),
             archive_limit: Bytes(1_000_000),

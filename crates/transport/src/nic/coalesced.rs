@@ -1,8 +1,16 @@
 //! Receive interrupt coalescing: the NIC raises an interrupt after so many frames, or so long after the
 //! first of them, and the host then handles all of them at once (HULL paper, section 2; `rx-frames` and
 //! `rx-usecs` of ethtool).
+//!
+//! Generic receive offload, if it is on: the stack merges what one interrupt brings of a TCP connection
+//! into segments of up to 64 KB before TCP sees them (Linux, since 2.6.29), so that TCP acknowledges
+//! them together. Merged are segments of data that follow each other and whose headers say the same,
+//! ECN field included; a FIN ends one, and so does a segment shorter than the first.
+//!
+//! Deviations: Linux may go on with what came after the interrupt while its processor is busy, and then
+//! merges more; there is no processor here.
 
-use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
+use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, TcpFlags, Transport};
 use alloc::vec::Vec;
 use tailcut_units::{Duration, FlowId, Time};
 
@@ -13,6 +21,59 @@ pub struct Coalescing {
     pub frames: u32,
     /// The longest that the first frame waits for others.
     pub timeout: Duration,
+    /// Whether what an interrupt brings is merged (generic receive offload).
+    pub merge: bool,
+}
+
+/// The payload of a merged segment at most: what an IP packet holds, less 40 B of headers.
+const MOST_MERGED: u32 = 65_495;
+/// Connections whose segments are merged at one time (`MAX_GRO_SKBS` of Linux).
+const MERGED_AT_ONCE: usize = 8;
+
+/// A segment that others may be merged into.
+#[derive(Debug)]
+struct Merged {
+    segment: Segment,
+    /// Payload of its first part: a shorter one is the last.
+    part: u32,
+    open: bool,
+}
+
+impl Merged {
+    /// The first part; `None` where nothing can be merged into it.
+    fn new(segment: Segment) -> Option<Self> {
+        let Header::Tcp(header) = &segment.header else {
+            return None;
+        };
+        let plain = header.flags == TcpFlags::ACK && segment.payload > 0;
+        plain.then_some(Self {
+            segment,
+            part: segment.payload,
+            open: true,
+        })
+    }
+
+    /// Takes another segment of the connection. False where it does not follow, or says something else.
+    fn absorb(&mut self, next: &Segment) -> bool {
+        let (Header::Tcp(before), Header::Tcp(header)) = (&mut self.segment.header, &next.header)
+        else {
+            return false;
+        };
+        let follows = before.offset.wrapping_add(u64::from(self.segment.payload)) == header.offset;
+        let ends = header.flags == TcpFlags::ACK.with(TcpFlags::FIN);
+        let alike = (header.flags == TcpFlags::ACK || ends)
+            && (header.ack, header.sack) == (before.ack, before.sack)
+            && next.ecn == self.segment.ecn;
+        let fits = (1..=self.part).contains(&next.payload)
+            && self.segment.payload.saturating_add(next.payload) <= MOST_MERGED;
+        if !(self.open && follows && alike && fits) {
+            return false;
+        }
+        before.flags = header.flags;
+        self.segment.payload += next.payload;
+        self.open = !ends && next.payload == self.part;
+        true
+    }
 }
 
 /// `T` behind a NIC that coalesces interrupts.
@@ -50,8 +111,38 @@ impl<T: Transport> Coalesced<T> {
     fn interrupt(&mut self, now: Time) {
         self.interrupts += 1;
         self.deadline = None;
+        if self.config.merge {
+            self.hand_over_merged(now);
+        }
         for segment in self.waiting.drain(..) {
             self.inner.on_segment(now, segment);
+        }
+    }
+
+    /// Hands over what waits, merged. The segments of a connection keep their order.
+    fn hand_over_merged(&mut self, now: Time) {
+        let mut held: Vec<Merged> = Vec::new();
+        for segment in self.waiting.drain(..) {
+            let of_connection = |merged: &Merged| merged.segment.tuple == segment.tuple;
+            if let Some(at) = held.iter().position(of_connection) {
+                if held[at].absorb(&segment) {
+                    continue;
+                }
+                let before = held.remove(at);
+                self.inner.on_segment(now, before.segment);
+            }
+            let Some(merged) = Merged::new(segment) else {
+                self.inner.on_segment(now, segment);
+                continue;
+            };
+            if held.len() == MERGED_AT_ONCE {
+                let oldest = held.remove(0);
+                self.inner.on_segment(now, oldest.segment);
+            }
+            held.push(merged);
+        }
+        for merged in held {
+            self.inner.on_segment(now, merged.segment);
         }
     }
 }

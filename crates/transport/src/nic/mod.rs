@@ -4,7 +4,9 @@
 //! - [`Paced`]: HULL's pacer (Alizadeh et al., "Less is more: trading a little bandwidth for ultra-low
 //!   latency in the data center", NSDI 2012, section 4). Large flows that meet congestion go through one
 //!   token bucket a host, all others around it.
-//! - [`Coalesced`]: receive interrupt coalescing. The host sees segments in batches.
+//! - [`Coalesced`]: receive interrupt coalescing. The host sees segments in batches, which its stack may
+//!   merge before TCP sees them (GRO).
+//! - [`Queued`]: the host's own queue, a FIFO.
 //!
 //! Large-send offload, the other source of bursts, is the endpoint's
 //! ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
@@ -13,7 +15,9 @@ mod association;
 mod coalesced;
 mod paced;
 mod pacer;
+mod queued;
 
 pub use coalesced::{Coalesced, Coalescing};
 pub use paced::{Paced, PacedConfig};
 pub use pacer::PacerConfig;
+pub use queued::Queued;

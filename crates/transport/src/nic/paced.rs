@@ -62,8 +62,8 @@ impl PacedConfig {
             "more than 0, at most 1",
         )?;
         let beta = pacer.backlog_gain;
-        let beta_holds = (0.0..=1e9).contains(&beta);
-        check(beta_holds, "backlog_gain", &beta, "0 to 1e9 a second")?;
+        let beta_holds = (0.0..=1e6).contains(&beta);
+        check(beta_holds, "backlog_gain", &beta, "0 to 1e6 Mb/s per KB")?;
         let chance = pacer.association_probability;
         let chance_holds = (0.0..=1.0).contains(&chance);
         check(chance_holds, "association_probability", &chance, "0 to 1")?;

@@ -15,9 +15,10 @@ pub struct PacerConfig {
     pub interval: Duration,
     /// Eta, the weight of the newest measurement, above 0 to 1. Default 0.125 (public code).
     pub measurement_gain: f64,
-    /// Beta, bytes a second that an update adds for each byte that waits, in 1/s, at least 0. Default 16:
-    /// the paper's number, whose unit the sources do not settle (up to 16 times as much). The backlog
-    /// drains with a time constant of eta / beta.
+    /// Beta, what an update adds to the rate for what waits, in Mb/s per KB of 1,024 B, at least 0.
+    /// Default 16 (the paper's number and unit), 1,953 a second. Public ns-2 code has a default of 122
+    /// a second, which is 1 Mb/s per KB. In a steady state the backlog drains with a time constant of
+    /// eta / beta, 64 us with the defaults.
     pub backlog_gain: f64,
     /// The probability p_a with which an ACK with ECN-Echo associates its flow, 0 to 1. Default 0.125
     /// (public code).
@@ -29,7 +30,7 @@ pub struct PacerConfig {
     /// The upper bound of the rate, at least the lower one. Default 1 Gb/s (public code: the link's).
     pub max_rate: Rate,
     /// Bytes on the wire that may leave at once after a pause; less than a packet counts as a packet.
-    /// Default 1,538, one full packet (unknown in the sources).
+    /// Default 3,100, two full packets (public scripts).
     pub bucket_bytes: u32,
 }
 
@@ -43,8 +44,15 @@ impl Default for PacerConfig {
             association_expiry: Duration::from_ms(10),
             min_rate: Rate::from_mbps(10),
             max_rate: Rate::from_gbps(1),
-            bucket_bytes: 1_538,
+            bucket_bytes: 3_100,
         }
+    }
+}
+
+impl PacerConfig {
+    /// Beta in 1/s: bytes a second for each byte that waits.
+    pub(crate) fn backlog_gain_per_second(&self) -> f64 {
+        self.backlog_gain * 1e6 / (8.0 * 1_024.0)
     }
 }
 
@@ -79,7 +87,8 @@ impl Pacer {
             queue: VecDeque::new(),
             backlog_bytes: 0,
             measured_bytes: 0,
-            rate: bytes_per_second(config.min_rate),
+            // The link's in public scripts. Without traffic it is at the lower bound in some 35 updates.
+            rate: bytes_per_second(config.max_rate),
             tokens: f64::from(config.bucket_bytes),
             tokens_at: Time::ZERO,
             next_update: Time::ZERO.saturating_add(config.interval),
@@ -126,7 +135,7 @@ impl Pacer {
         let eta = config.measurement_gain;
         let rate = (1.0 - eta) * self.rate
             + eta * measured
-            + config.backlog_gain * self.backlog_bytes as f64;
+            + config.backlog_gain_per_second() * self.backlog_bytes as f64;
         self.rate = rate.clamp(
             bytes_per_second(config.min_rate),
             bytes_per_second(config.max_rate),
@@ -196,9 +205,11 @@ mod tests {
 
     fn config() -> PacerConfig {
         PacerConfig {
-            backlog_gain: 100.0,
+            // 100 a second.
+            backlog_gain: 0.819_2,
             min_rate: Rate::from_mbps(1),
             max_rate: Rate::from_gbps(100),
+            bucket_bytes: 1_538,
             ..PacerConfig::default()
         }
     }
@@ -222,7 +233,8 @@ mod tests {
         }
         let measured = f64::from(SIZE) / config.interval.as_secs_f64();
         let backlog = 50.0 * f64::from(SIZE);
-        let steady = measured + config.backlog_gain / config.measurement_gain * backlog;
+        let steady =
+            measured + config.backlog_gain_per_second() / config.measurement_gain * backlog;
         let error = (pacer.rate_bps() / 8.0 - steady).abs() / steady;
         assert!(error < 1e-9, "{error}");
     }
@@ -235,8 +247,8 @@ mod tests {
             pacer.push(segment(), SIZE);
         }
         let backlog = 50.0 * f64::from(SIZE);
-        let (eta, beta) = (config.measurement_gain, config.backlog_gain);
-        let first = (1.0 - eta) * bytes_per_second(config.min_rate)
+        let (eta, beta) = (config.measurement_gain, config.backlog_gain_per_second());
+        let first = (1.0 - eta) * bytes_per_second(config.max_rate)
             + eta * backlog / config.interval.as_secs_f64()
             + beta * backlog;
         for update in 1..=60 {
@@ -246,6 +258,29 @@ mod tests {
             let found = pacer.rate_bps() / 8.0;
             assert!((found - expected).abs() < 1e-6 * expected, "after {update}");
         }
+    }
+
+    #[test]
+    fn the_default_gain_is_sixteen_megabits_a_second_for_each_kilobyte_that_waits() {
+        let config = PacerConfig {
+            max_rate: Rate::from_gbps(100),
+            ..PacerConfig::default()
+        };
+        let mut pacer = Pacer::new(config);
+        assert_eq!(pacer.rate_bps(), 100e9, "it starts at the link's rate");
+        pacer.advance(after(1_000));
+        assert_eq!(pacer.rate_bps(), 10e6, "without traffic it goes down");
+        for _ in 0..64 {
+            pacer.push(segment(), SIZE);
+        }
+        let measured = 64.0 * 8.0 * f64::from(SIZE) / config.interval.as_secs_f64();
+        let without_backlog = 0.875 * 10e6 + 0.125 * measured;
+        pacer.advance(after(1_001));
+        let added = (pacer.rate_bps() - without_backlog) / 1e6;
+        assert!(
+            (added - 16.0 * 62.5).abs() < 1e-6,
+            "62.5 KB added {added} Mb/s"
+        );
     }
 
     #[test]

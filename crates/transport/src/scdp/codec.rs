@@ -1,11 +1,15 @@
 //! The interface to the code, and a model of RaptorQ for simulations.
 
+use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
-use tailcut_units::{Duration, FiveTuple, Rate, mix64};
+use core::cmp::Reverse;
+use tailcut_units::{Duration, FiveTuple, Rate, Time, mix64};
 
 /// A block that a receiver wants decoded: some source symbol is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attempt {
+    /// When.
+    pub now: Time,
     /// The session, by the addresses of what arrives in it.
     pub session: FiveTuple,
     /// The block's number.
@@ -81,6 +85,8 @@ pub struct ModelCodec {
     seed: u64,
     draws: u64,
     decoded: u64,
+    /// When each core is free; empty where there is no limit.
+    cores: BinaryHeap<Reverse<Time>>,
 }
 
 impl ModelCodec {
@@ -95,7 +101,15 @@ impl ModelCodec {
             seed,
             draws: 0,
             decoded: 0,
+            cores: BinaryHeap::new(),
         }
+    }
+
+    /// With so many cores, at least 1, each of which decodes one block at a time, first come first served.
+    /// Without a limit otherwise.
+    pub fn on_cores(mut self, cores: u32) -> Self {
+        self.cores = (0..cores.max(1)).map(|_| Reverse(Time::ZERO)).collect();
+        self
     }
 
     /// Blocks decoded so far.
@@ -106,7 +120,12 @@ impl ModelCodec {
 
 impl Codec for ModelCodec {
     fn decode(&mut self, attempt: &Attempt) -> Decoding {
-        let takes = self.speed.time(attempt.source_symbols, attempt.symbol);
+        let mut takes = self.speed.time(attempt.source_symbols, attempt.symbol);
+        if let Some(mut core) = self.cores.peek_mut() {
+            let ends = core.0.max(attempt.now).saturating_add(takes);
+            takes = ends.since(attempt.now);
+            *core = Reverse(ends);
+        }
         let over = attempt.received.saturating_sub(attempt.source_symbols);
         let failure = self.failure[(over as usize).min(2)];
         self.draws += 1;
@@ -126,6 +145,7 @@ mod tests {
 
     fn attempt(received: u32) -> Attempt {
         Attempt {
+            now: Time::ZERO,
             session: FiveTuple::default(),
             block: 0,
             source_symbols: 100,
@@ -146,6 +166,30 @@ mod tests {
         assert!((1_820..2_180).contains(&failed), "{failed}");
         assert_eq!(codec.decoded(), (tries - failed) as u64);
         assert!((0..1_000).all(|_| codec.decode(&attempt(101)).decoded));
+    }
+
+    #[test]
+    fn blocks_wait_for_a_core() {
+        let block = |codec: &mut ModelCodec, now| {
+            let attempt = Attempt {
+                now: Time::ZERO + Duration::from_us(now),
+                ..attempt(101)
+            };
+            codec.decode(&attempt).takes
+        };
+        let us = Duration::from_us;
+        // 800 us each.
+        let mut codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1).on_cores(2);
+        assert_eq!(block(&mut codec, 0), us(800));
+        assert_eq!(block(&mut codec, 100), us(800));
+        assert_eq!(block(&mut codec, 200), us(1_400), "from 800 us on");
+        assert_eq!(
+            block(&mut codec, 1_000),
+            us(800),
+            "the second is free since 900 us"
+        );
+        let mut unlimited = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1);
+        assert!((0..50).all(|_| block(&mut unlimited, 0) == us(800)));
     }
 
     #[test]

@@ -214,6 +214,7 @@ impl Receiver {
             let number = self.first + place as u32;
             self.receipt.decoded += 1;
             let decoding = codec.decode(&Attempt {
+                now,
                 session: self.sources[0].tuple.reversed(),
                 block: number,
                 source_symbols: self.object.source_symbols(number),

@@ -1,6 +1,6 @@
 //! Every parameter of a TCP endpoint, with unit, default and the default's source.
 
-use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, NewReno};
+use super::congestion::{CongestionControl, Controller, Cubic, Dctcp, HyStart, NewReno};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -16,8 +16,8 @@ pub struct TcpConfig {
     pub mss: u32,
     /// What may be sent before the first ACK. Default 10 segments (RFC 6928).
     pub initial_window: InitialWindow,
-    /// The lower bound of the retransmission timeout. Default 200 ms (Linux; RFC 6298 asks for 1 s,
-    /// data centres set 1 to 10 ms).
+    /// The lower bound of the retransmission timeout, at least `clock_granularity`: below that it would
+    /// never take effect. Default 200 ms (Linux; RFC 6298 asks for 1 s, data centres set 1 to 10 ms).
     pub min_rto: Duration,
     /// The retransmission timeout before the first sample, the SYN's included. Default 1 s (RFC 6298,
     /// 2.1); 3 s in RepNet's testbed (RFC 2988).
@@ -45,9 +45,11 @@ pub struct TcpConfig {
     /// The congestion window's upper bound in bytes. Default unlimited.
     pub max_cwnd: u64,
     /// Where the first slow start ends, in bytes, at least 1. Default unlimited: at the first
-    /// congestion (RFC 5681, 3.1, asks for an arbitrarily high one). ns-3 had 65,535 for long; Linux's
-    /// CUBIC leaves slow start by HyStart, from 16 segments on.
+    /// congestion (RFC 5681, 3.1, asks for an arbitrarily high one). ns-3 had 65,535 for long.
     pub initial_ssthresh: u64,
+    /// CUBIC leaves slow start by HyStart, with a clock that ticks so often; `None` (the default) leaves
+    /// it at the first loss or `initial_ssthresh`. Linux since 2.6.29 has HyStart.
+    pub hystart: Option<Duration>,
     /// Duplicate ACKs that mean loss, 1 to 255. Default 3 (RFC 5681, 3.2).
     pub duplicate_ack_threshold: u8,
     /// How often a SYN or SYN-ACK is sent again before the connection fails. Default 6 (Linux).
@@ -80,6 +82,7 @@ impl Default for TcpConfig {
             lso_bytes: 0,
             max_cwnd: u64::MAX,
             initial_ssthresh: u64::MAX,
+            hystart: None,
             duplicate_ack_threshold: 3,
             max_syn_retries: 6,
             max_data_retries: 15,
@@ -121,14 +124,20 @@ pub enum Congestion {
     Dctcp {
         /// The weight of the newest window in the estimate of marking, in (0, 1]. Default 1/16.
         gain: f64,
+        /// The estimate that a connection begins with, in [0, 1]. Default 1 (RFC 8257, 4.2: the first
+        /// mark halves the window; 0 suits flows that are sensitive to throughput).
+        first_alpha: f64,
     },
     /// The user's own.
     Custom(ControllerFactory),
 }
 
 impl Congestion {
-    /// DCTCP with the gain of RFC 8257, 4.2.
-    pub const DCTCP: Self = Self::Dctcp { gain: 1.0 / 16.0 };
+    /// DCTCP with the gain and the first estimate of RFC 8257, 4.2.
+    pub const DCTCP: Self = Self::Dctcp {
+        gain: 1.0 / 16.0,
+        first_alpha: 1.0,
+    };
 }
 
 impl fmt::Debug for Congestion {
@@ -136,7 +145,11 @@ impl fmt::Debug for Congestion {
         match self {
             Self::NewReno => f.write_str("NewReno"),
             Self::Cubic => f.write_str("Cubic"),
-            Self::Dctcp { gain } => f.debug_struct("Dctcp").field("gain", gain).finish(),
+            Self::Dctcp { gain, first_alpha } => f
+                .debug_struct("Dctcp")
+                .field("gain", gain)
+                .field("first_alpha", first_alpha)
+                .finish(),
             Self::Custom(_) => f.write_str("Custom"),
         }
     }
@@ -205,6 +218,12 @@ impl TcpConfig {
             "more than 0",
         )?;
         check(
+            self.min_rto >= self.clock_granularity,
+            "min_rto",
+            &self.min_rto,
+            "at least clock_granularity, which every timeout exceeds (RFC 6298, 2.3)",
+        )?;
+        check(
             self.max_rto >= self.min_rto,
             "max_rto",
             &self.max_rto,
@@ -243,17 +262,29 @@ impl TcpConfig {
             "at least 1 byte",
         )?;
         check(
+            self.hystart.is_none_or(|tick| tick > Duration::ZERO),
+            "hystart",
+            &self.hystart,
+            "a tick of more than 0",
+        )?;
+        check(
             self.duplicate_ack_threshold >= 1,
             "duplicate_ack_threshold",
             &self.duplicate_ack_threshold,
             "1 to 255",
         )?;
-        if let Congestion::Dctcp { gain } = self.congestion {
+        if let Congestion::Dctcp { gain, first_alpha } = self.congestion {
             check(
                 gain > 0.0 && gain <= 1.0,
                 "congestion.gain",
                 &gain,
                 "more than 0, at most 1",
+            )?;
+            check(
+                (0.0..=1.0).contains(&first_alpha),
+                "congestion.first_alpha",
+                &first_alpha,
+                "0 to 1",
             )?;
         }
         Ok(())
@@ -271,8 +302,13 @@ impl TcpConfig {
     pub(crate) fn new_controller(&self) -> Controller {
         match &self.congestion {
             Congestion::NewReno => Controller::NewReno(NewReno::new()),
-            Congestion::Cubic => Controller::Cubic(Cubic::new()),
-            Congestion::Dctcp { gain } => Controller::Dctcp(Dctcp::new(*gain)),
+            Congestion::Cubic => match self.hystart {
+                Some(tick) => Controller::Custom(Box::new(HyStart::new(tick))),
+                None => Controller::Cubic(Cubic::new()),
+            },
+            Congestion::Dctcp { gain, first_alpha } => {
+                Controller::Dctcp(Dctcp::new(*gain, *first_alpha))
+            }
             Congestion::Custom(make) => Controller::Custom(make()),
         }
     }

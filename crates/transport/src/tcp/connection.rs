@@ -297,7 +297,8 @@ impl Connection {
         let arrival = self.receiver.on_data(header.offset, segment.payload, fin);
         match arrival {
             Arrival::InOrder => {
-                if self.receiver.delay_ack(now, &shared.config) || at_once {
+                let config = &shared.config;
+                if self.receiver.delay_ack(now, segment.payload, config) || at_once {
                     self.ack_in_order(shared);
                 }
             }

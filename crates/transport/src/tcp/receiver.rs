@@ -144,17 +144,23 @@ impl Receiver {
         }
     }
 
-    /// Counts an in-order segment. Says whether an ACK is due now; if not, it is by `ack_deadline`.
+    /// Counts `payload` bytes in order, as the full segments that they were before the stack merged them.
+    /// Says whether an ACK is due now; if not, it is by `ack_deadline`.
     #[inline]
-    pub(crate) fn delay_ack(&mut self, now: Time, config: &TcpConfig) -> bool {
+    pub(crate) fn delay_ack(&mut self, now: Time, payload: u32, config: &TcpConfig) -> bool {
         let Some(delayed) = config.delayed_ack else {
             return true;
         };
-        self.unacknowledged += 1;
+        let segments = if payload <= config.mss {
+            1
+        } else {
+            u8::try_from(payload.div_ceil(config.mss)).unwrap_or(u8::MAX)
+        };
+        self.unacknowledged = self.unacknowledged.saturating_add(segments);
         if self.unacknowledged >= delayed.segments {
             return true;
         }
-        if self.unacknowledged == 1 {
+        if self.unacknowledged == segments {
             self.ack_deadline = now.saturating_add(delayed.timeout);
         }
         false

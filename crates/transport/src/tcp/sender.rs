@@ -306,6 +306,7 @@ impl Sender {
         let end = plan.offset + u64::from(plan.payload) + u64::from(plan.fin);
         let again = plan.offset < self.high;
         self.payload_sent += u64::from(plan.payload);
+        self.controller.on_sent(now, end, again);
         if again {
             self.retransmissions += 1;
             self.timed_end = UNTIMED;
@@ -372,17 +373,21 @@ impl Sender {
     /// An acceptable ACK. Says whether it acknowledged something new.
     #[inline]
     pub(crate) fn on_ack(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
-        if config.sack {
-            self.on_blocks(input, config);
-        }
-        if input.ack > self.una {
+        let advances = input.ack > self.una;
+        // With SACK an ACK that tells of new blocks is a duplicate, even where it moves the
+        // cumulative point too, and no other is (RFC 6675, 2).
+        let duplicate = if config.sack {
+            self.on_blocks(input, config)
+        } else {
+            input.ack == self.una && input.pure
+        };
+        if advances {
             self.on_new_ack(input, config);
-            return true;
         }
-        if input.ack == self.una && input.pure && self.high > self.una {
+        if duplicate && self.high > self.una {
             self.on_duplicate_ack(input.now, config);
         }
-        false
+        advances
     }
 
     #[inline]
@@ -443,11 +448,14 @@ impl Sender {
         }
     }
 
+    /// What a controller is told of congestion. The flight is that of RFC 5681, but never more than
+    /// the window: what SACK blocks report still counts as sent and not acknowledged, and a recovery
+    /// ends with a flight above the window, so that without this a loss could raise the window.
     fn congested(&self, now: Time, config: &TcpConfig) -> Congested {
-        let in_flight = (self.nxt - self.una).saturating_sub(u64::from(self.limited_bytes));
+        let flight = (self.nxt - self.una).saturating_sub(u64::from(self.limited_bytes));
         Congested {
             now,
-            in_flight,
+            in_flight: flight.min(self.window.cwnd),
             mss: u64::from(config.mss),
         }
     }
@@ -530,18 +538,16 @@ impl Sender {
         }
     }
 
-    /// Takes the SACK blocks of an ACK.
-    fn on_blocks(&mut self, input: &AckInput, config: &TcpConfig) {
+    /// Takes the SACK blocks of an ACK. Says whether they told something new.
+    fn on_blocks(&mut self, input: &AckInput, config: &TcpConfig) -> bool {
         let told = input.blocks[0].end > 0 && input.ack >= self.una;
         if !told && self.scoreboard.is_none() {
-            return;
+            return false;
         }
         let una = self.una.max(input.ack);
         let board = self.scoreboard.get_or_insert_default();
         board.on_cumulative(una);
-        if told {
-            board.on_blocks(input.ack, self.high, input.blocks);
-        }
+        let news = told && board.on_blocks(input.ack, self.high, input.blocks);
         let nxt = self.nxt.max(una);
         board.update(
             una,
@@ -552,6 +558,7 @@ impl Sender {
         if board.is_empty() && !(self.recovering && una < self.recover) {
             self.scoreboard = None;
         }
+        news
     }
 
     /// The retransmission timer expired (RFC 6298, 5.4 to 5.6; RFC 5681, 3.1). Says whether to give

@@ -41,6 +41,9 @@ struct Setting {
     fast: &'static str,
     /// Through 9 Gb/s: a NIC that never pauses has no bursts.
     paused: &'static str,
+    /// The same where the receiver's stack merges what an interrupt brings, and sends are large; without
+    /// coalescing there is nothing to merge.
+    merged: Option<&'static str>,
     published: (f64, f64),
 }
 
@@ -50,6 +53,7 @@ const SETTINGS: [Setting; 5] = [
         frames: "1",
         fast: "frames-1-10g",
         paused: "frames-1-9g",
+        merged: None,
         published: (7.7, 67.4),
     },
     Setting {
@@ -57,6 +61,7 @@ const SETTINGS: [Setting; 5] = [
         frames: "2",
         fast: "frames-2-10g",
         paused: "frames-2-9g",
+        merged: Some("frames-2-9g-merged"),
         published: (9.3, 11.4),
     },
     Setting {
@@ -64,6 +69,7 @@ const SETTINGS: [Setting; 5] = [
         frames: "8",
         fast: "frames-8-10g",
         paused: "frames-8-9g",
+        merged: Some("frames-8-9g-merged"),
         published: (9.5, 12.2),
     },
     Setting {
@@ -71,6 +77,7 @@ const SETTINGS: [Setting; 5] = [
         frames: "32",
         fast: "frames-32-10g",
         paused: "frames-32-9g",
+        merged: Some("frames-32-9g-merged"),
         published: (9.5, 16.5),
     },
     Setting {
@@ -78,6 +85,7 @@ const SETTINGS: [Setting; 5] = [
         frames: "128",
         fast: "frames-128-10g",
         paused: "frames-128-9g",
+        merged: Some("frames-128-9g-merged"),
         published: (9.5, 64.0),
     },
 ];
@@ -116,7 +124,16 @@ impl Reproduction for HullBursts {
                 part(setting.paused, at("9Gbps")),
             ]
         });
-        large_sends.chain(settings).collect()
+        let merged = SETTINGS.iter().filter_map(|setting| {
+            let changes = [
+                ("nic.rx_frames", setting.frames),
+                ("nic.gro", "true"),
+                ("tcp.lso", "65536"),
+                ("topology.fabric_rate", "9Gbps"),
+            ];
+            setting.merged.map(|name| part(name, keys(&changes)))
+        });
+        large_sends.chain(settings).chain(merged).collect()
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
@@ -141,6 +158,19 @@ impl Reproduction for HullBursts {
                 band::SHOWN,
                 if index > 0 { FRAMES_ONLY } else { NO_PROCESSOR },
             )
+        }));
+        rows.extend(SETTINGS.iter().filter_map(|setting| {
+            let part = setting.merged?;
+            Some(row(
+                format!(
+                    "{}, merged: mean burst of a flow of 9 Gb/s, KB",
+                    setting.name
+                ),
+                &At::new(results, part, None).by_seed("tcp", burst_kb),
+                Some(setting.published.1),
+                band::SHOWN,
+                "an ACK an interrupt, large sends of 64 KiB",
+            ))
         }));
         let steps = SETTINGS[1..].windows(2).map(|step| {
             let [less, more] = [&step[0], &step[1]].map(|s| At::new(results, s.paused, None));

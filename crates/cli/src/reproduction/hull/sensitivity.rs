@@ -15,7 +15,9 @@ const SCENARIO: &str = include_str!("../../../../../scenarios/reproduce/hull-dyn
 /// A variant: what it is, the keys that differ.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
-const VARIANTS: [Variant; 16] = [
+/// The gains are a literal reading of the paper's 16 as a number a second, the default of public ns-2
+/// code, and four times the paper's.
+const VARIANTS: [Variant; 22] = [
     ("as reproduced", &[]),
     ("round trip 100 us", &[("topology.delay", "25us")]),
     ("round trip 400 us", &[("topology.delay", "100us")]),
@@ -24,14 +26,29 @@ const VARIANTS: [Variant; 16] = [
     ("no SACK", &[("tcp.sack", "false")]),
     ("an ACK a segment", &[("tcp.delayed_ack", "off")]),
     ("RTOmin 200 ms", &[("tcp.min_rto", "200ms")]),
+    ("a FIFO of 1000 packets a host", &[("host.queue", "1000")]),
+    (
+        "a FIFO of 1000 and windows of 256 KB",
+        &[("host.queue", "1000"), ("tcp.max_cwnd", "256KB")],
+    ),
     ("large sends of 32 KB", &[("tcp.lso", "32768")]),
     ("no large sends", &[("tcp.lso", "off")]),
-    ("beta 1/s", &[("hull.pacer_backlog_gain", "1")]),
-    ("beta 256/s", &[("hull.pacer_backlog_gain", "256")]),
+    (
+        "beta 16 a second",
+        &[("hull.pacer_backlog_gain", "0.131072")],
+    ),
+    ("beta 1 Mb/s per KB", &[("hull.pacer_backlog_gain", "1")]),
+    ("beta 64 Mb/s per KB", &[("hull.pacer_backlog_gain", "64")]),
+    ("bucket of one packet", &[("hull.pacer_bucket", "1538")]),
+    (
+        "the packet counted before it is compared",
+        &[("hull.phantom_compare", "after")],
+    ),
     (
         "phantom queue beside the port",
         &[("hull.phantom_placement", "parallel")],
     ),
+    ("marks above 1 KB", &[("hull.phantom_mark_above", "1KB")]),
     ("marks above 3 KB", &[("hull.phantom_mark_above", "3KB")]),
     ("T_r 16 us", &[("hull.pacer_interval", "16us")]),
     ("no pacer", &[("hull.pacer", "false")]),

@@ -106,8 +106,16 @@ pub const HULL: Section = Section {
             "phantom_mark_above",
             SIZE,
             Is("6KB"),
-            "Packets that bring the phantom queue above this are marked (1 to 30 KB in the HULL deck).",
+            "Packets are marked when the phantom queue is above this (1 to 30 KB in the HULL deck).",
         ),
+        key(
+            "phantom_compare",
+            Kind::Choice,
+            Is("before"),
+            "Which value of the phantom queue: what the packet finds, before it is counted (as ports \
+             mark, RFC 8257), or after, as in one public emulator of HULL.",
+        )
+        .or(&["before", "after"]),
         key(
             "phantom_placement",
             Kind::Choice,
@@ -136,10 +144,10 @@ pub const HULL: Section = Section {
         ),
         key(
             "pacer_backlog_gain",
-            up_to(1e9),
+            up_to(1e6),
             Is("16"),
-            "Beta in 1/s: bytes a second that an update adds to the pacer's rate for each byte that \
-             waits. The sources do not settle the unit of their 16; up to 256 is plausible.",
+            "Beta in Mb/s per KB: what an update adds to the pacer's rate for each 1,024 B that wait \
+             (HULL paper; 1 is the default of public ns-2 code, which has it as 122 a second).",
         ),
         key(
             "pacer_association",
@@ -171,11 +179,27 @@ pub const HULL: Section = Section {
         key(
             "pacer_bucket",
             SIZE,
-            Is("1538"),
-            "Bytes that the pacer lets go at once after a pause; less than a packet counts as a packet. \
-             Unknown in the sources.",
+            Is("3100"),
+            "Bytes that the pacer lets go at once after a pause; less than a packet counts as a packet \
+             (public scripts).",
         ),
     ],
+};
+
+/// Hosts' own queues.
+pub const HOST: Section = Section {
+    name: "host",
+    repeated: false,
+    about: "What stands between the transports of a host and its NIC, whatever the design.",
+    keys: &[key(
+        "queue",
+        count(1, 1_000_000),
+        Is("fair"),
+        "The host's own queue. \"fair\": none; when the link is free the transport serves what is ready, \
+         one packet a connection in turn. A number: a FIFO of so many packets, which the host fills while \
+         there is room (Linux 1,000, ns-3 100), so that small flows wait behind large ones of their host.",
+    )
+    .or(&["fair"])],
 };
 
 /// Hosts' NICs.
@@ -196,6 +220,13 @@ pub const NIC: Section = Section {
             Is("100us"),
             "With rx_frames above 1: the longest that a frame waits for others (rx-usecs of ethtool). \
              Unknown in the HULL deck.",
+        ),
+        key(
+            "gro",
+            Kind::Flag,
+            Is("false"),
+            "With rx_frames above 1: whether the stack merges what an interrupt brings of a connection \
+             before TCP sees it (generic receive offload of Linux), so that it is acknowledged together.",
         ),
     ],
 };

@@ -4,6 +4,22 @@ use super::Fallback::Is;
 use super::{Key, SIZE, SPAN, Section, count, key};
 use crate::scenario::value::Kind;
 
+/// ECMP.
+pub const ECMP: Section = Section {
+    name: "ecmp",
+    repeated: false,
+    about: "ECMP, where designs name no other routing.",
+    keys: &[key(
+        "hash",
+        Kind::Choice,
+        Is("mixed"),
+        "What switches hash a flow by. \"mixed\": all bits well mixed, with a seed a switch. \"crc32\" and \
+         \"xor\" of addresses and ports: the same at every switch, and the path is the remainder, so that \
+         ports p and p + 1 of a server take always or never the same of 2, 4, 8, ... paths.",
+    )
+    .or(&["mixed", "crc32", "xor"])],
+};
+
 /// LetFlow.
 pub const LETFLOW: Section = Section {
     name: "letflow",
@@ -128,6 +144,12 @@ pub const EXPEDITUS_DECK: Section = Section {
             SPAN,
             Is("1ms"),
             "What a switch heard from above longer ago than this counts as no congestion.",
+        ),
+        key(
+            "southbound_bytes",
+            count(0, 255),
+            Is("1"),
+            "Bytes that the level of the link takes on every packet that comes down from switch to switch.",
         ),
         key(
             "encapsulation",

@@ -121,6 +121,23 @@ pub const SCDP: Section = Section {
              between two of them linear (SCDP paper's model; beyond the ends as at the nearest).",
         ),
         key(
+            "decode_cores",
+            count(1, 100_000),
+            Is("auto"),
+            "Blocks that a host decodes at a time. \"auto\": as many as decode at the rate of its link, by \
+             decode_rate for full blocks: 1 at 1 Gb/s, 308 at 400 Gb/s (106 with the rates that were \
+             measured, docs/designs/scdp.md). The paper's model has no limit.",
+        )
+        .or(&["auto", "unlimited"]),
+        key(
+            "group_header",
+            count(1, 10_000),
+            Is("off"),
+            "Bytes more on a packet to several receivers, for the address of the group: at most 325, 114 in \
+             the mean, in Elmo, whose switches read the tree off the packet. Off: switches know the groups.",
+        )
+        .or(&["off"]),
+        key(
             "decode_failure",
             Kind::Probabilities { count: 3 },
             Is("0.01, 0.0001, 0.000001"),

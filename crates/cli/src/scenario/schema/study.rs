@@ -35,7 +35,8 @@ pub const STUDY: Section = Section {
             "loads",
             Kind::Loads,
             Is("0.5"),
-            "The loads of every workload with load = \"sweep\".",
+            "The loads of every workload with load = \"sweep\": of the sending hosts' links, unless its load_of \
+             says whose; of the servers' busiest stations for requests.",
         ),
         key(
             "seed",
@@ -53,13 +54,14 @@ pub const STUDY: Section = Section {
             "duration",
             SPAN,
             Is("1s"),
-            "How long flows arrive, in simulated time.",
+            "How long flows arrive, in simulated time. Where it is given, the flows of a trace that start later \
+             are left out.",
         ),
         key(
             "flows",
             count(1, u32::MAX as u64),
             Is("unlimited"),
-            "How many flows a workload starts at most.",
+            "How many flows a workload starts at most; of a trace the first ones.",
         )
         .or(&["unlimited"]),
         key(

@@ -29,14 +29,16 @@ pub const TCP: Section = Section {
         key(
             "min_rto",
             SPAN,
-            Is("200ms"),
-            "The lower bound of the retransmission timeout (Linux; RFC 6298 asks for 1 s).",
+            Is("10ms"),
+            "The lower bound of the retransmission timeout, at least clock_granularity: that of a data \
+             centre, where 1 to 10 ms are set. Linux has 200 ms, and RFC 6298 asks for 1 s.",
         ),
         key(
             "initial_rto",
             SPAN,
-            Is("1s"),
-            "The retransmission timeout before the first sample, the SYN's included (RFC 6298).",
+            Is("10ms"),
+            "The retransmission timeout before the first sample, the SYN's included: that of a data centre. \
+             RFC 6298 and Linux have 1 s, with which a lost SYN decides every tail.",
         ),
         key(
             "max_rto",
@@ -97,10 +99,18 @@ pub const TCP: Section = Section {
             "initial_ssthresh",
             SIZE,
             Is("unlimited"),
-            "Where a connection's first slow start ends (64 KB in ns-3 for long; Linux's CUBIC leaves \
-             slow start by HyStart, from 16 segments on); unlimited: at the first congestion.",
+            "Where a connection's first slow start ends (64 KB in ns-3 for long); unlimited: at the first \
+             congestion.",
         )
         .or(&["unlimited"]),
+        key(
+            "hystart",
+            SPAN,
+            Is("off"),
+            "CUBIC leaves slow start by HyStart, from 16 segments on, with a clock that ticks so often: the \
+             jiffy, 1, 4 or 10 ms, of Linux 2.6.29 to 2.6.38, 1 ms since; off: at the first congestion.",
+        )
+        .or(&["off"]),
         key(
             "duplicate_ack_threshold",
             count(1, 255),
@@ -128,6 +138,17 @@ pub const TCP: Section = Section {
             Is("0.0625"),
             "DCTCP's g, the weight of the newest window in the estimate of marking (RFC 8257).",
         ),
+        key(
+            "dctcp_first_alpha",
+            Kind::Number {
+                above: 0.0,
+                most: 1.0,
+            },
+            Is("1"),
+            "The estimate of marking that a DCTCP connection begins with (RFC 8257, 4.2, which leaves 0, \
+             \"none\", to flows that need throughput at once).",
+        )
+        .or(&["none"]),
         key(
             "classic_ecn",
             Kind::Flag,

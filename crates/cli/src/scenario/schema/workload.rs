@@ -190,8 +190,9 @@ const WORKLOAD_KEYS: &[Key] = &[
             most: 10.0,
         },
         Is("sweep"),
-        "For an open loop: the load; sweep: each of the study's loads in turn. For requests it is of the \
-         servers' busiest stations, duplicates not counted.",
+        "For an open loop: the load of what load_of says, that is of the sending hosts' links unless it is \
+         given; sweep: each of the study's loads in turn. What that is on the other links, an answer \
+         tells. For requests it is of the servers' busiest stations, duplicates not counted.",
     )
     .or(&["sweep"]),
     key(

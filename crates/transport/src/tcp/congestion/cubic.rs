@@ -1,6 +1,6 @@
 //! CUBIC: RFC 9438. Windows in segments, time in seconds.
 //!
-//! Deviations: no HyStart++ (RFC 9406) and no rollback of a spurious congestion response (4.9). A
+//! Deviations: no HyStart++ (RFC 9406; Linux's HyStart is [`super::HyStart`]) and no rollback of a spurious congestion response (4.9). A
 //! time in which the window is not the limit ends the epoch; the next one starts from the window as
 //! it then is (5.8 asks only that such time not count).
 

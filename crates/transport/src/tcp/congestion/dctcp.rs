@@ -16,11 +16,11 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// The state of a new connection. `gain` is g, in (0, 1]; alpha starts at 1 (RFC 8257, 4.2).
-    pub const fn new(gain: f64) -> Self {
+    /// The state of a new connection. `gain` is g, in (0, 1]; `alpha` the first estimate, in [0, 1].
+    pub const fn new(gain: f64, alpha: f64) -> Self {
         Self {
             growth: NewReno::new(),
-            alpha: 1.0,
+            alpha,
             gain,
             window_end: 0,
             acked: 0,

@@ -6,10 +6,12 @@
 
 mod cubic;
 mod dctcp;
+mod hystart;
 mod newreno;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use hystart::HyStart;
 pub use newreno::NewReno;
 
 use alloc::boxed::Box;
@@ -61,7 +63,8 @@ pub struct Ack {
 pub struct Congested {
     /// When it was noticed.
     pub now: Time,
-    /// Payload bytes sent and not acknowledged, without those of limited transmit (RFC 5681, 3.2).
+    /// Payload bytes sent and not acknowledged, without those of limited transmit (RFC 5681, 3.2);
+    /// never more than the window.
     pub in_flight: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
@@ -78,7 +81,8 @@ pub enum EcnUse {
 
 /// Opens and closes a connection's congestion window.
 ///
-/// The sender keeps `cwnd` between one MSS and the configured maximum after each call.
+/// The sender keeps `cwnd` between one MSS and the configured maximum after each call. A loss or a
+/// timeout never raises the window, but to the two segments that RFC 5681 leaves at least.
 pub trait CongestionControl: Debug + Send {
     /// New data was acknowledged, also during recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
@@ -93,6 +97,9 @@ pub trait CongestionControl: Debug + Send {
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         self.on_loss(window, congested);
     }
+    /// Data up to the offset `end` leaves, `again` where it repeats bytes. For controllers that time
+    /// every segment.
+    fn on_sent(&mut self, _now: Time, _end: u64, _again: bool) {}
     /// How ECN is used.
     fn ecn_use(&self) -> EcnUse {
         EcnUse::Classic
@@ -108,7 +115,7 @@ pub enum Controller {
     Cubic(Cubic),
     /// RFC 8257.
     Dctcp(Dctcp),
-    /// The user's own.
+    /// [`HyStart`], or the user's own.
     Custom(Box<dyn CongestionControl>),
 }
 
@@ -136,6 +143,13 @@ impl CongestionControl for Controller {
     }
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         delegate!(self, controller => controller.on_mark(window, congested));
+    }
+    /// The standard controllers do not ask when data leaves.
+    #[inline]
+    fn on_sent(&mut self, now: Time, end: u64, again: bool) {
+        if let Self::Custom(controller) = self {
+            controller.on_sent(now, end, again);
+        }
     }
     fn ecn_use(&self) -> EcnUse {
         delegate!(self, controller => controller.ecn_use())

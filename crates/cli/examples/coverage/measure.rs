@@ -1,0 +1,252 @@
+//! How often intervals hold: sets of seeds, each estimated on its own, against what all seeds
+//! together give.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use tailcut_report::{Gap, Measured, Sample, Statistic};
+
+/// The designs. TCP and RepFlow have a cliff at the retransmission timeout of 10 ms, and the p99 of
+/// RepFlow lies on it; that of DCTCP does not.
+pub const DESIGNS: [&str; 3] = ["tcp", "dctcp", "repflow"];
+
+/// Seeds of the nested sets: the first 3, 6 and 10 of 20.
+pub const SIZES: [usize; 4] = [3, 6, 10, 20];
+
+/// Seeds of a whole set.
+pub const SET: usize = 20;
+
+/// A value within the gap before the timeout, in microseconds.
+const IN_THE_GAP: f64 = 5_000.0;
+
+/// Completion times of the mice of one run, in microseconds; infinite for those that did not finish.
+pub type Mice = Vec<f64>;
+
+/// The mice of one seed, by design in the order of [`DESIGNS`].
+pub type Seed = [Mice; 3];
+
+/// A figure and its interval, of one set of seeds.
+#[derive(Clone, Copy)]
+pub struct Found {
+    value: f64,
+    interval: Option<(f64, f64)>,
+}
+
+/// Figures by name; `None` for one that is refused.
+pub type Figures = BTreeMap<String, Option<Found>>;
+
+/// What a figure is in truth, and whether it lies on a gap.
+#[derive(Clone, Copy, Debug)]
+pub struct Truth {
+    /// The value over all seeds.
+    pub value: f64,
+    /// Whether the sets' own values lie on both sides of a gap.
+    pub on_gap: bool,
+}
+
+/// Every figure of one set of seeds.
+pub fn figures(seeds: &[Seed]) -> Figures {
+    let measured = measured(seeds);
+    let [base, others @ ..] = &measured;
+    let mut figures = Figures::new();
+    for statistic in STATISTICS {
+        for (design, measured) in DESIGNS.iter().zip(&measured) {
+            let estimate = measured.estimate(statistic).and_then(Result::ok);
+            let found = estimate.map(|e| Found {
+                value: e.value,
+                interval: e.interval,
+            });
+            figures.insert(format!("{design}, {}", statistic.name()), found);
+        }
+        for (design, measured) in DESIGNS[1..].iter().zip(others) {
+            let ratio = measured.ratio(base, statistic);
+            let found = ratio.map(|r| Found {
+                value: r.value,
+                interval: r.interval,
+            });
+            figures.insert(format!("{design} over tcp, {}", statistic.name()), found);
+            // As the headline has it, which picks the best of two.
+            let corrected = ratio.map(|ratio| ratio.corrected(others.len()));
+            let found = corrected.map(|r| Found {
+                value: r.value,
+                interval: r.interval,
+            });
+            figures.insert(
+                format!("{design} over tcp, {}{CORRECTED}", statistic.name()),
+                found,
+            );
+        }
+    }
+    for (design, measured) in DESIGNS.iter().zip(&measured) {
+        let share = measured.share_beyond(IN_THE_GAP);
+        let found = Found {
+            value: share.value,
+            interval: share.interval,
+        };
+        figures.insert(format!("{design}, share over 5 ms"), Some(found));
+    }
+    for (design, measured) in DESIGNS[1..].iter().zip(others) {
+        let difference = measured.beyond_gap(base, IN_THE_GAP).difference;
+        let found = Found {
+            value: difference.value,
+            interval: difference.interval,
+        };
+        figures.insert(format!("{design} less tcp, share over 5 ms"), Some(found));
+    }
+    figures
+}
+
+const STATISTICS: [Statistic; 4] = [
+    Statistic::Mean,
+    Statistic::P50,
+    Statistic::P99,
+    Statistic::P999,
+];
+
+/// The end of the names of figures whose intervals hold for two comparisons together.
+const CORRECTED: &str = ", of two";
+
+fn measured(seeds: &[Seed]) -> [Measured; 3] {
+    std::array::from_fn(|design| {
+        let values = seeds.iter().map(|seed| seed[design].iter().copied());
+        Measured::new(Sample::new(values), (0..seeds.len() as u64).collect())
+    })
+}
+
+/// What the figures are in truth: those of all seeds together. Whether one lies on a gap, for sets of
+/// some size, is told by the middle 99 % of what these sets found.
+pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
+    let all = measured(seeds);
+    let mut truths: BTreeMap<String, Truth> = BTreeMap::new();
+    for (name, found) in figures(seeds) {
+        let value = found.map_or(f64::NAN, |found| found.value);
+        truths.insert(
+            name,
+            Truth {
+                value,
+                on_gap: false,
+            },
+        );
+    }
+    for statistic in STATISTICS {
+        let on_gap = |design: usize| {
+            let name = format!("{}, {}", DESIGNS[design], statistic.name());
+            let middle = middle(values(of_sets, &name), 0.99);
+            let gap = middle.and_then(|middle| Gap::within(all[design].sample(), middle));
+            gap.is_some() && statistic != Statistic::Mean
+        };
+        let on_gap: [bool; 3] = std::array::from_fn(on_gap);
+        for (name, truth) in &mut truths {
+            let its = name.split(", ").nth(1) == Some(&statistic.name());
+            let of = |design: usize| name.starts_with(DESIGNS[design]) && on_gap[design];
+            let over_tcp = name.contains("over tcp") && on_gap[0];
+            truth.on_gap |= its && (over_tcp || (0..3).any(of));
+        }
+    }
+    truths
+}
+
+fn values(of_sets: &[Figures], name: &str) -> Vec<f64> {
+    let found = of_sets.iter().filter_map(|figures| *figures.get(name)?);
+    let mut values: Vec<f64> = found.map(|found| found.value).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+/// The middle `share` of sorted values.
+fn middle(sorted: Vec<f64>, share: f64) -> Option<(f64, f64)> {
+    let cut = (sorted.len() as f64 * (1.0 - share) / 2.0) as usize;
+    Some((
+        *sorted.get(cut)?,
+        *sorted.get(sorted.len().checked_sub(1 + cut)?)?,
+    ))
+}
+
+/// One figure over sets of one size.
+pub struct Cell {
+    /// Its name.
+    pub figure: String,
+    /// Seeds of each set.
+    pub seeds: usize,
+    /// Sets that gave a figure; the others were refused.
+    pub sets: usize,
+    /// Those whose interval holds.
+    pub held: usize,
+    /// The median width of the intervals over the width of the middle 95 % of the sets' values.
+    pub width: f64,
+    /// Whether it lies on a gap.
+    pub on_gap: bool,
+}
+
+/// The cells of sets of `seeds` seeds.
+pub fn cells(seeds: usize, of_sets: &[Figures], truths: &BTreeMap<String, Truth>) -> Vec<Cell> {
+    let cell = |(name, truth): (&String, &Truth)| {
+        let found = of_sets.iter().filter_map(|figures| *figures.get(name)?);
+        let intervals: Vec<(f64, f64)> = found.filter_map(|found| found.interval).collect();
+        let mut widths: Vec<f64> = intervals.iter().map(|(low, high)| high - low).collect();
+        widths.sort_unstable_by(f64::total_cmp);
+        let (low, high) = middle(values(of_sets, name), 0.95).unwrap_or((0.0, 0.0));
+        let holds = |(low, high): &&(f64, f64)| (*low..=*high).contains(&truth.value);
+        Cell {
+            figure: name.clone(),
+            seeds,
+            sets: intervals.len(),
+            held: intervals.iter().filter(holds).count(),
+            width: widths
+                .get(widths.len() / 2)
+                .map_or(f64::NAN, |median| median / (high - low)),
+            on_gap: truth.on_gap,
+        }
+    };
+    truths.iter().map(cell).collect()
+}
+
+impl Cell {
+    /// The share of intervals that hold.
+    pub fn coverage(&self) -> f64 {
+        self.held as f64 / self.sets.max(1) as f64
+    }
+
+    /// Whether it is as wanted: 92 % or more; away from gaps no more than 98 % and no wider than
+    /// 1.5 times the middle 95 %. With three seeds it has to hold only, and so do the intervals
+    /// for two comparisons together.
+    pub fn is_as_wanted(&self) -> bool {
+        let only_floor = self.on_gap || self.seeds < 6 || self.figure.ends_with(CORRECTED);
+        let close = self.coverage() <= 0.98 && self.width <= 1.5;
+        self.sets == 0 || (self.coverage() >= 0.92 && (only_floor || close))
+    }
+}
+
+/// The cells as a Markdown table, a row for each figure. A figure on a gap has a mark.
+pub fn table(cells: &[Cell]) -> String {
+    let mut text = String::from("| figure |");
+    for size in SIZES {
+        let _ = write!(text, " {size} seeds |");
+    }
+    text.push_str("\n|---|");
+    text.push_str(&"---|".repeat(SIZES.len()));
+    let mut rows: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
+    for cell in cells {
+        rows.entry(&cell.figure).or_default().push(cell);
+    }
+    for (figure, cells) in rows {
+        let _ = write!(text, "\n| {figure} |");
+        for cell in cells {
+            let mark = match (cell.is_as_wanted(), cell.on_gap) {
+                (false, _) => " (!)",
+                (true, true) => " ‡",
+                (true, false) => "",
+            };
+            let _ = match cell.sets {
+                0 => write!(text, " refused |"),
+                _ => write!(
+                    text,
+                    " {:.1} %, {:.2}{mark} |",
+                    100.0 * cell.coverage(),
+                    cell.width
+                ),
+            };
+        }
+    }
+    text.push('\n');
+    text
+}

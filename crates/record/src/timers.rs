@@ -1,0 +1,32 @@
+//! The constants of a run's transport that a completion time may come from.
+
+use serde::{Deserialize, Serialize};
+
+/// A retransmission timer, or its bound.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Timer {
+    /// The key that sets it, such as `tcp.min_rto`.
+    pub key: String,
+    /// Nanoseconds.
+    pub ns: u64,
+}
+
+/// A codec that is slower than a host's links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SlowCodec {
+    /// How fast a block of the usual size is decoded, in bits per second.
+    pub decodes_bps: u64,
+    /// The rate of the fastest host's links together, in bits per second.
+    pub host_bps: u64,
+}
+
+/// The constants of a run's transport that its slowest flows may tell of, and not of the network.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Timers {
+    /// The timeout before the first sample, where that is that of a handshake.
+    pub initial: Option<Timer>,
+    /// The shortest timeout after it.
+    pub least: Option<Timer>,
+    /// The codec, where it is slower than the links of hosts.
+    pub codec: Option<SlowCodec>,
+}

@@ -1,0 +1,312 @@
+//! What of a tail, and of a change in means, is nothing but a retransmission timer.
+
+use crate::answer::{headline_group, list};
+use crate::format::{Quantity, percent_digits};
+use crate::group::Group;
+use crate::study::{Flow, Run, Study};
+use crate::table::{Cell, Table};
+use tailcut_record::{FlowRecord, Timer, Timers, quantile_rank};
+use tailcut_units::Duration;
+
+/// The timer that a flow waited for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Waited {
+    /// None.
+    #[default]
+    No,
+    /// That before the first sample, for its handshake.
+    Initial,
+    /// The shortest one, or longer, after it.
+    Least,
+}
+
+impl Waited {
+    /// A flow waited for a timer when one fired and it took at least as long: copies of a flow have
+    /// timers of their own, and one that fired where another copy was first cost nothing.
+    pub(crate) fn of_flow(flow: &FlowRecord, timers: &Timers) -> Self {
+        let took = |span: Option<Duration>, timer: &Option<Timer>| {
+            timer
+                .as_ref()
+                .is_some_and(|timer| span.is_none_or(|span| span.as_ns() >= timer.ns))
+        };
+        match flow.timeouts {
+            0 => Self::No,
+            _ if took(flow.handshake, &timers.initial) => Self::Initial,
+            _ if took(flow.fct, &timers.least) => Self::Least,
+            _ => Self::No,
+        }
+    }
+
+    /// Of what keeps no count of timers: it may have waited for one if it took as long.
+    pub(crate) fn at_most(took: Option<Duration>, timers: &Timers) -> Self {
+        let least = timers
+            .least
+            .iter()
+            .chain(&timers.initial)
+            .map(|t| t.ns)
+            .min();
+        match least {
+            Some(least) if took.is_none_or(|took| took.as_ns() >= least) => Self::Least,
+            _ => Self::No,
+        }
+    }
+}
+
+/// Flows of the slowest hundredth, and of all, that waited for a timer.
+#[derive(Clone, Copy, Default, Debug)]
+struct Waits {
+    tail: usize,
+    tail_initial: usize,
+    tail_least: usize,
+    all: usize,
+    all_waited: usize,
+}
+
+impl Waits {
+    fn of(runs: &[&Run], group: &Group) -> Self {
+        let of_run = |run: &&Run| -> Vec<Flow> {
+            let pool = group.pool(run).iter();
+            pool.filter(|flow| group.has(flow)).copied().collect()
+        };
+        let mut flows: Vec<Flow> = runs.iter().flat_map(of_run).collect();
+        flows.sort_unstable_by(|a, b| a.fct_us.total_cmp(&b.fct_us));
+        // Those beyond the 99th percentile, or the slowest one.
+        let beyond = quantile_rank(flows.len(), 0.99).map_or(0, |rank| rank + 1);
+        let tail = &flows[beyond.min(flows.len().saturating_sub(1))..];
+        let count = |flows: &[Flow], waited| flows.iter().filter(|f| f.waited == waited).count();
+        Self {
+            tail: tail.len(),
+            tail_initial: count(tail, Waited::Initial),
+            tail_least: count(tail, Waited::Least),
+            all: flows.len(),
+            all_waited: flows.len() - count(&flows, Waited::No),
+        }
+    }
+
+    fn share_of_tail(&self) -> f64 {
+        (self.tail_initial + self.tail_least) as f64 / self.tail.max(1) as f64
+    }
+
+    fn share_of_all(&self) -> f64 {
+        self.all_waited as f64 / self.all.max(1) as f64
+    }
+
+    /// The timers that the tail waits for, the more frequent one first, with their values.
+    fn timers(&self, timers: &Timers) -> String {
+        let named = |timer: &Option<Timer>, count: usize| {
+            let timer = timer.as_ref().filter(|_| count > 0)?;
+            let span = Quantity::Time.tick(timer.ns as f64 / 1e3);
+            Some((count, format!("{} = {span}", timer.key)))
+        };
+        let mut named: Vec<(usize, String)> = [
+            named(&timers.least, self.tail_least),
+            named(&timers.initial, self.tail_initial),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        named.sort_by_key(|(count, _)| usize::MAX - count);
+        list(&named.into_iter().map(|(_, name)| name).collect::<Vec<_>>())
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", percent_digits(share * 100.0))
+}
+
+/// How much of the tail waits for a timer, by design, and what of a design is slower than its network.
+pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<String> {
+    let cells = study.cells();
+    let Some(cell) = cells.get(setting) else {
+        return Vec::new();
+    };
+    let mut waiting = Vec::new();
+    let mut largest: f64 = 0.0;
+    let mut known = false;
+    for (design, runs) in &cell.designs {
+        let Some(timers) = runs.first().map(|run| &run.summary.timers) else {
+            continue;
+        };
+        known |= timers.least.is_some();
+        let waits = Waits::of(runs, group);
+        if waits.share_of_tail() > 0.0 {
+            largest = largest.max(waits.share_of_tail());
+            waiting.push(format!(
+                "{} with {design} ({})",
+                percent(waits.share_of_tail()),
+                waits.timers(timers)
+            ));
+        }
+    }
+    let mut sentences = Vec::new();
+    let things = match group.short.as_str() {
+        "mice" => "mice",
+        _ => group.things(),
+    };
+    if known && waiting.is_empty() {
+        sentences.push(format!(
+            "None of the slowest 1 % of {things} waits for a retransmission timer."
+        ));
+    } else if known {
+        let wait = match group.is_of_flows() {
+            true => "wait for a retransmission timer",
+            false => "take as long as a retransmission timer or longer",
+        };
+        let warning = match largest > 0.5 {
+            true => {
+                ": there the p99 tells of the timer, and --sensitivity says what another one does"
+            }
+            false => "",
+        };
+        sentences.push(format!(
+            "Of the slowest 1 % of {things} so many {wait}: {}{warning}.",
+            list(&waiting)
+        ));
+    }
+    sentences.extend(codec_sentence(
+        cell.designs
+            .iter()
+            .flat_map(|(design, runs)| runs.iter().map(move |run| (*design, *run))),
+    ));
+    sentences
+}
+
+fn codec_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<String> {
+    let mut slow = runs.filter_map(|(design, run)| Some((design, run.summary.timers.codec?)));
+    let (design, codec) = slow.next()?;
+    Some(format!(
+        "{design} decodes a block that lacks a symbol at {} (scdp.decode_rate), slower than the {} of a host: \
+         its tail may tell of the codec.",
+        Quantity::Rate.tick(codec.decodes_bps as f64),
+        Quantity::Rate.tick(codec.host_bps as f64)
+    ))
+}
+
+/// The share of each design's flows that waited for a timer; `None` where none did, or the runs do not
+/// say.
+pub(crate) fn table(study: &Study) -> Option<Table> {
+    let analysis = study.analysis();
+    let mut rows = Vec::new();
+    let mut any = false;
+    for (setting, cell) in study.cells().iter().enumerate() {
+        let group = headline_group(analysis, setting);
+        for (design, runs) in &cell.designs {
+            let Some(timers) = runs.first().map(|run| &run.summary.timers) else {
+                continue;
+            };
+            let waits = Waits::of(runs, &group);
+            any |= waits.all_waited > 0;
+            let share = |share: f64| Cell::new(percent(share), share);
+            let of_tail = |count: usize| share(count as f64 / waits.tail.max(1) as f64);
+            let value = |timer: &Option<Timer>| {
+                let ns = timer.as_ref().map(|timer| timer.ns);
+                let text = timer.as_ref().map(|timer| {
+                    let span = Quantity::Time.tick(timer.ns as f64 / 1e3);
+                    format!("{} = {span}", timer.key)
+                });
+                Cell::new(text.unwrap_or_else(|| "–".to_owned()), ns)
+            };
+            rows.push(vec![
+                Cell::text(analysis.setting_name(setting)),
+                Cell::text(*design),
+                of_tail(waits.tail_least),
+                value(&timers.least),
+                of_tail(waits.tail_initial),
+                value(&timers.initial),
+                share(waits.share_of_all()),
+            ]);
+        }
+    }
+    let columns = [
+        "setting",
+        "design",
+        "of the tail, least RTO",
+        "least RTO",
+        "of the tail, initial RTO",
+        "initial RTO",
+        "of all",
+    ];
+    any.then(|| Table {
+        id: "timers".to_owned(),
+        title: "What waits for a retransmission timer".to_owned(),
+        caption: "The tail is what is slower than the 99th percentile, over all seeds. A flow waited when one \
+                  of its timers fired and it took at least as long, for its handshake (initial RTO) or \
+                  later (least RTO, or a longer one); of requests and sessions those are shown that took \
+                  as long."
+            .to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// The table of a setting with a mark in place of the colour where a change of the mean is mostly that of
+/// flows that waited for a timer: without them it would be less than half of what it is, or of the
+/// other sign. `of` are the groups that columns are about, by the word that their names begin with.
+pub(crate) fn marked(study: &Study, setting: usize, of: &Group, mut table: Table) -> Table {
+    let Some(base) = study.baseline() else {
+        return table;
+    };
+    let groups = [
+        (of.short.clone(), of.clone()),
+        ("elephants".to_owned(), Group::elephants()),
+    ];
+    let mut any = false;
+    for (column, name) in table.columns.clone().iter().enumerate() {
+        let group = groups
+            .iter()
+            .find(|(short, _)| name.starts_with(&format!("{short} mean vs")));
+        let Some((_, group)) = group else {
+            continue;
+        };
+        for row in &mut table.rows {
+            let design = row[0].text.clone();
+            let is_coloured = row[column].tendency.is_some();
+            if is_coloured && is_of_timers(study, setting, group, &design, base) {
+                row[column].tendency = None;
+                row[column].text.push_str(" †");
+                any = true;
+            }
+        }
+    }
+    if any {
+        let note =
+            "† Most of this change is that of the few that waited for a retransmission timer.";
+        table.caption = format!(
+            "{}{}{note}",
+            table.caption,
+            if table.caption.is_empty() { "" } else { " " }
+        );
+    }
+    table
+}
+
+/// Whether most of a change in the mean is that of flows that waited for a timer, a twentieth of all at
+/// most.
+fn is_of_timers(study: &Study, setting: usize, group: &Group, design: &str, base: &str) -> bool {
+    let cells = study.cells();
+    let Some(cell) = cells.get(setting) else {
+        return false;
+    };
+    let means = |design: &str| -> Option<(f64, f64, f64)> {
+        let (mut all, mut rest, mut rest_sum, mut sum) = (0.0, 0.0, 0.0, 0.0);
+        for run in cell.runs(design) {
+            let flows = group.pool(run).iter();
+            for flow in flows.filter(|flow| group.has(flow) && flow.fct_us.is_finite()) {
+                all += 1.0;
+                sum += flow.fct_us;
+                if flow.waited == Waited::No {
+                    rest += 1.0;
+                    rest_sum += flow.fct_us;
+                }
+            }
+        }
+        (rest > 0.0).then(|| (sum / all, rest_sum / rest, 1.0 - rest / all))
+    };
+    let (Some(ours), Some(theirs)) = (means(design), means(base)) else {
+        return false;
+    };
+    let change = ours.0 / theirs.0 - 1.0;
+    let without = ours.1 / theirs.1 - 1.0;
+    let few = ours.2.max(theirs.2);
+    few > 0.0 && few <= 0.05 && without / change < 0.5
+}

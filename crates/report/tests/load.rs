@@ -1,0 +1,177 @@
+//! Where the network is offered more than it can carry there is no gain to tell.
+
+mod synthetic;
+
+use synthetic::{Behaviour, TCP, run, study};
+use tailcut_record::{LinkLoad, OfferedLoad, RunRecord, TierLoad};
+use tailcut_report::{Study, answer, html, json, text_table};
+
+const REPFLOW: Behaviour = Behaviour {
+    name: "repflow",
+    mice_delay: 0.6,
+    bytes: 1.064,
+    ..TCP
+};
+
+fn tier(tier: &str, load: f64) -> TierLoad {
+    TierLoad {
+        tier: tier.to_owned(),
+        load,
+        in_proportion: load,
+    }
+}
+
+/// Runs at these loads whose uplinks are offered `times` as much as their hosts.
+fn offered(loads: &[f64], times: f64, change: impl Fn(&mut RunRecord)) -> Study {
+    let mut runs = Vec::new();
+    for &load in loads {
+        for design in [TCP, REPFLOW] {
+            for seed in 1..=3 {
+                let mut record = run(design, Some(load), seed, 4_000);
+                record.offered = Some(OfferedLoad {
+                    tiers: vec![
+                        tier("host uplinks", load),
+                        tier("leaf uplinks", load * times),
+                    ],
+                    busiest: None,
+                    exempt: Vec::new(),
+                });
+                change(&mut record);
+                runs.push(record);
+            }
+        }
+    }
+    study(&runs)
+}
+
+#[test]
+fn an_overloaded_tier_is_named_with_the_load_at_which_it_would_not_be() {
+    let study = offered(&[0.5], 3.0, |_| ());
+    let answer = answer(&study);
+    assert!(
+        answer.starts_with(
+            "At load 0.5 no gain is told: the leaf uplinks are offered 150 % of what they can carry"
+        ),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("At --load 0.33 they would not be."),
+        "{answer}"
+    );
+    assert!(!answer.contains("cuts"), "{answer}");
+    let tables = text_table(&study);
+    assert!(tables.matches("vs tcp").count() == 1, "{tables}");
+    assert!(tables.contains("mice p99"), "{tables}");
+    assert!(!html(&study).contains("cuts the p99"));
+}
+
+#[test]
+fn a_load_that_the_links_can_carry_is_told_beside_the_gain() {
+    let study = offered(&[0.3], 3.0, |_| ());
+    let answer = answer(&study);
+    assert!(
+        answer.starts_with("repflow cuts the p99 of mice by "),
+        "{answer}"
+    );
+    assert!(
+        answer.contains(
+            "Offered load, with headers and without acknowledgements, copies and retransmissions: host \
+             uplinks 30 % and leaf uplinks 90 %."
+        ),
+        "{answer}"
+    );
+    let page = html(&study);
+    assert!(page.contains("Offered load") && page.contains("growth of unfinished bytes"));
+    let tables = &json(&study)["tables"];
+    let load = tables.as_array().expect("tables").iter();
+    let load = load
+        .filter(|table| table["id"] == "load")
+        .collect::<Vec<_>>();
+    assert_eq!(load[0]["rows"][0]["leaf uplinks"], 0.3 * 3.0);
+}
+
+#[test]
+fn of_a_sweep_the_overloaded_loads_have_no_gains() {
+    let study = offered(&[0.2, 0.3, 0.7], 2.0, |_| ());
+    let answer = answer(&study);
+    // The load nearest 0.5 is 0.7.
+    assert!(
+        answer.starts_with("At load 0.7 no gain is told"),
+        "{answer}"
+    );
+    let all = json(&study);
+    let sweep = &all["tables"][1];
+    assert_eq!(sweep["id"], "settings");
+    let change = |row: usize| &sweep["rows"][row]["p99 vs tcp"];
+    assert!(
+        change(1)["value"].is_number() && change(5).is_null(),
+        "{sweep}"
+    );
+}
+
+#[test]
+fn a_single_link_above_what_it_carries_is_a_warning_only() {
+    let study = offered(&[0.3], 1.0, |record| {
+        let offered = record.offered.as_mut().expect("set before");
+        offered.busiest = Some(LinkLoad {
+            link: "s4>h8".to_owned(),
+            load: 1.4,
+        });
+    });
+    let answer = answer(&study);
+    assert!(answer.starts_with("repflow cuts"), "{answer}");
+    assert!(
+        answer.contains("Warning: the link s4>h8 alone is offered 140 % of what it can carry"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn growth_of_what_is_unfinished_is_told_and_warned_of_but_refuses_nothing() {
+    let steady = offered(&[0.3], 1.0, |_| ());
+    let told = "Unfinished bytes from the middle to the last third of the arrivals: ";
+    let answer_of = answer(&steady);
+    assert!(answer_of.contains(told), "{answer_of}");
+    assert!(
+        !answer_of.contains(&format!("Warning: {told}")),
+        "{answer_of}"
+    );
+    let growing = offered(&[0.3], 1.0, |record| {
+        let end = record.flows.last().expect("flows").start;
+        for flow in record.flows.iter_mut().filter(|flow| flow.flow.0 % 2 == 0) {
+            flow.fct = Some(end.since(flow.start));
+        }
+    });
+    let answer_of = answer(&growing);
+    assert!(
+        answer_of.contains(&format!("Warning: {told}")),
+        "{answer_of}"
+    );
+    assert!(!answer_of.contains("no gain is told"), "{answer_of}");
+}
+
+#[test]
+fn loops_bursts_and_traces_say_that_no_load_is_told_of_them() {
+    let study = offered(&[0.3], 1.0, |record| {
+        record.offered = Some(OfferedLoad {
+            exempt: vec!["closed".to_owned(), "trace".to_owned()],
+            ..OfferedLoad::default()
+        });
+    });
+    let answer = answer(&study);
+    assert!(
+        answer.contains(
+            "No load is told of a closed loop (it waits for the network) and a trace (it is run as it is)."
+        ),
+        "{answer}"
+    );
+    assert!(!answer.contains("Unfinished bytes"), "{answer}");
+}
+
+#[test]
+fn runs_of_earlier_versions_say_nothing_of_it() {
+    let study = offered(&[0.5], 3.0, |record| record.offered = None);
+    let answer = answer(&study);
+    assert!(answer.starts_with("repflow cuts"), "{answer}");
+    assert!(!answer.contains("Offered load"), "{answer}");
+}

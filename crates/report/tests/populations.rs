@@ -1,0 +1,203 @@
+//! Flows that are all there are are told as such: a burst, a trace, and sessions of every kind.
+
+mod synthetic;
+
+use synthetic::{TCP, manifest};
+use tailcut_record::{
+    FlowRecord, OfferedLoad, RunKey, RunRecord, SessionEnd, SessionOperation, SessionRecord,
+};
+use tailcut_report::{Run, Study, answer, html, json, text_table};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
+
+/// Flows of 10 KB that all begin at once, or a microsecond apart, the slowest in `slowest_us`.
+fn record(design: &str, kind: &str, seed: u64, flows: u32, slowest_us: u64) -> RunRecord {
+    let mut record = RunRecord::new(RunKey {
+        design: design.to_owned(),
+        topology: "single-switch".to_owned(),
+        workload: kind.to_owned(),
+        load: None,
+        seed,
+    });
+    record.offered = Some(OfferedLoad {
+        exempt: vec![kind.to_owned()],
+        ..OfferedLoad::default()
+    });
+    let apart = u64::from(kind == "trace");
+    for number in 0..flows {
+        let fct = slowest_us * (u64::from(number) + 1) / u64::from(flows);
+        record.flows.push(FlowRecord {
+            flow: FlowId(number),
+            src: HostId(number),
+            dst: HostId(flows),
+            bytes: Bytes(10_000),
+            start: Time::ZERO + Duration::from_us(apart * u64::from(number)),
+            fct: Some(Duration::from_us(fct)),
+            ..FlowRecord::default()
+        });
+    }
+    record
+}
+
+fn study(records: &[RunRecord]) -> Study {
+    let keys = records.iter().map(|record| record.key.clone()).collect();
+    Study::new(manifest(keys), records.iter().map(Run::from).collect())
+}
+
+#[test]
+fn a_burst_that_is_complete_is_told_by_its_makespan_however_few_its_flows() {
+    let records: Vec<RunRecord> = [("dctcp", 240_000), ("ndp", 2_000)]
+        .iter()
+        .flat_map(|&(design, slowest)| {
+            (1..=3).map(move |seed| record(design, "burst", seed, 15, slowest))
+        })
+        .collect();
+    let study = study(&records);
+    let answer = answer(&study);
+    assert!(
+        answer.starts_with(
+            "dctcp finishes all 15 flows of the burst in 240 ms (240 to 240), the slowest in 240 ms; ndp in 2.00 \
+             ms (2.00 to 2.00), 99 % less (95 % CI 99 to 99), the slowest in 2.00 ms."
+        ),
+        "{answer}"
+    );
+    assert!(!answer.contains("too few"), "{answer}");
+    let tables = text_table(&study);
+    assert!(
+        tables.contains("makespan") && tables.contains("slowest flow"),
+        "{tables}"
+    );
+    assert!(!tables.contains('†'), "{tables}");
+    assert_eq!(json(&study)["tables"][0]["rows"][1]["makespan"], 2_000.0);
+}
+
+#[test]
+fn a_burst_that_is_not_complete_has_no_makespan() {
+    let mut records = [
+        record("dctcp", "burst", 1, 15, 240_000),
+        record("ndp", "burst", 1, 15, 2_000),
+    ];
+    records[0].flows[3].fct = None;
+    let answer = answer(&study(&records));
+    assert!(!answer.contains("finishes all"), "{answer}");
+    assert!(answer.contains("1 of 15 with dctcp"), "{answer}");
+}
+
+#[test]
+fn a_collective_from_a_file_has_its_makespan_beside_the_answer_or_in_its_place() {
+    let of = |flows| {
+        let records = [("tcp", 9_000), ("ndp", 3_000)]
+            .map(|(design, slowest)| record(design, "trace", 1, flows, slowest));
+        answer(&study(&records))
+    };
+    let few = of(20);
+    assert!(
+        few.starts_with("tcp finishes all 20 flows of the trace in "),
+        "{few}"
+    );
+    let many = of(4_000);
+    assert!(many.starts_with("ndp cuts the p99 of mice by "), "{many}");
+    assert!(
+        many.contains("tcp finishes all 4,000 flows of the trace in "),
+        "{many}"
+    );
+}
+
+#[test]
+fn over_one_trace_intervals_say_that_they_cover_hashing_only() {
+    let records: Vec<RunRecord> = (1..=4)
+        .map(|seed| record("tcp", "trace", seed, 2_000, 9_000 + seed))
+        .collect();
+    let told = "All 4 seeds run the same flows of the trace: intervals cover what the hashing";
+    let answer_of = answer(&study(&records));
+    assert!(answer_of.contains(told), "{answer_of}");
+    let answer_of = answer(&study(&records[..1]));
+    assert!(
+        !answer_of.contains("same flows of the trace"),
+        "{answer_of}"
+    );
+}
+
+#[test]
+fn all_flows_are_counted_beside_mice() {
+    let record = synthetic::run(TCP, Some(0.5), 1, 2_000);
+    let mice = record
+        .flows
+        .iter()
+        .filter(|flow| flow.bytes.0 < 100_000)
+        .count();
+    let tables = json(&study(&[record]));
+    let row = &tables["tables"][0]["rows"][0];
+    assert_eq!(
+        (&row["mice"], &row["all flows"]),
+        (&mice.into(), &2_000.into())
+    );
+}
+
+#[test]
+fn reads_and_writes_and_both_together_are_in_tables_and_headline() {
+    let run_of = |design: &str, seed: u64, write_us: u64, read_us: u64| {
+        let mut run = RunRecord::new(RunKey {
+            design: design.to_owned(),
+            topology: "fat-tree".to_owned(),
+            workload: "storage".to_owned(),
+            load: None,
+            seed,
+        });
+        run.sessions = (0..4_000)
+            .map(|session| {
+                let reads = session % 2 == 0;
+                let base = if reads { read_us } else { write_us };
+                SessionRecord {
+                    session,
+                    operation: match reads {
+                        true => SessionOperation::Read,
+                        false => SessionOperation::Write,
+                    },
+                    bytes: Bytes(100_000),
+                    completion: Some(Duration::from_us(
+                        base + u64::from(session * 7 % 101) + seed,
+                    )),
+                    end: SessionEnd::Whole,
+                    ..SessionRecord::default()
+                }
+            })
+            .collect();
+        run
+    };
+    let mut records = Vec::new();
+    for (design, write_us, read_us) in [("tcp", 2_000, 1_000), ("scdp", 900, 950)] {
+        records.extend((1..=3).map(|seed| run_of(design, seed, write_us, read_us)));
+    }
+    let study = study(&records);
+    let answer = answer(&study);
+    assert!(
+        answer.starts_with("scdp cuts the p99 of sessions by "),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("scdp cuts the p99 of writes by "),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("scdp cuts the p99 of reads by "),
+        "{answer}"
+    );
+    let tables = text_table(&study);
+    for title in ["Sessions, fat-tree", "Writes, fat-tree", "Reads, fat-tree"] {
+        assert!(tables.contains(title), "{tables}");
+        assert!(html(&study).contains(title));
+    }
+    let only_writes: Vec<RunRecord> = records
+        .into_iter()
+        .map(|mut run| {
+            run.sessions
+                .retain(|s| s.operation == SessionOperation::Write);
+            run
+        })
+        .collect();
+    let answer = self::answer(&self::study(&only_writes));
+    assert!(
+        answer.starts_with("scdp cuts the p99 of writes by "),
+        "{answer}"
+    );
+}
