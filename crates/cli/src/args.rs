@@ -160,9 +160,14 @@ pub struct Reproduce {
     /// Shorter runs, for minutes rather than hours; bands are those of the full runs
     #[arg(long)]
     pub quick: bool,
-    /// Exit with 1 when a row leaves its band
+    /// Exit with 1 when a row leaves its band, or when too few of the rows with a published number
+    /// are decided
     #[arg(long)]
     pub check: bool,
+    /// Put the rows into the tables of this Markdown page, after its lines `<!-- rows of NAME -->`,
+    /// and list the runs behind them beside it, in PAGE.runs.json
+    #[arg(long, value_name = "PAGE.md")]
+    pub page: Option<PathBuf>,
     #[command(flatten)]
     pub finished: Finished,
 }

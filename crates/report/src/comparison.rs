@@ -1,6 +1,6 @@
 //! Published figures beside ours.
 
-use crate::format::digits;
+use crate::format::{count, digits};
 use crate::table::{Cell, Table};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -23,20 +23,51 @@ pub struct Comparison {
 pub struct ComparisonRow {
     /// What is measured, with its unit.
     pub metric: String,
-    /// Our figure; `None` where too few flows finished.
+    /// Our figure; `None` where there is none, or too few flows or seeds for one.
     pub ours: Option<f64>,
     /// Its 95 % confidence interval.
+    #[serde(with = "ends")]
     pub ours_ci: Option<(f64, f64)>,
-    /// How many seeds ours is the mean of.
+    /// How many seeds were run.
     pub seeds: u64,
+    /// How many flows, requests or sessions of all seeds ours is a quantile or the mean of; `None`
+    /// where each run gives one figure.
+    #[serde(default)]
+    pub flows: Option<u64>,
     /// The published figure; `None` where the paper gives only a direction.
     pub theirs: Option<f64>,
-    /// The range that ours should stay in; `None` where nothing was published that it could be held to.
+    /// The range that ours should stay in, without an end where it is open there; `None` where
+    /// nothing was published that it could be held to.
+    #[serde(with = "ends")]
     pub band: Option<(f64, f64)>,
     /// Whether it does.
     pub verdict: Verdict,
+    /// Where the verdict is too few: how many seeds would do, where that is known.
+    #[serde(default)]
+    pub seeds_that_would_do: Option<u64>,
     /// Why the two differ, in a sentence; may be empty.
     pub why: String,
+}
+
+/// A pair of numbers in JSON, which has no infinite ones: an end that is open is `null`.
+mod ends {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type Ends = Option<(f64, f64)>;
+
+    pub fn serialize<S: Serializer>(ends: &Ends, serializer: S) -> Result<S::Ok, S::Error> {
+        ends.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ends, D::Error> {
+        let ends = Option::<(Option<f64>, Option<f64>)>::deserialize(deserializer)?;
+        Ok(ends.map(|(low, high)| {
+            (
+                low.unwrap_or(f64::NEG_INFINITY),
+                high.unwrap_or(f64::INFINITY),
+            )
+        }))
+    }
 }
 
 /// Whether a figure is within its band.
@@ -47,6 +78,9 @@ pub enum Verdict {
     Within,
     /// Outside of it.
     Outside,
+    /// There are too few flows or seeds for a figure, or its interval is too wide to decide.
+    #[serde(rename = "too few")]
+    TooFew,
     /// There is no figure of ours.
     Unknown,
     /// Shown for comparison; held to nothing.
@@ -54,14 +88,26 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on `ours`; both ends belong to the band.
-    pub fn of(ours: Option<f64>, band: Option<(f64, f64)>) -> Self {
-        match (ours, band) {
-            (Some(ours), _) if ours.is_nan() => Self::Unknown,
-            (None, _) => Self::Unknown,
-            (Some(_), None) => Self::Shown,
-            (Some(ours), Some((low, high))) if (low..=high).contains(&ours) => Self::Within,
-            (Some(_), Some(_)) => Self::Outside,
+    /// The verdict on `ours` with its interval; both ends belong to the band.
+    ///
+    /// A band with two ends decides where the interval is no wider than it: then `ours` is within or
+    /// outside. A band that is open to one side is endless, so that no interval is too wide for it;
+    /// it decides where all of the interval lies on one side of its end. Anything else is too few.
+    /// What never ends, so that `ours` is infinite without an interval, is outside of any end.
+    pub fn of(ours: Option<f64>, interval: Option<(f64, f64)>, band: Option<(f64, f64)>) -> Self {
+        let Some(ours) = ours.filter(|ours| !ours.is_nan()) else {
+            return Self::Unknown;
+        };
+        let Some(band) = band else {
+            return Self::Shown;
+        };
+        let within = |value| (band.0..=band.1).contains(&value);
+        let interval = interval.or(ours.is_infinite().then_some((ours, ours)));
+        match interval {
+            Some(interval) if !decides(interval, band) => Self::TooFew,
+            None => Self::TooFew,
+            Some(_) if within(ours) => Self::Within,
+            Some(_) => Self::Outside,
         }
     }
 
@@ -70,10 +116,44 @@ impl Verdict {
         match self {
             Self::Within => "within",
             Self::Outside => "OUTSIDE",
+            Self::TooFew => "too few",
             Self::Unknown => "unknown",
             Self::Shown => "shown",
         }
     }
+}
+
+/// Whether an interval is narrow enough for its band.
+fn decides((low, high): (f64, f64), (from, to): (f64, f64)) -> bool {
+    if low == high {
+        true
+    } else if from.is_finite() && to.is_finite() {
+        high - low <= to - from
+    } else {
+        let within = |value| (from..=to).contains(&value);
+        within(low) == within(high)
+    }
+}
+
+/// About how many seeds would make the interval of `ours`, which comes from `seeds`, narrow enough for
+/// its band: widths go with one over the square root of the seeds. `None` where none is known.
+pub fn seeds_that_would_do(
+    ours: f64,
+    (low, high): (f64, f64),
+    (from, to): (f64, f64),
+    seeds: u64,
+) -> Option<u64> {
+    /// Nobody runs more.
+    const MOST: f64 = 10_000.0;
+    let factor = match (from.is_finite(), to.is_finite()) {
+        (true, true) => (high - low) / (to - from),
+        (true, false) if ours < from => (high - ours) / (from - ours),
+        (true, false) => (ours - low) / (ours - from),
+        (false, _) if ours > to => (ours - low) / (ours - to),
+        (false, _) => (high - ours) / (to - ours),
+    };
+    let would_do = (seeds as f64 * factor * factor).ceil();
+    (would_do <= MOST).then_some(would_do as u64)
 }
 
 impl Comparison {
@@ -83,20 +163,18 @@ impl Comparison {
             let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), digits);
             let ours = match row.ours_ci {
                 Some((low, high)) => {
-                    format!("{} ({} to {})", number(row.ours), digits(low), digits(high))
+                    format!("{} ({} to {})", number(row.ours), end(low), end(high))
                 }
                 None => number(row.ours),
             };
-            let band = row
-                .band
-                .map(|(low, high)| format!("{} to {}", digits(low), digits(high)));
             vec![
                 Cell::text(&row.metric),
                 Cell::new(ours, (row.ours, row.ours_ci)),
                 Cell::count(row.seeds),
+                Cell::new(row.flows.map_or_else(String::new, count), row.flows),
                 Cell::new(number(row.theirs), row.theirs),
-                Cell::new(band.unwrap_or_else(|| "–".to_owned()), row.band),
-                Cell::text(row.verdict.name()),
+                Cell::new(row.band.map_or_else(|| "–".to_owned(), range), row.band),
+                Cell::text(row.verdict_text()),
                 Cell::text(&row.why),
             ]
         });
@@ -104,6 +182,7 @@ impl Comparison {
             "metric",
             "ours (95 % CI)",
             "seeds",
+            "flows",
             "theirs",
             "band",
             "verdict",
@@ -116,7 +195,34 @@ impl Comparison {
             columns: columns.map(str::to_owned).to_vec(),
             rows: rows.collect(),
         }
+        .without_empty_columns()
     }
+}
+
+impl ComparisonRow {
+    /// The verdict, and where it is too few what would do.
+    fn verdict_text(&self) -> String {
+        let verdict = self.verdict.name();
+        match self.seeds_that_would_do {
+            Some(seeds) => format!("{verdict}: {} seeds", count(seeds)),
+            None => verdict.to_owned(),
+        }
+    }
+}
+
+/// A band: `-45.0 to -5.00`, `up to 5.00`, `from -5.00`.
+fn range((low, high): (f64, f64)) -> String {
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!("{} to {}", digits(low), digits(high)),
+        (false, _) => format!("up to {}", digits(high)),
+        (true, false) => format!("from {}", digits(low)),
+    }
+}
+
+/// The end of an interval.
+fn end(value: f64) -> String {
+    let sign = if value == f64::NEG_INFINITY { "-" } else { "" };
+    format!("{sign}{}", digits(value))
 }
 
 /// Keeps comparisons beside the study in `dir`, so that a later report shows them.
@@ -134,5 +240,72 @@ pub(crate) fn read(dir: &Path) -> Result<Vec<Comparison>, Error> {
     match path.exists() {
         true => tailcut_record::read_json(&path),
         false => Ok(Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(ours: f64, interval: (f64, f64), band: (f64, f64)) -> Verdict {
+        Verdict::of(Some(ours), Some(interval), Some(band))
+    }
+
+    #[test]
+    fn an_interval_no_wider_than_the_band_lets_the_figure_decide() {
+        let band = (-40.0, -10.0);
+        assert_eq!(verdict(-20.0, (-30.0, -5.0), band), Verdict::Within);
+        assert_eq!(verdict(-5.0, (-12.0, 2.0), band), Verdict::Outside);
+        assert_eq!(verdict(-40.0, (-55.0, -25.0), band), Verdict::Within);
+    }
+
+    #[test]
+    fn an_interval_wider_than_the_band_decides_nothing() {
+        let band = (0.0, 2.4);
+        assert_eq!(verdict(0.7, (-3.8, 5.1), band), Verdict::TooFew);
+        assert_eq!(verdict(9.0, (6.0, 12.0), band), Verdict::TooFew);
+        let without = Verdict::of(Some(0.7), None, Some(band));
+        assert_eq!(without, Verdict::TooFew);
+    }
+
+    #[test]
+    fn a_band_open_to_one_side_asks_for_all_of_the_interval_on_one_side_of_its_end() {
+        let no_harm = (f64::NEG_INFINITY, 10.0);
+        assert_eq!(verdict(-30.0, (-60.0, 9.0), no_harm), Verdict::Within);
+        assert_eq!(verdict(-30.0, (-75.0, 15.0), no_harm), Verdict::TooFew);
+        assert_eq!(verdict(15.0, (11.0, 19.0), no_harm), Verdict::Outside);
+        let not_less = (-5.0, f64::INFINITY);
+        assert_eq!(verdict(20.0, (1.0, 39.0), not_less), Verdict::Within);
+        assert_eq!(verdict(20.0, (-9.0, 49.0), not_less), Verdict::TooFew);
+    }
+
+    #[test]
+    fn what_does_not_vary_is_decided_even_by_a_band_without_width() {
+        assert_eq!(verdict(6.0, (6.0, 6.0), (6.0, 6.0)), Verdict::Within);
+        assert_eq!(verdict(6.0, (5.0, 6.0), (6.0, 6.0)), Verdict::TooFew);
+    }
+
+    #[test]
+    fn what_never_ends_is_outside_and_nothing_is_unknown() {
+        let band = Some((0.0, 10.0));
+        assert_eq!(
+            Verdict::of(Some(f64::INFINITY), None, band),
+            Verdict::Outside
+        );
+        assert_eq!(Verdict::of(Some(f64::NAN), None, band), Verdict::Unknown);
+        assert_eq!(Verdict::of(None, None, band), Verdict::Unknown);
+        assert_eq!(Verdict::of(Some(1.0), None, None), Verdict::Shown);
+    }
+
+    #[test]
+    fn an_interval_twice_as_wide_as_it_may_be_takes_four_times_the_seeds() {
+        let two_sided = seeds_that_would_do(5.0, (-5.0, 15.0), (0.0, 10.0), 6);
+        assert_eq!(two_sided, Some(24));
+        let open = seeds_that_would_do(0.0, (-20.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
+        assert_eq!(open, Some(24));
+        let on_the_end = seeds_that_would_do(10.0, (0.0, 20.0), (f64::NEG_INFINITY, 10.0), 6);
+        assert_eq!(on_the_end, None);
+        let endless = seeds_that_would_do(5.0, (1.0, f64::INFINITY), (0.0, 10.0), 6);
+        assert_eq!(endless, None);
     }
 }

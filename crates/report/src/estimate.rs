@@ -126,6 +126,11 @@ impl Measured {
         &self.sample
     }
 
+    /// How many seeds were run.
+    pub fn seeds(&self) -> usize {
+        self.seeds.len()
+    }
+
     /// The figure with its interval; `None` without flows.
     pub fn estimate(&self, statistic: Statistic) -> Option<Result<Estimate, TooFew>> {
         let Statistic::Quantile(p) = statistic else {
@@ -163,9 +168,8 @@ impl Measured {
                 half.map(|half| (value * (-half).exp(), value * half.exp()))
             }
             Statistic::Quantile(p) => {
-                let (ours, theirs) = (self.resampled(p), base.resampled(p));
-                let ratios = ours.iter().zip(theirs.iter()).map(|(a, b)| a / b);
-                interval(self.seeds.len(), ratios.collect())
+                let over = of_quantiles([self, base], p, |[ours, theirs]| ours / theirs);
+                over?.ok()?.interval
             }
         };
         let gap = theirs.gap.or(ours.gap);
@@ -242,8 +246,9 @@ impl Measured {
     /// Whether too few seeds or flows were run for the `p`-quantile, and what would do.
     fn too_few(&self, p: f64) -> Option<TooFew> {
         let seeds = self.seeds.len();
-        // 1e-9: 1,000 flows have ten beyond the 99th percentile, whatever 1 - 0.99 rounds to.
-        let beyond = self.sample.len() as f64 * (1.0 - p) + 1e-9;
+        // 1e-9: 1,000 flows have ten beyond the 99th percentile, whatever 1 - 0.99 rounds to. Beyond
+        // one under the median are those below it.
+        let beyond = self.sample.len() as f64 * p.min(1.0 - p) + 1e-9;
         let for_flows = (BEYOND / beyond * seeds as f64 - 1e-6).ceil() as usize;
         (seeds < SEEDS_FOR_QUANTILES || beyond < BEYOND).then(|| TooFew {
             seeds,
@@ -264,6 +269,38 @@ impl Measured {
         });
         Rc::clone(quantiles)
     }
+}
+
+/// A figure made of the same quantile of several designs, such as how much one is above another, with
+/// its interval from the same resamples of all; `None` where a design has no flow. Without an interval
+/// where they have not run the same seeds.
+pub fn of_quantiles<const N: usize>(
+    designs: [&Measured; N],
+    p: f64,
+    figure: impl Fn([f64; N]) -> f64,
+) -> Option<Result<Estimate, TooFew>> {
+    let mut values = [f64::NAN; N];
+    for (value, design) in values.iter_mut().zip(designs) {
+        *value = design.sample.quantile(p)?;
+    }
+    let too_few = designs.iter().filter_map(|design| design.too_few(p));
+    if let Some(too_few) = too_few.max_by_key(|too_few| too_few.seeds_that_would_do) {
+        return Some(Err(too_few));
+    }
+    let seeds = &designs.first()?.seeds;
+    let interval = if designs.iter().all(|design| design.seeds == *seeds) {
+        let resampled = designs.map(|design| design.resampled(p));
+        let resamples = resampled.first()?.len();
+        let figures = (0..resamples).map(|i| figure(resampled.each_ref().map(|all| all[i])));
+        interval(seeds.len(), figures.collect())
+    } else {
+        None
+    };
+    Some(Ok(Estimate {
+        value: figure(values),
+        interval,
+        gap: None,
+    }))
 }
 
 /// Of sums with their counts, by how much each deviates from `ratio` times its count, over the mean
@@ -295,4 +332,47 @@ pub fn t_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let half = t_quantile(values.len(), 0.975)? * (variance / n).sqrt();
     Some((mean, Some((mean - half, mean + half))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six seeds of 500 values from 1 to 2, times `factor`.
+    fn design(factor: f64) -> Measured {
+        let values = |seed: u64| {
+            (0..500).map(move |i| factor * (1.0 + ((i * 7 + seed * 31) % 500) as f64 / 500.0))
+        };
+        Measured::new(Sample::new((0..6).map(values)), (1..=6).collect())
+    }
+
+    #[test]
+    fn a_figure_of_several_designs_is_resampled_together() {
+        let [one, other, both, base] = [0.5, 0.8, 0.3, 1.0].map(design);
+        let beyond = of_quantiles(
+            [&both, &one, &other, &base],
+            0.99,
+            |[both, one, other, base]| (both / base) / (one / base * other / base),
+        );
+        let beyond = beyond.unwrap().unwrap();
+        assert!((beyond.value - 0.75).abs() < 1e-9, "{beyond:?}");
+        // The designs vary together, so that the figure does not vary at all.
+        let (low, high) = beyond.interval.unwrap();
+        assert!(high - low < 1e-9, "{beyond:?}");
+    }
+
+    #[test]
+    fn designs_of_other_seeds_have_a_figure_without_an_interval() {
+        let other = Measured::new(design(2.0).sample, (7..=12).collect());
+        let ratio = of_quantiles([&design(1.0), &other], 0.5, |[a, b]| a / b);
+        assert_eq!(ratio.unwrap().unwrap().interval, None);
+    }
+
+    #[test]
+    fn a_low_quantile_takes_ten_flows_below_it() {
+        let design = design(1.0);
+        assert!(design.estimate(Statistic::Quantile(0.01)).unwrap().is_ok());
+        let few = design.estimate(Statistic::Quantile(0.001)).unwrap();
+        assert_eq!(few.unwrap_err().seeds_that_would_do, 20);
+    }
 }

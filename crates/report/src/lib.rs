@@ -36,10 +36,10 @@ mod tables;
 mod timers;
 
 pub use answer::answer;
-pub use comparison::{Comparison, ComparisonRow, Verdict, write_comparisons};
+pub use comparison::{Comparison, ComparisonRow, Verdict, seeds_that_would_do, write_comparisons};
 pub use estimate::{
     BeyondGap, Estimate, Measured, Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T, Share, TooFew,
-    t_interval,
+    of_quantiles, t_interval,
 };
 pub use format::Quantity;
 pub use gap::Gap;

@@ -114,6 +114,31 @@ impl Table {
         text
     }
 
+    /// The table without the column of this name.
+    #[must_use]
+    pub fn without(mut self, column: &str) -> Self {
+        if let Some(place) = self.columns.iter().position(|name| name == column) {
+            self.columns.remove(place);
+            for row in &mut self.rows {
+                row.remove(place);
+            }
+        }
+        self
+    }
+
+    /// The rows as a table of Markdown, without the title.
+    pub fn to_markdown(&self) -> String {
+        let line = |cells: &mut dyn Iterator<Item = &str>| {
+            let cells = cells.map(|cell| cell.replace('|', "\\|"));
+            format!("| {} |\n", cells.collect::<Vec<String>>().join(" | "))
+        };
+        let head = line(&mut self.columns.iter().map(String::as_str));
+        let rule = format!("|{}\n", "---|".repeat(self.columns.len()));
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| line(&mut row.iter().map(|cell| cell.text.as_str())));
+        [head, rule].into_iter().chain(rows).collect()
+    }
+
     /// The rows as objects with the columns' names as keys.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {

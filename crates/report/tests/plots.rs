@@ -176,11 +176,18 @@ fn a_study_on_disk_gives_the_same_answer_as_in_memory() {
         rows: vec![ComparisonRow {
             metric: "p99".to_owned(),
             ours: Some(0.7),
-            ours_ci: None,
-            seeds: 3,
+            // JSON has no infinite numbers: what is open must come back open.
+            ours_ci: Some((0.69, f64::INFINITY)),
+            seeds: 6,
+            flows: Some(2_000),
             theirs: Some(0.6),
-            band: Some((0.5, 0.65)),
-            verdict: Verdict::of(Some(0.7), Some((0.5, 0.65))),
+            band: Some((f64::NEG_INFINITY, 0.65)),
+            verdict: Verdict::of(
+                Some(0.7),
+                Some((0.69, f64::INFINITY)),
+                Some((f64::NEG_INFINITY, 0.65)),
+            ),
+            seeds_that_would_do: None,
             why: "Another network.".to_owned(),
         }],
     };

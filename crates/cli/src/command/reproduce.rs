@@ -1,46 +1,99 @@
 //! `tailcut reproduce`: published figures, ours beside theirs.
 
 use crate::args::{Common, Reproduce};
-use crate::conduct::{REPORT, conduct};
+use crate::conduct::{Conducted, REPORT, conduct};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{note, print, print_json};
-use crate::reproduction::{ALL, Reproduction, Results};
+use crate::reproduction::check::Check;
+use crate::reproduction::page::{Runs, RunsOf, RunsOfPart, fill, unknown_marks};
+use crate::reproduction::{ALL, Part, Reproduction, Results};
 use crate::runner::{Crew, checked_threads};
 use crate::scenario::did_you_mean;
-use anyhow::anyhow;
+use crate::study::Study;
+use anyhow::{Context, anyhow};
+use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailcut_record::StoredStudy;
-use tailcut_report::{Comparison, Verdict};
+use tailcut_record::{Fingerprint, RunSummary, StoredStudy};
+use tailcut_report::Comparison;
 
 /// Runs the command.
 ///
 /// # Errors
-/// An unknown name, whatever keeps a study from its end, and with `--check` a row outside its band.
+/// An unknown name, a page that cannot be read or names an unknown reproduction, whatever keeps a study
+/// from its end, and with `--check` rows that do not hold.
 pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
     let chosen = chosen(arguments.name.as_deref())?;
+    let mut page = arguments.page.as_deref().map(Page::open).transpose()?;
     let stop = interrupt::listen()?;
     let mut comparisons = Vec::with_capacity(chosen.len());
     for reproduction in chosen {
-        let comparison = reproduce(reproduction, arguments, common, &stop)?;
+        let (comparison, runs) = reproduce(reproduction, arguments, common, &stop)?;
         if !common.json {
             print(&comparison.table().to_text())?;
+        }
+        if let Some(page) = &mut page {
+            page.put(reproduction.name(), &comparison, runs)?;
         }
         comparisons.push(comparison);
     }
     if common.json {
         print_json(&comparisons)?;
     }
-    let rows = comparisons.iter().flat_map(|comparison| &comparison.rows);
-    let outside = rows
-        .filter(|row| matches!(row.verdict, Verdict::Outside | Verdict::Unknown))
-        .count();
-    if arguments.check && outside > 0 {
-        note(&format!("{outside} rows are outside of their bands"));
+    let check = Check::of(comparisons.iter().flat_map(|comparison| &comparison.rows));
+    note(&check.sentence());
+    let failures = check.failures(arguments.quick);
+    if arguments.check && !failures.is_empty() {
+        failures.iter().for_each(|failure| note(failure));
         return Err(Failure::CheckFailed);
     }
     Ok(())
+}
+
+/// A page whose tables are filled, and the list of the runs behind it.
+struct Page<'a> {
+    path: &'a Path,
+    text: String,
+    runs_path: PathBuf,
+    runs: Runs,
+}
+
+impl<'a> Page<'a> {
+    fn open(path: &'a Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("--page: cannot read {shown}"))?;
+        if let Some((line, name)) = unknown_marks(&text).first() {
+            let names: Vec<&str> = ALL.iter().map(|known| known.name()).collect();
+            let allowed = names.join(", ");
+            return Err(anyhow!(
+                "{shown}:{line}: found rows of the unknown reproduction '{name}'; allowed: {allowed}"
+            )
+            .into());
+        }
+        let runs_path = path.with_extension("runs.json");
+        let runs = match runs_path.exists() {
+            true => tailcut_record::read_json(&runs_path)?,
+            false => Runs::default(),
+        };
+        Ok(Self {
+            path,
+            text,
+            runs_path,
+            runs,
+        })
+    }
+
+    /// Writes the tables of a reproduction into the page, and its runs into the list.
+    fn put(&mut self, name: &str, comparison: &Comparison, runs: RunsOf) -> Result<(), Failure> {
+        self.text = fill(&self.text, name, comparison);
+        self.runs.reproductions.insert(name.to_owned(), runs);
+        tailcut_record::write_whole(self.path, self.text.as_bytes())?;
+        tailcut_record::write_json(&self.runs_path, &self.runs)?;
+        Ok(())
+    }
 }
 
 fn chosen(name: Option<&str>) -> Result<Vec<&'static dyn Reproduction>, Failure> {
@@ -71,7 +124,7 @@ fn reproduce(
     arguments: &Reproduce,
     common: &Common,
     stop: &AtomicBool,
-) -> Result<Comparison, Failure> {
+) -> Result<(Comparison, RunsOf), Failure> {
     note(reproduction.title());
     let base = common
         .out
@@ -84,6 +137,10 @@ fn reproduce(
     };
     let mut results = Results::default();
     let mut outputs = Vec::new();
+    let mut runs = RunsOf {
+        form: if arguments.quick { "quick" } else { "full" }.to_owned(),
+        ..RunsOf::default()
+    };
     for part in reproduction.parts() {
         let study = part.study(arguments.quick, common.seed, common.seeds)?;
         let dir = base.join(reproduction.name()).join(part.name);
@@ -101,6 +158,7 @@ fn reproduce(
         let records = stored.runs().map(|run| run?.record());
         let records = records.collect::<Result<_, tailcut_record::Error>>()?;
         results.parts.push((part.name, records));
+        runs.add(runs_of(&part, &study, &conducted, arguments.quick));
         outputs.push(conducted.output);
     }
     let comparison = Comparison {
@@ -110,7 +168,30 @@ fn reproduce(
     for output in &outputs {
         write_report(output.path(), &comparison)?;
     }
-    Ok(comparison)
+    Ok((comparison, runs))
+}
+
+/// The runs of one part, for the list behind a page.
+fn runs_of(part: &Part, study: &Study, conducted: &Conducted, quick: bool) -> RunsOfPart {
+    let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
+    let mut hash = Fingerprint::new();
+    for run in &finished {
+        // Writing into a hash cannot fail.
+        let _ = hash.write_str(&run.record_hash);
+    }
+    let seeds: BTreeSet<u64> = finished.iter().map(|run| run.key.seed).collect();
+    RunsOfPart {
+        part: part.name.to_owned(),
+        scenario: study.about.clone(),
+        changes: part
+            .keys(quick)
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect(),
+        seeds: seeds.into_iter().collect(),
+        runs: finished.len(),
+        hash: hash.digits(),
+        cpu_seconds: finished.iter().filter_map(|run| run.cpu_seconds).sum(),
+    }
 }
 
 /// The report of one part, with the comparison in it.

@@ -3,10 +3,11 @@
 //! than one after the other.
 
 use super::band;
-use super::measure::{At, MICE, Metric, Statistic, fcts, latencies, mean, mean_latency};
+use super::measure::{At, Figure, Metric, elephants, latencies, mice};
+use super::ours::{Ours, per_cent};
 use super::{Part, Reproduction, Results, row};
 use tailcut_record::RunRecord;
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.
 pub struct Interactions;
@@ -72,7 +73,7 @@ impl Reproduction for Interactions {
             name,
             scenario,
             changes: Vec::new(),
-            quick: [("loads", load), ("seeds", "3"), ("flows", "1000")]
+            quick: [("loads", load), ("flows", "500")]
                 .map(|(key, value)| (key, value.to_owned()))
                 .to_vec(),
         };
@@ -96,14 +97,14 @@ impl Reproduction for Interactions {
             let at = At::new(results, PART, Some(load));
             let place = format!("load {load}");
             rows.extend(table(&at, &place, &METRICS, &DESIGNS));
-            rows.extend(PAIRS.map(|pair| beyond(&at, &place, pair, p99, "p99 of mice")));
+            rows.extend(PAIRS.map(|pair| beyond(&at, &place, pair, mice, "p99 of mice")));
         }
         for load in results.loads(REQUESTS, BASE) {
             let at = At::new(results, REQUESTS, Some(load));
             let place = format!("requests, load {load}");
             rows.extend(table(&at, &place, &METRICS_OF_REQUESTS, &OF_REQUESTS));
             let (pair, what) = (PAIR_OF_REQUESTS, "p99 of latency");
-            rows.push(beyond(&at, &place, pair, p99_of_latency, what));
+            rows.push(beyond(&at, &place, pair, latencies, what));
         }
         rows
     }
@@ -118,30 +119,29 @@ fn table(
 ) -> Vec<ComparisonRow> {
     let mut rows = Vec::new();
     for &(what, figure) in metrics {
-        let base = at.by_seed(BASE, figure);
         let metric = format!("{place}: {BASE}, {what}");
-        rows.push(row(metric, &base, None, band::SHOWN, ""));
+        rows.push(row(metric, at.ours(BASE, figure), None, band::SHOWN, ""));
         for design in designs {
             let metric = format!("{place}: {design}, {what}, against {BASE}, %");
             let change = at.change(design, BASE, figure);
-            rows.push(row(metric, &change, None, band::SHOWN, ""));
+            rows.push(row(metric, change, None, band::SHOWN, ""));
         }
     }
     rows
 }
 
 const METRICS: [Metric; 4] = [
-    ("mean of mice, us", |run| Statistic::Mean.of_mice(run)),
-    ("p99 of mice, us", p99),
-    ("mean of elephants, us", |run| {
-        mean(&fcts(run, |flow| flow.bytes.0 >= MICE))
-    }),
-    ("bytes on all links for a byte of flows", bytes_for_one),
+    ("mean of mice, us", Figure::Of(Statistic::Mean, &mice)),
+    ("p99 of mice, us", Figure::Of(Statistic::P99, &mice)),
+    (
+        "mean of elephants, us",
+        Figure::Of(Statistic::Mean, &elephants),
+    ),
+    (
+        "bytes on all links for a byte of flows",
+        Figure::Run(&bytes_for_one),
+    ),
 ];
-
-fn p99(run: &RunRecord) -> f64 {
-    Statistic::P99.of_mice(run)
-}
 
 /// What all links together carried, headers included, for a byte that an application wanted.
 fn bytes_for_one(run: &RunRecord) -> f64 {
@@ -158,43 +158,35 @@ fn carried(run: &RunRecord) -> f64 {
 }
 
 const METRICS_OF_REQUESTS: [Metric; 3] = [
-    ("mean latency, ms", mean_latency),
-    ("p99 of latency, ms", p99_of_latency),
-    ("bytes on all links for a byte of objects", |run| {
-        carried(run)
-            / run
-                .requests
-                .iter()
-                .map(|one| one.bytes.0 as f64)
-                .sum::<f64>()
-    }),
+    ("mean latency, ms", Figure::Of(Statistic::Mean, &latencies)),
+    ("p99 of latency, ms", Figure::Of(Statistic::P99, &latencies)),
+    (
+        "bytes on all links for a byte of objects",
+        Figure::Run(&bytes_for_one_of_objects),
+    ),
 ];
 
-fn p99_of_latency(run: &RunRecord) -> f64 {
-    Statistic::P99.of(&latencies(run))
+fn bytes_for_one_of_objects(run: &RunRecord) -> f64 {
+    let objects = run.requests.iter().map(|one| one.bytes.0 as f64);
+    carried(run) / objects.sum::<f64>()
 }
 
-/// By how many per cent the figure of two designs together is above what each alone takes off, one after
+/// By how many per cent the p99 of two designs together is above what each alone takes off, one after
 /// the other.
 fn beyond(
     at: &At<'_>,
     place: &str,
     (one, other, both): Pair,
-    figure: fn(&RunRecord) -> f64,
+    values: fn(&RunRecord) -> Vec<f64>,
     what: &str,
 ) -> ComparisonRow {
-    let ratio = |design| {
-        let changes = at.change(design, BASE, figure);
-        changes.into_iter().map(|change| 1.0 + change / 100.0)
-    };
-    let alone = ratio(one).zip(ratio(other)).map(|(a, b)| a * b);
-    let together = ratio(both).zip(alone);
-    let beyond: Vec<f64> = together
-        .map(|(both, alone)| (both / alone - 1.0) * 100.0)
-        .collect();
+    let designs = [both, one, other, BASE].map(|design| at.measured(design, values));
+    let beyond = Ours::of_quantiles(designs.each_ref(), 0.99, |[both, one, other, base]| {
+        per_cent((both / base) / (one / base * other / base))
+    });
     row(
         format!("{place}: {both}, {what}, against {one} and {other} in a row, %"),
-        &beyond,
+        beyond,
         None,
         band::SHOWN,
         "below zero: together they do more than one after the other",

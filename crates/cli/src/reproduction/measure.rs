@@ -1,39 +1,50 @@
-//! What a row is made of: figures of one run, and their change between designs, paired by seed.
+//! What a row is made of: figures of the runs of a design, and their change between designs.
 
 use super::Results;
-use tailcut_record::{FlowRecord, RequestRecord, RunRecord, quantile_rank};
-
-/// What is measured, with its unit, and the figure of one run.
-pub type Metric = (&'static str, fn(&RunRecord) -> f64);
+use super::ours::{Ours, per_cent};
+use tailcut_record::{FlowRecord, RequestRecord, RunRecord};
+use tailcut_report::{Measured, Sample, Statistic};
 
 /// Flows under this size are mice, in bytes.
 pub const MICE: u64 = 100_000;
 
-/// Completion times of the flows that `keep` lets through, sorted, in microseconds; infinite for those
-/// that did not finish.
-pub fn fcts(run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
-    let kept = run.flows.iter().filter(|flow| keep(flow));
-    let mut fcts: Vec<f64> = kept
-        .map(|flow| flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64()))
-        .collect();
-    fcts.sort_unstable_by(f64::total_cmp);
-    fcts
+/// How a figure comes from the runs of a design.
+#[derive(Clone, Copy)]
+pub enum Figure<'f> {
+    /// One number a run, such as a goodput or a share: its mean over the seeds.
+    Run(&'f dyn Fn(&RunRecord) -> f64),
+    /// A statistic of the values of all runs together, such as completion times.
+    Of(Statistic, &'f dyn Fn(&RunRecord) -> Vec<f64>),
 }
 
-/// The latencies of a run's requests, sorted, in milliseconds; infinite for those that are not done.
+/// What is measured, with its unit, and its figure.
+pub type Metric = (&'static str, Figure<'static>);
+
+/// Completion times of the flows that `keep` lets through, in microseconds; infinite for those that did
+/// not finish.
+pub fn fcts(run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
+    let kept = run.flows.iter().filter(|flow| keep(flow));
+    kept.map(|flow| flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64()))
+        .collect()
+}
+
+/// Completion times of a run's mice, in microseconds.
+pub fn mice(run: &RunRecord) -> Vec<f64> {
+    fcts(run, |flow| flow.bytes.0 < MICE)
+}
+
+/// Completion times of a run's elephants, all flows from 100 KB on, in microseconds.
+pub fn elephants(run: &RunRecord) -> Vec<f64> {
+    fcts(run, |flow| flow.bytes.0 >= MICE)
+}
+
+/// The latencies of a run's requests, in milliseconds; infinite for those that are not done.
 pub fn latencies(run: &RunRecord) -> Vec<f64> {
     let latency = |request: &RequestRecord| request.latency.map(|l| l.as_secs_f64() * 1e3);
     let requests = run.requests.iter();
-    let mut latencies: Vec<f64> = requests
+    requests
         .map(|r| latency(r).unwrap_or(f64::INFINITY))
-        .collect();
-    latencies.sort_unstable_by(f64::total_cmp);
-    latencies
-}
-
-/// The mean latency of a run's requests, in milliseconds.
-pub fn mean_latency(run: &RunRecord) -> f64 {
-    mean(&latencies(run))
+        .collect()
 }
 
 /// The mean; NaN without values.
@@ -41,49 +52,8 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The `p`-quantile of sorted values; NaN without values.
-pub fn quantile(sorted: &[f64], p: f64) -> f64 {
-    quantile_rank(sorted.len(), p).map_or(f64::NAN, |rank| sorted[rank])
-}
-
-/// A statistic of completion times.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Statistic {
-    /// The mean.
-    Mean,
-    /// A quantile, 0 to 1.
-    Quantile(f64),
-}
-
-impl Statistic {
-    /// The 99th percentile.
-    pub const P99: Self = Self::Quantile(0.99);
-    /// The 99.9th percentile.
-    pub const P999: Self = Self::Quantile(0.999);
-
-    /// The word in rows.
-    pub fn name(self) -> String {
-        match self {
-            Self::Mean => "mean".to_owned(),
-            Self::Quantile(p) => format!("p{}", (p * 1_000.0).round() / 10.0),
-        }
-    }
-
-    /// The statistic of sorted values.
-    pub fn of(self, sorted: &[f64]) -> f64 {
-        match self {
-            Self::Mean => mean(sorted),
-            Self::Quantile(p) => quantile(sorted, p),
-        }
-    }
-
-    /// The statistic of the completion times of a run's mice, in microseconds.
-    pub fn of_mice(self, run: &RunRecord) -> f64 {
-        self.of(&fcts(run, |flow| flow.bytes.0 < MICE))
-    }
-}
-
 /// The runs of one part at one load.
+#[derive(Clone, Copy)]
 pub struct At<'a> {
     results: &'a Results,
     part: &'a str,
@@ -109,41 +79,48 @@ impl<'a> At<'a> {
         self.results.runs(self.part, design).filter(near)
     }
 
-    /// The figure of each seed.
+    /// One number of each seed.
     pub fn by_seed(&self, design: &'a str, figure: impl Fn(&RunRecord) -> f64) -> Vec<f64> {
         self.runs(design).map(figure).collect()
     }
 
-    /// By how many per cent the figure of `design` is above that of `base`, for each seed. All designs
+    /// The values of all seeds.
+    pub fn measured(&self, design: &'a str, values: impl Fn(&RunRecord) -> Vec<f64>) -> Measured {
+        let seeds = self.runs(design).map(|run| run.key.seed).collect();
+        Measured::new(Sample::new(self.runs(design).map(values)), seeds)
+    }
+
+    /// The figure of a design.
+    pub fn ours(&self, design: &'a str, figure: Figure<'_>) -> Ours {
+        match figure {
+            Figure::Run(figure) => Ours::from(&self.by_seed(design, figure)),
+            Figure::Of(statistic, values) => Ours::of(&self.measured(design, values), statistic),
+        }
+    }
+
+    /// By how many per cent the figure of `design` is above that of `base`, paired by seed. All designs
     /// of a seed see the same flows.
-    pub fn change(
-        &self,
-        design: &'a str,
-        base: &'a str,
-        figure: impl Fn(&RunRecord) -> f64,
-    ) -> Vec<f64> {
-        let pairs = self.runs(design).zip(self.runs(base));
-        pairs
-            .map(|(ours, theirs)| (figure(ours) / figure(theirs) - 1.0) * 100.0)
-            .collect()
+    pub fn change(&self, design: &'a str, base: &'a str, figure: Figure<'_>) -> Ours {
+        self.against(design, (*self, base), figure)
     }
 
-    /// By how much the figure of `design` is above that of `base`, for each seed.
-    pub fn difference(
+    /// The same against a design of another part or load.
+    pub fn against(
         &self,
         design: &'a str,
-        base: &'a str,
-        figure: impl Fn(&RunRecord) -> f64,
-    ) -> Vec<f64> {
-        let pairs = self.runs(design).zip(self.runs(base));
-        pairs
-            .map(|(ours, theirs)| figure(ours) - figure(theirs))
-            .collect()
-    }
-
-    /// How many mice there are in all seeds of a design.
-    pub fn mice(&self, design: &'a str) -> usize {
-        let count = |run: &RunRecord| run.flows.iter().filter(|flow| flow.bytes.0 < MICE).count();
-        self.runs(design).map(count).sum()
+        (other, base): (At<'_>, &str),
+        figure: Figure<'_>,
+    ) -> Ours {
+        match figure {
+            Figure::Run(figure) => {
+                let (ours, base) = (self.by_seed(design, figure), other.by_seed(base, figure));
+                let changes = ours.iter().zip(&base).map(|(a, b)| per_cent(a / b));
+                Ours::from(&changes.collect::<Vec<f64>>())
+            }
+            Figure::Of(statistic, values) => {
+                let base = other.measured(base, values);
+                Ours::change(&self.measured(design, values), &base, statistic)
+            }
+        }
     }
 }

@@ -5,11 +5,14 @@
 
 mod band;
 mod case;
+pub mod check;
 mod expeditus;
 mod hull;
 mod incast_drain;
 mod interactions;
 mod measure;
+mod ours;
+pub mod page;
 mod rans;
 mod rans_hedging;
 mod repnet_choice;
@@ -25,8 +28,9 @@ mod storage;
 use crate::scenario::{Place, Scenario, ScenarioError};
 use crate::study::Study;
 use band::Band;
+use ours::Ours;
 use tailcut_record::RunRecord;
-use tailcut_report::{ComparisonRow, Verdict};
+use tailcut_report::{ComparisonRow, Verdict, seeds_that_would_do};
 
 /// Every reproduction, in the order in which they are run.
 pub const ALL: &[&dyn Reproduction] = &[
@@ -91,6 +95,12 @@ pub struct Part {
 }
 
 impl Part {
+    /// The keys that differ from the scenario, in the order in which they are set.
+    pub fn keys(&self, quick: bool) -> impl Iterator<Item = &(&'static str, String)> {
+        let short = self.quick.iter().filter(move |_| quick);
+        self.changes.iter().chain(short)
+    }
+
     /// The part's runs; `seed` and `seeds` come from the command line.
     ///
     /// # Errors
@@ -103,8 +113,7 @@ impl Part {
     ) -> Result<Study, Box<ScenarioError>> {
         let file = format!("scenarios/reproduce/{}.toml", self.name);
         let mut scenario = Scenario::parse(&file, "", self.scenario)?;
-        let short = self.quick.iter().filter(|_| quick);
-        for (path, text) in self.changes.iter().chain(short) {
+        for (path, text) in self.keys(quick) {
             scenario.set(path, text, &Place::flag(self.name))?;
         }
         // Parts with other designs share it.
@@ -153,25 +162,37 @@ impl Results {
     }
 }
 
-/// A row of ours, one figure a seed, beside theirs. The band holds for the mean over the seeds.
+/// A row: ours beside theirs.
 pub fn row(
     metric: impl Into<String>,
-    by_seed: &[f64],
+    ours: impl Into<Ours>,
     theirs: Option<f64>,
     band: impl Into<Option<Band>>,
     why: impl Into<String>,
 ) -> ComparisonRow {
-    let band = band.into();
-    let estimate = tailcut_report::t_interval(by_seed);
-    let ours = estimate.map(|(mean, _)| mean);
+    let (ours, band) = (ours.into(), band.into());
+    let verdict = match ours.seeds_that_would_do {
+        Some(_) => Verdict::TooFew,
+        None => Verdict::of(ours.value, ours.interval, band),
+    };
+    let estimated = || {
+        let (value, interval) = (ours.value?, ours.interval?);
+        seeds_that_would_do(value, interval, band?, ours.seeds as u64)
+    };
+    let would_do = ours.seeds_that_would_do.map(|seeds| seeds as u64);
     ComparisonRow {
         metric: metric.into(),
-        ours,
-        ours_ci: estimate.and_then(|(_, interval)| interval),
-        seeds: by_seed.len() as u64,
+        ours: ours.value,
+        ours_ci: ours.interval,
+        seeds: ours.seeds as u64,
+        flows: ours.flows.map(|flows| flows as u64),
         theirs,
         band,
-        verdict: Verdict::of(ours, band),
+        verdict,
+        seeds_that_would_do: match verdict {
+            Verdict::TooFew => would_do.or_else(estimated),
+            _ => None,
+        },
         why: why.into(),
     }
 }

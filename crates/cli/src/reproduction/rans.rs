@@ -1,9 +1,9 @@
 //! RANS' five curves (slides of HotNets 2014), and what they depend on among what the source leaves open.
 
 use super::band;
-use super::measure::{At, mean_latency};
+use super::measure::{At, Figure, latencies};
 use super::{Part, Reproduction, Results, row};
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.
 pub struct Rans;
@@ -80,6 +80,8 @@ const OPEN_LOADS: [f64; 3] = [0.1, 0.5, 0.9];
 
 const BASE: &str = "stations";
 
+const MEAN_LATENCY: Figure<'static> = Figure::Of(Statistic::Mean, &latencies);
+
 impl Reproduction for Rans {
     fn name(&self) -> &'static str {
         "rans"
@@ -100,19 +102,23 @@ impl Reproduction for Rans {
             changes: [owned(common), owned(changes)].concat(),
             quick: owned(quick),
         };
-        let short: &[(&'static str, &str)] = &[("loads", "0.1..0.9:0.2"), ("seeds", "2")];
+        let short: &[(&'static str, &str)] = &[
+            ("loads", "0.1..0.9:0.2"),
+            ("flows", "10000"),
+            ("seeds", "4"),
+        ];
         let curves = CURVES.iter().map(|variant| part(variant, &[], short));
         let some = [
             ("designs", "stations, das, rans"),
             ("loads", "0.1, 0.5, 0.9"),
         ];
         let open = OPEN.iter();
-        let open = open.map(|variant| part(variant, &some, &[("seeds", "2"), ("flows", "10000")]));
+        let open = open.map(|variant| part(variant, &some, &[("seeds", "4"), ("flows", "5000")]));
         let packets = Part {
             name: PACKETS.0,
             scenario: include_str!("../../../../scenarios/reproduce/rans-packets.toml"),
             changes: Vec::new(),
-            quick: owned(&[("flows", "1000"), ("seeds", "2")]),
+            quick: owned(&[("flows", "600"), ("seeds", "4")]),
         };
         curves.chain([packets]).chain(open).collect()
     }
@@ -136,7 +142,7 @@ impl Reproduction for Rans {
                 for design in ["das", "rans"] {
                     rows.push(row(
                         format!("{what}, load {load}: {design}, mean against {BASE}, %"),
-                        &at.change(design, BASE, mean_latency),
+                        at.change(design, BASE, MEAN_LATENCY),
                         (design == "rans").then_some(PUBLISHED),
                         band::SHOWN,
                         "",
@@ -162,7 +168,7 @@ fn curves(
             let (theirs, band, why) = expected(design);
             rows.push(row(
                 format!("{what}, load {load}: {design}, mean against {base}, %"),
-                &at.change(design, base, mean_latency),
+                at.change(design, base, MEAN_LATENCY),
                 theirs,
                 band,
                 why,

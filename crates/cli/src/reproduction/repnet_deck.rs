@@ -2,10 +2,10 @@
 //! hosts in ns-3, with DCTCP and pFabric beside.
 
 use super::band::{self, Band};
-use super::measure::{At, MICE, Metric, Statistic, fcts, mean};
+use super::measure::{At, Figure, Metric, elephants, mice};
+use super::ours::Ours;
 use super::{Part, Reproduction, Results, keys, row};
-use tailcut_record::RunRecord;
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.
 pub struct RepNetDeck;
@@ -36,14 +36,14 @@ const WORKLOADS: [Workload; 2] = [
         part: "repnet-deck-web-search",
         name: "web search",
         changes: &[],
-        quick: [("loads", "0.2, 0.6"), ("duration", "300ms")],
+        quick: [("loads", "0.2, 0.6"), ("duration", "200ms")],
         shown_there: true,
     },
     Workload {
         part: "repnet-deck-data-mining",
         name: "data mining",
         changes: &[("workload.sizes", "datamining")],
-        quick: [("loads", "0.6"), ("duration", "250ms")],
+        quick: [("loads", "0.6"), ("duration", "125ms")],
         shown_there: false,
     },
 ];
@@ -57,7 +57,7 @@ const PUBLISHED: f64 = -60.0;
 const GAIN: Band = (-75.0, -45.0);
 
 /// Of the best of all designs against the best of the others.
-const BEST: Band = (-95.0, 0.0);
+const BEST: Band = band::up_to(0.0);
 
 impl Reproduction for RepNetDeck {
     fn name(&self) -> &'static str {
@@ -99,27 +99,27 @@ impl Reproduction for RepNetDeck {
 
 /// What the slides say in words or numbers, of a workload that they show.
 fn published(at: &At<'_>, place: &str, shown_there: bool) -> Vec<ComparisonRow> {
-    let mice = at.mice(TCP);
     let mut rows = Vec::new();
     for statistic in [Statistic::Mean, Statistic::P99] {
         let name = statistic.name();
+        let figure = Figure::Of(statistic, &mice);
         rows.push(row(
-            format!("{place}: {REPFLOW}, {name} of {mice} mice against {TCP}, %"),
-            &at.change(REPFLOW, TCP, |run| statistic.of_mice(run)),
+            format!("{place}: {REPFLOW}, {name} of mice against {TCP}, %"),
+            at.change(REPFLOW, TCP, figure),
             shown_there.then_some(PUBLISHED),
             shown_there.then_some(GAIN),
             "the timeouts are not published, and lost SYNs decide both figures",
         ));
         rows.push(row(
             format!("{place}: {REPFLOW_DCTCP}, {name} of mice against {DCTCP}, %"),
-            &at.change(REPFLOW_DCTCP, DCTCP, |run| statistic.of_mice(run)),
+            at.change(REPFLOW_DCTCP, DCTCP, figure),
             None,
             shown_there.then_some(band::NO_HARM),
             "published as a chart: lower than DCTCP",
         ));
         rows.push(row(
             format!("{place}: {PFABRIC}, {name} of mice against the best of the others, %"),
-            &pfabric_against_best(at, |run| statistic.of_mice(run)),
+            pfabric_against_best(at, figure),
             None,
             shown_there.then_some(BEST),
             "published as near-optimal",
@@ -127,7 +127,7 @@ fn published(at: &At<'_>, place: &str, shown_there: bool) -> Vec<ComparisonRow> 
     }
     rows.push(row(
         format!("{place}: {REPFLOW}, mean of elephants against {TCP}, %"),
-        &at.change(REPFLOW, TCP, mean_of_elephants),
+        at.change(REPFLOW, TCP, MEAN_OF_ELEPHANTS),
         shown_there.then_some(0.0),
         shown_there.then_some(band::UNCHANGED),
         "copies of mice are about 1 % more bytes",
@@ -138,9 +138,9 @@ fn published(at: &At<'_>, place: &str, shown_there: bool) -> Vec<ComparisonRow> 
 /// The curves of the slides' three charts at one load, in milliseconds.
 fn curves(at: &At<'_>, place: &str) -> Vec<ComparisonRow> {
     let charts: [Metric; 3] = [
-        ("mean of mice", |run| Statistic::Mean.of_mice(run)),
-        ("p99 of mice", |run| Statistic::P99.of_mice(run)),
-        ("mean of elephants", mean_of_elephants),
+        ("mean of mice", Figure::Of(Statistic::Mean, &mice)),
+        ("p99 of mice", Figure::Of(Statistic::P99, &mice)),
+        ("mean of elephants", MEAN_OF_ELEPHANTS),
     ];
     let cases = charts
         .into_iter()
@@ -149,7 +149,7 @@ fn curves(at: &At<'_>, place: &str) -> Vec<ComparisonRow> {
         .map(|((chart, figure), design)| {
             row(
                 format!("{place}: {design}, {chart}, ms"),
-                &at.by_seed(design, |run| figure(run) / 1_000.0),
+                at.ours(design, figure).map(|us| us / 1_000.0),
                 None,
                 band::SHOWN,
                 "theirs is a chart without a scale that could be read",
@@ -158,24 +158,12 @@ fn curves(at: &At<'_>, place: &str) -> Vec<ComparisonRow> {
         .collect()
 }
 
-/// By how many per cent pFabric's figure is above the least of the others', for each seed.
-fn pfabric_against_best(at: &At<'_>, figure: impl Fn(&RunRecord) -> f64) -> Vec<f64> {
-    let others = [TCP, REPFLOW, DCTCP, REPFLOW_DCTCP].map(|design| at.by_seed(design, &figure));
-    let best = |seed: usize| {
-        others
-            .iter()
-            .map(|by_seed| by_seed[seed])
-            .fold(f64::NAN, f64::min)
-    };
-    let ours = at.by_seed(PFABRIC, &figure);
-    let changes = ours
-        .iter()
-        .enumerate()
-        .map(|(seed, ours)| (ours / best(seed) - 1.0) * 100.0);
-    changes.collect()
+/// By how many per cent pFabric's figure is above that of the best of the others.
+fn pfabric_against_best(at: &At<'_>, figure: Figure<'_>) -> Ours {
+    let of = |design: &&str| at.ours(design, figure).value.unwrap_or(f64::INFINITY);
+    let others = [TCP, REPFLOW, DCTCP, REPFLOW_DCTCP];
+    let best = others.into_iter().min_by(|a, b| of(a).total_cmp(&of(b)));
+    at.change(PFABRIC, best.unwrap_or(TCP), figure)
 }
 
-/// Elephants are all flows from 100 KB on, in microseconds.
-fn mean_of_elephants(run: &RunRecord) -> f64 {
-    mean(&fcts(run, |flow| flow.bytes.0 >= MICE))
-}
+const MEAN_OF_ELEPHANTS: Figure<'static> = Figure::Of(Statistic::Mean, &elephants);

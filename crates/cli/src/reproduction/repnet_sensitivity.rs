@@ -2,9 +2,9 @@
 //! time set to another value that the paper leaves possible.
 
 use super::band;
-use super::measure::{At, Statistic};
+use super::measure::{At, Figure, mice};
 use super::{Part, Reproduction, Results, keys, row};
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.
 pub struct RepNetSensitivity;
@@ -84,7 +84,7 @@ impl Reproduction for RepNetSensitivity {
                 name,
                 scenario: include_str!("../../../../scenarios/reproduce/repnet-testbed-1to1.toml"),
                 changes: [keys(&common), keys(changes)].concat(),
-                quick: keys(&[("flows", "2000"), ("seeds", "3")]),
+                quick: keys(&[("flows", "1000")]),
             }
         };
         VARIANTS.iter().map(part).collect()
@@ -105,7 +105,7 @@ impl Reproduction for RepNetSensitivity {
                 let name = statistic.name();
                 row(
                     format!("{what}: {REPFLOW}, {name} of mice against {TCP}, %"),
-                    &at.change(REPFLOW, TCP, |run| statistic.of_mice(run)),
+                    at.change(REPFLOW, TCP, Figure::Of(statistic, &mice)),
                     Some(theirs),
                     band::SHOWN,
                     "",

@@ -2,10 +2,11 @@
 //! racks, with and without oversubscription, by size group, and what becomes of elephants.
 
 use super::band::{self, Band};
-use super::measure::{At, MICE, Statistic, fcts, mean};
+use super::measure::{At, Figure, MICE, fcts, mice};
+use super::ours::Ours;
 use super::{Part, Reproduction, Results, keys, row};
 use tailcut_record::RunRecord;
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.
 pub struct RepNetTestbed;
@@ -51,7 +52,7 @@ impl Reproduction for RepNetTestbed {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let quick = |loads: &str| keys(&[("loads", loads), ("flows", "4000"), ("seeds", "3")]);
+        let quick = |loads: &str| keys(&[("loads", loads), ("flows", "2000")]);
         vec![
             Part {
                 name: "repnet-testbed-1to1",
@@ -86,11 +87,10 @@ fn change(
     (theirs, band): (Option<f64>, Band),
     why: &str,
 ) -> ComparisonRow {
-    let ours = at.change(design, TCP, |run| statistic.of_mice(run));
+    let ours = at.change(design, TCP, Figure::Of(statistic, &mice));
     let name = statistic.name();
-    let mice = at.mice(design);
-    let metric = format!("{what}: {design}, {name} of {mice} mice against {TCP}, %");
-    row(metric, &ours, theirs, band, why)
+    let metric = format!("{what}: {design}, {name} of mice against {TCP}, %");
+    row(metric, ours, theirs, band, why)
 }
 
 fn published(results: &Results) -> Vec<ComparisonRow> {
@@ -136,41 +136,58 @@ fn oversubscribed(results: &Results) -> Vec<ComparisonRow> {
 /// Mice by the least number of round trips that carry their data.
 fn by_size(results: &Results) -> Vec<ComparisonRow> {
     let at = At::new(results, "repnet-testbed-1to1", Some(0.4));
-    let p99 = |run: &RunRecord, rounds: usize| {
-        let fcts = fcts(run, |flow| {
-            flow.bytes.0 < MICE && rounds_of(flow.bytes.0) == rounds
-        });
-        Statistic::P99.of(&fcts)
+    let p99 = |rounds: usize| {
+        let group = |run: &RunRecord| {
+            let is_of = |bytes: u64| bytes < MICE && rounds_of(bytes) == rounds;
+            fcts(run, |flow| is_of(flow.bytes.0))
+        };
+        at.change(REPFLOW, TCP, Figure::Of(Statistic::P99, &group))
     };
     // The smallest flow of the table takes two round trips.
-    let groups: Vec<Vec<f64>> = (2..=LAST_SEGMENT_OF_ROUND.len())
-        .map(|rounds| at.change(REPFLOW, TCP, |run| p99(run, rounds)))
-        .collect();
+    let groups: Vec<Ours> = (2..=LAST_SEGMENT_OF_ROUND.len()).map(p99).collect();
     let mut rows: Vec<ComparisonRow> = (2..)
         .zip(&groups)
-        .map(|(rounds, changes)| {
+        .map(|(rounds, change)| {
             let metric =
                 format!("1:1, load 0.4: {REPFLOW}, p99 of mice of {rounds} round trips, %");
             row(
                 metric,
-                changes,
+                change.clone(),
                 None,
                 band::SOME_GAIN,
                 "published as a chart: equally beneficial",
             )
         })
         .collect();
-    let means: Vec<f64> = groups.iter().map(|changes| mean(changes)).collect();
-    let most = means.iter().copied().fold(f64::NAN, f64::max);
-    let least = means.iter().copied().fold(f64::NAN, f64::min);
     rows.push(row(
         "1:1, load 0.4: spread of these changes over the groups, points",
-        &[most - least],
+        spread(&groups),
         Some(0.0),
         (0.0, 30.0),
         "a group has a quarter of the mice, and its p99 is good to about ten points",
     ));
     rows
+}
+
+/// How far figures lie apart: at least as far as their intervals do, at most as far as the ends of all.
+fn spread(figures: &[Ours]) -> Ours {
+    let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
+    let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);
+    let values: Option<Vec<f64>> = figures.iter().map(|ours| ours.value).collect();
+    let intervals: Option<Vec<(f64, f64)>> = figures.iter().map(|ours| ours.interval).collect();
+    let interval = intervals.map(|intervals| {
+        let (lows, highs): (Vec<f64>, Vec<f64>) = intervals.into_iter().unzip();
+        let apart = most(&lows) - least(&highs);
+        (apart.max(0.0), most(&highs) - least(&lows))
+    });
+    let would_do = figures.iter().filter_map(|ours| ours.seeds_that_would_do);
+    Ours {
+        value: values.map(|values| most(&values) - least(&values)),
+        interval,
+        seeds: figures.iter().map(|ours| ours.seeds).min().unwrap_or(0),
+        flows: figures.iter().map(|ours| ours.flows).sum(),
+        seeds_that_would_do: would_do.max(),
+    }
 }
 
 /// The round trips that carry a flow's data.
@@ -188,7 +205,7 @@ fn elephants(results: &Results) -> Vec<ComparisonRow> {
             let at = At::new(results, "repnet-testbed-1to1", Some(load));
             row(
                 format!("1:1, load {load}: {design}, throughput of elephants against {TCP}, %"),
-                &at.change(design, TCP, throughput),
+                at.change(design, TCP, Figure::Of(Statistic::Mean, &throughputs)),
                 Some(0.0),
                 band::UNCHANGED,
                 "copies of mice are about 1 % more bytes",
@@ -197,14 +214,14 @@ fn elephants(results: &Results) -> Vec<ComparisonRow> {
         .collect()
 }
 
-/// The mean over the flows from 100 KB on of size over completion time, in bytes a microsecond.
-fn throughput(run: &RunRecord) -> f64 {
+/// Size over completion time of the flows from 100 KB on, in bytes a microsecond.
+fn throughputs(run: &RunRecord) -> Vec<f64> {
     let large = run.flows.iter().filter(|flow| flow.bytes.0 >= MICE);
     let rates = large.map(|flow| {
         flow.fct
             .map_or(0.0, |fct| flow.bytes.0 as f64 / fct.as_us_f64())
     });
-    mean(&rates.collect::<Vec<f64>>())
+    rates.collect()
 }
 
 #[cfg(test)]

@@ -369,6 +369,45 @@ fn reproduce_prints_ours_beside_theirs_and_check_holds_it_to_its_band() {
 }
 
 #[test]
+fn reproduce_writes_the_tables_of_a_page_and_the_list_of_its_runs() {
+    let place = Place::new();
+    let page = place.path().join("page.md");
+    let text = "# A page\n\n<!-- rows of incast-drain -->\n\n| old |\n|---|\n\nWords.\n";
+    std::fs::write(&page, text).unwrap();
+    let arguments = ["reproduce", "incast-drain", "--quick", "--page", "page.md"];
+    let ended = place.run(&arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended
+            .stderr
+            .contains("1 of 1 rows with a published number are decided"),
+        "{}",
+        ended.stderr
+    );
+    let filled = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        !filled.contains("old") && filled.ends_with("\nWords.\n"),
+        "{filled}"
+    );
+    assert!(filled.contains("| end of the last flow, us |"), "{filled}");
+    let list = |place: &Place| -> serde_json::Value {
+        let bytes = std::fs::read(place.path().join("page.runs.json")).unwrap();
+        serde_json::from_slice(&bytes).unwrap()
+    };
+    let runs = list(&place)["reproductions"]["incast-drain"].clone();
+    let part = &runs["parts"][0];
+    assert_eq!(runs["form"], "quick");
+    assert_eq!(part["seeds"], serde_json::json!([1, 2, 3]));
+    assert_eq!(part["runs"], 3);
+    assert!(part["cpu_seconds"].is_number(), "{part}");
+
+    assert_eq!(place.run(&arguments).code, Some(0));
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), filled);
+    let again = &list(&place)["reproductions"]["incast-drain"]["parts"][0];
+    assert_eq!(again["hash"], part["hash"]);
+}
+
+#[test]
 fn bench_measures_a_workload_in_a_process_of_its_own() {
     let place = Place::new();
     let ended = place.run(&["bench", "dctcp-permutation-k8", "--json", "--repeat", "2"]);

@@ -274,6 +274,14 @@ fn unknown_names_of_reproductions_and_benches_are_refused() {
     let place = Place::new();
     let told = refused(&place, &["reproduce", "incast-dran"]);
     assert!(told.ends_with("did you mean 'incast-drain'?"), "{told}");
+    place.file("page.md", "# A page\n<!-- rows of incast-dran -->\n");
+    let told = refused(&place, &["reproduce", "--page", "page.md"]);
+    assert!(
+        told.contains("page.md:2: found rows of the unknown reproduction 'incast-dran'"),
+        "{told}"
+    );
+    let told = refused(&place, &["reproduce", "--page", "nowhere.md"]);
+    assert!(told.contains("--page: cannot read nowhere.md"), "{told}");
     let told = refused(&place, &["bench", "websearch-k4"]);
     assert!(told.ends_with("did you mean 'websearch-k8'?"), "{told}");
     refused(&place, &["list", "colours"]);

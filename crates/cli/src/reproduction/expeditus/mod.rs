@@ -6,8 +6,9 @@ mod sensitivity;
 pub use paths::Expeditus;
 pub use sensitivity::Sensitivity;
 
-use super::measure::{MICE, Statistic, fcts, mean};
+use super::measure::{MICE, fcts};
 use tailcut_record::{FlowRecord, RunRecord};
+use tailcut_report::Statistic;
 
 const FINAL: &str = include_str!("../../../../../scenarios/reproduce/expeditus.toml");
 const DECK: &str = include_str!("../../../../../scenarios/reproduce/expeditus-deck.toml");
@@ -21,13 +22,13 @@ const ELEPHANTS: u64 = 1_000_000;
 
 /// What the published numbers are of.
 #[derive(Clone, Copy, PartialEq)]
-enum Figure {
+enum Measure {
     TailOfMice,
     MeanOfElephants,
     MeanOfMice,
 }
 
-impl Figure {
+impl Measure {
     const ALL: [Self; 3] = [Self::MeanOfMice, Self::TailOfMice, Self::MeanOfElephants];
 
     fn name(self) -> &'static str {
@@ -47,20 +48,20 @@ impl Figure {
         }
     }
 
-    /// Of all flows, in microseconds; infinite where one did not finish that counts.
-    fn of(self, run: &RunRecord) -> f64 {
-        self.of_those(run, |_| true)
+    const fn statistic(self) -> Statistic {
+        match self {
+            Self::TailOfMice => Statistic::P99,
+            Self::MeanOfElephants | Self::MeanOfMice => Statistic::Mean,
+        }
     }
 
-    /// Of the flows that `keep` lets through.
-    fn of_those(self, run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> f64 {
-        let mice = |flow: &FlowRecord| flow.bytes.0 < MICE && keep(flow);
+    /// Completion times of the flows that it is of and that `keep` lets through, in microseconds.
+    fn fcts(self, run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
         match self {
-            Self::TailOfMice => Statistic::P99.of(&fcts(run, mice)),
-            Self::MeanOfMice => mean(&fcts(run, mice)),
-            Self::MeanOfElephants => {
-                mean(&fcts(run, |flow| flow.bytes.0 >= ELEPHANTS && keep(flow)))
+            Self::TailOfMice | Self::MeanOfMice => {
+                fcts(run, |flow| flow.bytes.0 < MICE && keep(flow))
             }
+            Self::MeanOfElephants => fcts(run, |flow| flow.bytes.0 >= ELEPHANTS && keep(flow)),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What Expeditus' figures depend on: both forms at load 0.6 of web search, with one parameter at a time set to
 //! another value that the sources leave possible.
 
-use super::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Figure};
+use super::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure};
 use crate::reproduction::case::{Case, Keys, case, section};
-use crate::reproduction::measure::At;
+use crate::reproduction::measure::{At, Figure};
 use crate::reproduction::{Part, Reproduction, Results, band, row};
 use tailcut_record::{FlowRecord, RunRecord};
 use tailcut_report::ComparisonRow;
@@ -30,16 +30,16 @@ const FAMILIES: [Family; 2] = [
         scenario: FINAL,
         form: FINAL_FORM,
         cases: &FINAL_CASES,
-        common: &[("loads", "0.6"), ("duration", "15ms")],
-        quick: &[("duration", "3ms"), ("seeds", "2")],
+        common: &[("loads", "0.6"), ("duration", "8ms")],
+        quick: &[("duration", "1500us")],
     },
     Family {
         what: "slides",
         scenario: DECK,
         form: DECK_FORM,
         cases: &DECK_CASES,
-        common: &[("loads", "0.6"), ("duration", "100ms")],
-        quick: &[("duration", "20ms"), ("seeds", "2")],
+        common: &[("loads", "0.6"), ("duration", "50ms")],
+        quick: &[("duration", "8ms")],
     },
 ];
 
@@ -257,18 +257,15 @@ impl Family {
         let (family, what) = (self.what, case.what);
         let mut rows = Vec::new();
         for design in self.designs(case) {
-            for figure in Figure::ALL {
-                let figures =
-                    |at: &At, design| at.by_seed(design, |run| figure.of_those(run, has_finished));
-                let (ours, base) = (figures(&at, design), figures(&ecmp, ECMP));
-                let changes = ours.iter().zip(&base);
-                let changes = changes.map(|(ours, base)| (ours / base - 1.0) * 100.0);
+            for measure in Measure::ALL {
+                let fcts = |run: &RunRecord| measure.fcts(run, has_finished);
+                let figure = Figure::Of(measure.statistic(), &fcts);
                 let of_paper = design == FINAL_FORM && self.form == FINAL_FORM;
-                let name = figure.name();
+                let name = measure.name();
                 rows.push(row(
                     format!("{family}, {what}: {design}, {name} against ECMP, %"),
-                    &changes.collect::<Vec<f64>>(),
-                    figure.published().filter(|_| of_paper),
+                    at.against(design, (ecmp, ECMP), figure),
+                    measure.published().filter(|_| of_paper),
                     band::SHOWN,
                     "one parameter at a time",
                 ));

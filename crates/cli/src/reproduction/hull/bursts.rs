@@ -1,7 +1,8 @@
 //! Where bursts come from: large sends, and interrupts that are coalesced by frames.
 
-use super::{FULL_PACKET, throughput_mbps};
-use crate::reproduction::measure::{At, mean};
+use super::{FULL_PACKET, below_zero, throughput_mbps};
+use crate::reproduction::measure::{At, Figure};
+use crate::reproduction::ours::Ours;
 use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use tailcut_record::RunRecord;
 use tailcut_report::ComparisonRow;
@@ -152,7 +153,7 @@ impl Reproduction for HullBursts {
         rows.extend(SETTINGS.iter().enumerate().map(|(index, setting)| {
             row(
                 format!("{}: mean burst of a flow of 9 Gb/s, KB", setting.name),
-                &burst_kb(results, setting.paused, "tcp"),
+                &At::new(results, setting.paused, None).by_seed("tcp", burst_kb),
                 Some(setting.published.1),
                 band::SHOWN,
                 if index > 0 { FRAMES_ONLY } else { NO_PROCESSOR },
@@ -165,22 +166,19 @@ impl Reproduction for HullBursts {
                     "{}, merged: mean burst of a flow of 9 Gb/s, KB",
                     setting.name
                 ),
-                &burst_kb(results, part, "tcp"),
+                &At::new(results, part, None).by_seed("tcp", burst_kb),
                 Some(setting.published.1),
                 band::SHOWN,
                 "an ACK an interrupt, large sends of 64 KiB",
             ))
         }));
-        let sizes = SETTINGS
-            .each_ref()
-            .map(|s| mean(&burst_kb(results, s.paused, "tcp")));
-        let grows = sizes[1..]
-            .windows(2)
-            .filter(|pair| pair[0] < pair[1])
-            .count();
+        let steps = SETTINGS[1..].windows(2).map(|step| {
+            let [less, more] = [&step[0], &step[1]].map(|s| At::new(results, s.paused, None));
+            less.against("tcp", (more, "tcp"), Figure::Run(&burst_kb))
+        });
         rows.push(row(
             "from 2 to 8 to 32 to 128 frames: steps at which bursts grow",
-            &[grows as f64],
+            below_zero(&steps.collect::<Vec<Ours>>()),
             Some(3.0),
             (3.0, 3.0),
             "",
@@ -198,10 +196,10 @@ fn large_sends(results: &Results) -> Vec<ComparisonRow> {
         let bursts = run.host_bursts.map_or(0, |bursts| bursts.bursts);
         run.totals.simulated.as_us_f64() / 1_000.0 / bursts as f64
     };
-    let shown = |what: &str, part, design| {
+    let shown = |what: &str, part, design: &'static str| {
         row(
             format!("1 Gb/s flow, {what}: mean burst, KB"),
-            &burst_kb(results, part, design),
+            &At::new(results, part, None).by_seed(design, burst_kb),
             None,
             band::SHOWN,
             "not in the slides",
@@ -210,7 +208,7 @@ fn large_sends(results: &Results) -> Vec<ComparisonRow> {
     vec![
         row(
             "1 Gb/s flow, large sends, not paced: mean burst, KB",
-            &burst_kb(results, large, "tcp"),
+            &At::new(results, large, None).by_seed("tcp", burst_kb),
             Some(65.0),
             (60.0, 70.0),
             "a large send has 64 KiB",
@@ -228,11 +226,8 @@ fn large_sends(results: &Results) -> Vec<ComparisonRow> {
 }
 
 /// Payload of the mean burst.
-fn burst_kb(results: &Results, part: &str, design: &'static str) -> Vec<f64> {
+fn burst_kb(run: &RunRecord) -> f64 {
     let (payload, wire) = FULL_PACKET;
-    let kb = |run: &RunRecord| {
-        let bytes = run.host_bursts.map_or(f64::NAN, |bursts| bursts.mean_bytes);
-        bytes * payload / wire / 1_000.0
-    };
-    At::new(results, part, None).by_seed(design, kb)
+    let bytes = run.host_bursts.map_or(f64::NAN, |bursts| bursts.mean_bytes);
+    bytes * payload / wire / 1_000.0
 }

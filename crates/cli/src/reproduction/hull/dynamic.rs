@@ -1,13 +1,13 @@
 //! The dynamic-flow table: nine hosts send 1 KB and 10 MB flows to a tenth at load 0.2.
 
 use super::{
-    COLUMNS, FACTOR, LARGE, TABLE, cell, pairs_in_order, waits_at_busiest, within_factor,
-    worst_ratio,
+    COLUMNS, FACTOR, LARGE, TABLE, below_zero, farthest_ratio, waits_at_busiest, within_factor,
 };
-use crate::reproduction::measure::{At, Statistic, fcts, mean};
+use crate::reproduction::measure::{At, Figure, fcts};
+use crate::reproduction::ours::Ours;
 use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use tailcut_record::RunRecord;
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.
 pub struct HullDynamic;
@@ -35,7 +35,7 @@ impl Reproduction for HullDynamic {
             name,
             scenario: SCENARIO,
             changes,
-            quick: keys(&[("duration", "240s"), ("seeds", "4")]),
+            quick: keys(&[("duration", "160s"), ("seeds", "6")]),
         };
         let published = TABLE.iter().map(|row| part(row.part, keys(row.keys)));
         published
@@ -45,24 +45,18 @@ impl Reproduction for HullDynamic {
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let mut rows = Vec::new();
-        for (column, what) in COLUMNS.iter().enumerate() {
-            let by_seed = |part, design| {
-                At::new(results, part, None).by_seed(design, |run| cell(run, column))
+        for (column, &(what, figure)) in COLUMNS.iter().enumerate() {
+            let ours =
+                |part, design: &'static str| At::new(results, part, None).ours(design, figure);
+            let metric = |name, part, design| match figure {
+                Figure::Run(_) => format!("{name}: {what}, of {}", packets(results, part, design)),
+                Figure::Of(..) => format!("{name}: {what}"),
             };
-            let metric = |name, part, design| {
-                format!(
-                    "{name}: {what}, of {}",
-                    samples(results, part, design, column)
-                )
-            };
-            let mut ours = [f64::NAN; 4];
-            for (line, table_row) in TABLE.iter().enumerate() {
-                let figures = by_seed(table_row.part, table_row.design);
-                ours[line] = mean(&figures);
+            for table_row in &TABLE {
                 let theirs = table_row.published[column];
                 rows.push(row(
                     metric(table_row.name, table_row.part, table_row.design),
-                    &figures,
+                    ours(table_row.part, table_row.design),
                     Some(theirs),
                     within_factor(theirs),
                     if column < 2 { LATENCY } else { FCT },
@@ -70,53 +64,56 @@ impl Reproduction for HullDynamic {
             }
             rows.push(row(
                 metric(QOS.1, QOS.0, "qos"),
-                &by_seed(QOS.0, "qos"),
+                ours(QOS.0, "qos"),
                 None,
                 band::SHOWN,
                 "compared in the slides without figures; its latency is that of both classes",
             ));
-            rows.extend(of_column(
-                what,
-                ours,
-                TABLE.each_ref().map(|row| row.published[column]),
-            ));
+            rows.extend(of_column(results, column));
         }
         rows.extend(small_flows(results));
         rows
     }
 }
 
-/// What a column's figure is over, all seeds together.
-fn samples(results: &Results, part: &str, design: &'static str, column: usize) -> String {
-    let runs = || results.runs(part, design);
-    if column < 2 {
-        let packets: u64 = runs().map(|run| waits_at_busiest(run).packets).sum();
-        return format!("{:.1} M packets", packets as f64 / 1e6);
-    }
-    let large = |run: &RunRecord| fcts(run, |flow| flow.bytes.0 >= LARGE).len();
-    format!("{} flows", runs().map(large).sum::<usize>())
+/// The packets that a latency is of, all seeds together.
+fn packets(results: &Results, part: &str, design: &'static str) -> String {
+    let runs = results.runs(part, design);
+    let packets: u64 = runs.map(|run| waits_at_busiest(run).packets).sum();
+    format!("{:.1} M packets", packets as f64 / 1e6)
 }
 
 /// The order of a column's rows, and how far their ratios are from the published ones.
-fn of_column(what: &str, ours: [f64; 4], theirs: [f64; 4]) -> [ComparisonRow; 2] {
-    let (factor, high, low) = worst_ratio(ours, theirs);
-    let (high, low) = (TABLE[high].name, TABLE[low].name);
+fn of_column(results: &Results, column: usize) -> [ComparisonRow; 2] {
+    let (what, figure) = COLUMNS[column];
+    let (factor, high, low) = farthest_ratio(results, TABLE.each_ref().map(|row| row.part), column);
     [
         row(
             format!("order of the rows by {what}: pairs of rows in the published order"),
-            &[pairs_in_order(ours, theirs) as f64],
+            in_order(results, column, figure),
             Some(6.0),
             (6.0, 6.0),
             "",
         ),
         row(
             format!("ratios of the rows by {what}: factor off at most, {high} over {low}"),
-            &[factor],
+            factor,
             Some(1.0),
             (1.0, FACTOR),
             "`tailcut reproduce hull-sensitivity` shows what it depends on",
         ),
     ]
+}
+
+/// How many of the six pairs of rows stand in the published order.
+fn in_order(results: &Results, column: usize, figure: Figure<'_>) -> Ours {
+    let pairs = TABLE.iter().flat_map(|a| TABLE.iter().map(move |b| (a, b)));
+    let pairs = pairs.filter(|(a, b)| a.published[column] < b.published[column]);
+    let changes = pairs.map(|(low, high)| {
+        let base = (At::new(results, high.part, None), high.design);
+        At::new(results, low.part, None).against(low.design, base, figure)
+    });
+    below_zero(&changes.collect::<Vec<Ours>>())
 }
 
 /// What the small flows get: not in the table.
@@ -128,14 +125,10 @@ fn small_flows(results: &Results) -> Vec<ComparisonRow> {
         .map(|((part, name, design), statistic)| {
             let at = At::new(results, part, None);
             let small = |run: &RunRecord| fcts(run, |flow| flow.bytes.0 < LARGE);
-            let flows: f64 = at
-                .by_seed(design, |run| small(run).len() as f64)
-                .iter()
-                .sum();
             let what = statistic.name();
             row(
-                format!("{name}: FCT of {flows} flows of 1 KB, {what}, us"),
-                &at.by_seed(design, |run| statistic.of(&small(run))),
+                format!("{name}: FCT of flows of 1 KB, {what}, us"),
+                at.ours(design, Figure::Of(statistic, &small)),
                 None,
                 band::SHOWN,
                 "handshake included; not in the table",

@@ -12,9 +12,12 @@ pub use scale::HullScale;
 pub use sensitivity::HullSensitivity;
 pub use static_flows::HullStatic;
 
+use super::Results;
 use super::band::Band;
-use super::measure::{Statistic, fcts};
+use super::measure::{At, Figure, Metric, fcts};
+use super::ours::Ours;
 use tailcut_record::{RunRecord, WaitStats};
+use tailcut_report::Statistic;
 
 /// Of figures whose testbed has unpublished parameters (round trip, buffer, the pacer's unit): a factor of 1.5 either
 /// way, what this project holds HULL's table to.
@@ -88,46 +91,79 @@ const TABLE: [TableRow; 4] = [
     },
 ];
 
-/// The columns of the table, with their units.
-const COLUMNS: [&str; 4] = [
-    "switch latency, mean, us",
-    "switch latency, p99, us",
-    "10 MB FCT, mean, ms",
-    "10 MB FCT, p99, ms",
+/// The columns of the table, with their units. The latency is the wait at the port to the receiver.
+const COLUMNS: [Metric; 4] = [
+    (
+        "switch latency, mean, us",
+        Figure::Run(&|run| waits_at_busiest(run).mean_us),
+    ),
+    (
+        "switch latency, p99, us",
+        Figure::Run(&|run| waits_at_busiest(run).p99_us),
+    ),
+    (
+        "10 MB FCT, mean, ms",
+        Figure::Of(Statistic::Mean, &large_ms),
+    ),
+    ("10 MB FCT, p99, ms", Figure::Of(Statistic::P99, &large_ms)),
 ];
 
 /// Flows from this size on are the large ones, which have 10 MB, in bytes.
 const LARGE: u64 = 1_000_000;
 
-/// A column's figure of one run. The latency is the wait at the port to the receiver.
-fn cell(run: &RunRecord, column: usize) -> f64 {
-    let waits = waits_at_busiest(run);
-    let large_ms =
-        |statistic: Statistic| statistic.of(&fcts(run, |f| f.bytes.0 >= LARGE)) / 1_000.0;
-    match column {
-        0 => waits.mean_us,
-        1 => waits.p99_us,
-        2 => large_ms(Statistic::Mean),
-        _ => large_ms(Statistic::P99),
+/// Completion times of the large flows, in milliseconds.
+fn large_ms(run: &RunRecord) -> Vec<f64> {
+    let us = fcts(run, |flow| flow.bytes.0 >= LARGE);
+    us.into_iter().map(|us| us / 1_000.0).collect()
+}
+
+/// The ratio of two rows of a column that is farthest from the published one: by which factor it is
+/// off, and the names of the two rows. `parts` are those of the rows.
+fn farthest_ratio(
+    results: &Results,
+    parts: [&str; 4],
+    column: usize,
+) -> (Ours, &'static str, &'static str) {
+    let figure = COLUMNS[column].1;
+    let at = parts.map(|part| At::new(results, part, None));
+    let theirs = TABLE.each_ref().map(|row| row.published[column]);
+    let lines = [0, 1, 2, 3];
+    let ours = lines.map(|line| at[line].ours(TABLE[line].design, figure));
+    let ours = ours.map(|ours| ours.value.unwrap_or(f64::NAN));
+    let (high, low) = worst_ratio(ours, theirs);
+    let change = at[high].against(TABLE[high].design, (at[low], TABLE[low].design), figure);
+    let published = theirs[high] / theirs[low];
+    let factor = change.map(|per_cent| (1.0 + per_cent / 100.0) / published);
+    (factor, TABLE[high].name, TABLE[low].name)
+}
+
+/// How many of these changes are below zero: as they stand, and as their intervals leave open.
+fn below_zero(changes: &[Ours]) -> Ours {
+    let count = |holds: &dyn Fn(&Ours) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;
+    let surely = count(&|change| change.interval.is_some_and(|(_, high)| high < 0.0));
+    let surely_not = count(&|change| change.interval.is_some_and(|(low, _)| low >= 0.0));
+    let would_do = changes
+        .iter()
+        .filter_map(|change| change.seeds_that_would_do);
+    Ours {
+        value: Some(count(&|change| {
+            change.value.is_some_and(|change| change < 0.0)
+        })),
+        interval: Some((surely, changes.len() as f64 - surely_not)),
+        seeds: changes.iter().map(|change| change.seeds).min().unwrap_or(0),
+        flows: None,
+        seeds_that_would_do: would_do.max(),
     }
 }
 
-/// By how much the ratio of two rows of a column differs from the published one where it differs most:
-/// the factor, 1 or more, and the two rows, the one that is too high before the one that is too low.
-fn worst_ratio(ours: [f64; 4], theirs: [f64; 4]) -> (f64, usize, usize) {
+/// The two rows of a column whose ratio differs most from the published one: the one that is too high
+/// before the one that is too low.
+fn worst_ratio(ours: [f64; 4], theirs: [f64; 4]) -> (usize, usize) {
     let over = |row: usize| ours[row] / theirs[row];
     let by_over = |a: &usize, b: &usize| over(*a).total_cmp(&over(*b));
     let high = (0..4).max_by(by_over).unwrap_or(0);
     let low = (0..4).min_by(by_over).unwrap_or(0);
-    (over(high) / over(low), high, low)
-}
-
-/// How many of the six pairs of rows stand in the published order.
-fn pairs_in_order(ours: [f64; 4], theirs: [f64; 4]) -> usize {
-    let pairs = (0..4).flat_map(|a| (0..a).map(move |b| (a, b)));
-    pairs
-        .filter(|&(a, b)| (ours[a] < ours[b]) == (theirs[a] < theirs[b]))
-        .count()
+    (high, low)
 }
 
 #[cfg(test)]
@@ -136,17 +172,21 @@ mod tests {
 
     #[test]
     fn the_worst_ratio_is_that_of_the_most_and_the_least_exaggerated_row() {
-        let (factor, high, low) = worst_ratio([2.0, 4.0, 6.0, 4.0], [1.0, 4.0, 3.0, 8.0]);
-        assert_eq!((factor, low), (4.0, 3));
-        assert!(high == 0 || high == 2);
-        assert_eq!(worst_ratio([3.0; 4], [1.0; 4]).0, 1.0);
+        let (high, low) = worst_ratio([2.0, 4.0, 6.0, 4.0], [1.0, 4.0, 2.0, 8.0]);
+        assert_eq!((high, low), (2, 3));
     }
 
     #[test]
-    fn a_column_with_two_neighbours_swapped_has_five_pairs_in_order() {
-        let theirs = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(pairs_in_order(theirs, theirs), 6);
-        assert_eq!(pairs_in_order([1.0, 3.0, 2.0, 4.0], theirs), 5);
-        assert_eq!(pairs_in_order([4.0, 3.0, 2.0, 1.0], theirs), 0);
+    fn a_change_whose_interval_holds_zero_counts_as_open() {
+        let change = |low: f64, high: f64| Ours {
+            value: Some((low + high) / 2.0),
+            interval: Some((low, high)),
+            seeds: 6,
+            ..Ours::default()
+        };
+        let ours = below_zero(&[change(-9.0, -1.0), change(-3.0, 1.0), change(2.0, 4.0)]);
+        assert_eq!((ours.value, ours.interval), (Some(2.0), Some((1.0, 2.0))));
+        let none_known = below_zero(&[Ours::default()]);
+        assert_eq!(none_known.interval, Some((0.0, 1.0)));
     }
 }

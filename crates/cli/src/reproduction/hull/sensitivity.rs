@@ -1,8 +1,8 @@
 //! What the dynamic-flow table depends on: its four rows with one parameter at a time set to another
 //! value that the sources leave possible.
 
-use super::{COLUMNS, TABLE, cell, worst_ratio};
-use crate::reproduction::measure::{At, mean};
+use super::{COLUMNS, TABLE, farthest_ratio};
+use crate::reproduction::measure::At;
 use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use std::sync::LazyLock;
 use tailcut_report::ComparisonRow;
@@ -76,7 +76,7 @@ impl Reproduction for HullSensitivity {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let common = [("duration", "600s"), ("seeds", "4")];
+        let common = [("duration", "400s"), ("seeds", "6")];
         let part = |variant: usize, line: usize| Part {
             name: NAMES[variant][line].as_str(),
             scenario: SCENARIO,
@@ -86,7 +86,7 @@ impl Reproduction for HullSensitivity {
                 keys(VARIANTS[variant].1),
             ]
             .concat(),
-            quick: keys(&[("duration", "120s"), ("seeds", "2")]),
+            quick: keys(&[("duration", "40s")]),
         };
         let parts = (0..VARIANTS.len()).flat_map(|variant| (0..4).map(move |row| (variant, row)));
         parts.map(|(variant, line)| part(variant, line)).collect()
@@ -95,25 +95,20 @@ impl Reproduction for HullSensitivity {
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let mut rows = Vec::new();
         for (variant, (what, _)) in VARIANTS.iter().enumerate() {
-            for (column, metric) in COLUMNS.iter().enumerate() {
-                let figures = [0, 1, 2, 3].map(|line| {
-                    let at = At::new(results, &NAMES[variant][line], None);
-                    at.by_seed(TABLE[line].design, |run| cell(run, column))
-                });
-                let theirs = TABLE.each_ref().map(|row| row.published[column]);
+            for (column, &(metric, figure)) in COLUMNS.iter().enumerate() {
+                let parts = NAMES[variant].each_ref().map(String::as_str);
+                let hull = &TABLE[HULL];
                 rows.push(row(
-                    format!("{what}: {}: {metric}", TABLE[HULL].name),
-                    &figures[HULL],
-                    Some(theirs[HULL]),
+                    format!("{what}: {}: {metric}", hull.name),
+                    At::new(results, parts[HULL], None).ours(hull.design, figure),
+                    Some(hull.published[column]),
                     band::SHOWN,
                     "",
                 ));
-                let ours = figures.each_ref().map(|by_seed| mean(by_seed));
-                let (factor, high, low) = worst_ratio(ours, theirs);
-                let (high, low) = (TABLE[high].name, TABLE[low].name);
+                let (factor, high, low) = farthest_ratio(results, parts, column);
                 rows.push(row(
                     format!("{what}: ratios by {metric}: factor off at most, {high} over {low}"),
-                    &[factor],
+                    factor,
                     Some(1.0),
                     band::SHOWN,
                     "",

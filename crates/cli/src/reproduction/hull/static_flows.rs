@@ -1,11 +1,11 @@
 //! The static experiment: two long flows through one port, by the phantom queue's drain rate and
 //! threshold, paced and not.
 
-use super::{throughput_mbps, waits_at_busiest, within_factor};
-use crate::reproduction::measure::{At, Metric, mean};
+use super::{below_zero, throughput_mbps, waits_at_busiest, within_factor};
+use crate::reproduction::measure::{At, Figure, Metric};
+use crate::reproduction::ours::Ours;
 use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use std::sync::LazyLock;
-use tailcut_record::RunRecord;
 use tailcut_report::ComparisonRow;
 
 /// See the module.
@@ -51,13 +51,15 @@ const MARKED: (u32, u32) = (6, 950);
 
 /// What a point is measured by.
 const METRICS: [Metric; 3] = [
-    ("switch latency, mean, us", |run| {
-        waits_at_busiest(run).mean_us
-    }),
-    ("switch latency, p99, us", |run| {
-        waits_at_busiest(run).p99_us
-    }),
-    ("throughput, Mb/s", throughput_mbps),
+    (
+        "switch latency, mean, us",
+        Figure::Run(&|run| waits_at_busiest(run).mean_us),
+    ),
+    (
+        "switch latency, p99, us",
+        Figure::Run(&|run| waits_at_busiest(run).p99_us),
+    ),
+    ("throughput, Mb/s", Figure::Run(&throughput_mbps)),
 ];
 
 const CHART: &str = "theirs is a chart";
@@ -100,7 +102,7 @@ impl Reproduction for HullStatic {
                 let (threshold, drain) = (point.threshold_kb, point.drain_mbps);
                 rows.push(row(
                     format!("{pacing}, {threshold} KB, drain {drain} Mb/s: {metric}"),
-                    &by_seed(results, point, figure),
+                    at(results, point).ours("hull", figure),
                     None,
                     band::SHOWN,
                     CHART,
@@ -111,8 +113,8 @@ impl Reproduction for HullStatic {
     }
 }
 
-fn by_seed(results: &Results, point: &'static Point, figure: fn(&RunRecord) -> f64) -> Vec<f64> {
-    At::new(results, &point.part, None).by_seed("hull", figure)
+fn at<'a>(results: &'a Results, point: &'static Point) -> At<'a> {
+    At::new(results, &point.part, None)
 }
 
 /// The two figures that the slides give as numbers.
@@ -128,7 +130,7 @@ fn marked(results: &Results) -> Vec<ComparisonRow> {
         .map(|((metric, figure), theirs)| {
             row(
                 format!("paced, {threshold} KB, drain {drain} Mb/s: {metric}"),
-                &by_seed(results, point, *figure),
+                at(results, point).ours("hull", *figure),
                 Some(theirs),
                 within_factor(theirs),
                 "the round trip, and at which point of the chart the number stands",
@@ -141,19 +143,21 @@ fn marked(results: &Results) -> Vec<ComparisonRow> {
 /// of 1 KB, less than a packet, in which every packet is marked; the end at 1,000 Mb/s is where no
 /// packet is, so that nothing is paced.
 fn shapes(results: &Results) -> Vec<ComparisonRow> {
-    let figure =
-        |point: &'static Point, metric: usize| mean(&by_seed(results, point, METRICS[metric].1));
+    // By how much one point's figure is above another's.
+    let change = |point: &'static Point, other: &'static Point, metric: usize| {
+        at(results, point).against("hull", (at(results, other), "hull"), METRICS[metric].1)
+    };
     let lines: Vec<&'static [Point]> = POINTS
         .chunks(DRAINS_MBPS.len())
         .filter(|line| line[0].threshold_kb > 1)
         .collect();
     let throughput_rises = lines.iter().flat_map(|line| {
         let steps = line.windows(2);
-        steps.map(|step| figure(&step[0], 2) < figure(&step[1], 2))
+        steps.map(|step| change(&step[0], &step[1], 2))
     });
     let highest_at_the_end = lines.iter().flat_map(|line| {
         let (end, others) = line.split_last().expect("a line has points");
-        others.iter().map(|point| figure(point, 0) < figure(end, 0))
+        others.iter().map(|point| change(point, end, 0))
     });
     let (unpaced, paced) = lines.split_at(lines.len() / 2);
     let pacing_lowers = |metric: usize| {
@@ -161,14 +165,14 @@ fn shapes(results: &Results) -> Vec<ComparisonRow> {
         let points = lines.flat_map(|(unpaced, paced)| unpaced.iter().zip(*paced));
         points
             .filter(|(unpaced, _)| unpaced.drain_mbps < 1_000)
-            .map(move |(unpaced, paced)| figure(paced, metric) < figure(unpaced, metric))
+            .map(move |(unpaced, paced)| change(paced, unpaced, metric))
             .collect()
     };
-    let share = |what: &str, holds: Vec<bool>| {
-        let held = holds.iter().filter(|holds| **holds).count();
+    let share = |what: &str, changes: Vec<Ours>| {
+        let points = changes.len();
         row(
-            format!("{what}, % of {} points", holds.len()),
-            &[100.0 * held as f64 / holds.len() as f64],
+            format!("{what}, % of {points} points"),
+            below_zero(&changes).map(|count| 100.0 * count / points as f64),
             Some(100.0),
             // The lines of a chart cross where two values hardly differ.
             (90.0, 100.0),

@@ -79,7 +79,7 @@ impl Reproduction for Fairness {
             name: PART,
             scenario: include_str!("../../../../../scenarios/reproduce/scdp-fairness.toml"),
             changes: Vec::new(),
-            quick: vec![("seeds", "1".to_owned())],
+            quick: Vec::new(),
         }]
     }
 

@@ -2,10 +2,10 @@
 //! completion times with 70.
 
 use super::{Case, case, concerned, is_of};
-use crate::reproduction::measure::{At, Statistic, fcts};
+use crate::reproduction::measure::{At, Figure, fcts};
 use crate::reproduction::{Part, Reproduction, Results, band, row};
 use tailcut_record::{FlowRecord, RunRecord};
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_sim::workload::Class;
 
 /// See the module.
@@ -58,9 +58,14 @@ fn is_studied(flow: &FlowRecord) -> bool {
     is_of(flow, Class::Incast)
 }
 
+/// Completion times of the incast's flows, in microseconds.
+fn studied(run: &RunRecord) -> Vec<f64> {
+    fcts(run, is_studied)
+}
+
 /// All bytes of the incast over the time until its last flow ends, in Mb/s.
 fn goodput(run: &RunRecord) -> f64 {
-    let last = Statistic::Quantile(1.0).of(&fcts(run, is_studied));
+    let last = studied(run).into_iter().fold(0.0, f64::max);
     let flows = run.flows.iter().filter(|flow| is_studied(flow));
     let bytes: u64 = flows.map(|flow| flow.bytes.0).sum();
     bytes as f64 * 8.0 / last
@@ -77,9 +82,7 @@ impl Reproduction for Incast {
 
     fn parts(&self) -> Vec<Part> {
         let cases = CROWDS.iter().chain(&CHANGED);
-        cases
-            .map(|case| case.part(SCENARIO, &[], &[("seeds", "2")]))
-            .collect()
+        cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
@@ -113,7 +116,8 @@ impl Reproduction for Incast {
                         "70 senders: {design}, {} of completion times, ms",
                         statistic.name()
                     ),
-                    &most.by_seed(design, |run| statistic.of(&fcts(run, is_studied)) / 1e3),
+                    most.ours(design, Figure::Of(statistic, &studied))
+                        .map(|us| us / 1e3),
                     None,
                     band::SHOWN,
                     "",
@@ -122,9 +126,7 @@ impl Reproduction for Incast {
         }
         rows.push(row(
             "70 senders: scdp, median completion time against ndp, %",
-            &most.change("scdp", "ndp", |run| {
-                Statistic::Quantile(0.5).of(&fcts(run, is_studied))
-            }),
+            most.change("scdp", "ndp", Figure::Of(Statistic::P50, &studied)),
             None,
             super::NOT_MORE,
             "published as a chart: SCDP is slightly better",

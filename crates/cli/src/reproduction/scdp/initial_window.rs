@@ -1,10 +1,11 @@
 //! The initial window (SCDP paper, section V-F, figure 15): goodput and trimmed packets at 1, 5 and 10 Gb/s.
 
 use super::{Case, case, goodput_mbps, is_of};
-use crate::reproduction::measure::{At, mean};
+use crate::reproduction::measure::{At, Figure, mean};
+use crate::reproduction::ours::Ours;
 use crate::reproduction::{Part, Reproduction, Results, band, row};
-use tailcut_record::RunRecord;
-use tailcut_report::ComparisonRow;
+use tailcut_record::{FlowRecord, RunRecord};
+use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_sim::workload::Class;
 
 /// See the module.
@@ -222,27 +223,25 @@ const CHOICES: [(&str, &str, f64, &str, &str); 3] = [
     ("10 Gb/s", "10g-32", 32.0, "10g-8", "10g-96"),
 ];
 
-/// The mean goodput of the sessions, in Mb/s.
-fn goodput(run: &RunRecord) -> f64 {
-    let sessions = run
-        .flows
-        .iter()
-        .filter(|flow| is_of(flow, Class::Foreground));
-    mean(&sessions.map(goodput_mbps).collect::<Vec<_>>())
+/// A figure of each session of a run.
+fn of_sessions(run: &RunRecord, figure: fn(&FlowRecord) -> f64) -> Vec<f64> {
+    let flows = run.flows.iter();
+    let sessions = flows.filter(|flow| is_of(flow, Class::Foreground));
+    sessions.map(figure).collect()
 }
 
-/// Repair symbols a session: one for each of its trimmed packets, and two a block that lost any.
-fn repair(run: &RunRecord) -> f64 {
-    let sessions = run
-        .flows
-        .iter()
-        .filter(|flow| is_of(flow, Class::Foreground));
-    mean(
-        &sessions
-            .map(|flow| f64::from(flow.retransmissions))
-            .collect::<Vec<_>>(),
-    )
+/// Goodputs of the sessions, in Mb/s.
+fn goodputs(run: &RunRecord) -> Vec<f64> {
+    of_sessions(run, goodput_mbps)
 }
+
+/// Repair symbols of each session: one for each of its trimmed packets, and two a block that lost any.
+fn repairs(run: &RunRecord) -> Vec<f64> {
+    of_sessions(run, |flow| f64::from(flow.retransmissions))
+}
+
+const GOODPUT: Figure<'static> = Figure::Of(Statistic::Mean, &goodputs);
+const REPAIR: Figure<'static> = Figure::Of(Statistic::Mean, &repairs);
 
 impl Reproduction for InitialWindow {
     fn name(&self) -> &'static str {
@@ -261,29 +260,27 @@ impl Reproduction for InitialWindow {
     }
 
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
-        let of = |part, figure: fn(&RunRecord) -> f64| {
-            At::new(results, part, None).by_seed("scdp", figure)
-        };
+        let at = |part| At::new(results, part, None);
         let mut rows = Vec::new();
         for Case { name, what, .. } in WINDOWS.iter().chain(&CHANGED) {
             rows.push(row(
                 format!("{what}: goodput of a session of 1 MB, Mb/s"),
-                &of(name, goodput),
+                at(name).ours("scdp", GOODPUT),
                 None,
                 band::SHOWN,
                 "",
             ));
             rows.push(row(
                 format!("{what}: repair symbols a session, one a trimmed packet and two a block"),
-                &of(name, repair),
+                at(name).ours("scdp", REPAIR),
                 None,
                 band::SHOWN,
                 "",
             ));
         }
-        let ratio = |part: &'static str, base: &'static str| -> Vec<f64> {
-            let (ours, base) = (of(part, goodput), of(base, goodput));
-            ours.iter().zip(&base).map(|(a, b)| 100.0 * a / b).collect()
+        let ratio = |part: &'static str, base: &'static str| -> Ours {
+            let change = at(part).against("scdp", (at(base), "scdp"), GOODPUT);
+            change.map(|per_cent| 100.0 + per_cent)
         };
         for (rate, chosen, window, small, large) in CHOICES {
             rows.push(row(
@@ -297,7 +294,7 @@ impl Reproduction for InitialWindow {
                 format!(
                     "{rate}: goodput with a far too small window over that with the paper's, %"
                 ),
-                &ratio(small, chosen),
+                ratio(small, chosen),
                 None,
                 (0.0, 70.0),
                 "published as a chart: very low",
@@ -306,7 +303,7 @@ impl Reproduction for InitialWindow {
                 format!(
                     "{rate}: goodput with a far too large window over that with the paper's, %"
                 ),
-                &ratio(large, chosen),
+                ratio(large, chosen),
                 None,
                 (rate == "1 Gb/s").then_some((0.0, 100.0)),
                 "published for 1 Gb/s: it deteriorates, with 39 trimmed packets a session",
@@ -314,14 +311,14 @@ impl Reproduction for InitialWindow {
         }
         rows.push(row(
             "1 Gb/s, load 0.4: goodput with a far too large window over that with the paper's, %",
-            &ratio("1g-100-busy", "1g-12-busy"),
+            ratio("1g-100-busy", "1g-12-busy"),
             None,
             band::SHOWN,
             "as published: it deteriorates where there is more to congest",
         ));
         rows.push(row(
             "1 Gb/s: goodput with a window of 24 over that with 12, %",
-            &ratio("1g-24", "1g-12"),
+            ratio("1g-24", "1g-12"),
             Some(100.0),
             (90.0, 110.0),
             "flat up to 24",
@@ -338,7 +335,7 @@ fn smallest_sufficient(results: &Results, rate: &str) -> Vec<f64> {
         .filter_map(|case| {
             let window = case.name.rsplit('-').next()?.parse().ok()?;
             let at = At::new(results, case.name, None);
-            Some((window, at.by_seed("scdp", goodput)))
+            Some((window, at.by_seed("scdp", |run| mean(&goodputs(run)))))
         })
         .collect();
     let seeds = tried.iter().map(|(_, by_seed)| by_seed.len()).min();

@@ -41,7 +41,7 @@ fn concerned(changes: Keys, designs: &[&'static str]) -> Vec<&'static str> {
     designs.iter().filter(is_concerned).copied().collect()
 }
 
-/// Payload over completion time, in Mb/s; none for a flow that did not finish.
+/// Payload over completion time, in Mb/s; 0 for a flow that did not finish.
 fn goodput_mbps(flow: &FlowRecord) -> f64 {
     let fct = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
     flow.bytes.0 as f64 * 8.0 / fct
@@ -88,7 +88,7 @@ fn against(ours: f64, theirs: f64) -> (f64, band::Band) {
 }
 
 /// The order that was published: more, or not less than counts as the same.
-const NOT_LESS: band::Band = (-5.0, 300.0);
+const NOT_LESS: band::Band = band::from(-5.0);
 
 /// The order that was published: less, or not more than counts as the same.
-const NOT_MORE: band::Band = (-95.0, 5.0);
+const NOT_MORE: band::Band = band::up_to(5.0);

@@ -3,9 +3,9 @@
 
 use super::short_flows::{QUICK, SCENARIO, long, short};
 use super::{Case, case, concerned};
-use crate::reproduction::measure::{At, Statistic};
+use crate::reproduction::measure::{At, Figure};
 use crate::reproduction::{Part, Reproduction, Results, band, row};
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 
 /// See the module.
 pub struct Sensitivity;
@@ -98,7 +98,6 @@ impl Reproduction for Sensitivity {
             if case.name == "k-6" {
                 part.quick.retain(|(key, _)| *key != "topology.k");
             }
-            part.quick.push(("seeds", "2".to_owned()));
             part
         };
         CASES.iter().map(part).collect()
@@ -122,14 +121,14 @@ impl Reproduction for Sensitivity {
                 };
                 rows.push(row(
                     format!("{what}: {design}, mean of flows up to 10 KB, us"),
-                    &at.by_seed(design, |run| short(Statistic::Mean, run)),
+                    at.ours(design, Figure::Of(Statistic::Mean, &short)),
                     theirs,
                     band::SHOWN,
                     "one parameter at a time",
                 ));
                 rows.push(row(
                     format!("{what}: {design}, p99 of flows up to 10 KB, us"),
-                    &at.by_seed(design, |run| short(Statistic::P99, run)),
+                    at.ours(design, Figure::Of(Statistic::P99, &short)),
                     None,
                     band::SHOWN,
                     "one parameter at a time",
@@ -137,7 +136,7 @@ impl Reproduction for Sensitivity {
                 if ["scdp", "pias"].contains(&design) {
                     rows.push(row(
                         format!("{what}: {design}, goodput of flows of 1 to 10 MB, Mb/s"),
-                        &at.by_seed(design, long),
+                        at.ours(design, Figure::Of(Statistic::Mean, &long)),
                         (design == "pias").then_some(700.0),
                         band::SHOWN,
                         "one parameter at a time",

@@ -2,10 +2,11 @@
 //! search at 10 Gb/s.
 
 use super::{Case, Keys, NOT_LESS, NOT_MORE, against, case, goodput_mbps, is_of};
-use crate::reproduction::measure::{At, Statistic, fcts, mean};
+use crate::reproduction::measure::{At, Figure, fcts, mean};
+use crate::reproduction::ours::per_cent;
 use crate::reproduction::{Part, Reproduction, Results, band, row};
 use tailcut_record::{FlowRecord, RunRecord};
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_sim::workload::Class;
 use tailcut_units::{Duration, Time};
 
@@ -34,7 +35,7 @@ const TEN_GIGABIT: Case = case(
         ("topology.rate", "10Gbps"),
         ("ndp.initial_window", "32"),
         ("loads", "0.5, 0.9"),
-        ("duration", "100ms"),
+        ("duration", "55ms"),
         ("drain", "50ms"),
     ],
 );
@@ -42,7 +43,7 @@ const TEN_GIGABIT: Case = case(
 /// 16 hosts in place of 250, for a shorter time.
 pub(super) const QUICK: Keys = &[
     ("topology.k", "4"),
-    ("duration", "300ms"),
+    ("duration", "180ms"),
     ("drain", "100ms"),
 ];
 
@@ -56,32 +57,33 @@ fn is_warm(run: &RunRecord, flow: &FlowRecord) -> bool {
 /// The shortest flows, in bytes, probes with them.
 const SHORT: u64 = 10_000;
 
-/// A statistic of the completion times of the flows of up to 10 KB, in microseconds.
-pub(super) fn short(statistic: Statistic, run: &RunRecord) -> f64 {
-    let keep = |flow: &FlowRecord| flow.bytes.0 <= SHORT && is_warm(run, flow);
-    statistic.of(&fcts(run, keep))
+/// Completion times of the flows of up to 10 KB, in microseconds.
+pub(super) fn short(run: &RunRecord) -> Vec<f64> {
+    fcts(run, |flow| flow.bytes.0 <= SHORT && is_warm(run, flow))
 }
 
-/// The mean goodput of flows of 1 to 10 MB, in Mb/s; NaN without flows.
-pub(super) fn long(run: &RunRecord) -> f64 {
+/// Goodputs of the flows of 1 to 10 MB, in Mb/s.
+pub(super) fn long(run: &RunRecord) -> Vec<f64> {
     let of_size = |flow: &&FlowRecord| {
         is_of(flow, Class::Foreground)
             && (1_000_001..=10_000_000).contains(&flow.bytes.0)
             && is_warm(run, flow)
     };
-    let flows: Vec<f64> = run.flows.iter().filter(of_size).map(goodput_mbps).collect();
-    mean(&flows)
+    run.flows.iter().filter(of_size).map(goodput_mbps).collect()
 }
 
-/// The mean completion time of flows above 10 KB and up to 1 MB, in microseconds.
-fn middle(run: &RunRecord) -> f64 {
+/// Completion times of the flows above 10 KB and up to 1 MB, in microseconds.
+fn middle(run: &RunRecord) -> Vec<f64> {
     let keep = |flow: &FlowRecord| {
         is_of(flow, Class::Foreground)
             && (SHORT + 1..=1_000_000).contains(&flow.bytes.0)
             && is_warm(run, flow)
     };
-    mean(&fcts(run, keep))
+    fcts(run, keep)
 }
+
+const MEAN_OF_SHORT: Figure<'static> = Figure::Of(Statistic::Mean, &short);
+const MEAN_OF_LONG: Figure<'static> = Figure::Of(Statistic::Mean, &long);
 
 const OTHERS: [&str; 3] = ["ndp-plus", "ndp", "pias"];
 
@@ -118,7 +120,7 @@ fn rows_of(
     let what = case.what;
     let mut rows = Vec::new();
     for statistic in [Statistic::Mean, Statistic::P99] {
-        let name = statistic.name();
+        let (name, figure) = (statistic.name(), Figure::Of(statistic, &short));
         let absolute = match (case.name, statistic) {
             ("web-search", Statistic::Mean) if load == 0.8 => Some(310.0),
             ("web-search", Statistic::P99) if load == 0.5 => Some(277.0),
@@ -126,7 +128,7 @@ fn rows_of(
         };
         rows.push(row(
             format!("{what}, load {load}: scdp, {name} of flows up to 10 KB, us"),
-            &at.by_seed("scdp", |run| short(statistic, run)),
+            at.ours("scdp", figure),
             absolute,
             absolute.map(|us| (us / 2.0, us * 2.0)),
             "sizes below 10 KB and the network's delays are not published",
@@ -137,7 +139,7 @@ fn rows_of(
                 format!(
                     "{what}, load {load}: scdp, {name} of flows up to 10 KB against {other}, %"
                 ),
-                &at.change("scdp", other, |run| short(statistic, run)),
+                at.change("scdp", other, figure),
                 theirs,
                 band,
                 "where the long flows are, and PIAS' window: see scdp-sensitivity",
@@ -147,7 +149,7 @@ fn rows_of(
     for &other in others {
         rows.push(row(
             format!("{what}, load {load}: scdp, mean of flows of 10 KB to 1 MB against {other}, %"),
-            &at.change("scdp", other, middle),
+            at.change("scdp", other, Figure::Of(Statistic::Mean, &middle)),
             None,
             NOT_MORE,
             "published as a chart: SCDP's is the lowest",
@@ -169,7 +171,7 @@ impl Reproduction for ShortFlows {
         let fast = TEN_GIGABIT.part(
             SCENARIO,
             &[("designs", "scdp, ndp")],
-            &[("topology.k", "4"), ("duration", "30ms"), ("drain", "15ms")],
+            &[("topology.k", "4"), ("duration", "20ms"), ("drain", "15ms")],
         );
         let mut web_search = WEB_SEARCH.part(SCENARIO, &[], QUICK);
         web_search.quick.push(("loads", "0.5, 0.8".to_owned()));
@@ -192,7 +194,7 @@ impl Reproduction for ShortFlows {
                         "{}, load 0.8: {design}, goodput of flows of 1 to 10 MB, Mb/s",
                         case.what
                     ),
-                    &at.by_seed(design, long),
+                    at.ours(design, MEAN_OF_LONG),
                     theirs,
                     None,
                     "half of a link where the hosts have a long flow too: see scdp-sensitivity",
@@ -204,7 +206,7 @@ impl Reproduction for ShortFlows {
                         "{}, load 0.8: scdp, goodput of flows of 1 to 10 MB against {other}, %",
                         case.what
                     ),
-                    &at.change("scdp", other, long),
+                    at.change("scdp", other, MEAN_OF_LONG),
                     None,
                     NOT_LESS,
                     "published as a chart: SCDP's is better",
@@ -221,7 +223,7 @@ impl Reproduction for ShortFlows {
                         "web search, load {load}: ndp, {} of flows up to 10 KB against pias, %",
                         statistic.name()
                     ),
-                    &at.change("ndp", "pias", |run| short(statistic, run)),
+                    at.change("ndp", "pias", Figure::Of(statistic, &short)),
                     known.map(|(change, _)| change),
                     known.map_or(NOT_MORE, |(_, band)| band),
                     "PIAS' window is not published: see scdp-sensitivity",
@@ -229,28 +231,22 @@ impl Reproduction for ShortFlows {
             }
         }
         let at = |part: &Case| At::new(results, part.name, Some(0.8));
-        let mean_of_scdp = |case| at(case).by_seed("scdp", |run| short(Statistic::Mean, run));
-        let (mining, search) = (mean_of_scdp(&DATA_MINING), mean_of_scdp(&WEB_SEARCH));
-        let pairs = mining.iter().zip(&search);
-        let changes: Vec<f64> = pairs.map(|(a, b)| (a / b - 1.0) * 100.0).collect();
         rows.push(row(
             "load 0.8: scdp, mean of flows up to 10 KB in data mining against web search, %",
-            &changes,
+            at(&DATA_MINING).against("scdp", (at(&WEB_SEARCH), "scdp"), MEAN_OF_SHORT),
             None,
-            (-95.0, 0.0),
+            band::up_to(0.0),
             "data mining's own short flows are shorter",
         ));
         for load in results.loads(TEN_GIGABIT.name, "scdp") {
             rows.extend(rows_of(&TEN_GIGABIT, load, &["ndp"], results));
             let fast = At::new(results, TEN_GIGABIT.name, Some(load));
             let slow = At::new(results, WEB_SEARCH.name, Some(load));
-            let figure = |run: &RunRecord| short(Statistic::Mean, run);
-            let (fast, slow) = (fast.by_seed("scdp", figure), slow.by_seed("scdp", figure));
-            let shares: Vec<f64> = fast.iter().zip(&slow).map(|(a, b)| 100.0 * a / b).collect();
-            if !shares.is_empty() {
+            let change = fast.against("scdp", (slow, "scdp"), MEAN_OF_SHORT);
+            if change.value.is_some() {
                 rows.push(row(
                     format!("web search, load {load}: scdp, mean of flows up to 10 KB at 10 Gb/s over 1 Gb/s, %"),
-                    &shares,
+                    change.map(|per_cent| 100.0 + per_cent),
                     Some(10.0),
                     // "Roughly an order of magnitude."
                     (5.0, 20.0),
@@ -268,7 +264,11 @@ impl Reproduction for ShortFlows {
 fn gap_at_high_load(results: &Results) -> Option<ComparisonRow> {
     let gap = |load| {
         let at = At::new(results, TEN_GIGABIT.name, Some(load));
-        at.change("ndp", "scdp", |run| short(Statistic::Mean, run))
+        let of = |design| at.by_seed(design, |run| mean(&short(run)));
+        let pairs = of("ndp").into_iter().zip(of("scdp"));
+        pairs
+            .map(|(ndp, scdp)| per_cent(ndp / scdp))
+            .collect::<Vec<f64>>()
     };
     let loads = results.loads(TEN_GIGABIT.name, "scdp");
     let (low, high) = (gap(*loads.first()?), gap(*loads.last()?));
@@ -277,7 +277,7 @@ fn gap_at_high_load(results: &Results) -> Option<ComparisonRow> {
         "web search at 10 Gb/s: what ndp takes longer than scdp, highest load less lowest, points",
         &growth,
         None,
-        (-200.0, 5.0),
+        band::up_to(5.0),
         "no short flow has to be decoded here: see scdp-decoding",
     ))
 }

@@ -1,9 +1,8 @@
 //! TCP and NDP under one and three replicas (SCDP paper, figure 1): why storage wants more.
 
-use super::{Keys, Load, goodputs, mean_goodput, sessions};
-use crate::reproduction::measure::{At, mean};
+use super::{Keys, Load, MEAN_GOODPUT};
+use crate::reproduction::measure::At;
 use crate::reproduction::{Part, Reproduction, Results, band, row};
-use tailcut_record::RunRecord;
 use tailcut_report::ComparisonRow;
 
 /// See the module.
@@ -55,8 +54,8 @@ const fn way(what: &'static str, part: &'static str, per_host: u32) -> Load {
 }
 
 /// The published orders: how much NDP's mean is above TCP's, and three replicas above one.
-const MORE: band::Band = (5.0, 2_000.0);
-const LESS: band::Band = (-95.0, -5.0);
+const MORE: band::Band = band::from(5.0);
+const LESS: band::Band = band::SOME_GAIN;
 
 impl Reproduction for FirstFigure {
     fn name(&self) -> &'static str {
@@ -79,13 +78,9 @@ impl Reproduction for FirstFigure {
         for (load, _) in &WAYS {
             let at = At::new(results, load.parts.0, None);
             for design in ["tcp", "ndp"] {
-                let count = sessions(results, load.parts.0, design);
                 rows.push(row(
-                    format!(
-                        "{}: {design}, mean goodput of {count} sessions, Mb/s",
-                        load.what
-                    ),
-                    &at.by_seed(design, mean_goodput),
+                    format!("{}: {design}, mean goodput of sessions, Mb/s", load.what),
+                    at.ours(design, MEAN_GOODPUT),
                     None,
                     band::SHOWN,
                     "published as ranks",
@@ -93,7 +88,7 @@ impl Reproduction for FirstFigure {
             }
             rows.push(row(
                 format!("{}: ndp, mean goodput against tcp, %", load.what),
-                &at.change("ndp", "tcp", mean_goodput),
+                at.change("ndp", "tcp", MEAN_GOODPUT),
                 None,
                 MORE,
                 "published as ranks: TCP performs poorly",
@@ -104,15 +99,11 @@ impl Reproduction for FirstFigure {
             ("a chain", "figure-chain-3"),
         ] {
             for design in ["tcp", "ndp"] {
-                let pairs = results
-                    .runs(part, design)
-                    .zip(results.runs("figure-write-1", design));
-                let change = |(three, one): (&RunRecord, &RunRecord)| {
-                    (mean(&goodputs(three)) / mean(&goodputs(one)) - 1.0) * 100.0
-                };
+                let [three, one] =
+                    [part, "figure-write-1"].map(|part| At::new(results, part, None));
                 rows.push(row(
                     format!("{design}, writes of three replicas by {what} against one, %"),
-                    &pairs.map(change).collect::<Vec<f64>>(),
+                    three.against(design, (one, design), MEAN_GOODPUT),
                     None,
                     LESS,
                     "published as ranks: both perform poorly",

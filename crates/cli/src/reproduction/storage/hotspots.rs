@@ -1,10 +1,10 @@
 //! Short and long flows beside reads and writes (SCDP paper, section V-D, figure 10).
 
 use super::Keys;
-use crate::reproduction::measure::{At, Statistic, fcts, mean};
+use crate::reproduction::measure::{At, Figure, fcts};
 use crate::reproduction::{Part, Reproduction, Results, band, keys, row};
 use tailcut_record::{FlowRecord, RunRecord};
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_sim::workload::Class;
 
 /// See the module.
@@ -19,9 +19,8 @@ pub(super) const WITHOUT: &str =
 
 const QUICK: Keys = &[
     ("topology.k", "4"),
-    ("duration", "500ms"),
+    ("duration", "400ms"),
     ("drain", "200ms"),
-    ("seeds", "5"),
 ];
 
 /// The shortest flows, in bytes.
@@ -32,26 +31,21 @@ fn is_studied(flow: &FlowRecord) -> bool {
 }
 
 /// The 99th percentile of the completion times of flows of up to 10 KB, in microseconds.
-pub(super) fn short(run: &RunRecord) -> f64 {
-    let keep = |flow: &FlowRecord| is_studied(flow) && flow.bytes.0 <= SHORT;
-    Statistic::P99.of(&fcts(run, keep))
+pub(super) const SHORT_P99: Figure<'static> = Figure::Of(Statistic::P99, &short);
+
+fn short(run: &RunRecord) -> Vec<f64> {
+    fcts(run, |flow| is_studied(flow) && flow.bytes.0 <= SHORT)
 }
 
-/// The mean goodput of flows of 1 to 10 MB, in Mb/s; 0 for one that did not finish.
-fn long(run: &RunRecord) -> f64 {
+/// Goodputs of the flows of 1 to 10 MB, in Mb/s; 0 for one that did not finish.
+fn long(run: &RunRecord) -> Vec<f64> {
     let of_size =
         |flow: &&FlowRecord| is_studied(flow) && (1_000_001..=10_000_000).contains(&flow.bytes.0);
     let goodput = |flow: &FlowRecord| {
         let fct = flow.fct.map_or(f64::INFINITY, |fct| fct.as_us_f64());
         flow.bytes.0 as f64 * 8.0 / fct
     };
-    mean(
-        &run.flows
-            .iter()
-            .filter(of_size)
-            .map(goodput)
-            .collect::<Vec<f64>>(),
-    )
+    run.flows.iter().filter(of_size).map(goodput).collect()
 }
 
 /// The published 99th percentiles at load 0.5 without and with storage, in microseconds.
@@ -97,19 +91,15 @@ impl Reproduction for Hotspots {
             {
                 rows.push(row(
                     format!("beside {part}: {design}, p99 of flows up to 10 KB, us"),
-                    &at.by_seed(design, short),
+                    at.ours(design, SHORT_P99),
                     Some(theirs),
                     band::SHOWN,
                     "sizes below 10 KB and the network's delays are not published",
                 ));
             }
-            let pairs = with.by_seed(design, short).into_iter();
-            let change = pairs
-                .zip(without.by_seed(design, short))
-                .map(|(with, without)| (with / without - 1.0) * 100.0);
             rows.push(row(
                 format!("{design}: p99 of flows up to 10 KB beside storage against long flows, %"),
-                &change.collect::<Vec<f64>>(),
+                with.against(design, (without, design), SHORT_P99),
                 Some((after / before - 1.0) * 100.0),
                 band::SHOWN,
                 "what load 0.5 is of reads and writes is not published",
@@ -118,7 +108,7 @@ impl Reproduction for Hotspots {
         for other in ["ndp", "pias"] {
             rows.push(row(
                 format!("beside storage: scdp, p99 of flows up to 10 KB against {other}, %"),
-                &with.change("scdp", other, short),
+                with.change("scdp", other, SHORT_P99),
                 PUBLISHED
                     .iter()
                     .find(|(design, _, _)| *design == other)
@@ -128,7 +118,7 @@ impl Reproduction for Hotspots {
             ));
             rows.push(row(
                 format!("beside storage: scdp, goodput of flows of 1 to 10 MB against {other}, %"),
-                &with.change("scdp", other, long),
+                with.change("scdp", other, Figure::Of(Statistic::Mean, &long)),
                 None,
                 super::NOT_LESS,
                 "published as a chart",

@@ -1,6 +1,6 @@
 //! Symbols that one-to-many sessions send in vain (SCDP paper, section V-H, figure 17).
 
-use super::{Load, NOT_LESS, against, mean_goodput, sessions};
+use super::{Load, MEAN_GOODPUT, NOT_LESS, goodputs};
 use crate::reproduction::measure::At;
 use crate::reproduction::{Part, Reproduction, Results, band, row};
 use tailcut_record::{RunRecord, SessionOutcome, SessionSummary};
@@ -75,7 +75,7 @@ impl Reproduction for Overhead {
         for load in &LOADS {
             let (part, what) = (load.parts.0, load.what);
             let at = At::new(results, part, None);
-            let count = sessions(results, part, "scdp");
+            let count = at.measured("scdp", goodputs).sample().len();
             for least in [0, 10, 50, 100] {
                 rows.push(row(
                     format!("{what}: of {count} sessions with over {least} symbols in vain, %"),
@@ -103,7 +103,7 @@ impl Reproduction for Overhead {
             ));
             rows.push(row(
                 format!("{what}: scdp, mean goodput against ndp by multi-unicast, %"),
-                &against(results, (part, part), "ndp", mean_goodput),
+                at.change("scdp", "ndp", MEAN_GOODPUT),
                 None,
                 NOT_LESS,
                 "published: significantly better",

@@ -1,13 +1,13 @@
 //! What SCDP's storage figures depend on: the heaviest writes and reads, and the hotspots, with one parameter at a
 //! time set to another value that the SCDP paper leaves possible.
 
-use super::hotspots::{self, short};
+use super::hotspots::{self, SHORT_P99};
 use super::overhead::{share_above, share_in_vain};
-use super::{Keys, SCENARIO, background, mean_goodput, sessions};
+use super::{BACKGROUND, Keys, MEAN_GOODPUT, SCENARIO, goodputs};
 use crate::reproduction::case::{Case, case};
 use crate::reproduction::measure::At;
+use crate::reproduction::ours::Ours;
 use crate::reproduction::{Part, Reproduction, Results, band, row};
-use tailcut_record::RunRecord;
 use tailcut_report::ComparisonRow;
 
 /// See the module.
@@ -205,7 +205,7 @@ const WITHOUT: [Setting; 2] = [
     larger("without-54", "", 0.0, 6),
 ];
 
-const HOTSPOTS_QUICK: Keys = &[("duration", "300ms"), ("drain", "200ms"), ("seeds", "5")];
+const HOTSPOTS_QUICK: Keys = &[("duration", "250ms"), ("drain", "200ms")];
 
 const WHY: &str = "one parameter at a time";
 
@@ -232,25 +232,25 @@ impl Reproduction for Sensitivity {
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let mut rows = Vec::new();
         for setting in &OF_WRITES {
-            let shown = |what: &str, figures: &[f64], theirs| {
+            let shown = |what: &str, figures: Vec<f64>, theirs| {
                 row(
                     format!("{}: {what}", setting.case.what),
-                    figures,
+                    &figures,
                     theirs,
                     band::SHOWN,
                     WHY,
                 )
             };
             let at = At::new(results, setting.case.name, None);
-            let count = sessions(results, setting.case.name, "scdp");
+            let count = at.measured("scdp", goodputs).sample().len();
             rows.push(shown(
                 &format!("symbols in vain of those of {count} sessions, %"),
-                &at.by_seed("scdp", share_in_vain),
+                at.by_seed("scdp", share_in_vain),
                 Some(1.0),
             ));
             rows.push(shown(
                 "sessions with over 50 symbols in vain, %",
-                &at.by_seed("scdp", |run| share_above(run, 50)),
+                at.by_seed("scdp", |run| share_above(run, 50)),
                 None,
             ));
             rows.extend(compared(results, setting, [0.408, 0.252, 0.182].map(Some)));
@@ -275,7 +275,7 @@ fn compared(
     let what = setting.case.what;
     let mut rows = vec![row(
         format!("{what}: scdp, mean goodput, Mb/s"),
-        &at.by_seed("scdp", mean_goodput),
+        at.ours("scdp", MEAN_GOODPUT),
         None,
         band::SHOWN,
         WHY,
@@ -287,7 +287,7 @@ fn compared(
         if design != "scdp" {
             rows.push(row(
                 format!("{what}: scdp, mean goodput against {design}, %"),
-                &at.change("scdp", design, mean_goodput),
+                at.change("scdp", design, MEAN_GOODPUT),
                 None,
                 band::SHOWN,
                 WHY,
@@ -295,7 +295,7 @@ fn compared(
         }
         rows.push(row(
             format!("{what}: {design}, goodput of background flows, Gb/s"),
-            &at.by_seed(design, background),
+            at.ours(design, BACKGROUND),
             theirs,
             band::SHOWN,
             WHY,
@@ -310,8 +310,8 @@ fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
     let at = At::new(results, setting.case.name, None);
     let mut rows = Vec::new();
     for (design, before, after) in hotspots::PUBLISHED {
-        let with = at.by_seed(design, short);
-        if with.is_empty() {
+        let with = at.ours(design, SHORT_P99);
+        if with.seeds == 0 {
             continue;
         }
         rows.push(row(
@@ -319,23 +319,21 @@ fn beside_storage(results: &Results, setting: &Setting) -> Vec<ComparisonRow> {
                 "{}: {design}, p99 of flows up to 10 KB, us",
                 setting.case.what
             ),
-            &with,
+            with,
             Some(after),
             band::SHOWN,
             WHY,
         ));
-        let runs = without
-            .into_iter()
-            .flat_map(|without| results.runs(without.case.name, design));
-        let change = with.iter().zip(runs);
-        let change =
-            change.map(|(with, run): (&f64, &RunRecord)| (with / short(run) - 1.0) * 100.0);
+        let change = without.map_or_else(Ours::default, |without| {
+            let base = At::new(results, without.case.name, None);
+            at.against(design, (base, design), SHORT_P99)
+        });
         rows.push(row(
             format!(
                 "{}: {design}, against long flows alone, %",
                 setting.case.what
             ),
-            &change.collect::<Vec<f64>>(),
+            change,
             Some((after / before - 1.0) * 100.0),
             band::SHOWN,
             WHY,
