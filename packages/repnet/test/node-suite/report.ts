@@ -31,6 +31,8 @@ export interface ModeReport extends Score {
   mode: Mode;
   /** Of Node, as `20.20.2`. */
   version: string;
+  /** Of Node's source tree that the tests are from; `undefined`: it does not say. */
+  testsVersion: string | undefined;
   families: Partial<Record<Family, Score>>;
   failures: Failure[];
   /** Files that fail with stock Node too. */
@@ -57,6 +59,7 @@ export function reasonFor(file: string, mode: Mode, version: string, known: read
 export interface Run {
   mode: Mode;
   version: string;
+  testsVersion?: string;
   /** With repnet. */
   swapped: Map<string, Outcome>;
   /** With stock Node, at least of the files that failed with repnet. */
@@ -65,10 +68,11 @@ export interface Run {
   cpu?: number;
 }
 
-export function report({ mode, version, swapped, stock, known, cpu }: Run): ModeReport {
+export function report({ mode, version, testsVersion, swapped, stock, known, cpu }: Run): ModeReport {
   const result: ModeReport = {
     mode,
     version,
+    testsVersion,
     passes: 0,
     of: 0,
     families: {},

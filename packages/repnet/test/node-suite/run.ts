@@ -23,10 +23,7 @@ import { parseArgs } from 'node:util';
 import { packageFolder } from '../harness/package-folder';
 import { complaints, type Known, lines, type ModeReport, reasonFor, report } from './report';
 import { type Baseline, baselineOf, childSeconds, type Outcome, Suite } from './suite';
-import { MODES, type Mode, select } from './tests';
-
-/** How often a test may run until it passes. */
-const TRIES = 3;
+import { MODES, type Mode, select, versionOf } from './tests';
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -37,6 +34,7 @@ async function main(): Promise<void> {
       only: { type: 'string' },
       jobs: { type: 'string', default: '2' },
       timeout: { type: 'string', default: '60000' },
+      tries: { type: 'string', default: '3' },
       json: { type: 'string' },
       verbose: { type: 'boolean', default: false },
     },
@@ -56,25 +54,26 @@ async function main(): Promise<void> {
   const only = values.only === undefined ? undefined : new RegExp(values.only);
   const known = JSON.parse(readFileSync(path.join(packageFolder, 'test/node-suite/known.json'), 'utf8')) as Known[];
   const version = execFileSync(values.node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
-  const suite = new Suite(tests, values.node, Number(values.timeout), Number(values.jobs));
+  const watch = (file: string, { passed, output }: Outcome): void => {
+    if (values.verbose) console.log(passed ? `passed: ${file}` : `failed: ${file}\n${output.replace(/^/gm, '    ')}`);
+  };
+  const most = Number(values.tries);
+  const suite = new Suite(tests, values.node, Number(values.timeout), Number(values.jobs), watch);
   const baselines: Record<Baseline, Map<string, Outcome>> = { stock: new Map(), 'stock with --import': new Map() };
   const reports: ModeReport[] = [];
   for (const mode of values.mode as Mode[]) {
     const before = childSeconds();
     // What is known to fail has one try.
-    const tries = (file: string) => (reasonFor(file, mode, version, known) === undefined ? TRIES : 1);
+    const tries = (file: string) => (reasonFor(file, mode, version, known) === undefined ? most : 1);
     const swapped = await suite.run(select(tests, mode, only), mode, tries);
     const stock = baselines[baselineOf(mode)];
     const unsure = [...swapped].filter(([file, { passed }]) => !passed && !stock.has(file)).map(([file]) => file);
-    for (const [file, outcome] of await suite.run(unsure, baselineOf(mode), () => TRIES)) stock.set(file, outcome);
+    for (const [file, outcome] of await suite.run(unsure, baselineOf(mode), () => most)) stock.set(file, outcome);
     const after = childSeconds();
     const cpu = before === undefined || after === undefined ? undefined : after - before;
-    const result = report({ mode, version, swapped, stock, known, cpu });
+    const result = report({ mode, version, testsVersion: versionOf(tests), swapped, stock, known, cpu });
     reports.push(result);
     for (const line of lines(result)) console.log(line);
-    if (values.verbose) {
-      for (const { test, output } of result.failures) console.log(`--- ${mode}: ${test}\n${output}`);
-    }
   }
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(reports, null, 2)}\n`);
   const found = reports.flatMap(complaints);

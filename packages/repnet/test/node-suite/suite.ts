@@ -33,6 +33,8 @@ export class Suite {
     readonly node: string,
     readonly timeoutMs: number,
     readonly jobs: number,
+    /** Is told of every try. */
+    readonly watch: (file: string, outcome: Outcome) => void = () => {},
   ) {}
 
   /** @param tries how often a file may run until it passes */
@@ -105,7 +107,9 @@ export class Suite {
         rmSync(flows, { force: true });
         if (late) output += `\nnot done after ${this.timeoutMs} ms`;
         else if (code !== 0) output += `\nexit ${code ?? signal}`;
-        resolve({ passed: code === 0 && !late, output, tries: 1, flows: opened });
+        const outcome = { passed: code === 0 && !late, output, tries: 1, flows: opened };
+        this.watch(file, outcome);
+        resolve(outcome);
       });
     });
   }
@@ -114,7 +118,10 @@ export class Suite {
 /** The sum of what the processes of a test have written; there is no file if they opened no flow. */
 function countFlows(file: string): number {
   try {
-    return readFileSync(file, 'utf8').trim().split('\n').reduce((sum, line) => sum + Number(line), 0);
+    return readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .reduce((sum, line) => sum + Number(line), 0);
   } catch {
     return 0;
   }
@@ -123,7 +130,9 @@ function countFlows(file: string): number {
 /** Seconds of CPU that the children of this process have used until they ended, user and system; `undefined` where there is no /proc. */
 export function childSeconds(): number | undefined {
   try {
-    const fields = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /, '').split(' ');
+    const fields = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
     // proc_pid_stat(5): cutime and cstime, in ticks; Linux has 100 of them a second for user space.
     return (Number(fields[13]) + Number(fields[14])) / 100;
   } catch {

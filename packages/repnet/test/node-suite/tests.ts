@@ -26,11 +26,11 @@ export function familyOf(file: string): Family | undefined {
 }
 
 /**
- * Whether a test opens a socket, by its text. Where nothing listens, and nothing connects, there is nothing to replicate: such a test says no more
- * when replication is forced than under `register`.
+ * Whether a test opens a socket, by its text: it calls listen() or connect(), uses the fixture that does so for tests of tls, or is another test
+ * with different flags. Where nothing connects there is nothing to replicate.
  */
 export function opensSocket(source: string): boolean {
-  return /\blisten\(|\bconnect\(|tls-connect/.test(source);
+  return /\blisten\(|\bconnect\(|tls-connect|require\('\.\/test-/.test(source);
 }
 
 /** The files of a mode, relative to Node's test folder. */
@@ -64,4 +64,16 @@ export function forces(mode: Mode): boolean {
 export function flagsOf(source: string): string[] {
   const line = /^\/\/ Flags:(.*)$/m.exec(source);
   return line?.[1] === undefined ? [] : line[1].trim().split(/\s+/);
+}
+
+/** The version of Node that a folder of tests belongs to, as its source tree says. */
+export function versionOf(tests: string): string | undefined {
+  let header: string;
+  try {
+    header = readFileSync(path.join(tests, '../src/node_version.h'), 'utf8');
+  } catch {
+    return undefined;
+  }
+  const parts = ['MAJOR', 'MINOR', 'PATCH'].map((part) => new RegExp(`^#define NODE_${part}_VERSION (\\d+)$`, 'm').exec(header)?.[1]);
+  return parts.includes(undefined) ? undefined : parts.join('.');
 }

@@ -1,0 +1,74 @@
+/**
+ * Puts the reports of several runs (`--json`) into one page of Markdown: `node table.js 20.json 22.json >results.md`.
+ */
+import { readFileSync } from 'node:fs';
+import { type Failure, type ModeReport, percentage } from './report';
+import { FAMILIES, type Mode } from './tests';
+
+const MODE_NAMES: Record<Mode, string> = {
+  plain: 'plain',
+  register: 'register',
+  repflow: 'RepFlow forced',
+  repsyn: 'RepSYN forced',
+};
+
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+
+function scores(reports: readonly ModeReport[]): string[] {
+  return [
+    row(['Node', 'its tests of', 'mode', ...FAMILIES, 'all', 'left out']),
+    row(Array.from({ length: FAMILIES.length + 5 }, () => '---')),
+    ...reports.map((report) =>
+      row([
+        report.version,
+        report.testsVersion ?? 'unknown',
+        MODE_NAMES[report.mode],
+        ...FAMILIES.map((family) => {
+          const score = report.families[family];
+          return score === undefined ? '' : `${score.passes} of ${score.of}`;
+        }),
+        `${report.passes} of ${report.of} (${percentage(report)})`,
+        String(report.leftOut.length),
+      ]),
+    ),
+  ];
+}
+
+/** Each test that fails once, with the versions and modes in which it does. */
+function regressions(reports: readonly ModeReport[]): string[] {
+  const found = new Map<string, { failure: Failure; places: string[] }>();
+  for (const { version, mode, failures } of reports) {
+    const major = version.split('.')[0];
+    for (const failure of failures) {
+      const entry = found.get(failure.test) ?? { failure, places: [] };
+      entry.places.push(`${mode} ${major}`);
+      found.set(failure.test, entry);
+    }
+  }
+  const sorted = [...found.values()].sort((a, b) => a.failure.test.localeCompare(b.failure.test));
+  return [
+    row(['test', 'fails in', 'why']),
+    row(['---', '---', '---']),
+    ...sorted.map(({ failure, places }) => row([`\`${failure.test}\``, places.join(', '), failure.reason ?? 'no reason written'])),
+  ];
+}
+
+export function page(reports: readonly ModeReport[]): string {
+  return `${[
+    "# Node's own tests with repnet",
+    '',
+    'Written by `make node-suite-all`; what the modes are stands in [the README of the tests](../README.md). A test counts if stock Node passes it on the same',
+    'machine; the others are left out. Where replication is forced, tests that open no socket do not run.',
+    '',
+    ...scores(reports),
+    '',
+    '## What fails, and why',
+    '',
+    ...regressions(reports),
+  ].join('\n')}\n`;
+}
+
+if (require.main === module) {
+  const files = process.argv.slice(2);
+  process.stdout.write(page(files.flatMap((file) => JSON.parse(readFileSync(file, 'utf8')) as ModeReport[])));
+}
