@@ -12,7 +12,7 @@ interface OfFlow {
 }
 
 /** Why a leg was dropped, or a flow runs on one leg. */
-export type Reason = FlowEvent | 'foreign' | 'other_instance' | 'refused' | 'hello_timeout' | 'unpaired' | 'server_closed';
+export type Reason = FlowEvent | 'foreign' | 'other_instance' | 'refused' | 'hello_timeout' | 'unpaired' | 'early_fin' | 'server_closed';
 
 export interface Messages {
   /** A connection for a leg was started (client) or accepted with a valid hello (server). */

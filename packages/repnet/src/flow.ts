@@ -8,7 +8,8 @@ import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
 import type { FlowHost, FlowOptions, FlowRegistry } from './flow-parties';
 import type { Leg, LegOwner } from './leg';
-import { anyQueuedOver, behind, firstLive, isAhead, leastQueued } from './leg-order';
+import { anyQueuedOver, behind, firstLive, lagOf, leastQueued } from './leg-order';
+import { linger } from './lingering';
 import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
 import {
@@ -23,9 +24,6 @@ import {
   transition,
 } from './state-machine';
 import { countDrop, counters } from './stats';
-
-/** How long a released leg may take to finish by itself, in milliseconds. */
-const LINGER_MS = 5_000;
 
 /** Written behind bytes that are on their way already, to hear when the kernel has them. */
 const NOTHING = Buffer.alloc(0);
@@ -178,7 +176,6 @@ export class Flow implements LegOwner {
     if (this.status[index] === 'gone') return;
     this.#budget?.legOutcome(false);
     this.#dispatch('leg_failed', index, error, reason);
-    this.#checkSurvivor(index, error);
   }
 
   /** Sends chunks on every live leg, in one go each. `done` is called when the fastest has handed them to the kernel. */
@@ -288,15 +285,12 @@ export class Flow implements LegOwner {
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
     if (leg.received < this.delivered) {
-      if (this.#eof || !otherLive || other.eof) this.#diverged(leg, leg.received);
-      else this.#reportDivergence(leg, leg.received);
+      // The flow has more than this leg will ever bring. Where the other leg brings it, or has brought all of it, nothing is lost.
+      if (otherLive || (this.#eof && this.state === 'DUP_CONN')) this.#endedShort(leg);
+      else this.#diverged(leg, leg.received);
       return;
     }
     if (!this.#eof) {
-      if (otherLive && other.eof) {
-        this.#diverged(other, other.received);
-        return;
-      }
       this.#eof = true;
       this.host?.flowEof();
     }
@@ -311,7 +305,6 @@ export class Flow implements LegOwner {
       return;
     }
     this.#dispatch('leg_failed', index, error);
-    this.#checkSurvivor(index, error);
   }
 
   legClosed(leg: Leg): void {
@@ -322,11 +315,10 @@ export class Flow implements LegOwner {
     this.#maybeClosed();
   }
 
-  /** A leg whose stream ended short cannot go on alone. */
-  #checkSurvivor(failed: 0 | 1, error: Error): void {
-    const survivor = this.legs[1 - failed];
-    if (!survivor || this.state === 'ENDED' || this.status[survivor.index] !== 'live') return;
-    if (survivor.eof && survivor.received < this.delivered) this.#diverged(survivor, survivor.received, error);
+  /** A FIN that came too early, as from a server without descriptors, or a relay that makes a FIN of a reset. */
+  #endedShort(leg: Leg): void {
+    this.#reportDivergence(leg, leg.received);
+    this.#dispatch('leg_failed', leg.index, undefined, 'early_fin');
   }
 
   #names(): { flowId: string; role: Role } {
@@ -515,7 +507,7 @@ export class Flow implements LegOwner {
       return;
     }
     this.#open--;
-    leg.linger(LINGER_MS);
+    linger(leg);
   }
 
   #drop(index: 0 | 1, reason: Reason, error: Error | undefined): void {
@@ -538,13 +530,12 @@ export class Flow implements LegOwner {
     }
   }
 
-  #diverged(leg: Leg, offset: number, cause?: Error): void {
+  #diverged(leg: Leg, offset: number): void {
     this.#reportDivergence(leg, offset);
     const error = new RepnetError(
       'ERR_REPNET_DIVERGED',
       `the two connections of flow ${this.id} differ: connection ${leg.index} at byte ${offset}, ${this.delivered} bytes were delivered`,
     );
-    if (cause) error.cause = cause;
     this.#dispatch('diverged', leg.index, error);
   }
 
@@ -575,8 +566,10 @@ export class Flow implements LegOwner {
     if (this.role === 'client' && this.written + this.delivered > this.settings.maxBytes) {
       this.#dispatch('bytes_over_limit', behind(this));
     }
+    // A server never chooses: it holds back its application until the slower leg has room, or the client has given that leg up.
+    if (this.role === 'server') return;
     for (const leg of this.legs) {
-      if (leg && leg.queued > this.settings.lagCap && !isAhead(this, leg)) this.#dispatch('lag_over_cap', leg.index);
+      if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);
     }
   }
 

@@ -64,8 +64,7 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
-  // TLS decides itself when it has said everything.
-  const socket = connectReplicated({ ...options, allowHalfOpen: true });
+  const socket = connectReplicated(options);
   const secured = secure({ ...options, socket }, socket as unknown as ReplicatedSocket, callback);
   // With a socket given, Node leaves this to whoever made it.
   if (options.timeout) secured.setTimeout(options.timeout);

@@ -15,6 +15,7 @@ import { ReplicatedSocket } from './socket';
 import type { Mode } from './state-machine';
 import { countDrop, counters } from './stats';
 import { stock } from './stock';
+import { nameSecured } from './tls-names';
 import { decodePreamble, encodeBanner, encodeUnsupported, HELLO_BYTES, type Preamble, type Status, VERSION } from './wire';
 
 /** What a `net.Server` keeps to itself, in every version from 20 on. */
@@ -31,7 +32,10 @@ export type ServerInside = net.Server & {
   _emitCloseIfDrained?(): void;
 };
 
-type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _getsockname(): Partial<net.AddressInfo> };
+/** A TCP handle's own address. @returns 0 when all is well */
+type OwnName = (this: object, name: Partial<net.AddressInfo>) => number;
+
+type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _handle: { getsockname: OwnName } };
 
 export type ListenerSettings = GlobalSettings & FlowSettings;
 
@@ -49,11 +53,18 @@ export class ReplicaListener {
   readonly #main: ServerInside;
   readonly #settings: ListenerSettings;
   readonly #table: FlowTable;
+  /** Connections that say their hello, or were answered and have not gone yet. */
   readonly #hellos: ExpiryQueue<Leg, Leg>;
+  readonly #refused: LegOwner = {
+    legData: () => true,
+    legEof: (leg) => leg.close(),
+    legFailed: (leg) => this.helloGone(leg),
+    legClosed: (leg) => this.helloGone(leg),
+  };
   /** The port that clients believe they talk to. */
   readonly #port: number;
-  /** A socket's own address, but with that port; only asked for when somebody wants to know. */
-  readonly #names: AcceptedSocket['_getsockname'];
+  /** A handle's own address, but with that port; only asked for when somebody wants to know. */
+  readonly #ownName: OwnName;
   #closing = false;
 
   constructor(main: net.Server, port: number, settings: ListenerSettings) {
@@ -61,11 +72,12 @@ export class ReplicaListener {
     this.#main = main as ServerInside;
     this.#settings = settings;
     this.#table = new FlowTable(settings.pairing, settings);
-    this.#names = function (this: AcceptedSocket) {
-      const name = ownName.call(this);
+    this.#ownName = function (name) {
+      const status = (Object.getPrototypeOf(this) as { getsockname: OwnName }).getsockname.call(this, name);
       if (name.port !== undefined) name.port = port;
-      return name;
+      return status;
     };
+    if (this.#main.setSecureContext !== undefined) nameSecured(main);
     this.#hellos = new ExpiryQueue(settings.helloTimeout, settings.pendingHellos, (leg) => this.#dropHello(leg));
     const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList } = this.#main;
     const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList };
@@ -113,8 +125,13 @@ export class ReplicaListener {
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
     const leg = new Leg(socket, 0, new ServerHello(this));
-    this.#hellos.add(leg, leg);
+    this.#hold(leg);
+  }
+
+  /** Counts a connection that is no flow's leg, and ends it when its time is over or there are too many. */
+  #hold(leg: Leg): void {
     counters.held.pendingHellos++;
+    this.#hellos.add(leg, leg, Math.min(this.#settings.pendingHellos, this.#main.maxConnections ?? Number.POSITIVE_INFINITY));
   }
 
   /** A connection has ended, or has said its hello. */
@@ -124,7 +141,8 @@ export class ReplicaListener {
 
   #dropHello(leg: Leg): void {
     counters.held.pendingHellos--;
-    countDrop('hello_timeout');
+    // What was answered, and does not go, has had its hello.
+    if (leg.owner !== this.#refused) countDrop('hello_timeout');
     leg.owner = NOBODY;
     leg.reset();
   }
@@ -198,7 +216,8 @@ export class ReplicaListener {
     socket.server = main;
     socket._server = main;
     main._connections++;
-    socket._getsockname = this.#names;
+    // On the handle, as TLS asks that one.
+    socket._handle.getsockname = this.#ownName;
     socket.on('close', () => {
       counters.flows.live--;
       publish('repnet:flow:end', () => ({ ...names, error: undefined, delivered: socket.bytesRead, written: socket.bytesWritten }));
@@ -215,10 +234,12 @@ export class ReplicaListener {
     return encodeBanner({ version: VERSION, status, leg: preamble.leg, flowCheck, instanceId: this.instanceId });
   }
 
+  /** Says no, or answers a probe: the connection is held until the client has hung up too. */
   #hangUp(leg: Leg, banner: Buffer): void {
     leg.send([banner]);
     leg.end(() => {});
-    leg.linger(this.#settings.helloTimeout);
+    leg.leaveTo(this.#refused);
+    this.#hold(leg);
   }
 
   #late(flowId: string, leg: Leg): void {
@@ -249,8 +270,7 @@ export class ReplicaListener {
       },
     };
     const socket = ReplicatedSocket.accept(accepted, {
-      // TLS decides itself when it has said everything.
-      allowHalfOpen: main.allowHalfOpen || main.setSecureContext !== undefined,
+      allowHalfOpen: main.allowHalfOpen,
       highWaterMark: main.highWaterMark,
     });
     socket.server = main;
@@ -263,7 +283,6 @@ export class ReplicaListener {
 }
 
 const { Socket } = stock;
-const ownName = (Socket.prototype as AcceptedSocket)._getsockname;
 const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get as (this: net.Socket) => number;
 const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
 

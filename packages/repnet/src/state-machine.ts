@@ -130,10 +130,8 @@ function dupConn(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg): Ste
       return other === 'live' ? SETTLE : steps.failedBeforeOther;
     case 'archive_over_threshold':
     case 'bytes_over_limit':
-      return client && mode === 'repflow' && other === 'live' ? SETTLE : undefined;
     case 'lag_over_cap':
-      if (other !== 'live') return undefined;
-      return client ? (mode === 'repflow' ? SETTLE : undefined) : steps.failedAtServer;
+      return client && mode === 'repflow' && other === 'live' ? SETTLE : undefined;
     case 'leg_finished':
       if (other === 'live') return client && mode === 'repsyn' ? undefined : steps.finishedFirst;
       return client && mode === 'repflow' && other === 'pending' ? steps.finishedAlone : undefined;

@@ -31,7 +31,7 @@ export interface Stats {
   /** Bytes of the application that were written to a second leg. */
   bytesSentTwice: number;
   /** What is held now. */
-  held: { waiting: number; tombstones: number; pendingHellos: number; archivedBytes: number };
+  held: { waiting: number; tombstones: number; pendingHellos: number; lingering: number; archivedBytes: number };
 }
 
 function zero(): Stats {
@@ -46,7 +46,7 @@ function zero(): Stats {
     legs: { opened: 0, established: 0, paired: 0, won: [0, 0], dropped: {}, late: 0 },
     budgetRefusals: 0,
     bytesSentTwice: 0,
-    held: { waiting: 0, tombstones: 0, pendingHellos: 0, archivedBytes: 0 },
+    held: { waiting: 0, tombstones: 0, pendingHellos: 0, lingering: 0, archivedBytes: 0 },
   };
 }
 

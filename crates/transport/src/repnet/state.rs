@@ -92,7 +92,7 @@ pub enum Event {
     ArchiveOverThreshold,
     /// At the client: the flow turned out longer than replication is for; the subject is given up.
     BytesOverLimit,
-    /// The subject's unsent bytes passed their cap.
+    /// At the client: the subject is behind the other leg by more than a cap.
     LagOverCap,
     /// Both directions of the subject ended cleanly; the other leg is live or pending.
     LegFinished,
@@ -259,7 +259,7 @@ const fn dup_conn_server(mode: Mode, event: Event, other: LegState) -> Option<St
         (Event::ChoiceLearned, Live) if matches!(mode, Mode::RepSyn) => {
             to(Chosen, &[ResetOtherLeg, FreeArchive])
         }
-        (Event::LegFailed | Event::LagOverCap, Live) => to(Chosen, &[ResetLeg]),
+        (Event::LegFailed, Live) => to(Chosen, &[ResetLeg]),
         (Event::LegFailed, Gone) => AFTER_THE_FINISH,
         (Event::LegFinished, Live) => to(DupConn, &[AwaitOtherLeg]),
         (Event::LateLeg, _) => to(DupConn, &[ResetLeg]),

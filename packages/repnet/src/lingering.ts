@@ -1,0 +1,36 @@
+/**
+ * Legs of ended flows whose bytes are all in the kernel. Each may finish by itself, and what still comes is discarded: closing at once, with
+ * unread bytes, would send a reset and could destroy bytes on their way. One whose path stands still would never finish, so there is a
+ * limit to their time and to their number.
+ */
+import { ExpiryQueue } from './expiry-queue';
+import type { Leg, LegOwner } from './leg';
+import { counters } from './stats';
+
+/** How long a leg may take, in milliseconds. */
+const LINGER_MS = 5_000;
+/** How many may linger in a process; beyond it the oldest one is closed. */
+const MOST_LINGERING = 128;
+
+const lingering = new ExpiryQueue<Leg, Leg>(LINGER_MS, MOST_LINGERING, (leg) => {
+  counters.held.lingering--;
+  leg.close();
+});
+
+function gone(leg: Leg): void {
+  if (lingering.delete(leg)) counters.held.lingering--;
+}
+
+/** Ends a leg at its peer's FIN, and at any error. */
+const DISCARDING: LegOwner = {
+  legData: () => true,
+  legEof: (leg) => leg.close(),
+  legFailed: gone,
+  legClosed: gone,
+};
+
+export function linger(leg: Leg): void {
+  leg.leaveTo(DISCARDING);
+  counters.held.lingering++;
+  lingering.add(leg, leg);
+}
