@@ -19,6 +19,8 @@ export interface Failure {
   test: string;
   reason: string | undefined;
   output: string;
+  /** Whether it fails without repnet too, where connections are plain `stream.Duplex`es; `undefined`: that was not tried. */
+  failsWithDuplex: boolean | undefined;
 }
 
 /** How many tests passed, of those that pass with stock Node. */
@@ -64,11 +66,13 @@ export interface Run {
   swapped: Map<string, Outcome>;
   /** With stock Node, at least of the files that failed with repnet. */
   stock: Map<string, Outcome>;
+  /** With plain `stream.Duplex`es, of as many files as were tried. */
+  duplex?: Map<string, Outcome>;
   known: readonly Known[];
   cpu?: number;
 }
 
-export function report({ mode, version, testsVersion, swapped, stock, known, cpu }: Run): ModeReport {
+export function report({ mode, version, testsVersion, swapped, stock, duplex, known, cpu }: Run): ModeReport {
   const result: ModeReport = {
     mode,
     version,
@@ -96,7 +100,8 @@ export function report({ mode, version, testsVersion, swapped, stock, known, cpu
       if (passed) count.passes++;
     }
     if (flows > 0) result.replicated++;
-    if (!passed) result.failures.push({ test, reason, output });
+    const control = duplex?.get(file);
+    if (!passed) result.failures.push({ test, reason, output, failsWithDuplex: control && !control.passed });
     else if (reason !== undefined) result.outdated.push(test);
     else if (tries > 1) result.repeated.push(test);
   }

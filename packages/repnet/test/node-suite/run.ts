@@ -13,6 +13,9 @@
  *              open a socket (tier 3)
  *   repsyn     the same, RepSYN (tier 3)
  *
+ * With --duplex, what regresses in the last two also runs without repnet, over connections that are
+ * plain `stream.Duplex`es (see duplex.ts).
+ *
  * Exit status 0: no regression in plain, at least 99 % in register and 95 % in repflow and repsyn,
  * and a written reason in known.json for every file that fails, and for no other.
  */
@@ -22,8 +25,8 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageFolder } from '../harness/package-folder';
 import { complaints, type Known, lines, type ModeReport, reasonFor, report } from './report';
-import { type Baseline, baselineOf, childSeconds, type Outcome, Suite } from './suite';
-import { MODES, type Mode, select, versionOf } from './tests';
+import { type Baseline, baselineOf, CONTROL, childSeconds, type Outcome, Suite } from './suite';
+import { familyOf, forces, MODES, type Mode, select, versionOf } from './tests';
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -36,6 +39,7 @@ async function main(): Promise<void> {
       timeout: { type: 'string', default: '60000' },
       tries: { type: 'string', default: '3' },
       json: { type: 'string' },
+      duplex: { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
     },
   });
@@ -67,11 +71,14 @@ async function main(): Promise<void> {
     const tries = (file: string) => (reasonFor(file, mode, version, known) === undefined ? most : 1);
     const swapped = await suite.run(select(tests, mode, only), mode, tries);
     const stock = baselines[baselineOf(mode)];
-    const unsure = [...swapped].filter(([file, { passed }]) => !passed && !stock.has(file)).map(([file]) => file);
+    const failed = [...swapped].filter(([, { passed }]) => !passed).map(([file]) => file);
+    const unsure = failed.filter((file) => !stock.has(file));
     for (const [file, outcome] of await suite.run(unsure, baselineOf(mode), () => most)) stock.set(file, outcome);
     const after = childSeconds();
+    const regressions = forces(mode) && values.duplex ? failed.filter((file) => stock.get(file)?.passed && familyOf(file) !== 'net') : [];
+    const duplex = await suite.run(regressions, CONTROL, () => 1);
     const cpu = before === undefined || after === undefined ? undefined : after - before;
-    const result = report({ mode, version, testsVersion: versionOf(tests), swapped, stock, known, cpu });
+    const result = report({ mode, version, testsVersion: versionOf(tests), swapped, stock, duplex, known, cpu });
     reports.push(result);
     for (const line of lines(result)) console.log(line);
   }

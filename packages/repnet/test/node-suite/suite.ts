@@ -8,6 +8,11 @@ import { familyOf, flagsOf, forces, type Mode } from './tests';
 /** What a mode is compared with. The `--import` of a file that does nothing breaks some tests of Node 20's cluster. */
 export type Baseline = 'stock' | 'stock with --import';
 
+/** Node without repnet, whose connections are each a plain `stream.Duplex`. */
+export const CONTROL = 'duplex';
+
+export type Variant = Mode | Baseline | typeof CONTROL;
+
 export const baselineOf = (mode: Mode): Baseline => (mode === 'register' ? 'stock with --import' : 'stock');
 
 export interface Outcome {
@@ -20,8 +25,9 @@ export interface Outcome {
 }
 
 /** What is loaded before a test. */
-function preload(file: string, mode: Mode | Baseline): string[] {
+function preload(file: string, mode: Variant): string[] {
   if (mode === 'stock') return [];
+  if (mode === CONTROL) return ['--require', path.join(__dirname, 'duplex.js')];
   if (mode === 'stock with --import') return ['--import', path.join(__dirname, 'nothing.js')];
   if (mode === 'register') return ['--import', require.resolve('repnet/register')];
   return ['--require', path.join(__dirname, forces(mode) && familyOf(file) !== 'net' ? 'force.js' : 'swap.js')];
@@ -38,7 +44,7 @@ export class Suite {
   ) {}
 
   /** @param tries how often a file may run until it passes */
-  async run(files: string[], mode: Mode | Baseline, tries: (file: string) => number): Promise<Map<string, Outcome>> {
+  async run(files: string[], mode: Variant, tries: (file: string) => number): Promise<Map<string, Outcome>> {
     const results = new Map<string, Outcome>();
     const parallel = files.filter((file) => file.startsWith('parallel/'));
     const serial = files.filter((file) => !file.startsWith('parallel/'));
@@ -59,7 +65,7 @@ export class Suite {
     return results;
   }
 
-  #one(file: string, mode: Mode | Baseline, slot: number): Promise<Outcome> {
+  #one(file: string, mode: Variant, slot: number): Promise<Outcome> {
     const full = path.join(this.tests, file);
     const flags = [...flagsOf(readFileSync(full, 'utf8')), ...preload(file, mode)];
     const directory = path.join(os.tmpdir(), `repnet-node-suite-${process.pid}-${slot}`);
