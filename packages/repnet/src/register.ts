@@ -11,6 +11,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import net = require('node:net');
 import tls = require('node:tls');
 
+import { adapt } from './adapter';
 import { connect as connectReplicated, replicatedTarget } from './api';
 import { graft, mirror, takeOver } from './graft';
 import { listen } from './listen';
@@ -24,11 +25,27 @@ const original = {
   connect: net.connect as unknown as Call,
   socketConnect: net.Socket.prototype.connect as unknown as Call,
   serverListen: net.Server.prototype.listen as unknown as Call,
+  http2Connect: undefined as unknown as Call,
   tlsConnect: tls.connect as unknown as (options: tls.ConnectionOptions, callback?: () => void) => tls.TLSSocket,
 };
 
+/** While http2 makes a session. */
+let forHttp2 = false;
+
 function connect(this: unknown, ...args: unknown[]): unknown {
-  return replicatedTarget(args) ? connectReplicated(...args) : original.connect.apply(this, args);
+  if (!replicatedTarget(args)) return original.connect.apply(this, args);
+  const socket = connectReplicated(...args);
+  return forHttp2 ? adapt(socket as unknown as ReplicatedSocket) : socket;
+}
+
+function http2Connect(this: unknown, ...args: unknown[]): unknown {
+  const before = forHttp2;
+  forHttp2 = true;
+  try {
+    return original.http2Connect.apply(this, args);
+  } finally {
+    forHttp2 = before;
+  }
 }
 
 /** For sockets that the application, or Node's own `net.connect` on its behalf, has constructed. */
@@ -64,8 +81,15 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
-  const socket = connectReplicated(options);
-  const secured = secure({ ...options, socket }, socket as unknown as ReplicatedSocket, callback);
+  // The TLS socket obeys the signal.
+  const socket = connectReplicated({ ...options, signal: undefined }) as unknown as ReplicatedSocket;
+  let secured: tls.TLSSocket;
+  try {
+    secured = secure({ ...options, socket: adapt(socket) }, socket, callback);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
   // With a socket given, Node leaves this to whoever made it.
   if (options.timeout) secured.setTimeout(options.timeout);
   return secured;
@@ -85,4 +109,9 @@ Object.assign(net, { connect, createConnection: connect });
 Object.assign(net.Socket.prototype, { connect: socketConnect });
 Object.assign(net.Server.prototype, { listen: serverListen });
 Object.assign(tls, { connect: tlsConnect });
+if (runtime.lists) {
+  const http2 = require('node:http2') as { connect: Call };
+  original.http2Connect = http2.connect;
+  Object.assign(http2, { connect: http2Connect });
+}
 syncBuiltinESMExports();
