@@ -30,8 +30,12 @@ const FORWARDED = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'co
 
 /** `socket` for http2 or TLS. */
 export function adapt(socket: ReplicatedSocket): net.Socket {
+  const before = socket.listeners('error');
   const adapter = new (adapterClass())(socket);
   mirror(adapter, socket);
+  // It only tells of errors. A socket is destroyed by them, and says so once.
+  for (const listener of socket.listeners('error')) if (!before.includes(listener)) socket.off('error', listener as () => void);
+  socket.on('error', (error) => adapter.destroy(error));
   adapter.allowHalfOpen = socket.allowHalfOpen;
   adapter.connecting = socket.connecting;
   socket.once('connect', () => {

@@ -5,11 +5,13 @@
 import dns = require('node:dns');
 import net = require('node:net');
 
+import type { Budget, BudgetLimits } from './budget';
 import { type PlainReason, publish } from './events';
 import { Flow } from './flow';
 import { randomId } from './flow-id';
 import { HelloExchange } from './hello-exchange';
 import { Leg } from './leg';
+import { Rejoiner } from './rejoiner';
 import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
 import type { Mode } from './state-machine';
@@ -53,6 +55,10 @@ export class Dialer {
   #addresses: Address[] | undefined;
   #plain = false;
   #announced = false;
+  /** Runs until the flow is open: then port N is tried as well. */
+  #patience: NodeJS.Timeout | undefined;
+  /** The connection to port N that is tried meanwhile. */
+  #beside: net.Socket | undefined;
 
   constructor(socket: DialingSocket, target: Target) {
     this.#socket = socket;
@@ -76,8 +82,46 @@ export class Dialer {
   /** The flow has ended before it was opened. @returns whether a plain connection is tried instead. */
   fallBack(): boolean {
     if (this.#plain) return false;
-    this.#connectPlain('fallback');
+    const beside = this.#beside;
+    this.#beside = undefined;
+    beside?.removeAllListeners();
+    this.#connectPlain('fallback', beside);
     return true;
+  }
+
+  /** The flow is open, or given up. */
+  stop(): void {
+    clearTimeout(this.#patience);
+    this.#beside
+      ?.removeAllListeners()
+      .on('error', () => {})
+      .destroy();
+    this.#beside = undefined;
+  }
+
+  /**
+   * A replica port that has gone silent must not cost the flow its leg deadline: after a while port N is tried beside it, and what is there
+   * first has the flow. Nothing was sent to the replica port but a hello until then.
+   */
+  #watch(flow: Flow, settings: FlowSettings, to: Address): void {
+    if (!Number.isFinite(settings.fallbackDelay)) return;
+    this.#patience = setTimeout(() => {
+      if (flow.opened || flow.exposed || flow.state === 'ENDED' || this.#socket.destroyed) return;
+      const beside = connectStock(this.#plainOptions());
+      this.#beside = beside;
+      beside.on('error', () => {
+        this.#beside = undefined;
+      });
+      beside.on('connect', () => {
+        if (flow.exposed) return;
+        beside.removeAllListeners();
+        this.#beside = undefined;
+        runtime.capabilities.doubt(to.address, this.#replicaPort);
+        flow.host = undefined;
+        flow.abort(true);
+        this.#connectPlain('silent', beside);
+      });
+    }, settings.fallbackDelay).unref();
   }
 
   #lookUp(settings: FlowSettings): void {
@@ -103,7 +147,8 @@ export class Dialer {
       this.#connectPlain(address);
       return;
     }
-    const mode = runtime.budget.ask(settings.mode as Mode, runtime.config);
+    const budget = runtime.budgets.of(this.#target.host, this.#target.port);
+    const mode = budget.ask(settings.mode as Mode, this.#limits(settings));
     if (mode === 'off') {
       this.#connectPlain('budget');
       return;
@@ -112,8 +157,12 @@ export class Dialer {
     if (this.#autoSelectFamily && addresses.length > 1) {
       this.#socket.autoSelectFamilyAttemptedAddresses = [`${address.address}:${this.#target.port}`];
     }
-    if (settings.pairing === 'port') this.#connectByPort(settings, mode, address);
-    else this.#connectByHello(settings, mode, address);
+    if (settings.pairing === 'port') this.#connectByPort(settings, mode, address, budget);
+    else this.#connectByHello(settings, mode, address, budget);
+  }
+
+  #limits({ adaptive }: FlowSettings): BudgetLimits {
+    return { budget: runtime.config.budget, incastLimit: runtime.config.incastLimit, adaptive };
   }
 
   /** The stock connection that a plain flow gets tells of its lookup itself. */
@@ -129,6 +178,7 @@ export class Dialer {
     const known = addresses.map(({ address }) => runtime.capabilities.of(address, this.#replicaPort));
     const capable = addresses[known.indexOf('capable')];
     if (capable) return capable;
+    if (known.includes('doubtful')) return 'doubtful';
     const unknown = addresses[known.indexOf('unknown')];
     if (unknown && settings.assumeCapable) return unknown;
     return unknown ? 'unknown' : 'incapable';
@@ -147,7 +197,8 @@ export class Dialer {
     return { host: address, port, family, localAddress, blockList, typeOfService, allowHalfOpen: true };
   }
 
-  #connectPlain(reason: PlainReason | undefined): void {
+  /** @param started a connection that is on its way, or there, already */
+  #connectPlain(reason: PlainReason | undefined, started?: net.Socket): void {
     const { host, port, settings } = this.#target;
     this.#plain = true;
     if (reason) {
@@ -157,7 +208,7 @@ export class Dialer {
     const flow = new Flow({ id: randomId(), role: 'client', mode: 'repflow', settings: settings ?? runtime.config });
     const options = this.#plainOptions();
     if (this.#addresses) options.lookup = answerWith(this.#addresses);
-    const connection = connectStock(options);
+    const connection = started ?? connectStock(options);
     const leg = new Leg(connection, 0, flow);
     // What was looked up and told before (a flow that falls back) is not told again.
     const forwarded = this.#announced ? FORWARDED.slice(1) : FORWARDED;
@@ -167,21 +218,23 @@ export class Dialer {
         this.#socket.autoSelectFamilyAttemptedAddresses = connection.autoSelectFamilyAttemptedAddresses;
       });
     }
-    connection.on('connect', () => {
+    const connected = (): void => {
       flow.legEstablished(leg);
-      if (reason === 'unknown') this.#probe(connection.remoteAddress);
-    });
+      if (reason === 'unknown' || reason === 'doubtful') this.#probe(connection.remoteAddress);
+    };
+    connection.on('connect', connected);
     flow.startSingle(leg);
     this.#socket.useFlow(flow);
+    if (!connection.connecting) connected();
   }
 
   #probe(address: string | undefined): void {
     if (address === undefined || this.#target.settings?.pairing !== 'hello') return;
-    void runtime.capabilities.probe(address, this.#replicaPort, runtime.config.helloTimeout);
+    void runtime.capabilities.probe(address, this.#replicaPort, this.#target.settings.legDeadline);
   }
 
-  #connectByHello(settings: FlowSettings, mode: Mode, to: Address): void {
-    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
+  #connectByHello(settings: FlowSettings, mode: Mode, to: Address, budget: Budget): void {
+    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget });
     const eager = settings.eager && runtime.capabilities.isFresh(to.address, this.#replicaPort);
     const exchange = new HelloExchange(flow, to.address, this.#replicaPort, eager);
     const options = this.#legOptions(to, this.#replicaPort);
@@ -190,15 +243,25 @@ export class Dialer {
       flow.adopt(leg);
       exchange.start(leg);
     }
+    if (mode === 'repflow' && Number.isFinite(settings.idleTime)) {
+      flow.secondLegs = new Rejoiner(flow, {
+        connection: options,
+        budget,
+        limits: this.#limits(settings),
+        deadline: settings.legDeadline,
+        instanceId: () => exchange.instanceId,
+      });
+    }
     flow.startClient();
     this.#socket.useFlow(flow);
+    this.#watch(flow, settings, to);
   }
 
   /** The paper's scheme: ports N and N+1 from one source port, not a byte added. */
-  #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address): void {
+  #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address, budget: Budget): void {
     const { port, options } = this.#target;
     const local = options.localAddress ?? (family === 6 ? '::' : '0.0.0.0');
-    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
+    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget });
     const open = (index: 0 | 1, to: number, localPort: number) => {
       const bound = { ...this.#legOptions({ address, family }, to), localAddress: local, localPort };
       const leg = new Leg(connectStock(bound), index, flow);

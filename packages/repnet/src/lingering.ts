@@ -1,5 +1,5 @@
 /**
- * Legs of ended flows whose bytes are all in the kernel. Each may finish by itself, and what still comes is discarded: closing at once, with
+ * Legs that no flow needs any more: of ended flows, with all bytes in the kernel, and losers that the peer ends. Each may finish by itself, and what still comes is discarded: closing at once, with
  * unread bytes, would send a reset and could destroy bytes on their way. One whose path stands still would never finish, so there is a
  * limit to their time and to their number.
  */
@@ -14,7 +14,8 @@ const MOST_LINGERING = 128;
 
 const lingering = new ExpiryQueue<Leg, Leg>(LINGER_MS, MOST_LINGERING, (leg) => {
   counters.held.lingering--;
-  leg.close();
+  if (leg.finished) leg.close();
+  else leg.reset();
 });
 
 function gone(leg: Leg): void {

@@ -1,5 +1,5 @@
 /**
- * `listen()` on two ports: both or neither. The server that the application made stays a stock one in every other respect; what it emits
+ * `listen()` on two ports: both or neither where the replica port was asked for, else the plain one alone if need be. The server that the application made stays a stock one in every other respect; what it emits
  * is held back only as long as the second port decides whether it may.
  */
 import cluster from 'node:cluster';
@@ -122,6 +122,8 @@ class PairedListen {
   #tries = 0;
   #ready = false;
   #announced = false;
+  /** 'listening' was held back. */
+  #heldListening = false;
   #abandoned = 0;
   #closeHeld = false;
   #replicaOpen = false;
@@ -249,8 +251,24 @@ class PairedListen {
       return;
     }
     this.#replica = undefined;
-    this.#failure = error;
-    this.#abandonPort();
+    if (this.#isAskedFor) {
+      this.#failure = error;
+      this.#abandonPort();
+    } else this.#goPlain(error);
+  }
+
+  /** Somebody named this server, or its port: it is not what was asked for without the replica port. */
+  get #isAskedFor(): boolean {
+    return this.#call !== undefined || Array.isArray(runtime.config.listen);
+  }
+
+  /** The replica port is taken: the server works as it would without repnet. */
+  #goPlain({ message }: Error): void {
+    const address = this.#server.address() as net.AddressInfo;
+    const text = `port ${address.port} has no replica port (${message}): flows to it run plain`;
+    process.emitWarning(text, { type: 'RepnetWarning', code: 'REPNET_NO_REPLICA_PORT' });
+    this.#restore();
+    if (this.#heldListening) this.#server.emit('listening');
   }
 
   #replicaClosed(): void {
@@ -279,7 +297,10 @@ class PairedListen {
   #listening(pass: () => boolean): boolean {
     if (this.#announced) return false;
     if (!this.#replica && this.#server.listening) this.#listenReplica();
-    if (!this.#ready) return false;
+    if (!this.#ready) {
+      this.#heldListening = true;
+      return false;
+    }
     this.#announced = true;
     return pass();
   }

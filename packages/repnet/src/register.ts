@@ -75,7 +75,7 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   const options = tlsOptions(args);
   if (options.socket) {
     const socket = takeOver(options.socket);
-    if (socket === options.socket) return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
+    if (!(socket instanceof ReplicatedSocket)) return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
     return secure({ ...options, socket }, socket as unknown as ReplicatedSocket, callback);
   }
   if (options.path || !replicatedTarget([options])) {
@@ -96,10 +96,33 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
 }
 
 function secure(options: tls.ConnectionOptions, socket: ReplicatedSocket, callback: (() => void) | undefined): tls.TLSSocket {
-  const secured = original.tlsConnect(options, callback);
+  const secured = unseen(() => original.tlsConnect(options, callback));
   mirror(secured, socket);
   return secured;
 }
+
+/** While TLS looks at a socket: it would wait for ever for the handle of one that it takes for a `net.Socket`. */
+let hidden = false;
+
+function unseen<Result>(work: () => Result): Result {
+  const before = hidden;
+  hidden = true;
+  try {
+    return work();
+  } finally {
+    hidden = before;
+  }
+}
+
+/** A replicated connection of a client is a `net.Socket` to who asks; one of a server may be TLS's own server that asks. */
+function hasInstance(this: unknown, value: unknown): boolean {
+  if (this === net.Socket && !hidden && value instanceof ReplicatedSocket && value.isClient) return true;
+  return Function.prototype[Symbol.hasInstance].call(this as never, value);
+}
+
+const TLSSocket = new Proxy(tls.TLSSocket, {
+  construct: (target, args, made) => unseen(() => Reflect.construct(target, args, made)),
+});
 
 function serverListen(this: net.Server, ...args: unknown[]): unknown {
   return Array.isArray(runtime.config.listen) ? listen(this, args, undefined) : original.serverListen.apply(this, args);
@@ -108,7 +131,9 @@ function serverListen(this: net.Server, ...args: unknown[]): unknown {
 Object.assign(net, { connect, createConnection: connect });
 Object.assign(net.Socket.prototype, { connect: socketConnect });
 Object.assign(net.Server.prototype, { listen: serverListen });
-Object.assign(tls, { connect: tlsConnect });
+Object.assign(tls, { connect: tlsConnect, TLSSocket });
+Object.defineProperty(net.Socket, Symbol.hasInstance, { value: hasInstance, configurable: true });
+// Loading http2 takes some milliseconds: who lists nothing is spared them.
 if (runtime.lists) {
   const http2 = require('node:http2') as { connect: Call };
   original.http2Connect = http2.connect;

@@ -7,7 +7,7 @@ import type net = require('node:net');
 import { publish } from './events';
 import { ExpiryQueue } from './expiry-queue';
 import { Flow } from './flow';
-import { randomId } from './flow-id';
+import { publicName, randomId } from './flow-id';
 import { FlowTable } from './flow-table';
 import { Leg, type LegOwner } from './leg';
 import type { FlowSettings, GlobalSettings } from './settings';
@@ -16,7 +16,17 @@ import type { Mode } from './state-machine';
 import { countDrop, counters } from './stats';
 import { stock } from './stock';
 import { nameSecured } from './tls-names';
-import { decodePreamble, encodeBanner, encodeUnsupported, HELLO_BYTES, type Preamble, type Status, VERSION } from './wire';
+import {
+  decodePreamble,
+  encodeBanner,
+  encodeUnsupported,
+  HELLO_BYTES,
+  type Preamble,
+  preambleLength,
+  type Rejoin,
+  type Status,
+  VERSION,
+} from './wire';
 
 /** What a `net.Server` keeps to itself, in every version from 20 on. */
 export type ServerInside = net.Server & {
@@ -38,9 +48,6 @@ type OwnName = (this: object, name: Partial<net.AddressInfo>) => number;
 type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _handle: { getsockname: OwnName } };
 
 export type ListenerSettings = GlobalSettings & FlowSettings;
-
-/** Why no new flow is taken, if so. */
-type Refusal = 'closing' | 'full' | undefined;
 
 /** For a leg that is given up, or changes hands. */
 const NOBODY: LegOwner = { legData: () => true, legEof: () => {}, legFailed: () => {}, legClosed: () => {} };
@@ -109,7 +116,10 @@ export class ReplicaListener {
     }
     const id = `${remoteAddress}|${remotePort}`;
     const place = this.#table.place(id, index);
-    if (place.kind === 'new') {
+    if (place.kind === 'full') {
+      counters.flows.refused.tombstones++;
+      leg.reset();
+    } else if (place.kind === 'new') {
       if (this.#refusal(socket)) leg.reset();
       else this.#open(id, leg, 'repflow');
     } else if (place.kind === 'known') place.flow.legJoined(leg);
@@ -165,12 +175,26 @@ export class ReplicaListener {
 
   #route(leg: Leg, preamble: Preamble, rest: Buffer): void {
     leg.index = preamble.leg as 0 | 1;
+    if (preamble.rejoin) {
+      this.#rejoin(preamble, preamble.rejoin, leg, rest);
+      return;
+    }
     const place = this.#table.place(preamble.flowId, leg.index);
     if (place.kind === 'late') {
       this.#late(preamble.flowId, leg);
       return;
     }
+    if (place.kind === 'full') {
+      counters.flows.refused.tombstones++;
+      this.#hangUp(leg, this.#banner(preamble, 'busy'));
+      return;
+    }
     if (place.kind === 'known') {
+      if (!this.#isFrom(place.flow, leg)) {
+        countDrop('other_address');
+        this.#late(preamble.flowId, leg);
+        return;
+      }
       if (place.flow.wants(leg.index)) leg.sendSoon(this.#banner(preamble, 'joined'));
       if (!place.flow.legJoined(leg)) return;
     } else {
@@ -180,7 +204,7 @@ export class ReplicaListener {
       }
       const banner = this.#banner(preamble, 'opened');
       // A socket that is being read already cannot be made one that nothing was read from.
-      if (preamble.mode === 'repsyn' && !this.#main.pauseOnConnect) {
+      if (preamble.mode === 'repsyn' && rest.length > 0 && !this.#main.pauseOnConnect) {
         this.#handOver(preamble, leg, banner, rest);
         return;
       }
@@ -192,21 +216,35 @@ export class ReplicaListener {
     if (rest.length > 0) leg.owner.legData(leg, rest);
   }
 
+  /** Who joins a flow reads its bytes and may add some: without being told otherwise only whoever opened it, by address. */
+  #isFrom({ from }: Flow, { socket }: Leg): boolean {
+    return this.#settings.secondLegFrom === 'anywhere' || from === socket.remoteAddress;
+  }
+
+  /** A second leg for a connection that has been idle. One that does not fit is refused, and the connection goes on as it is. */
+  #rejoin(preamble: Preamble, rejoin: Rejoin, leg: Leg, rest: Buffer): void {
+    const flow = this.#table.live(preamble.flowId);
+    if (!flow || this.#closing || !this.#isFrom(flow, leg) || !flow.standsAt(leg.index, rejoin)) {
+      this.#hangUp(leg, this.#banner(preamble, 'busy'));
+      return;
+    }
+    leg.send([this.#banner(preamble, 'joined')]);
+    flow.legRejoined(leg, rejoin);
+    if (rest.length > 0) leg.owner.legData(leg, rest);
+  }
+
   /**
-   * RepSYN: the hello says that the client has chosen this leg, so the flow is in CHOSEN from its start, with no second leg to merge: the
+   * Eager RepSYN: bytes behind the hello say that the client has chosen this leg, so the flow is in CHOSEN from its start, with no second leg to merge: the
    * application is given the stock socket itself. Its id is buried at once.
    */
   #handOver({ flowId, mode }: Preamble, leg: Leg, banner: Buffer, rest: Buffer): void {
     const main = this.#main;
     const { index } = leg;
-    const names = { flowId, role: 'server' as const };
-    if (rest.length === 0) leg.send([banner]);
+    const names = () => ({ flowId: publicName(flowId), role: 'server' as const });
     const socket = leg.release(rest) as AcceptedSocket;
-    if (rest.length > 0) {
-      socket.cork();
-      socket.write(banner);
-      setImmediate(() => socket.uncork());
-    }
+    socket.cork();
+    socket.write(banner);
+    setImmediate(() => socket.uncork());
     this.#table.buryId(flowId, 1 << index);
     counters.flows.accepted++;
     counters.flows.live++;
@@ -220,13 +258,13 @@ export class ReplicaListener {
     socket._handle.getsockname = this.#ownName;
     socket.on('close', () => {
       counters.flows.live--;
-      publish('repnet:flow:end', () => ({ ...names, error: undefined, delivered: socket.bytesRead, written: socket.bytesWritten }));
+      publish('repnet:flow:end', () => ({ ...names(), error: undefined, delivered: socket.bytesRead, written: socket.bytesWritten }));
     });
-    publish('repnet:leg:open', () => ({ ...names, leg: index, address: socket.remoteAddress, port: socket.remotePort }));
-    publish('repnet:flow:chosen', () => ({ ...names, leg: index, reason: 'choice_learned' }));
+    publish('repnet:leg:open', () => ({ ...names(), leg: index, address: socket.remoteAddress, port: socket.remotePort }));
+    publish('repnet:flow:chosen', () => ({ ...names(), leg: index, reason: 'choice_learned' }));
     Object.defineProperties(socket, COUNTED_FROM_HELLO);
     main.emit('connection', socket);
-    publish('repnet:flow:open', () => ({ ...names, leg: index, mode }));
+    publish('repnet:flow:open', () => ({ ...names(), leg: index, mode }));
   }
 
   #banner(preamble: Preamble, status: Status): Buffer {
@@ -244,22 +282,28 @@ export class ReplicaListener {
 
   #late(flowId: string, leg: Leg): void {
     counters.legs.late++;
-    publish('repnet:leg:late', () => ({ flowId, role: 'server', leg: leg.index }));
+    publish('repnet:leg:late', () => ({ flowId: publicName(flowId), role: 'server', leg: leg.index }));
     leg.reset();
   }
 
-  #refusal(socket: net.Socket): Refusal {
-    if (this.#closing) return 'closing';
+  /** @returns whether no new flow is taken */
+  #refusal(socket: net.Socket): boolean {
+    if (this.#closing) {
+      counters.flows.refused.closing++;
+      return true;
+    }
     const { maxConnections, _connections } = this.#main;
-    if (maxConnections == null || _connections < maxConnections) return undefined;
+    if (maxConnections == null || _connections < maxConnections) return false;
+    counters.flows.refused.full++;
     const { localAddress, localFamily, remoteAddress, remotePort, remoteFamily } = socket;
     this.#main.emit('drop', { localAddress, localPort: this.#port, localFamily, remoteAddress, remotePort, remoteFamily });
-    return 'full';
+    return true;
   }
 
   #open(id: string, leg: Leg, mode: Mode): Flow {
     const main = this.#main;
-    const flow = new Flow({ id, role: 'server', mode, settings: this.#settings, registry: this.#table });
+    const from = leg.socket.remoteAddress;
+    const flow = new Flow({ id, role: 'server', mode, settings: this.#settings, registry: this.#table, from });
     const accepted = {
       flow,
       port: this.#port,
@@ -320,7 +364,7 @@ class ServerHello implements LegOwner {
     }
     if (preamble === 'version') this.#listener.answer(leg, bytes.subarray(0, HELLO_BYTES), bytes.subarray(HELLO_BYTES));
     else if (typeof preamble === 'string') this.#listener.answer(leg, undefined, bytes);
-    else this.#listener.answer(leg, preamble, bytes.subarray(HELLO_BYTES));
+    else this.#listener.answer(leg, preamble, bytes.subarray(preambleLength(preamble)));
     return true;
   }
 

@@ -1,5 +1,5 @@
 /** The one state of the process: configuration, budget, what is known of targets. ESM and CJS share it. */
-import { Budget } from './budget';
+import { Budgets } from './budget';
 import { CapabilityCache } from './capability';
 import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
 import { type FlowSettings, KEYS } from './settings';
@@ -21,7 +21,7 @@ const MOST_TARGETS = 4_096;
 
 class Runtime {
   config: Config = loadConfig(process.env, process.cwd());
-  readonly budget = new Budget();
+  readonly budgets = new Budgets();
   capabilities = new CapabilityCache(this.config.capabilityTtl);
   #defaults = flowDefaults(this.config);
   #byRule = new Map<TargetRule, FlowSettings>();

@@ -150,6 +150,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     }
     this.connecting = false;
     this.#opened = true;
+    this.#dialer?.stop();
     this.#timer.touch();
     this.emit('connect');
     this.emit('ready');
@@ -261,6 +262,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.connecting = false;
     this.#timer.stop();
+    if (!this.#opened) this.#dialer?.stop();
     this.#closing = { failed: error !== null };
     const flow = this.#flow;
     if (!flow) this.#closed = true;
@@ -300,6 +302,10 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     if (this.destroyed || this.#accepted) return null;
     if (this.connecting) this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
     return this.#handle ?? null;
+  }
+
+  get isClient(): boolean {
+    return !this.#accepted;
   }
 
   get _connecting(): boolean {

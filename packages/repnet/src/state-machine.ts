@@ -11,6 +11,7 @@ export type OtherLeg = 'live' | 'pending' | 'gone';
 export type FlowEvent =
   | 'leg_established'
   | 'second_leg_joined'
+  | 'rejoin_started'
   | 'choice_learned'
   | 'leg_failed'
   | 'leg_deadline'
@@ -151,6 +152,9 @@ function dupConn(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg): Ste
 }
 
 const CHOSEN = {
+  rejoinStarted: to('CHOSEN', 'start_archive'),
+  rejoined: to('DUP_CONN', 'attach_leg', 'replay_archive', 'free_archive'),
+  rejoinedAtServer: to('DUP_CONN', 'leave_waiting_list', 'attach_leg'),
   survivorOpened: to('CHOSEN', 'attach_leg', 'replay_archive', 'free_archive', 'open_flow'),
   deadline: to('ENDED', 'reset_leg', 'free_archive', 'surface_error'),
   failed: to('ENDED', 'reset_leg', 'free_archive', 'surface_error', 'bury'),
@@ -160,16 +164,24 @@ const CHOSEN = {
   late: to('CHOSEN', 'reset_leg'),
 };
 
-function chosen(event: FlowEvent, role: Role, other: OtherLeg, onWaitingList: boolean): Step | undefined {
+function chosen(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg, onWaitingList: boolean): Step | undefined {
   const steps = CHOSEN;
   const client = role === 'client';
+  // The subject is a second leg that the client opens for a connection that was idle.
+  const rejoining = client && mode === 'repflow' && other === 'live';
   switch (event) {
+    case 'rejoin_started':
+      return rejoining ? steps.rejoinStarted : undefined;
     case 'leg_established':
-      return client && other === 'gone' ? steps.survivorOpened : undefined;
+      return rejoining ? steps.rejoined : client && other === 'gone' ? steps.survivorOpened : undefined;
+    case 'second_leg_joined':
+      return !client && mode === 'repflow' && other === 'live' ? steps.rejoinedAtServer : undefined;
     case 'leg_deadline':
-      return client && other === 'gone' ? steps.deadline : undefined;
+      return rejoining ? SETTLE : client && other === 'gone' ? steps.deadline : undefined;
     case 'leg_failed':
-      return other === 'gone' ? steps.failed : undefined;
+      return rejoining ? SETTLE : other === 'gone' ? steps.failed : undefined;
+    case 'archive_over_threshold':
+      return rejoining ? SETTLE : undefined;
     case 'both_closed':
       return CLOSED;
     case 'waiting_list_timeout':
@@ -205,7 +217,7 @@ export function transition(
     case 'DUP_CONN':
       return dupConn(event, role, mode, other);
     case 'CHOSEN':
-      return chosen(event, role, other, onWaitingList);
+      return chosen(event, role, mode, other, onWaitingList);
     case 'ENDED':
       return role === 'server' && event === 'late_leg' ? ENDED_LATE : undefined;
   }

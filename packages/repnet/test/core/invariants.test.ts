@@ -161,8 +161,9 @@ both('I10: counts, names and addresses are those of one connection to port N', a
   assert.equal(await connections(arena.server), 0);
 });
 
-test('I10: a RepSYN flow is a stock socket at the server, with port N as its name', async (t) => {
-  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repsyn' });
+test('I10: an eager RepSYN flow is a stock socket at the server, with port N as its name', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repsyn', client: { eager: true }, process: { capabilityTtl: 600_000 } });
+  await repnet.probe({ host: arena.path.host, port: arena.path.port, repnet: 'repsyn' });
   const client = arena.connect();
   client.end('a question');
   const served = await arena.flow();
@@ -251,11 +252,17 @@ async function busyAfterFree(): Promise<{ busy: net.Server; port: number }> {
   }
 }
 
-test('I12: listen() takes both ports or neither, and says which one was taken', async (t) => {
+test('I12: where the replica port was asked for, listen() takes both ports or neither, and says which one was taken', async (t) => {
   const { busy, port } = await busyAfterFree();
   t.after(() => busy.close());
-  for (const host of ['127.0.0.1', undefined]) {
-    const server = repnet.createServer();
+  const servers: Array<[server: net.Server, listen: 'all' | number[]]> = [
+    [repnet.createServer({ repnet: {} }), 'all'],
+    [repnet.createServer(), [port - 1]],
+  ];
+  t.after(() => repnet.configure({ listen: 'all' }));
+  for (const [index, [server, listen]] of servers.entries()) {
+    const host = index === 0 ? '127.0.0.1' : undefined;
+    repnet.configure({ listen });
     server.on('listening', () => assert.fail('it must not listen'));
     server.listen({ port: port - 1, host });
     const [error] = (await once(server, 'error')) as [NodeJS.ErrnoException & { port: number }];
@@ -265,6 +272,26 @@ test('I12: listen() takes both ports or neither, and says which one was taken', 
     await once(after, 'listening');
     after.close();
     await once(after, 'close');
+  }
+});
+
+test('I12: under the default, a server whose replica port is taken is a plain one, and a warning says so', async (t) => {
+  const { busy, port } = await busyAfterFree();
+  t.after(() => busy.close());
+  for (const host of ['127.0.0.1', 'localhost', undefined]) {
+    const warned = once(process, 'warning') as Promise<[Error & { code: string }]>;
+    let called = 0;
+    const server = repnet.createServer((socket) => socket.end('plain'));
+    server.listen({ port: port - 1, host }, () => called++);
+    await once(server, 'listening');
+    const [warning] = await warned;
+    assert.equal(warning.code, 'REPNET_NO_REPLICA_PORT');
+    assert.match(warning.message, new RegExp(`^port ${port - 1} has no replica port \\(.*EADDRINUSE.*\\): flows to it run plain$`));
+    const client = net.connect(port - 1, '127.0.0.1');
+    assert.equal(Buffer.concat(await client.toArray()).toString(), 'plain');
+    server.close();
+    await once(server, 'close');
+    assert.equal(called, 1);
   }
 });
 
