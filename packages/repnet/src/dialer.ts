@@ -55,10 +55,8 @@ export class Dialer {
   #addresses: Address[] | undefined;
   #plain = false;
   #announced = false;
-  /** Runs until the flow is open: then port N is tried as well. */
+  /** Runs until the flow is open. */
   #patience: NodeJS.Timeout | undefined;
-  /** The connection to port N that is tried meanwhile. */
-  #beside: net.Socket | undefined;
 
   constructor(socket: DialingSocket, target: Target) {
     this.#socket = socket;
@@ -82,46 +80,30 @@ export class Dialer {
   /** The flow has ended before it was opened. @returns whether a plain connection is tried instead. */
   fallBack(): boolean {
     if (this.#plain) return false;
-    const beside = this.#beside;
-    this.#beside = undefined;
-    beside?.removeAllListeners();
-    this.#connectPlain('fallback', beside);
+    this.#connectPlain('fallback');
     return true;
   }
 
   /** The flow is open, or given up. */
   stop(): void {
     clearTimeout(this.#patience);
-    this.#beside
-      ?.removeAllListeners()
-      .on('error', () => {})
-      .destroy();
-    this.#beside = undefined;
   }
 
   /**
-   * A replica port that has gone silent must not cost the flow its leg deadline: after a while port N is tried beside it, and what is there
-   * first has the flow. Nothing was sent to the replica port but a hello until then.
+   * A replica port that has gone silent must not cost every flow its leg deadline: after a while the flow goes to port N. Nothing but hellos
+   * was sent until then.
    */
   #watch(flow: Flow, settings: FlowSettings, to: Address): void {
     if (!Number.isFinite(settings.fallbackDelay)) return;
-    this.#patience = setTimeout(() => {
+    const giveUp = (): void => {
       if (flow.opened || flow.exposed || flow.state === 'ENDED' || this.#socket.destroyed) return;
-      const beside = connectStock(this.#plainOptions());
-      this.#beside = beside;
-      beside.on('error', () => {
-        this.#beside = undefined;
-      });
-      beside.on('connect', () => {
-        if (flow.exposed) return;
-        beside.removeAllListeners();
-        this.#beside = undefined;
-        runtime.capabilities.doubt(to.address, this.#replicaPort);
-        flow.host = undefined;
-        flow.abort(true);
-        this.#connectPlain('silent', beside);
-      });
-    }, settings.fallbackDelay).unref();
+      runtime.capabilities.doubt(to.address, this.#replicaPort);
+      flow.host = undefined;
+      flow.abort(true);
+      this.#connectPlain('silent');
+    };
+    // A banner that has come while this process was busy is seen before.
+    this.#patience = setTimeout(() => setImmediate(giveUp), settings.fallbackDelay).unref();
   }
 
   #lookUp(settings: FlowSettings): void {
@@ -197,8 +179,7 @@ export class Dialer {
     return { host: address, port, family, localAddress, blockList, typeOfService, allowHalfOpen: true };
   }
 
-  /** @param started a connection that is on its way, or there, already */
-  #connectPlain(reason: PlainReason | undefined, started?: net.Socket): void {
+  #connectPlain(reason: PlainReason | undefined): void {
     const { host, port, settings } = this.#target;
     this.#plain = true;
     if (reason) {
@@ -208,7 +189,7 @@ export class Dialer {
     const flow = new Flow({ id: randomId(), role: 'client', mode: 'repflow', settings: settings ?? runtime.config });
     const options = this.#plainOptions();
     if (this.#addresses) options.lookup = answerWith(this.#addresses);
-    const connection = started ?? connectStock(options);
+    const connection = connectStock(options);
     const leg = new Leg(connection, 0, flow);
     // What was looked up and told before (a flow that falls back) is not told again.
     const forwarded = this.#announced ? FORWARDED.slice(1) : FORWARDED;
@@ -218,14 +199,12 @@ export class Dialer {
         this.#socket.autoSelectFamilyAttemptedAddresses = connection.autoSelectFamilyAttemptedAddresses;
       });
     }
-    const connected = (): void => {
+    connection.on('connect', () => {
       flow.legEstablished(leg);
       if (reason === 'unknown' || reason === 'doubtful') this.#probe(connection.remoteAddress);
-    };
-    connection.on('connect', connected);
+    });
     flow.startSingle(leg);
     this.#socket.useFlow(flow);
-    if (!connection.connecting) connected();
   }
 
   #probe(address: string | undefined): void {

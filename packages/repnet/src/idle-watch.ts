@@ -13,7 +13,7 @@ export interface Watched {
 export class IdleWatch {
   readonly #time: number;
   /** Flows, and their activity when the timer last looked. */
-  readonly #active = new Map<Watched, number>();
+  #active = new Map<Watched, number>();
   #armed = false;
 
   /** @param time in milliseconds; a flow is found idle after one to two of it */
@@ -23,6 +23,10 @@ export class IdleWatch {
 
   watch(flow: Watched): void {
     this.#active.set(flow, flow.activity);
+    this.#arm();
+  }
+
+  #arm(): void {
     if (this.#armed) return;
     this.#armed = true;
     setTimeout(() => this.#look(), this.#time).unref();
@@ -30,17 +34,13 @@ export class IdleWatch {
 
   #look(): void {
     this.#armed = false;
-    for (const [flow, before] of this.#active) {
-      if (flow.state !== 'ENDED' && flow.activity !== before) this.#active.set(flow, flow.activity);
-      else {
-        // What the flow does now may move a byte: then it is watched anew.
-        this.#active.delete(flow);
-        if (flow.state !== 'ENDED' && !flow.idle()) this.#active.set(flow, flow.activity);
-      }
+    // What a flow does when it is idle may move a byte: then it is watched anew.
+    const active = this.#active;
+    this.#active = new Map();
+    for (const [flow, before] of active) {
+      if (flow.state !== 'ENDED' && (flow.activity !== before || !flow.idle())) this.#active.set(flow, flow.activity);
     }
-    if (this.#active.size === 0 || this.#armed) return;
-    this.#armed = true;
-    setTimeout(() => this.#look(), this.#time).unref();
+    if (this.#active.size > 0) this.#arm();
   }
 }
 

@@ -22,7 +22,7 @@ export interface FlowSettings {
   confirmTimeout: number;
   /** Open both legs to a target that has not been probed yet. */
   assumeCapable: boolean;
-  /** Milliseconds after which port N is tried as well, when nothing has answered on the replica port. */
+  /** Milliseconds after which a flow goes to port N, when nothing has answered on the replica port. */
   fallbackDelay: number;
   /** Milliseconds without a byte in either direction after which a connection counts as idle: its next message is replicated again. */
   idleTime: number;
@@ -111,7 +111,7 @@ export const KEYS: Readonly<Record<keyof GlobalSettings, Key>> = {
   legDeadline: number('ms', 3_000, 1, MAX_TIMER, perFlow),
   confirmTimeout: number('ms', 250, 1, 60_000, perFlow),
   assumeCapable: { kind: 'boolean', default: false, unit: '', perFlow: true },
-  fallbackDelay: number('ms', 250, 1, MAX_TIMER, { infinity: true, ...perFlow }),
+  fallbackDelay: number('ms', 500, 1, MAX_TIMER, { infinity: true, ...perFlow }),
   idleTime: number('ms', 5, 1, MAX_TIMER, { infinity: true, ...perFlow }),
   adaptive: { kind: 'boolean', default: true, unit: '', perFlow: true },
   secondLegFrom: { kind: 'choice', default: 'same-address', choices: ['same-address', 'anywhere'], unit: '', perFlow: true },

@@ -1,7 +1,5 @@
 /** What is known of a replica port, and what a flow does when it is wrong: late banners, ports that go silent, flows far apart. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import net from 'node:net';
 import { test } from 'node:test';
 import repnet from 'repnet';
 import { CapabilityCache } from '../../src/capability';
@@ -36,26 +34,6 @@ for (const mode of MODES) {
     assert.equal(arena.accepted.length, 2, 'each flow reached the application once');
   });
 }
-
-test('a port N that does not answer either does not keep a slow replica port from having the flow', async (t) => {
-  const arena = await Arena.open(t, {
-    pairing: 'hello',
-    mode: 'repflow',
-    path: { admit: () => 'hold' },
-    onConnection: (socket) => void socket.pipe(socket),
-  });
-  const { port } = arena.path;
-  await arena.path.refuse('primary');
-  const sink = new Sink(repnet.connect({ port, host: arena.path.host, repnet: { assumeCapable: true, fallbackDelay: 1 } }));
-  sink.socket.write('patience');
-  const legs = [await arena.path.leg(0), await arena.path.leg(1)];
-  const refused = net.connect(port, arena.path.host);
-  await once(refused, 'error');
-  for (const leg of legs) await leg.admit();
-  await sink.until(8);
-  assert.equal(sink.text(), 'patience');
-  sink.socket.destroy();
-});
 
 test('a probe waits for as long as a leg may take: a SYN that was lost once does not write a target off', async (t) => {
   const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', a: 'hold', process: { helloTimeout: 10 } });
