@@ -5,7 +5,7 @@
  */
 import type net = require('node:net');
 import stream = require('node:stream');
-import tls = require('node:tls');
+import type tls = require('node:tls');
 
 import { mirror } from './graft';
 import type { ReplicatedSocket } from './socket';
@@ -18,7 +18,8 @@ let found: AdapterClass | undefined;
 /** Node does not export the class; TLS shows one that it made. */
 function adapterClass(): AdapterClass {
   if (!found) {
-    const { _handle: handle } = new tls.TLSSocket(new stream.Duplex()) as unknown as { _handle: { _parentWrap: Adapter } };
+    const { TLSSocket } = require('node:tls') as typeof tls;
+    const { _handle: handle } = new TLSSocket(new stream.Duplex()) as unknown as { _handle: { _parentWrap: Adapter } };
     found = handle._parentWrap.constructor as AdapterClass;
     handle._parentWrap.destroy();
   }

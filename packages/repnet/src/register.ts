@@ -7,6 +7,7 @@
  */
 
 import { syncBuiltinESMExports } from 'node:module';
+import { promisify } from 'node:util';
 
 import net = require('node:net');
 import tls = require('node:tls');
@@ -25,7 +26,6 @@ const original = {
   connect: net.connect as unknown as Call,
   socketConnect: net.Socket.prototype.connect as unknown as Call,
   serverListen: net.Server.prototype.listen as unknown as Call,
-  http2Connect: undefined as unknown as Call,
   tlsConnect: tls.connect as unknown as (options: tls.ConnectionOptions, callback?: () => void) => tls.TLSSocket,
 };
 
@@ -38,14 +38,17 @@ function connect(this: unknown, ...args: unknown[]): unknown {
   return forHttp2 ? adapt(socket as unknown as ReplicatedSocket) : socket;
 }
 
-function http2Connect(this: unknown, ...args: unknown[]): unknown {
-  const before = forHttp2;
-  forHttp2 = true;
-  try {
-    return original.http2Connect.apply(this, args);
-  } finally {
-    forHttp2 = before;
-  }
+/** A function that makes an http2 session, which is to find an adapter where it connects. */
+function adapting(connectSession: Call): Call {
+  return function (this: unknown, ...args: unknown[]) {
+    const before = forHttp2;
+    forHttp2 = true;
+    try {
+      return connectSession.apply(this, args);
+    } finally {
+      forHttp2 = before;
+    }
+  };
 }
 
 /** For sockets that the application, or Node's own `net.connect` on its behalf, has constructed. */
@@ -90,6 +93,8 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
     socket.destroy();
     throw error;
   }
+  // TLS does not do so where the signal was aborted before.
+  secured.once('close', () => socket.destroy());
   // With a socket given, Node leaves this to whoever made it.
   if (options.timeout) secured.setTimeout(options.timeout);
   return secured;
@@ -135,8 +140,8 @@ Object.assign(tls, { connect: tlsConnect, TLSSocket });
 Object.defineProperty(net.Socket, Symbol.hasInstance, { value: hasInstance, configurable: true });
 // Loading http2 takes some milliseconds: who lists nothing is spared them.
 if (runtime.lists) {
-  const http2 = require('node:http2') as { connect: Call };
-  original.http2Connect = http2.connect;
+  const http2 = require('node:http2') as { connect: Call & { [promisify.custom]: Call } };
+  const http2Connect = Object.assign(adapting(http2.connect), { [promisify.custom]: adapting(http2.connect[promisify.custom]) });
   Object.assign(http2, { connect: http2Connect });
 }
 syncBuiltinESMExports();
