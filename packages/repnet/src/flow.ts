@@ -198,7 +198,8 @@ export class Flow implements LegOwner {
     return this.written + this.delivered;
   }
 
-  #touch(): void {
+  /** Client: tells when the flow has been idle, the next time. */
+  watch(): void {
     if (this.#watched || !this.secondLegs) return;
     this.#watched = true;
     idleWatch(this.settings.idleTime).watch(this);
@@ -270,7 +271,7 @@ export class Flow implements LegOwner {
       this.#archive?.add(chunk);
     }
     this.written += bytes;
-    this.#touch();
+    this.watch();
     const only = this.#only;
     if (only) {
       only.send(chunks, done);
@@ -342,7 +343,7 @@ export class Flow implements LegOwner {
 
   legData(leg: Leg, chunk: Buffer): boolean {
     if (this.status[leg.index] !== 'live') return true;
-    this.#touch();
+    this.watch();
     leg.received += chunk.length;
     if (!this.#check && leg.received - this.delivered === chunk.length && !this.#eof) {
       this.delivered = leg.received;

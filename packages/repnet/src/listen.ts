@@ -11,6 +11,7 @@ import { readFlowSettings } from './config';
 import { ReplicaListener } from './replica-listener';
 import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
+import { counters } from './stats';
 import { stock } from './stock';
 
 /** How often `listen(0)` asks the kernel for another port when the one after it is taken. */
@@ -87,7 +88,10 @@ export function listen<S extends net.Server>(server: S, args: unknown[], made: S
   const call = target?.call ?? made;
   if (target && target.port > 0) yielding.get(target.port)?.close();
   const passThrough = !target || cluster.isWorker || server.listening || !wanted(target.port, call);
-  if (passThrough || replicaPort(target.port, call || undefined) > 65535) return stockListen.apply(server, args) as S;
+  if (passThrough || replicaPort(target.port, call || undefined) > 65535) {
+    if (target) counters.servers.plain++;
+    return stockListen.apply(server, args) as S;
+  }
   new PairedListen(server, target, args, call || undefined).start();
   return server;
 }
@@ -230,6 +234,7 @@ class PairedListen {
     if (this.#target.port === 0) server._connectionKey = server._connectionKey?.replace(/\d+$/, '0');
     this.#ready = true;
     this.#replicaOpen = true;
+    counters.servers.paired++;
   }
 
   get #mayRetry(): boolean {
@@ -272,6 +277,7 @@ class PairedListen {
     const address = this.#server.address() as net.AddressInfo;
     const text = `port ${address.port} has no replica port (${message}): flows to it run plain`;
     process.emitWarning(text, { type: 'RepnetWarning', code: 'REPNET_NO_REPLICA_PORT' });
+    counters.servers.plain++;
     this.#restore();
     if (this.#heldListening) this.#server.emit('listening');
   }

@@ -15,9 +15,10 @@ import tls = require('node:tls');
 import { adapt } from './adapter';
 import { connect as connectReplicated, replicatedTarget } from './api';
 import { graft, mirror, takeOver } from './graft';
-import { listen } from './listen';
+import { listen, readListenArguments } from './listen';
 import { runtime } from './runtime';
 import { ReplicatedSocket } from './socket';
+import { counters } from './stats';
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -130,7 +131,9 @@ const TLSSocket = new Proxy(tls.TLSSocket, {
 });
 
 function serverListen(this: net.Server, ...args: unknown[]): unknown {
-  return Array.isArray(runtime.config.listen) ? listen(this, args, undefined) : original.serverListen.apply(this, args);
+  if (Array.isArray(runtime.config.listen)) return listen(this, args, undefined);
+  if (readListenArguments(args)) counters.servers.plain++;
+  return original.serverListen.apply(this, args);
 }
 
 Object.assign(net, { connect, createConnection: connect });

@@ -33,6 +33,7 @@ export class Rejoiner implements HelloOutcome {
   #pause = 0;
   #notBefore = 0;
   #timer: NodeJS.Timeout | undefined;
+  #later: NodeJS.Timeout | undefined;
 
   constructor(flow: Flow, options: RejoinOptions) {
     this.#flow = flow;
@@ -53,8 +54,14 @@ export class Rejoiner implements HelloOutcome {
   /** Opens the leg with this index, unless it is too early or there are too many. */
   start(index: 0 | 1): void {
     const { connection, budget, limits, deadline } = this.#options;
-    if (performance.now() < this.#notBefore || budget.ask('repflow', limits) !== 'repflow') return;
     const flow = this.#flow;
+    const early = this.#notBefore - performance.now();
+    if (early > 0) {
+      // Looked at again then: the connection may still be idle, without having moved a byte.
+      this.#later ??= setTimeout(() => this.#again(), early).unref();
+      return;
+    }
+    if (budget.ask('repflow', limits) !== 'repflow') return;
     // Nobody waits for this leg: it does not keep the process alive.
     const leg = new Leg(connectStock(connection).unref(), index, flow);
     flow.expectRejoin(leg);
@@ -65,6 +72,11 @@ export class Rejoiner implements HelloOutcome {
       () => this.#fail(leg, new RepnetError('ERR_REPNET_LEG_DEADLINE', `no banner within ${deadline} ms`)),
       deadline,
     ).unref();
+  }
+
+  #again(): void {
+    this.#later = undefined;
+    if (this.#flow.state !== 'ENDED') this.#flow.watch();
   }
 
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {

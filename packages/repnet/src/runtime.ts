@@ -2,7 +2,9 @@
 import { Budgets } from './budget';
 import { CapabilityCache } from './capability';
 import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
+import { reportAtExit } from './report';
 import { type FlowSettings, KEYS } from './settings';
+import { counters } from './stats';
 import { findRule, type TargetRule } from './targets';
 
 const PER_FLOW = Object.entries(KEYS)
@@ -82,3 +84,5 @@ export function readCall(call: CallSettings): Partial<FlowSettings> {
 }
 
 export const runtime = new Runtime();
+
+reportAtExit(process.env, counters, () => runtime.config.rules.length);

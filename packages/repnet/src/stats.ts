@@ -33,6 +33,8 @@ export interface Stats {
     /** Legs that came too late and were reset. */
     late: number;
   };
+  /** Servers that listened on a TCP port through repnet, with and without a replica port. */
+  servers: { paired: number; plain: number };
   /** Flows that ran plain, or as RepSYN, because of the budget. */
   budgetRefusals: number;
   /** Bytes of the application that were written to a second leg. */
@@ -52,6 +54,7 @@ function zero(): Stats {
       live: 0,
     },
     legs: { opened: 0, established: 0, paired: 0, rejoined: 0, won: [0, 0], dropped: {}, late: 0 },
+    servers: { paired: 0, plain: 0 },
     budgetRefusals: 0,
     bytesSentTwice: 0,
     held: { waiting: 0, tombstones: 0, pendingHellos: 0, lingering: 0, archivedBytes: 0 },

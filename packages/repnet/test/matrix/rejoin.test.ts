@@ -1,13 +1,13 @@
 /** Kept-alive connections: a second leg again for each message that comes after a time of idleness. */
 import assert from 'node:assert/strict';
-import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import net from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import repnet from 'repnet';
 import { decodeBanner, decodePreamble, encodePreamble, VERSION } from '../../src/wire';
 import { Arena, type ArenaOptions, pattern, Sink } from '../harness/arena';
 import type { ChaosLeg } from '../harness/chaos';
+import { Rejoined } from '../harness/rejoined';
 import { published } from '../harness/replication';
 
 const LONG = 200_000;
@@ -15,42 +15,6 @@ const LONG = 200_000;
 const REJOIN = 56;
 
 const settings: ArenaOptions = { pairing: 'hello', mode: 'repflow', client: { idleTime: 20 } };
-
-interface Pair {
-  role: 'client' | 'server';
-  message: number;
-}
-
-/** Knows which second legs have rejoined, at both ends, and stayed. */
-class Rejoined {
-  readonly #message = { client: 0, server: 0 };
-  #waiting: Array<() => void> = [];
-
-  constructor(t: TestContext) {
-    const paired = (found: unknown): void => {
-      const { role, message } = found as Pair;
-      this.#message[role] = message;
-      if (this.#both) for (const resume of this.#waiting.splice(0)) resume();
-    };
-    const dropped = (found: unknown): void => {
-      this.#message[(found as Pair).role] = 0;
-    };
-    diagnostics.subscribe('repnet:leg:pair', paired);
-    diagnostics.subscribe('repnet:leg:drop', dropped);
-    t.after(() => {
-      diagnostics.unsubscribe('repnet:leg:pair', paired);
-      diagnostics.unsubscribe('repnet:leg:drop', dropped);
-    });
-  }
-
-  get #both(): boolean {
-    return this.#message.client > 0 && this.#message.client === this.#message.server;
-  }
-
-  async now(): Promise<void> {
-    while (!this.#both) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-}
 
 const newest = (arena: Arena): ChaosLeg => arena.path.legs.at(-1) as ChaosLeg;
 const others = (arena: Arena): ChaosLeg[] => arena.path.legs.slice(0, -1);
@@ -128,7 +92,7 @@ test('what is written while the new leg is on its way is sent on it too, and has
 test('a leg that is behind when the connection is idle gives its place to a new one', async (t) => {
   const arena = await Arena.open(t, { ...settings, onConnection: (socket) => void socket.pipe(socket) });
   const rejoined = new Rejoined(t);
-  const dropped = published<Pair & { reason: string; leg: number }>('repnet:leg:drop', (message) => message.reason === 'behind');
+  const dropped = published<{ role: string; reason: string; leg: number }>('repnet:leg:drop', (message) => message.reason === 'behind');
   const sink = new Sink(arena.connect());
   sink.socket.write('one');
   const [a, b] = [await arena.legA(), await arena.legB()];
