@@ -53,7 +53,7 @@ node-suite-all:
 	    ( tests="$$(.ci/node-tests $$major)" && cd packages/repnet && \
 	        node="$$(npm exec --yes --package=node@$$major -c 'node -p process.execPath')" && \
 	        node build/test/node-suite/run.js --tests "$$tests" --node "$$node" --json build/node-suite-$$major.json \
-	            --mode plain --mode register --mode repflow --mode repsyn ) || failed=yes; \
+	            --mode plain --mode register --mode repflow --mode repsyn --duplex ) || failed=yes; \
 	done; \
 	cd packages/repnet && node build/test/node-suite/table.js build/node-suite-20.json build/node-suite-22.json build/node-suite-24.json \
 	    >test/node-suite/results.md && [ -z "$$failed" ]
