@@ -9,7 +9,7 @@ export PROPTEST_RNG_SEED ?= 20261120
 OTHER_NODES = $(filter-out $(shell node -p 'process.versions.node.split(".")[0]'),20 22 24)
 TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 
-.PHONY: explore demo test build tools rust-test lint npm-test node-suite node-suite-all bench reproduce
+.PHONY: explore demo test build tools rust-test lint npm-test soak node-suite node-suite-all bench reproduce
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
@@ -41,6 +41,10 @@ npm-test:
 	cd packages/repnet && for major in $(OTHER_NODES); do \
 	    npm exec --yes --package=node@$$major -c 'npm run test:built' || exit 1; \
 	done
+
+# 100,000 flows of repnet over a path that delays, stalls, cuts and resets them.
+soak:
+	cd packages/repnet && npm ci --no-audit --no-fund && npm run soak
 
 # Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed.
 node-suite:
