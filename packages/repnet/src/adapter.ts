@@ -1,7 +1,7 @@
 /**
- * Node's own adapter from a stream to a socket with a native handle. http2 and TLS put one before every stream that has none, and take
- * that stream for a connection that is there already. One that is made here, and given to them, is a socket that is still connecting as long as the flow
- * is, and has the flow's names.
+ * Node's own adapter from a stream to a socket with a native handle. http2 and TLS put one before
+ * every stream that has none, and take that stream for a connection that is there already. One that
+ * is made here, and given to them, is connecting as long as the flow is, and has the flow's names.
  */
 import type net = require('node:net');
 import stream = require('node:stream');
@@ -37,6 +37,7 @@ export function adapt(socket: ReplicatedSocket): net.Socket {
   // It only tells of errors. A socket is destroyed by them, and says so once.
   for (const listener of socket.listeners('error')) if (!before.includes(listener)) socket.off('error', listener as () => void);
   socket.on('error', (error) => adapter.destroy(error));
+  // To ask is also to tell the socket that it has been taken over: who has the adapter decides when it ends.
   adapter.allowHalfOpen = socket.allowHalfOpen;
   adapter.connecting = socket.connecting;
   socket.once('connect', () => {
