@@ -17,7 +17,7 @@
  * plain `stream.Duplex`es (see duplex.ts).
  *
  * Exit status 0: no regression in plain, at least 99 % in register and 95 % in repflow and repsyn,
- * and a written reason in known.json for every file that fails, and for no other.
+ * and a written reason in known.json for every file that fails.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -2,7 +2,9 @@
  * Puts the reports of several runs (`--json`) into one page of Markdown: `node table.js 20.json 22.json >results.md`.
  */
 import { readFileSync } from 'node:fs';
-import { type Failure, type ModeReport, percentage } from './report';
+import path from 'node:path';
+import { packageFolder } from '../harness/package-folder';
+import { type Failure, type Known, type ModeReport, percentage, reasonFor } from './report';
 import { FAMILIES, type Mode } from './tests';
 
 const MODE_NAMES: Record<Mode, string> = {
@@ -37,12 +39,13 @@ function scores(reports: readonly ModeReport[]): string[] {
 }
 
 /** Each test that fails once, with the versions and modes in which it does. */
-function regressions(reports: readonly ModeReport[]): string[] {
-  const found = new Map<string, { failure: Failure; places: string[] }>();
+function regressions(reports: readonly ModeReport[], known: readonly Known[]): string[] {
+  const found = new Map<string, { failure: Failure; places: string[]; reason: string | undefined }>();
   for (const { version, mode, failures } of reports) {
     const major = version.split('.')[0];
     for (const failure of failures) {
-      const entry = found.get(failure.test) ?? { failure, places: [] };
+      const entry = found.get(failure.test) ?? { failure, places: [], reason: undefined };
+      entry.reason ??= reasonFor(failure.test, mode, version, known);
       entry.places.push(`${mode} ${major}`);
       found.set(failure.test, entry);
     }
@@ -51,13 +54,13 @@ function regressions(reports: readonly ModeReport[]): string[] {
   return [
     row(['test', 'fails in', 'with any Duplex', 'why']),
     row(['---', '---', '---', '---']),
-    ...sorted.map(({ failure: { test, reason, failsWithDuplex }, places }) =>
+    ...sorted.map(({ failure: { test, failsWithDuplex }, places, reason }) =>
       row([`\`${test}\``, places.join(', '), DUPLEX[String(failsWithDuplex)] ?? '', reason ?? 'no reason written']),
     ),
   ];
 }
 
-export function page(reports: readonly ModeReport[]): string {
+export function page(reports: readonly ModeReport[], known: readonly Known[]): string {
   return `${[
     "# Node's own tests with repnet",
     '',
@@ -71,11 +74,18 @@ export function page(reports: readonly ModeReport[]): string {
     '"With any Duplex": what the test does without repnet where each connection is a plain `stream.Duplex` (`duplex.ts`). http2 and TLS treat any stream without',
     'a native handle in another way than a `net.Socket`, and http lets its parser read from that handle.',
     '',
-    ...regressions(reports),
+    ...regressions(reports, known),
   ].join('\n')}\n`;
 }
 
 if (require.main === module) {
   const files = process.argv.slice(2);
-  process.stdout.write(page(files.flatMap((file) => JSON.parse(readFileSync(file, 'utf8')) as ModeReport[])));
+  const read = <Content>(file: string) => JSON.parse(readFileSync(file, 'utf8')) as Content;
+  const known = read<Known[]>(path.join(packageFolder, 'test/node-suite/known.json'));
+  process.stdout.write(
+    page(
+      files.flatMap((file) => read<ModeReport[]>(file)),
+      known,
+    ),
+  );
 }
