@@ -58,7 +58,7 @@ export class Rejoiner implements HelloOutcome {
     const early = this.#notBefore - performance.now();
     if (early > 0) {
       // Looked at again then: the connection may still be idle, without having moved a byte.
-      this.#later ??= setTimeout(() => this.#again(), early).unref();
+      if (this.#later === undefined) this.#later = setTimeout(() => this.#again(), early).unref();
       return;
     }
     if (budget.ask('repflow', limits) !== 'repflow') return;

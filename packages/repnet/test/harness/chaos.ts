@@ -286,7 +286,7 @@ export class ChaosPath {
   /** All legs in order of arrival. */
   readonly legs: ChaosLeg[] = [];
 
-  /** Legs whose client is there: one that stands still does not see its client go. */
+  /** Legs that are open on either side: one that stands still does not see its peers go. */
   readonly #open = new Set<ChaosLeg>();
   readonly #doors: Record<Door, net.Server>;
   readonly #options: ChaosPathOptions;
@@ -376,7 +376,7 @@ export class ChaosPath {
       });
       if (retain) this.legs.push(leg);
       this.#open.add(leg);
-      client.on('close', () => this.#open.delete(leg));
+      client.on('close', () => void leg.serverGone().then(() => this.#open.delete(leg)));
       this.#options.onLeg?.(leg, index);
       const admission = this.#options.admit?.(leg, index) ?? 'pass';
       if (admission === 'reset') leg.resetClient();

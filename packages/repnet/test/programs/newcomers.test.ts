@@ -1,6 +1,7 @@
 /** The README's first five minutes, by people who type what is written there; and what they are told when it did not work. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -50,12 +51,23 @@ const CLIENT = (net: string, port: number) => `
   flow().then(() => new Promise((resolve) => setTimeout(resolve, 200))).then(flow).then(console.log);
 `;
 
+/** A port that is free like the one after it, below those that the kernel gives to connections. */
 async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(15_000, 31_000);
+    const free = await Promise.all(
+      [port, port + 1].map(async (number) => {
+        const server = net.createServer();
+        const listening = await new Promise<boolean>((resolve) => {
+          server.on('error', () => resolve(false));
+          server.listen(number, '127.0.0.1', () => resolve(true));
+        });
+        if (listening) await new Promise((resolve) => server.close(resolve));
+        return listening;
+      }),
+    );
+    if (free.every(Boolean)) return port;
+  }
 }
 
 test('with require: one line at the server, two at the client, and the report says that a flow raced', async (t) => {
@@ -87,6 +99,11 @@ test('who forgets the port at the server is told so, at either end', async (t) =
   assert.match(stderr, /2 flows to listed targets: 0 raced, 2 ran plain/);
   assert.match(stderr, /"incapable": no repnet server answers on the replica port: .*REPNET_LISTEN/);
   assert.match(await report, /0 of 1 server had a replica port\n.*only if REPNET_LISTEN names its port/);
+});
+
+test('publint has nothing to say about the package', async () => {
+  const { stdout } = await run('npx', ['--no-install', 'publint', '--strict'], { cwd: packageFolder });
+  assert.match(stdout, /All good!/);
 });
 
 test('the package has every file that its README names', async () => {
