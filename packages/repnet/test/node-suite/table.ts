@@ -20,8 +20,8 @@ const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
 function scores(reports: readonly ModeReport[]): string[] {
   return [
-    row(['Node', 'its tests of', 'mode', ...FAMILIES, 'all', 'left out']),
-    row(Array.from({ length: FAMILIES.length + 5 }, () => '---')),
+    row(['Node', 'its tests of', 'mode', ...FAMILIES, 'all', 'left out', 'CPU, s']),
+    row(Array.from({ length: FAMILIES.length + 6 }, () => '---')),
     ...reports.map((report) =>
       row([
         report.version,
@@ -33,6 +33,7 @@ function scores(reports: readonly ModeReport[]): string[] {
         }),
         `${report.passes} of ${report.of} (${percentage(report)})`,
         String(report.leftOut.length),
+        report.cpu?.toFixed(0) ?? '',
       ]),
     ),
   ];
@@ -64,15 +65,18 @@ export function page(reports: readonly ModeReport[], known: readonly Known[]): s
   return `${[
     "# Node's own tests with repnet",
     '',
-    'Written by `make node-suite-all`; what the modes are stands in [the README of the tests](../README.md). A test counts if stock Node passes it on the same',
-    'machine; the others are left out. Where replication is forced, tests that open no socket do not run.',
+    'Written by `make node-suite-all`; what the modes are stands in',
+    '[the README of the tests](../README.md). A test counts if stock Node passes it on the same machine;',
+    'the others are left out. Where replication is forced, tests that open no socket do not run. CPU is',
+    'user and system time of all processes, with what ran again.',
     '',
     ...scores(reports),
     '',
     '## What fails, and why',
     '',
-    '"With any Duplex": what the test does without repnet where each connection is a plain `stream.Duplex` (`duplex.ts`). http2 and TLS treat any stream without',
-    'a native handle in another way than a `net.Socket`, and http lets its parser read from that handle.',
+    '"With any Duplex": what the test does without repnet where each connection is a plain',
+    '`stream.Duplex` (`duplex.ts`). http2 and TLS treat any stream without a native handle in another way',
+    'than a `net.Socket`, and http lets its parser read from that handle.',
     '',
     ...regressions(reports, known),
   ].join('\n')}\n`;
