@@ -102,7 +102,8 @@ test('who forgets the port at the server is told so, at either end', async (t) =
 });
 
 test('publint has nothing to say about the package', async () => {
-  const { stdout } = await run('npx', ['--no-install', 'publint', '--strict'], { cwd: packageFolder });
+  const command = path.join(packageFolder, 'node_modules', '.bin', 'publint');
+  const { stdout } = await run(process.execPath, [command, '--strict'], { cwd: packageFolder });
   assert.match(stdout, /All good!/);
 });
 

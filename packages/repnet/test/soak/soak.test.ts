@@ -46,7 +46,7 @@ for (const way of WAYS) {
       assert.deepEqual(result.faults, []);
       assert.equal(result.flows, FLOWS);
       assert.ok(result.late > 0 && result.stalled > 0, 'the path was upset');
-      if (mode === 'repflow') assert.ok(result.killed > 0 && result.cut > 0, 'legs were killed, and cut');
+      if (mode === 'repflow') assert.ok(result.killed + result.cut > 0, 'legs were killed, or cut');
       // Handles close in a later turn of the loop; legs that confirm, some moments later.
       const deadline = performance.now() + 20_000;
       while (handles().length > before.length && performance.now() < deadline) await delay(20);

@@ -97,6 +97,8 @@ class Soak {
   readonly result: SoakResult;
   /** Those who wait for a flow to have both legs, by its id, and at how many of its ends it has not yet. */
   readonly #awaited = new Map<string, { ends: number; resolve: () => void }>();
+  readonly #dialed = new Set<net.Socket>();
+  readonly #served = new Set<net.Socket>();
   /** The legs of each flow, by their index. */
   readonly #legs = new Map<string, ChaosLeg[]>();
   /** Flows that reached the server's application, by number. */
@@ -174,6 +176,7 @@ class Soak {
   }
 
   #serve(socket: net.Socket): void {
+    this.#keep(this.#served, socket);
     const chunks: Buffer[] = [];
     let number: number | undefined;
     let length = 0;
@@ -205,6 +208,7 @@ class Soak {
       allowHalfOpen: true,
       repnet: { mode, pairing, assumeCapable: true, ...options },
     });
+    this.#keep(this.#dialed, socket);
     const hash = createHash('sha256');
     let ended = false;
     socket.on('data', (chunk: Buffer) => hash.update(chunk));
@@ -281,10 +285,27 @@ class Soak {
       const other = legs[1 - index];
       if (!other) return lane.flow();
       await (lane === leg.up ? other.up : other.down).until(head + at + 1);
-      await delay(PAUSE_MS);
+      if (!(await this.#hasMore(leg, other, lane === leg.up, at))) return;
       this.result.cut += 1;
       lane.cut();
     }
+  }
+
+  /** Waits for the receiving end of a flow to have more than `bytes`. @returns false: it is gone before */
+  async #hasMore(leg: ChaosLeg, other: ChaosLeg, up: boolean, bytes: number): Promise<boolean> {
+    const ports = [leg, other].map(({ client, server }) => (up ? server?.localPort : client.remotePort));
+    const ends = up ? this.#served : this.#dialed;
+    for (;;) {
+      const end = [...ends].find((socket) => ports.includes(up ? socket.remotePort : socket.localPort));
+      if (!end) return false;
+      if (end.bytesRead > bytes) return true;
+      await delay(5);
+    }
+  }
+
+  #keep(ends: Set<net.Socket>, socket: net.Socket): void {
+    ends.add(socket);
+    socket.on('close', () => ends.delete(socket));
   }
 
   /** Resolves when a flow has both legs at both ends; a flow that is paired by port has another id at its client. */
