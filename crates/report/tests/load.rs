@@ -27,7 +27,7 @@ fn offered(loads: &[f64], times: f64, change: impl Fn(&mut RunRecord)) -> Study 
     for &load in loads {
         for design in [TCP, REPFLOW] {
             for seed in 1..=6 {
-                let mut record = run(design, Some(load), seed, 2_000);
+                let mut record = run(design, Some(load), seed, 4_000);
                 record.offered = Some(OfferedLoad {
                     tiers: vec![
                         tier("host uplinks", load),

@@ -53,7 +53,7 @@ function isOrdinary(options: ConnectOptions): boolean {
   const given = options as unknown as Record<string, unknown>;
   return (
     (typeof port === 'number' || (typeof port === 'string' && (port as string).trim() !== '')) &&
-    (host === undefined || typeof host === 'string') &&
+    (host === undefined || (typeof host === 'string' && !host.includes('\0'))) &&
     (lookup == null || typeof lookup === 'function') &&
     (autoSelectFamily == null || typeof autoSelectFamily === 'boolean') &&
     (attempt == null || (Number.isInteger(attempt) && attempt > 0 && attempt < 2 ** 31)) &&

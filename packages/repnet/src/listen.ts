@@ -100,7 +100,7 @@ function replicaPort(port: number, call: Partial<FlowSettings> | undefined): num
   return call?.replicaPort ?? port + 1;
 }
 
-const METHODS = ['emit', 'close', 'ref', 'unref'] as const;
+const METHODS = ['emit', 'close', 'ref', 'unref', Symbol.asyncDispose] as const;
 type Method = (typeof METHODS)[number];
 
 /** What `listen()` does when it knows the address: a legacy name that Node keeps on its prototype. */
@@ -142,8 +142,8 @@ class PairedListen {
     // Closed and made to listen again before it could say 'close': Node then does not say it at all.
     current.get(server)?.leave();
     current.set(server, this);
-    const { emit, close, ref, unref } = server;
-    this.#methods = { emit, close, ref, unref };
+    const { emit, close, ref, unref, [Symbol.asyncDispose]: dispose } = server;
+    this.#methods = { emit, close, ref, unref, [Symbol.asyncDispose]: dispose };
     this.#own = METHODS.filter((name) => Object.hasOwn(server, name));
   }
 
@@ -158,6 +158,11 @@ class PairedListen {
     server.close = (callback?: (error?: Error) => void) => {
       this.#replica?.close();
       return this.#methods.close.call(server, callback);
+    };
+    // http2's goes past close().
+    server[Symbol.asyncDispose] = () => {
+      this.#replica?.close();
+      return this.#methods[Symbol.asyncDispose].call(server);
     };
     server.ref = () => this.#setRef(true);
     server.unref = () => this.#setRef(false);
@@ -308,7 +313,10 @@ class PairedListen {
       return false;
     }
     this.#announced = true;
-    return pass();
+    const heard = pass();
+    // A primary of cluster has taken the handle for its workers, which get the connections: they have no replica port.
+    if (!this.#server.listening) this.#replica?.close();
+    return heard;
   }
 
   /** Port N itself could not be bound, or something later. */

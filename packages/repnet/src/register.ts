@@ -7,10 +7,12 @@
  */
 
 import { syncBuiltinESMExports } from 'node:module';
+import { promisify } from 'node:util';
 
 import net = require('node:net');
 import tls = require('node:tls');
 
+import { adapt } from './adapter';
 import { connect as connectReplicated, replicatedTarget } from './api';
 import { graft, mirror, takeOver } from './graft';
 import { listen, readListenArguments } from './listen';
@@ -28,8 +30,26 @@ const original = {
   tlsConnect: tls.connect as unknown as (options: tls.ConnectionOptions, callback?: () => void) => tls.TLSSocket,
 };
 
+/** While http2 makes a session. */
+let forHttp2 = false;
+
 function connect(this: unknown, ...args: unknown[]): unknown {
-  return replicatedTarget(args) ? connectReplicated(...args) : original.connect.apply(this, args);
+  if (!replicatedTarget(args)) return original.connect.apply(this, args);
+  const socket = connectReplicated(...args);
+  return forHttp2 ? adapt(socket as unknown as ReplicatedSocket) : socket;
+}
+
+/** A function that makes an http2 session, which is to find an adapter where it connects. */
+function adapting(connectSession: Call): Call {
+  return function (this: unknown, ...args: unknown[]) {
+    const before = forHttp2;
+    forHttp2 = true;
+    try {
+      return connectSession.apply(this, args);
+    } finally {
+      forHttp2 = before;
+    }
+  };
 }
 
 /** For sockets that the application, or Node's own `net.connect` on its behalf, has constructed. */
@@ -65,8 +85,17 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
-  const socket = connectReplicated(options);
-  const secured = secure({ ...options, socket }, socket as unknown as ReplicatedSocket, callback);
+  // The TLS socket obeys the signal.
+  const socket = connectReplicated({ ...options, signal: undefined }) as unknown as ReplicatedSocket;
+  let secured: tls.TLSSocket;
+  try {
+    secured = secure({ ...options, socket: adapt(socket) }, socket, callback);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  // TLS does not do so where the signal was aborted before.
+  secured.once('close', () => socket.destroy());
   // With a socket given, Node leaves this to whoever made it.
   if (options.timeout) secured.setTimeout(options.timeout);
   return secured;
@@ -112,4 +141,10 @@ Object.assign(net.Socket.prototype, { connect: socketConnect });
 Object.assign(net.Server.prototype, { listen: serverListen });
 Object.assign(tls, { connect: tlsConnect, TLSSocket });
 Object.defineProperty(net.Socket, Symbol.hasInstance, { value: hasInstance, configurable: true });
+// Loading http2 takes some milliseconds: who lists nothing is spared them.
+if (runtime.lists) {
+  const http2 = require('node:http2') as { connect: Call & { [promisify.custom]: Call } };
+  const http2Connect = Object.assign(adapting(http2.connect), { [promisify.custom]: adapting(http2.connect[promisify.custom]) });
+  Object.assign(http2, { connect: http2Connect });
+}
 syncBuiltinESMExports();

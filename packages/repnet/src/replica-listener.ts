@@ -4,6 +4,7 @@
  */
 import type net = require('node:net');
 
+import { adapt } from './adapter';
 import { publish } from './events';
 import { ExpiryQueue } from './expiry-queue';
 import { Flow } from './flow';
@@ -38,6 +39,7 @@ export type ServerInside = net.Server & {
   highWaterMark?: number;
   blockList?: net.BlockList;
   setSecureContext?: unknown;
+  updateSettings?: unknown;
   _connections: number;
   _emitCloseIfDrained?(): void;
 };
@@ -48,6 +50,9 @@ type OwnName = (this: object, name: Partial<net.AddressInfo>) => number;
 type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _handle: { getsockname: OwnName } };
 
 export type ListenerSettings = GlobalSettings & FlowSettings;
+
+/** A server of http2 without TLS: it puts an adapter without names before what has no native handle. */
+const isHttp2 = (server: ServerInside): boolean => server.updateSettings !== undefined && server.setSecureContext === undefined;
 
 /** For a leg that is given up, or changes hands. */
 const NOBODY: LegOwner = { legData: () => true, legEof: () => {}, legFailed: () => {}, legClosed: () => {} };
@@ -98,6 +103,7 @@ export class ReplicaListener {
 
   /** Takes no leg any more; flows that live go on. */
   close(): void {
+    if (this.#closing) return;
     this.#closing = true;
     this.server.close();
     for (const leg of this.#hellos.values()) this.#dropHello(leg);
@@ -307,7 +313,7 @@ export class ReplicaListener {
     const accepted = {
       flow,
       port: this.#port,
-      opened: () => main.emit('connection', socket),
+      opened: () => main.emit('connection', isHttp2(main) ? adapt(socket) : socket),
       released: () => {
         main._connections--;
         main._emitCloseIfDrained?.();

@@ -12,6 +12,10 @@ export function systemError(message: string, code: string): NodeJS.ErrnoExceptio
 export class FlowHandle {
   readonly #each: (apply: (socket: net.Socket) => void) => void;
   #resource: AsyncResource | undefined;
+  /** Who reads: http's agent sets this while a connection is idle, to give it up for bytes that nobody asked for (Node 22.23, 24.21). */
+  onread: { readonly name: string } | undefined;
+  /** For the same agent: it need not start anything. */
+  readonly reading = true;
 
   constructor(each: (apply: (socket: net.Socket) => void) => void) {
     this.#each = each;
@@ -21,6 +25,11 @@ export class FlowHandle {
   getAsyncId(): number {
     this.#resource ??= new AsyncResource('RepnetFlow');
     return this.#resource.asyncId();
+  }
+
+  /** Whether bytes that come now are ones that nobody asked for. */
+  get isGuarded(): boolean {
+    return this.onread?.name === 'freeSocketOnReadGuard';
   }
 
   /** @returns 0, as the handle does when all is well */

@@ -158,6 +158,10 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   flowData(chunk: Buffer): boolean {
+    if (this.#handle?.isGuarded) {
+      this.destroy();
+      return false;
+    }
     if (this.#held) {
       this.#held.push(chunk);
       return false;
@@ -300,8 +304,8 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
    */
   get _handle(): FlowHandle | null {
     if (this.destroyed || this.#accepted) return null;
-    if (this.connecting) this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
-    return this.#handle ?? null;
+    this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
+    return this.#handle;
   }
 
   get isClient(): boolean {

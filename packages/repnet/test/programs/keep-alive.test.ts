@@ -68,3 +68,23 @@ test('thousands of requests over one connection leave no listener and no memory 
   assert.ok(growth < 200_000, `${growth} bytes more after each 1,000 requests`);
   assert.deepEqual(warnings, []);
 });
+
+test("bytes that come while http's agent guards an idle connection end it", async (t) => {
+  let serverSide: net.Socket | undefined;
+  const port = await serve(t, (request, response) => {
+    serverSide = request.socket;
+    response.end('served');
+  });
+  const agent = agentFor({});
+  t.after(() => agent.destroy());
+  const free = once(agent, 'free') as Promise<[net.Socket]>;
+  await get(port, agent);
+  const [socket] = await free;
+  // As the agents of Node 22.23 and 24.21 do it.
+  const handle = (socket as unknown as { _handle: { reading: boolean; onread: unknown } })._handle;
+  assert.equal(handle.reading, true);
+  handle.onread = function freeSocketOnReadGuard() {};
+  serverSide?.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+  await once(socket, 'close');
+  assert.equal(socket.bytesRead > 0, true);
+});
