@@ -5,6 +5,7 @@ use crate::answer::list;
 use crate::estimate::t_interval;
 use crate::format::{Quantity, count, percent_digits};
 use crate::group::Group;
+use crate::sample::{Metric, Sample};
 use crate::study::{Cell as StudyCell, Run, Study};
 use crate::table::{Cell, Table};
 
@@ -219,10 +220,17 @@ pub(crate) fn completed(study: &Study, setting: usize, group: &Group, mut table:
         };
         insert(&mut table, 1, "makespan", makespan);
         insert(&mut table, 2, "slowest flow", max);
-        // A percentile of all that there is needs no more of it.
-        for cell in table.rows.iter_mut().flatten() {
-            if let Some(text) = cell.text.strip_suffix(" †") {
-                cell.text = text.to_owned();
+        // A percentile of all that there is needs no more of it, and no interval.
+        for row in &mut table.rows {
+            let runs = cell.runs(&row[0].text);
+            for figure in row
+                .iter_mut()
+                .filter(|cell| cell.text.starts_with("too few"))
+            {
+                let sample = Sample::of(runs, group, Metric::Fct);
+                if let Some(p99) = sample.quantile(0.99) {
+                    *figure = Cell::new(Quantity::Time.text(p99), p99);
+                }
             }
         }
     }
