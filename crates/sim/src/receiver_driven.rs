@@ -13,6 +13,9 @@ use tailcut_units::{Duration, HostId, Rate, stream_seed};
 /// Random streams of hosts, for [`stream_seed`].
 const HOST_DRAWS: u64 = 0x686f_7374;
 
+/// The fewest cores of a host where nobody says: what any server has.
+const LEAST_CORES: u64 = 8;
+
 /// As many cores as one host may have.
 const MOST_CORES: u64 = 100_000;
 
@@ -82,7 +85,7 @@ pub(crate) fn scdp(
                 takes
                     .as_ps()
                     .div_ceil(arrives.as_ps().max(1))
-                    .clamp(1, MOST_CORES) as u32,
+                    .clamp(LEAST_CORES, MOST_CORES) as u32,
             )
         }
     };

@@ -150,7 +150,7 @@ pub const SCDP: Section = Section {
             count(1, 100_000),
             Is("auto"),
             "Blocks that a host decodes at a time. \"auto\": as many as decode at the rate of its link, by \
-             decode_rate for full blocks: 1 at 1 Gb/s, 308 at 400 Gb/s (106 with the rates that were \
+             decode_rate for full blocks, and at least 8: 308 at 400 Gb/s (106 with the rates that were \
              measured, docs/designs/scdp.md). The paper's model has no limit.",
         )
         .or(&["auto", "unlimited"]),
