@@ -304,12 +304,29 @@ impl Claims<'_> {
             ))
         });
         let gaps: Vec<String> = gaps.collect();
-        let shares = self.others.iter().filter_map(|row| {
-            let beyond = row.ratio(Metric::Fct, Statistic::P99)?.beyond_gap?;
-            let base = &self.base.design;
-            Some(beyond_gap(&beyond, self.things, &row.design, base))
-        });
-        let shares: Vec<String> = shares.collect();
+        // A sentence for each threshold: one where the first design's p99 lies on the gap.
+        let mut thresholds: Vec<(f64, Vec<String>)> = Vec::new();
+        for row in &self.others {
+            let ratio = row.ratio(Metric::Fct, Statistic::P99);
+            let Some(beyond) = ratio.and_then(|ratio| ratio.beyond_gap) else {
+                continue;
+            };
+            let at = beyond.threshold;
+            if thresholds.last().is_none_or(|(last, _)| *last != at) {
+                let first = format!(
+                    "{} % of {} take longer than {} with {}",
+                    percent_digits(beyond.base.value * 100.0),
+                    self.things,
+                    Quantity::Time.tick(at),
+                    self.base.design
+                );
+                thresholds.push((at, vec![first]));
+            }
+            if let Some((_, shares)) = thresholds.last_mut() {
+                shares.push(beyond_gap(&beyond, &row.design));
+            }
+        }
+        let shares: Vec<String> = thresholds.iter().map(|(_, s)| s.join(", ")).collect();
         let instead = match shares.is_empty() {
             true => String::new(),
             false => format!(" More stable are the shares beyond: {}.", shares.join("; ")),

@@ -1,6 +1,6 @@
 //! Numbers as people read them: three significant digits and a unit.
 
-use crate::estimate::{BeyondGap, Estimate, Ratio, Share, TooFew};
+use crate::estimate::{BeyondGap, Estimate, Ratio, TooFew};
 use crate::sample::Metric;
 
 /// What a number counts.
@@ -126,10 +126,8 @@ pub(crate) fn estimate(outcome: Option<Result<Estimate, TooFew>>, quantity: Quan
 /// The mark of quantiles that lie on a gap.
 pub(crate) const ON_A_GAP: char = '‡';
 
-/// Shares beyond a gap: `1.3 % of mice take longer than 5.00 ms, 0.9 % with repflow (−0.4 points, 95 % CI
-/// −0.6 to −0.2)`.
-pub(crate) fn beyond_gap(beyond: &BeyondGap, things: &str, design: &str, base: &str) -> String {
-    let percent = |share: Share| percent_digits(share.value * 100.0);
+/// The share of another design's flows beyond a gap: `0.9 % with repflow (−0.4 points, 95 % CI −0.6 to −0.2)`.
+pub(crate) fn beyond_gap(beyond: &BeyondGap, design: &str) -> String {
     let points = |share: f64| signed_percent(share * 100.0);
     let interval = beyond
         .difference
@@ -138,10 +136,8 @@ pub(crate) fn beyond_gap(beyond: &BeyondGap, things: &str, design: &str, base: &
             format!(", 95 % CI {} to {}", points(low), points(high))
         });
     format!(
-        "{} % of {things} take longer than {} with {base}, {} % with {design} ({} points{interval})",
-        percent(beyond.base),
-        Quantity::Time.tick(beyond.threshold),
-        percent(beyond.share),
+        "{} % with {design} ({} points{interval})",
+        percent_digits(beyond.share.value * 100.0),
         points(beyond.difference.value),
     )
 }

@@ -42,13 +42,14 @@ impl Gap {
     pub(crate) fn threshold(self) -> f64 {
         let middle = (self.from * self.to).sqrt();
         let unit = 10f64.powf(middle.log10().floor());
-        let round = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * unit);
-        let inside = round
-            .into_iter()
-            .filter(|value| (self.from..self.to).contains(value));
         let distance = |value: &f64| (value / middle).ln().abs();
-        inside
-            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        let nearest = |digits: &mut dyn Iterator<Item = f64>| {
+            let values = digits.map(|digit| digit * unit);
+            let inside = values.filter(|value| (self.from..self.to).contains(value));
+            inside.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        };
+        nearest(&mut [1.0, 2.0, 5.0, 10.0].into_iter())
+            .or_else(|| nearest(&mut (10..=100).map(|tenth| f64::from(tenth) / 10.0)))
             .unwrap_or(middle)
     }
 }
@@ -68,6 +69,15 @@ mod tests {
         let gap = Gap::within(&with_timeouts(), (1_900.0, 12_000.0)).unwrap();
         assert!(gap.from < 2_000.0 && gap.to == 12_000.0, "{gap:?}");
         assert_eq!(gap.threshold(), 5_000.0);
+    }
+
+    #[test]
+    fn what_lies_in_a_narrow_gap_has_two_digits() {
+        let gap = Gap {
+            from: 10_600.0,
+            to: 15_100.0,
+        };
+        assert_eq!(gap.threshold(), 13_000.0);
     }
 
     #[test]

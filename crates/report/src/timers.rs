@@ -154,12 +154,12 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
         };
         let warning = match largest > 0.5 {
             true => {
-                ": there the p99 tells of the timer, and --sensitivity says what another one does"
+                ". Where that is most of them, the p99 measures the timer; --sensitivity shows other timers"
             }
             false => "",
         };
         sentences.push(format!(
-            "Of the slowest 1 % of {things} so many {wait}: {}{warning}.",
+            "The share of the slowest 1 % of {things} that {wait}: {}{warning}.",
             list(&waiting)
         ));
     }

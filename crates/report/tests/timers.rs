@@ -65,12 +65,12 @@ fn the_share_of_the_tail_that_waits_and_the_timer_are_told_for_each_design() {
     });
     let answer = answer(&study);
     assert!(
-        answer.contains("Of the slowest 1 % of mice so many wait for a retransmission timer: 100 % with tcp (tcp.min_rto = 10 ms) and "),
+        answer.contains("The share of the slowest 1 % of mice that wait for a retransmission timer: 100 % with tcp (tcp.min_rto = 10 ms) and "),
         "{answer}"
     );
     assert!(
         answer
-            .contains("% with repflow (tcp.initial_rto = 30 ms): there the p99 tells of the timer"),
+            .contains("% with repflow (tcp.initial_rto = 30 ms): Where that is most of them, the p99 measures the timer"),
         "{answer}"
     );
     let tables = json(&study);

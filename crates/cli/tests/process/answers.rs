@@ -99,7 +99,9 @@ fn a_tail_that_is_a_timer_is_told_with_the_timer_and_its_value() {
         );
         let timer = format!("(tcp.min_rto = {rto}");
         assert!(
-            text.contains("Of the slowest 1 % of mice so many wait for a retransmission timer: "),
+            text.contains(
+                "The share of the slowest 1 % of mice that wait for a retransmission timer: "
+            ),
             "{text}"
         );
         assert!(text.contains(&timer), "{text}");
