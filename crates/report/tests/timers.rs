@@ -70,7 +70,7 @@ fn the_share_of_the_tail_that_waits_and_the_timer_are_told_for_each_design() {
     );
     assert!(
         answer
-            .contains("% with repflow (tcp.initial_rto = 30 ms): Where that is most of them, the p99 measures the timer"),
+            .contains("% with repflow (tcp.initial_rto = 30 ms). Where that is most of them, the p99 measures the timer"),
         "{answer}"
     );
     let tables = json(&study);

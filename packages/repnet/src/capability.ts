@@ -1,7 +1,4 @@
-/**
- * What is known of replica ports: whether a repnet server listens there. Learnt by probes and by the hellos of flows. That one does is not
- * forgotten when its time is over, as each hello asks again before any byte of the application is sent: only eager flows ask for more.
- */
+/** What is known of replica ports: whether a repnet server listens there. Learnt by probes and by the hellos of flows. */
 import { ClientHello } from './client-hello';
 import { publish } from './events';
 import { ExpiryQueue } from './expiry-queue';
@@ -9,16 +6,13 @@ import { randomId } from './flow-id';
 import { Leg } from './leg';
 import { connectStock } from './stock';
 
-/** `doubtful`: it has a banner to its name, but did not answer the last time. */
-export type Capability = 'capable' | 'incapable' | 'doubtful' | 'unknown';
+export type Capability = 'capable' | 'incapable' | 'unknown';
 
 /** Most targets that are remembered. */
 const LIMIT = 4_096;
 
 export class CapabilityCache {
-  readonly #known: ExpiryQueue<string, Capability>;
-  /** Ports with a banner, for longer than the time to live. */
-  readonly #before = new Set<string>();
+  readonly #known: ExpiryQueue<string, boolean>;
   readonly #probes = new Map<string, Promise<boolean>>();
 
   /** @param ttl milliseconds after which what was learnt is forgotten */
@@ -27,34 +21,23 @@ export class CapabilityCache {
   }
 
   of(address: string, port: number): Capability {
-    const key = `${address}|${port}`;
-    return this.#known.get(key) ?? (this.#before.has(key) ? 'capable' : 'unknown');
+    const known = this.#known.get(`${address}|${port}`);
+    return known === undefined ? 'unknown' : known ? 'capable' : 'incapable';
   }
 
   /** Whether a banner was seen there, and that not longer ago than the time to live. */
   isFresh(address: string, port: number): boolean {
-    return this.#known.unexpired(`${address}|${port}`) === 'capable';
+    return this.#known.unexpired(`${address}|${port}`) === true;
   }
 
   forget(address: string, port: number): void {
-    const key = `${address}|${port}`;
-    this.#known.delete(key);
-    this.#before.delete(key);
-  }
-
-  /** It did not answer in time: flows run plain until it was asked and did. */
-  doubt(address: string, port: number): void {
-    this.forget(address, port);
-    this.#known.add(`${address}|${port}`, 'doubtful');
+    this.#known.delete(`${address}|${port}`);
   }
 
   learn(address: string, port: number, capable: boolean, reason: string): void {
     const key = `${address}|${port}`;
-    const found: Capability = capable ? 'capable' : 'incapable';
-    if (this.#known.get(key) !== found) publish('repnet:capability', () => ({ address, port, capable, reason }));
-    this.#known.add(key, found);
-    if (capable && this.#before.size < LIMIT) this.#before.add(key);
-    else if (!capable) this.#before.delete(key);
+    if (this.#known.get(key) !== capable) publish('repnet:capability', () => ({ address, port, capable, reason }));
+    this.#known.add(key, capable);
   }
 
   /** Asks the port itself, once for all who want to know at the same time. Does not keep the process alive. */
@@ -97,7 +80,7 @@ function ask(address: string, port: number, timeout: number): Promise<Answer> {
     refused: (_, error) => finish({ capable: false, reason: error.message }),
     closed: none,
   });
-  hello.send(leg, { mode: 'repflow', probe: true });
+  hello.send(leg, 'repflow', true);
   return promise;
 }
 

@@ -1,10 +1,8 @@
 /** The one state of the process: configuration, budget, what is known of targets. ESM and CJS share it. */
-import { Budgets } from './budget';
+import { Budget } from './budget';
 import { CapabilityCache } from './capability';
 import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
-import { reportAtExit } from './report';
 import { type FlowSettings, KEYS } from './settings';
-import { counters } from './stats';
 import { findRule, type TargetRule } from './targets';
 
 const PER_FLOW = Object.entries(KEYS)
@@ -23,7 +21,7 @@ const MOST_TARGETS = 4_096;
 
 class Runtime {
   config: Config = loadConfig(process.env, process.cwd());
-  readonly budgets = new Budgets();
+  readonly budget = new Budget();
   capabilities = new CapabilityCache(this.config.capabilityTtl);
   #defaults = flowDefaults(this.config);
   #byRule = new Map<TargetRule, FlowSettings>();
@@ -84,5 +82,3 @@ export function readCall(call: CallSettings): Partial<FlowSettings> {
 }
 
 export const runtime = new Runtime();
-
-reportAtExit(process.env, counters, () => runtime.config.rules.length);

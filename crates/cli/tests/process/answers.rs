@@ -105,7 +105,10 @@ fn a_tail_that_is_a_timer_is_told_with_the_timer_and_its_value() {
             "{text}"
         );
         assert!(text.contains(&timer), "{text}");
-        assert!(text.contains("there the p99 tells of the timer"), "{text}");
+        assert!(
+            text.contains("Where that is most of them, the p99 measures the timer"),
+            "{text}"
+        );
     }
 }
 
