@@ -108,7 +108,8 @@ pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
     groups.find(here).unwrap_or_else(Group::all)
 }
 
-fn things_of(group: &Group) -> &'static str {
+/// What the group's flows are called in a sentence.
+pub(crate) fn things_of(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
         _ => group.things(),

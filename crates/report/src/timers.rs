@@ -1,6 +1,6 @@
 //! What of a tail, and of a change in means, is nothing but a retransmission timer.
 
-use crate::answer::{headline_group, list};
+use crate::answer::{headline_group, list, things_of};
 use crate::format::{Quantity, percent_digits};
 use crate::group::Group;
 use crate::study::{Flow, Run, Study};
@@ -139,10 +139,7 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
         }
     }
     let mut sentences = Vec::new();
-    let things = match group.short.as_str() {
-        "mice" => "mice",
-        _ => group.things(),
-    };
+    let things = things_of(group);
     if known && waiting.is_empty() {
         sentences.push(format!(
             "None of the slowest 1 % of {things} waits for a retransmission timer."
