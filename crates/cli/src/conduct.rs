@@ -159,7 +159,7 @@ pub fn conduct_and_report(
             note(&format!("report: {shown}"));
             print_json(&finished)?;
         } else {
-            let answer = tailcut_report::answer(&loaded);
+            let answer = tailcut_report::text_answer(&loaded);
             let table = tailcut_report::text_table(&loaded);
             print(&format!("{answer}\n\n{table}\nReport: {shown}"))?;
         }

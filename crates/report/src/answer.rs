@@ -15,6 +15,12 @@ pub fn answer(study: &Study) -> String {
     sentences(study).join(" ")
 }
 
+/// The answer for a terminal: what it is in the first line, what has to be said beside it in a line
+/// each.
+pub fn text_answer(study: &Study) -> String {
+    sentences(study).join("\n- ")
+}
+
 /// The answer, a sentence each; the first says it.
 pub(crate) fn sentences(study: &Study) -> Vec<String> {
     let analysis = study.analysis();

@@ -1,7 +1,7 @@
 //! Records to an answer: percentiles with their uncertainty, tables, plots, and one HTML page.
 //!
 //! [`load`] reads a directory into a [`Study`] (or [`Study::new`] takes runs from memory);
-//! [`answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show it.
+//! [`answer`], [`text_answer`], [`text_table`], [`json`](fn@json), [`pictures`](fn@pictures) and [`write_html`] show it.
 //! The first design of a study is the baseline that the others are compared with.
 //!
 //! The report says how sure it is: every figure has its number of flows and a 95 % interval, a
@@ -35,7 +35,7 @@ mod table;
 mod tables;
 mod timers;
 
-pub use answer::answer;
+pub use answer::{answer, text_answer};
 pub use comparison::{Comparison, ComparisonRow, Verdict, seeds_that_would_do, write_comparisons};
 pub use estimate::{
     BeyondGap, Estimate, Measured, Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T, Share, TooFew,

@@ -33,7 +33,7 @@ pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
         return print_json(&tailcut_report::json(&study));
     }
     let (answer, table) = (
-        tailcut_report::answer(&study),
+        tailcut_report::text_answer(&study),
         tailcut_report::text_table(&study),
     );
     print(&format!(

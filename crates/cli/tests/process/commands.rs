@@ -25,7 +25,7 @@ fn compare_answers_in_a_sentence_with_a_table_and_a_page() {
     let place = Place::new();
     let ended = place.run(&compare(&["tcp", "repflow"], &[]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let answer = ended.stdout.lines().next().expect("an answer");
+    let (answer, _) = ended.stdout.split_once("\n\n").expect("an answer");
     assert!(
         answer.contains("repflow") && answer.contains("p99"),
         "{answer}"
