@@ -93,7 +93,7 @@ impl Calendar {
     }
 
     /// Adds an event, not before the last one popped.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let day = event.time().as_ps() >> self.shift;
         // One comparison: a day that has come wraps around.
@@ -108,6 +108,7 @@ impl Calendar {
     }
 
     /// Keeps `next_day` and `next` true when an event comes to the next day, or to one before it.
+    #[cold]
     #[inline(never)]
     fn note_next(&mut self, day: u64, event: Event) {
         self.next_day = day;
@@ -219,6 +220,7 @@ impl Calendar {
     }
 
     /// Moves to the next day if `until` has reached it, and its first event where that is known.
+    #[cold]
     #[inline(never)]
     fn bring_day(&mut self, until: Time) {
         if until.as_ps() >> self.shift >= self.next_day

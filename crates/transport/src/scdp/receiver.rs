@@ -277,10 +277,17 @@ impl Receiver {
     /// on its way; or what is owed is late, and another source has room for it.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
-        !self.complete
-            && (self.lacks_pull()
-                || self.next_source().is_some() && self.is_in_need()
-                || self.overdue_elsewhere(now).is_some())
+        if self.complete || self.lacks_pull() {
+            return !self.complete;
+        }
+        if let [only] = &*self.sources {
+            return only.has_room() && self.is_in_need();
+        }
+        if self.is_in_need() {
+            self.next_source().is_some()
+        } else {
+            self.find_overdue(now).is_some()
+        }
     }
 
     /// Whether a pull is to be sent again: a group has one sender.
@@ -333,16 +340,8 @@ impl Receiver {
         Some(Judge { now, patience })
     }
 
-    /// Nothing is needed beside what is on its way, but some of that is late. Gives the block to ask for
-    /// a symbol of, and the source to ask.
-    #[inline]
-    fn overdue_elsewhere(&self, now: Time) -> Option<(usize, usize)> {
-        if !self.has_several_sources() || self.is_in_need() {
-            return None;
-        }
-        self.find_overdue(now)
-    }
-
+    /// Where nothing is needed beside what is on its way, and there are several sources: whether some of
+    /// that is late. Gives the block to ask for a symbol of, and the source to ask.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -359,8 +358,13 @@ impl Receiver {
     /// Whether a symbol is needed that has not been asked for.
     #[inline]
     fn is_in_need(&self) -> bool {
-        let open = self.first + self.blocks.len() as u32;
-        open < self.object.blocks() || self.blocks.iter().any(|block| block.needs() > 0)
+        self.has_unopened() || self.blocks.iter().any(|block| block.needs() > 0)
+    }
+
+    /// Whether there are blocks that nothing has been asked of.
+    #[inline]
+    fn has_unopened(&self) -> bool {
+        self.first + (self.blocks.len() as u32) < self.object.blocks()
     }
 
     /// A pull, for the first block that needs a symbol. To be called only if one may be sent.
@@ -369,17 +373,18 @@ impl Receiver {
             let asked = self.sources[0].pull_again(now);
             return self.pull_of(now, 0, self.first, asked);
         }
-        let (place, at) = match self.overdue_elsewhere(now) {
-            Some(overdue) => overdue,
-            None => {
-                let place = self.blocks.iter().position(|block| block.needs() > 0);
-                let place = place.unwrap_or_else(|| {
-                    self.open_block();
-                    self.blocks.len() - 1
-                });
-                (place, self.next_source_for(place).unwrap_or(0))
-            }
+        let needed = self.blocks.iter().position(|block| block.needs() > 0);
+        let overdue = match needed {
+            None if self.has_several_sources() && !self.has_unopened() => self.find_overdue(now),
+            _ => None,
         };
+        let (place, at) = overdue.unwrap_or_else(|| {
+            let place = needed.unwrap_or_else(|| {
+                self.open_block();
+                self.blocks.len() - 1
+            });
+            (place, self.next_source_for(place).unwrap_or(0))
+        });
         self.turn = if at + 1 < self.sources.len() {
             at + 1
         } else {
@@ -401,7 +406,7 @@ impl Receiver {
     fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            fin: !self.is_in_need() && !self.lacks_pull() && self.overdue_elsewhere(now).is_none(),
+            fin: !self.is_in_need() && !self.lacks_pull() && !self.is_overdue(now),
             block,
             pull,
             count: self.sources[source].pulls(),
@@ -409,6 +414,12 @@ impl Receiver {
             ..ScdpHeader::default()
         };
         self.control(source, header)
+    }
+
+    /// Whether another source is to be asked for what is late.
+    #[inline]
+    fn is_overdue(&self, now: Time) -> bool {
+        self.has_several_sources() && self.find_overdue(now).is_some()
     }
 
     /// Whether one source may do what another does not.
@@ -420,9 +431,8 @@ impl Receiver {
     /// Of several sources: once there is enough of every block, and decoding is all that is left: the word for each source that
     /// still owes symbols that they are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
-        let all_open = self.first + self.blocks.len() as u32 == self.object.blocks();
         let receives = |block: &Block| block.state == State::Receiving;
-        if !all_open || self.blocks.iter().any(receives) {
+        if self.has_unopened() || self.blocks.iter().any(receives) {
             return Vec::new();
         }
         for block in &mut self.blocks {

@@ -218,25 +218,22 @@ impl Source {
         self.answers_in.filter(|_| !self.is_silent())
     }
 
-    /// When each symbol on its way was asked for.
-    fn asked_at(&self) -> impl Iterator<Item = Time> {
-        let blocks = self.blocks.iter();
-        blocks.flat_map(|requests| requests.asked_at.iter().copied())
-    }
-
     /// When it is taken for silent if it is not heard before; `None` while it owes nothing.
     fn silent_at(&self, patience: Duration) -> Option<Time> {
-        let owes_since = self.asked_at().min()?;
+        let oldest = |requests: &Requests| requests.asked_at.front().copied();
+        let owes_since = self.blocks.iter().filter_map(oldest).min()?;
         Some(self.heard_at.max(owes_since).saturating_add(patience))
     }
 
     /// Whether nothing that it owes is to be counted on: it is slow, or silent.
     pub(crate) fn is_behind(&self, judge: Judge) -> bool {
-        let slow = self
-            .answers_in
-            .is_some_and(|answers_in| answers_in > judge.patience);
         let silent_at = self.silent_at(judge.patience);
-        silent_at.is_some_and(|silent_at| slow || silent_at <= judge.now)
+        silent_at.is_some_and(|silent_at| self.is_slow(judge) || silent_at <= judge.now)
+    }
+
+    fn is_slow(&self, judge: Judge) -> bool {
+        let answers_in = self.answers_in;
+        answers_in.is_some_and(|answers_in| answers_in > judge.patience)
     }
 
     /// Symbols of the block at `place` that are on their way for too long: those that are lost, or all if
@@ -254,13 +251,19 @@ impl Source {
 
     /// When it is next late with something, unless it is late with all already.
     pub(crate) fn next_late_at(&self, judge: Judge) -> Option<Time> {
-        if self.is_behind(judge) {
+        let silent_at = self.silent_at(judge.patience)?;
+        if self.is_slow(judge) || silent_at <= judge.now {
             return None;
         }
-        let each = self.asked_at();
-        let late_at = each.map(|asked_at| asked_at.saturating_add(judge.patience));
-        let silent_at = self.silent_at(judge.patience);
-        late_at.chain(silent_at).filter(|&at| at > judge.now).min()
+        let first_late = |requests: &Requests| {
+            let mut each = requests.asked_at.iter();
+            each.find_map(|asked_at| {
+                let late_at = asked_at.saturating_add(judge.patience);
+                (late_at > judge.now).then_some(late_at)
+            })
+        };
+        let late_at = self.blocks.iter().filter_map(first_late).min();
+        Time::earlier(late_at, Some(silent_at))
     }
 
     /// Symbols asked of it so far of the block at `place`.
