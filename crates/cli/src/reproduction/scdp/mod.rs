@@ -63,15 +63,15 @@ fn per_cent<'a>(
 }
 
 /// The samples of the links of these names.
-fn samples_of<'a>(
-    run: &'a RunRecord,
-    names: &'a [&'a str],
-) -> impl Iterator<Item = &'a LinkSample> {
-    let named = |port: u32| {
-        let port = run.ports.iter().find(|known| known.port == port);
-        port.is_some_and(|port| names.contains(&port.name.as_str()))
+fn samples_of<'a>(run: &'a RunRecord, names: &[&str]) -> impl Iterator<Item = &'a LinkSample> {
+    let number = |name: &&str| {
+        let port = run.ports.iter().find(|port| port.name == *name);
+        port.unwrap_or_else(|| panic!("the scenario has no link {name}"))
+            .port
     };
-    run.links.iter().filter(move |sample| named(sample.link))
+    let links: Vec<u32> = names.iter().map(number).collect();
+    let samples = run.links.iter();
+    samples.filter(move |sample| links.contains(&sample.link))
 }
 
 /// Payload that the links of these names carried until `end`, in Mb/s, headers of trimmed packets with it.

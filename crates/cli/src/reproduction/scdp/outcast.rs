@@ -44,8 +44,8 @@ const CHANGED: [Case; 8] = [
 ];
 
 /// The receivers' links.
-const NEAR: [&str; 1] = ["s0>h0"];
-const FAR: [&str; 1] = ["s0>h1"];
+const NEAR: [&str; 1] = ["rack>receiver[0]"];
+const FAR: [&str; 1] = ["rack>receiver[1]"];
 
 fn is_near(flow: &FlowRecord) -> bool {
     flow.dst.0 == 0
@@ -181,5 +181,29 @@ impl Reproduction for Outcast {
             }
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduction::scdp::samples_of;
+    use crate::scenario::{Place, Scenario};
+    use crate::study::Study;
+    use tailcut_sim::Unattended;
+
+    #[test]
+    fn both_receivers_links_carry_bytes() {
+        let mut scenario = Scenario::parse("scdp-outcast.toml", "", SCENARIO).expect("a scenario");
+        for (key, value) in [("seeds", "1"), ("drain", "1ms")] {
+            let place = Place::flag(key);
+            scenario.set(key, value, &place).expect("a key");
+        }
+        let study = Study::of(&scenario).expect("a study");
+        let run = tailcut_sim::run(&study.runs[0], &Unattended).expect("a run");
+        for links in [NEAR, FAR] {
+            let bytes: u64 = samples_of(&run, &links).map(|sample| sample.bytes.0).sum();
+            assert!(bytes > 10_000, "{links:?}: {bytes}");
+        }
     }
 }
