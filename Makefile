@@ -28,6 +28,13 @@ tools:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	$(CARGO) deny --locked check bans licenses sources
+	@if $(CARGO) deny --log-level off --locked fetch db; then \
+	    $(CARGO) deny --offline --locked check advisories; \
+	else \
+	    echo "advisories: not checked, because their database (https://github.com/RustSec/advisory-db) cannot be fetched"; \
+	fi
 
 rust-test:
 	$(CARGO) test --workspace --locked

@@ -4,13 +4,14 @@ use crate::args::Common;
 use crate::failure::Failure;
 use crate::origin::origins;
 use crate::output::{note, print, print_json};
-use crate::runner::{Crew, checked_threads, key};
+use crate::runner::{Crew, checked_threads};
 use crate::sensitivity;
 use crate::study::Study;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_record::{Earlier, Found, Manifest, OutputDir, RunSummary};
+use tailcut_sim::RunConfig;
 
 /// The name of the report within a study's directory.
 pub const REPORT: &str = "report.html";
@@ -56,7 +57,7 @@ pub fn conduct(
             .collect(),
         study.seed,
         study.config.clone(),
-        study.runs.iter().map(key),
+        study.runs.iter().map(RunConfig::key),
     );
     let manifest = manifest.with_origins(origins(study)?);
     let output = OutputDir::open(&dir, manifest, study.format, earlier)?;

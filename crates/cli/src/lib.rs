@@ -17,6 +17,8 @@ pub mod scenario;
 mod sensitivity;
 pub mod study;
 
+pub use reproduction::page;
+
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;

@@ -45,7 +45,7 @@ impl Crew<'_> {
             return Ok(done.to_vec());
         }
         let threads = self.threads.get().min(missing.len());
-        let keys: Vec<RunKey> = runs.iter().map(key).collect();
+        let keys: Vec<RunKey> = runs.iter().map(RunConfig::key).collect();
         let progress = Progress::new(&keys, done, threads, self.json);
         let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
@@ -108,17 +108,6 @@ fn one(
     let kept = keep(record)?;
     progress.finished(&following, &line);
     Ok(Some(kept))
-}
-
-/// What names a run.
-pub fn key(config: &RunConfig) -> RunKey {
-    RunKey {
-        design: config.design.to_string(),
-        topology: config.topology.name.clone(),
-        workload: config.workload.name.clone(),
-        load: config.workload.load,
-        seed: config.seed,
-    }
 }
 
 /// A run in a few words.

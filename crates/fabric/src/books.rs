@@ -42,7 +42,7 @@ pub struct DropCounts {
     /// The link was down at whose far end the packet would have arrived. Not counted at any port,
     /// which did send it.
     pub link_down: Count,
-    /// [`Fabric::purge`] took them out of a queue.
+    /// A purge ([`Fabric::purge_in_passing`]) took them out of a queue.
     pub purged: Count,
 }
 

@@ -1,9 +1,9 @@
 //! The network between two NICs: links, ports, switches, topologies. Sans-I/O: packets go in with
-//! the time, come out with theirs, and the fabric says when it wants to be called next. A simulator
-//! jumps there; an emulator waits.
+//! the time, come out with theirs, and the fabric says when it wants to be called next. It has no
+//! clock: its caller decides how time passes.
 //!
-//! What this crate does *not* do: it knows no transport. It sees a packet's size, flow hash,
-//! priority, ECN field and whether it may be trimmed, and carries an opaque body.
+//! What this crate does *not* do: it knows no transport. It sees what [`Packet`] says (addresses, size,
+//! flow hash, priority, rank, ECN field, and a few marks) and carries an opaque body.
 #![no_std]
 
 extern crate alloc;

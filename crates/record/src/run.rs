@@ -42,7 +42,7 @@ impl PacketCount {
     }
 }
 
-/// Dropped packets by reason, such as `tail` or `no-route`.
+/// Dropped packets by reason, such as `queue-full` or `no-route`.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DropCounts(pub BTreeMap<String, PacketCount>);

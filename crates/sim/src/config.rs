@@ -11,6 +11,7 @@ use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::topology::{
     CustomTopology, FatTree, LeafSpine, LinkFault, SingleSwitch, Topology, TopologyError,
 };
+use tailcut_record::RunKey;
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Arrivals, Class, Framing, SizeDistribution, Trace};
@@ -52,6 +53,19 @@ pub struct RunConfig {
     pub engine: EngineKind,
     /// Events a packet at FIFO ports; results do not depend on it.
     pub port_events: PortEvents,
+}
+
+impl RunConfig {
+    /// What names the run.
+    pub fn key(&self) -> RunKey {
+        RunKey {
+            design: self.design.to_string(),
+            topology: self.topology.name.clone(),
+            workload: self.workload.name.clone(),
+            load: self.workload.load,
+            seed: self.seed,
+        }
+    }
 }
 
 /// A named topology.

@@ -8,7 +8,7 @@ use tailcut_record::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::Class;
 
-/// What is measured beside flows. Neither changes what happens in the run.
+/// What is measured beside flows. None of it changes what happens in the run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Measures {
     /// How long each packet waits at each switch port.

@@ -25,7 +25,7 @@ use std::time::Instant;
 use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
 use tailcut_record::{
-    DropCounts, LinkFailure, PacketCount, PortTotals, RunCost, RunKey, RunRecord, RunTotals,
+    DropCounts, LinkFailure, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
 };
 use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
@@ -120,7 +120,7 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
 fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
     let wall = Instant::now();
     let cpu = ThreadTime::try_now().ok();
-    let mut record = RunRecord::new(key(config));
+    let mut record = RunRecord::new(config.key());
     (record.requests, record.totals) = requests::stations::run(config, control)?;
     record.offered = offered::offered_to_stations(config);
     record.cost = cost(wall, cpu);
@@ -140,17 +140,6 @@ fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment> {
             bonding: paths::bonding(config),
         },
     )
-}
-
-/// What names the run.
-fn key(config: &RunConfig) -> RunKey {
-    RunKey {
-        design: config.design.to_string(),
-        topology: config.topology.name.clone(),
-        workload: config.workload.name.clone(),
-        load: config.workload.load,
-        seed: config.seed,
-    }
 }
 
 fn cost(wall: Instant, cpu: Option<ThreadTime>) -> RunCost {
@@ -254,7 +243,7 @@ impl Stage<'_> {
             host_events,
             end,
         } = remains;
-        let mut record = RunRecord::new(key(config));
+        let mut record = RunRecord::new(config.key());
         record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
         fill(&mut record, topology, fabric, host_events, end);
         if let Some(waits) = recorder.waits.take() {

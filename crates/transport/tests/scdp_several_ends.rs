@@ -4,6 +4,7 @@ mod hub;
 
 use hub::{Fate, Hub, message};
 use std::collections::BTreeSet;
+use std::ops::RangeBounds;
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{
     Condition, Event, FlowStats, Header, Part, Receipt, Segment, Share, Straggler, StragglerPolicy,
@@ -88,6 +89,20 @@ fn symbols(hub: &Hub<Host<ModelCodec>>, host: usize) -> Vec<(u32, u32)> {
         .collect()
 }
 
+/// Symbols to one host are trimmed where their header is such.
+fn trimmed_for(
+    host: usize,
+    is_such: impl Fn(ScdpHeader) -> bool,
+) -> impl FnMut(Time, usize, &Segment) -> Fate {
+    move |_, to, segment| {
+        if to == host && is_symbol(segment) && is_such(header(segment)) {
+            Fate::Trim
+        } else {
+            Fate::Deliver
+        }
+    }
+}
+
 fn receipt(hub: &Hub<Host<ModelCodec>>, host: usize) -> Receipt {
     let found = hub.events.iter().find_map(|(_, at, event)| match event {
         Event::Received(_, receipt) if *at == host => Some(*receipt),
@@ -169,11 +184,9 @@ fn receivers_that_lose_different_symbols_are_served_by_the_same_further_ones() {
 
 #[test]
 fn what_one_receiver_lost_is_in_vain_for_the_others_and_does_not_wait_for_them() {
-    let mut hub = hub(4).with_fault(|_, to, segment| {
-        let header = header(segment);
-        let lost = is_symbol(segment) && to == 3 && header.block == 1 && header.esi < 10;
-        if lost { Fate::Trim } else { Fate::Deliver }
-    });
+    let mut hub = hub(4).with_fault(trimmed_for(3, |header| {
+        header.block == 1 && header.esi < 10
+    }));
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();
     // Ten lost and two for the code.
@@ -189,11 +202,7 @@ fn what_one_receiver_lost_is_in_vain_for_the_others_and_does_not_wait_for_them()
 
 #[test]
 fn nobody_is_sent_more_symbols_than_it_has_pulled_whatever_the_others_lose() {
-    let mut hub = hub(4).with_fault(|_, to, segment| {
-        let header = header(segment);
-        let lost = is_symbol(segment) && to == 3 && header.block < 5 && header.esi < 20;
-        if lost { Fate::Trim } else { Fate::Deliver }
-    });
+    let mut hub = hub(4).with_fault(trimmed_for(3, |header| header.block < 5 && header.esi < 20));
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run();
     let mut pulls = [0; 4];
@@ -263,11 +272,9 @@ fn the_slowest_receiver_throttles_the_rest_and_nobody_is_sent_more() {
 
 #[test]
 fn a_receiver_that_is_done_leaves_and_the_rest_goes_on() {
-    let mut hub = hub(3).with_fault(|_, to, segment| {
-        let header = header(segment);
-        let lost = is_symbol(segment) && to == 2 && header.block == 6 && header.esi < 40;
-        if lost { Fate::Trim } else { Fate::Deliver }
-    });
+    let mut hub = hub(3).with_fault(trimmed_for(2, |header| {
+        header.block == 6 && header.esi < 40
+    }));
     let group = write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run_until(Time::from_ns(700_000));
     while hub.completed(0, 1).is_none() {
@@ -281,19 +288,24 @@ fn a_receiver_that_is_done_leaves_and_the_rest_goes_on() {
     all_released(&hub);
 }
 
-/// Nothing reaches host 3, nor comes from it, from 200 us on.
-fn dead_receiver(at: Time, to: usize, segment: &Segment) -> Fate {
-    let dead = to == 3 || segment.tuple.src == HostId(3);
-    if dead && at > Time::from_ns(200_000) {
-        Fate::Drop
-    } else {
-        Fate::Deliver
+/// Nothing reaches host 3, nor comes from it, during a time.
+fn host_3_silent(during: impl RangeBounds<Time>) -> impl FnMut(Time, usize, &Segment) -> Fate {
+    move |at, to, segment| {
+        let of_host_3 = to == 3 || segment.tuple.src == HostId(3);
+        if of_host_3 && during.contains(&at) {
+            Fate::Drop
+        } else {
+            Fate::Deliver
+        }
     }
 }
 
+/// When host 3 dies in the stories of a dead receiver.
+const DEATH: Time = Time::from_ns(200_000);
+
 #[test]
 fn a_dead_receiver_is_reported_once_and_dropped_if_so_wished() {
-    let mut hub = hub(4).with_fault(dead_receiver);
+    let mut hub = hub(4).with_fault(host_3_silent(DEATH..));
     write(&mut hub, OBJECT, StragglerPolicy::Drop);
     hub.run();
     let dropped = Straggler {
@@ -316,7 +328,7 @@ fn a_dead_receiver_is_reported_once_and_dropped_if_so_wished() {
 
 #[test]
 fn under_the_policy_to_wait_a_dead_receiver_is_reported_and_the_others_wait() {
-    let mut hub = hub(4).with_fault(dead_receiver);
+    let mut hub = hub(4).with_fault(host_3_silent(DEATH..));
     write(&mut hub, OBJECT, StragglerPolicy::Wait);
     hub.run_until(Time::from_ns(1_000_000_000));
     let waiting = Straggler {
@@ -330,11 +342,7 @@ fn under_the_policy_to_wait_a_dead_receiver_is_reported_and_the_others_wait() {
 #[test]
 fn a_quorum_ends_the_transfer_without_the_rest() {
     // Host 3 loses half of the last block again and again.
-    let mut hub = hub(4).with_fault(|_, to, segment| {
-        let header = header(segment);
-        let lost = is_symbol(segment) && to == 3 && header.block == 6;
-        if lost { Fate::Trim } else { Fate::Deliver }
-    });
+    let mut hub = hub(4).with_fault(trimmed_for(3, |header| header.block == 6));
     write(&mut hub, OBJECT, StragglerPolicy::Quorum(2));
     hub.run();
     let left_out = Straggler {
@@ -350,7 +358,7 @@ fn a_quorum_ends_the_transfer_without_the_rest() {
 #[test]
 fn a_quorum_does_without_a_dead_receiver_and_with_all_that_it_needs() {
     for (quorum, dropped) in [(2, true), (3, false)] {
-        let mut hub = hub(4).with_fault(dead_receiver);
+        let mut hub = hub(4).with_fault(host_3_silent(DEATH..));
         write(&mut hub, OBJECT, StragglerPolicy::Quorum(quorum));
         hub.run_until(Time::from_ns(100_000_000));
         let straggler = Straggler {
@@ -413,14 +421,7 @@ fn a_read_from_three_senders_takes_disjoint_symbols_in_one_senders_time() {
 #[test]
 fn a_sender_that_never_speaks_or_dies_midway_does_not_stall_a_read() {
     for dies_at in [0, 300_000] {
-        let mut hub = hub(4).with_fault(move |at, to, segment| {
-            let dead = to == 3 || segment.tuple.src == HostId(3);
-            if dead && at >= Time::from_ns(dies_at) {
-                Fate::Drop
-            } else {
-                Fate::Deliver
-            }
-        });
+        let mut hub = hub(4).with_fault(host_3_silent(Time::from_ns(dies_at)..));
         read(&mut hub, OBJECT);
         hub.run_until(Time::from_ns(100_000_000));
         let end = hub.completed(0, 0).expect("the others have it all");
@@ -564,15 +565,8 @@ fn a_slow_sender_does_not_hold_a_read_up() {
 fn a_sender_that_stalls_at_any_time_of_a_read_does_not_hold_it_up() {
     let usual = usual_time();
     for stalls_at in (0..90).map(|tenth| tenth * 100_000) {
-        let mut hub = gigabit().with_fault(move |at, to, segment| {
-            let of_sender = to == 3 || segment.tuple.src == HostId(3);
-            let stalled = Time::from_ns(stalls_at)..Time::from_ns(stalls_at + 5_000_000);
-            if of_sender && stalled.contains(&at) {
-                Fate::Drop
-            } else {
-                Fate::Deliver
-            }
-        });
+        let stalled = Time::from_ns(stalls_at)..Time::from_ns(stalls_at + 5_000_000);
+        let mut hub = gigabit().with_fault(host_3_silent(stalled));
         read(&mut hub, OBJECT);
         hub.run();
         let longer = longer_by(&hub, usual);

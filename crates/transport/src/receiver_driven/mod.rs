@@ -1,5 +1,6 @@
-//! What NDP and SCDP share: sessions that are told apart by address and outlived by their tuples, a
-//! queue of pulls for the whole interface, demotion by bytes sent, and a window of packet states.
+//! What several hosts share. NDP, SCDP and pFabric: sessions and the table that finds one by its
+//! five-tuple, which stays taken for a while after the session has ended. NDP and SCDP: one queue of
+//! pulls for each host. NDP+, SCDP and PIAS: demotion by bytes sent.
 
 mod demotion;
 mod directory;

@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use std::fs;
 use std::path::PathBuf;
-use tailcut_cli::scenario::{Place, Scenario};
+use tailcut_cli::scenario::Scenario;
 use tailcut_cli::study::Study;
+use tailcut_fuzz::scenario;
 
 fn scenarios() -> Vec<String> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let mut texts = Vec::new();
     for sub in ["", "bench", "reproduce"] {
         for entry in fs::read_dir(folder.join(sub)).expect("the folder of scenarios") {
@@ -147,31 +148,6 @@ fn mutate(text: &str, mutations: &[Mutation]) -> String {
     text
 }
 
-/// Reads a text to the end; an error has to name a line that the text has.
-fn read(text: &str) -> Result<bool, TestCaseError> {
-    let outcome =
-        Scenario::parse("s.toml", "/nonexistent", text).and_then(|s| Study::of(&s).map(drop));
-    let Err(error) = outcome else {
-        return Ok(true);
-    };
-    let shown = error.to_string();
-    let Place::Line { file, line } = &error.place else {
-        return Err(TestCaseError::fail(format!("no line: {shown}")));
-    };
-    prop_assert_eq!(&**file, "s.toml");
-    prop_assert!(
-        (1..=text.matches('\n').count() + 1).contains(line),
-        "{}",
-        shown
-    );
-    prop_assert!(
-        !shown.contains('\n') && shown.contains("found"),
-        "{}",
-        shown
-    );
-    Ok(false)
-}
-
 #[test]
 fn every_scenario_of_the_project_is_sound() {
     let texts = scenarios();
@@ -195,11 +171,11 @@ proptest! {
         text in prop::sample::select(scenarios()),
         mutations in mutations(),
     ) {
-        read(&mutate(&text, &mutations))?;
+        scenario(mutate(&text, &mutations).as_bytes());
     }
 
     #[test]
     fn any_text_is_read_or_refused_with_a_line(text in any::<String>()) {
-        read(&text)?;
+        scenario(text.as_bytes());
     }
 }

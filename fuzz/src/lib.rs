@@ -1,0 +1,35 @@
+//! What reads bytes from outside, held against any bytes: one target for each parser.
+//!
+//! A target takes bytes and panics where the parser does, or where it breaks a promise: what it
+//! accepts is within limits and reads the same when it is written and read again, and what it
+//! refuses has an error of one line that says where. `tests/replay.rs` runs every target on
+//! its corpus and on changes of it, on stable Rust; `cargo fuzz run NAME` searches with coverage
+//! (see `README.md`).
+
+mod scenario;
+mod stored;
+mod workload;
+
+pub use scenario::{design, page, scenario, setting};
+pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
+pub use workload::{size_name, size_table, trace};
+
+/// A target: its name, which is that of its corpus too, and what it does with bytes.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 13] = [
+    ("scenario", scenario),
+    ("setting", setting),
+    ("design", design),
+    ("page", page),
+    ("trace", trace),
+    ("size_table", size_table),
+    ("size_name", size_name),
+    ("manifest", manifest),
+    ("run", run),
+    ("table_csv", table_csv),
+    ("table_parquet", table_parquet),
+    ("comparisons", comparisons),
+    ("sensitivity", sensitivity),
+];

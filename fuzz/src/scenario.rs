@@ -1,0 +1,91 @@
+//! What the command reads: scenarios, what `--set` says, names of designs, and the page that
+//! `reproduce --page` fills.
+
+use std::str::from_utf8;
+use tailcut_cli::page;
+use tailcut_cli::scenario::{Place, Scenario, ScenarioError};
+use tailcut_cli::study::{self, Study};
+use tailcut_report::Comparison;
+use tailcut_sim::Design;
+
+const FILE: &str = "s.toml";
+
+/// A scenario, as far as the runs that it makes.
+///
+/// # Panics
+/// Where an error is not one line, or does not name a line that the text has.
+pub fn scenario(bytes: &[u8]) {
+    let Ok(text) = from_utf8(bytes) else { return };
+    let Err(error) = Scenario::parse(FILE, "/nonexistent", text).and_then(whole_study) else {
+        return;
+    };
+    one_line(&error);
+    let Place::Line { file, line } = &error.place else {
+        panic!("no line: {error}");
+    };
+    assert_eq!(&**file, FILE, "{error}");
+    let lines = text.matches('\n').count() + 1;
+    assert!((1..=lines).contains(line), "of {lines} lines: {error}");
+}
+
+/// `KEY=VALUE` as in `--set`, or `--topology=TEXT` or `--workload=TEXT`, over a scenario with nothing
+/// in it.
+///
+/// # Panics
+/// Where an error is not one line.
+pub fn setting(bytes: &[u8]) {
+    let Ok(text) = from_utf8(bytes) else { return };
+    let (path, value) = text.split_once('=').unwrap_or((text, ""));
+    let mut scenario = Scenario::parse(FILE, "/nonexistent", "").expect("no text is a scenario");
+    let changed = match path {
+        "--topology" => study::replace_topology(&mut scenario, value, &Place::flag(path)),
+        "--workload" => study::replace_workload(&mut scenario, value, &Place::flag(path)),
+        _ => scenario.set(path, value, &Place::flag("--set")),
+    };
+    if let Err(error) = changed.and_then(|()| whole_study(scenario)) {
+        one_line(&error);
+    }
+}
+
+/// The name of a design.
+///
+/// # Panics
+/// Where a design is another one by the name that it gives itself, or an error is not one line.
+pub fn design(bytes: &[u8]) {
+    let Ok(name) = from_utf8(bytes) else { return };
+    match name.parse::<Design>() {
+        Ok(design) => assert_eq!(design.to_string().parse(), Ok(design)),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// A page of reproductions.
+///
+/// # Panics
+/// Where filling a page a second time changes it again.
+pub fn page(bytes: &[u8]) {
+    let Ok(text) = from_utf8(bytes) else { return };
+    for (line, name) in page::unknown_marks(text) {
+        assert!(
+            text.lines()
+                .nth(line - 1)
+                .is_some_and(|line| line.contains(name))
+        );
+    }
+    let comparison = Comparison {
+        name: "a figure".to_owned(),
+        rows: Vec::new(),
+    };
+    let filled = page::fill(text, "repnet-incast", &comparison);
+    assert_eq!(page::fill(&filled, "repnet-incast", &comparison), filled);
+}
+
+fn whole_study(scenario: Scenario) -> Result<(), Box<ScenarioError>> {
+    scenario.to_json();
+    Study::of(&scenario).map(drop)
+}
+
+fn one_line(error: &ScenarioError) {
+    let shown = error.to_string();
+    assert!(!shown.contains('\n') && shown.contains("found"), "{shown}");
+}
