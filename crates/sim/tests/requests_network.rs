@@ -148,6 +148,22 @@ fn a_lone_request_takes_its_round_trips_and_its_bytes_and_a_low_duplicate_does_n
 }
 
 #[test]
+fn an_answer_flows_while_its_disk_reads() {
+    // The disk is as fast as the link: 240 us for 300 KB.
+    let latency = |chunk: u64| {
+        let mut config = requests("dctcp", 0.0001, 5);
+        config.designs.requests.disk = Some(Rate::from_gbps(10));
+        config.designs.requests.chunk = Bytes(chunk);
+        mean_us(&simulate(&config))
+    };
+    let (by_chunks, whole) = (latency(10_000), latency(300_000));
+    assert!(
+        by_chunks < whole - 150.0,
+        "{by_chunks} us by chunks, {whole} us at once"
+    );
+}
+
+#[test]
 fn low_duplicates_cost_primaries_next_to_nothing_and_equal_ones_cost_them_much() {
     let mean = |design: &str| mean_us(&simulate(&requests(design, 0.6, 1_500)));
     let (single, low, equal) = (

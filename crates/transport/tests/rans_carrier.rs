@@ -38,7 +38,10 @@ fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
         }
     }
     let accepted = accepted.expect("a connection");
-    pair.act(B, |server, now| server.answer(now, accepted, ANSWER));
+    pair.act(B, |server, now| {
+        server.say(now, accepted, ANSWER);
+        server.finish(now, accepted);
+    });
     [asked, accepted]
 }
 

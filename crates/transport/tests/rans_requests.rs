@@ -323,6 +323,30 @@ fn chunks_go_from_disk_to_link_while_the_disk_reads_on() {
 }
 
 #[test]
+fn an_answer_goes_to_the_network_by_chunks_while_the_disk_reads_on() {
+    let mut server = server(ServerConfig {
+        disk: Rate::from_bps(8_000_000),
+        link: None,
+        chunk: 4_000,
+        ..PLAIN
+    });
+    tell(&mut server, at(0), copy(0, 0), Purpose::Ask, HIGH, 0);
+    let mut parts = Vec::new();
+    while let Some(due) = server.next_timeout() {
+        server.on_timeout(due);
+        while let Some(response) = server.poll_transmit() {
+            parts.push((due, response.bytes, response.is_last));
+        }
+    }
+    let expected = [
+        (at(4), 4_000, false),
+        (at(8), 4_000, false),
+        (at(10), 2_000, true),
+    ];
+    assert_eq!(parts, expected);
+}
+
+#[test]
 fn a_purge_counts_what_had_been_sent_and_spares_what_runs_where_it_must() {
     for (scope, left) in [
         (CancelScope::Running, (at(4), 3_500, true)),

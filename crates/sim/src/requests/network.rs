@@ -378,7 +378,10 @@ impl Network<'_> {
             let number = self.numbers.get(&response.copy);
             let copy = number.and_then(|number| self.copies.get(*number as usize));
             if let Some(accepted) = copy.and_then(|copy| copy.accepted) {
-                carrier.answer(now, accepted, response.bytes);
+                carrier.say(now, accepted, response.bytes);
+                if response.is_last {
+                    carrier.finish(now, accepted);
+                }
             }
         }
         while let Some(departure) = server.poll_departure() {

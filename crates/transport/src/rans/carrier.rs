@@ -140,7 +140,7 @@ impl Carrier {
         Some(Carried { class, id })
     }
 
-    /// Sends `bytes` more to a connection's server.
+    /// Sends `bytes` more on a connection.
     pub fn say(&mut self, now: Time, connection: Carried, bytes: u64) {
         self.classes[usize::from(connection.class)].write(now, connection.id, bytes);
     }
@@ -169,12 +169,6 @@ impl Carrier {
             }
             None => connection,
         }
-    }
-
-    /// Sends `bytes` as the whole answer of a connection.
-    pub fn answer(&mut self, now: Time, connection: Carried, bytes: u64) {
-        self.say(now, connection, bytes);
-        self.finish(now, connection);
     }
 
     /// Resets a connection: the peer is told, and what this end has not sent yet is gone.

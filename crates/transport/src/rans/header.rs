@@ -86,4 +86,6 @@ pub struct Response {
     pub priority: u8,
     /// Bytes of this part.
     pub bytes: u64,
+    /// Whether the answer ends with it.
+    pub is_last: bool,
 }

@@ -14,8 +14,8 @@ pub struct ServerConfig {
     pub preemption: Preemption,
     /// How fast the disk reads; `None`: no disk.
     pub disk: Option<Rate>,
-    /// How fast the link sends; `None`: the answer leaves as soon as it is ready, to a network that the
-    /// driver has.
+    /// How fast the link sends; `None`: each chunk leaves as soon as the disk has read it (without a disk
+    /// the whole answer at once), to a network that the driver has.
     pub link: Option<Rate>,
     /// Bytes that the disk and the link serve as one unit, and that leave together, at least 1.
     pub chunk: u64,
@@ -261,12 +261,7 @@ impl Server {
             Stage::Disk => {
                 let chunk = self.config.chunk.min(copy.bytes - copy.read);
                 copy.read += chunk;
-                // To a network of the driver's an answer goes whole.
-                if self.config.link.is_some() {
-                    self.send(now, id, chunk);
-                } else if copy.read == copy.bytes {
-                    self.send(now, id, u64::MAX);
-                }
+                self.send(now, id, chunk);
             }
             Stage::Link => {
                 let chunk = self.config.chunk.min(copy.bytes - copy.sent);
@@ -303,13 +298,15 @@ impl Server {
             return;
         };
         copy.sent += bytes;
+        let is_last = copy.sent == copy.bytes;
         self.responses.push_back(Response {
             client: copy.client,
             copy: id,
             priority: copy.priority,
             bytes,
+            is_last,
         });
-        if copy.sent == copy.bytes {
+        if is_last {
             self.departures.push_back(Departure {
                 time: now,
                 copy: id,
