@@ -225,6 +225,28 @@ fn two_slow_servers(mut config: RunConfig) -> RunConfig {
 }
 
 #[test]
+fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
+    for design in ["hedge+dctcp", "hedge-purge+dctcp", "hedge-budget+dctcp"] {
+        let mut config = requests(design, 0.1, 300);
+        config.faults.push(LinkFault {
+            a: Node::Host(HostId(0)),
+            b: Node::Switch(0),
+            trouble: Trouble::Down,
+            from: Time::ZERO,
+            until: Time::MAX,
+            reconvergence: Duration::ZERO,
+        });
+        config.designs.requests.budget.burst = 100;
+        let record = simulate(&config);
+        let to_dead = record.requests.iter().filter(|r| r.server == HostId(0));
+        let slowest = to_dead.map(|r| r.latency.expect("the other server answers"));
+        let slowest = slowest.max().expect("requests to the dead server");
+        // After 10 ms at the latest, and the other server takes a few.
+        assert!(slowest < Duration::from_ms(20), "{design}: {slowest}");
+    }
+}
+
+#[test]
 fn copies_that_change_places_spare_requests_a_slow_server() {
     let mean = |config: RunConfig| mean_us(&simulate(&two_slow_servers(config)));
     for design in ["duplicate-low+dctcp", "das+dctcp"] {

@@ -75,7 +75,7 @@ impl Scene<'_> {
                 "no copy straggles",
                 "only with servers.straggler_share",
             ),
-            ("rans", "hedge_percentile" | "hedge_window") => needs(
+            ("rans", "hedge_percentile" | "hedge_window" | "hedge_first") => needs(
                 !is_given("rans", "hedge_after"),
                 "a hedge goes after a fixed delay",
                 "only without rans.hedge_after",
@@ -189,7 +189,10 @@ impl Scene<'_> {
             ("rans", "swap_lead") => {
                 duplicates_by(&[Duplicates::Low, Duplicates::Das, Duplicates::Rans])
             }
-            ("rans", "hedge_percentile" | "hedge_window" | "hedge_after") => {
+            (
+                "rans",
+                "hedge_percentile" | "hedge_window" | "hedge_first" | "hedge_after",
+            ) => {
                 use Duplicates::{Hedge, HedgeBudget, HedgePurged};
                 duplicates_by(&[Hedge, HedgePurged, HedgeBudget])
             }

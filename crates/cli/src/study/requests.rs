@@ -103,6 +103,9 @@ fn hedge(rans: &Table) -> Trigger {
         None => Trigger::AfterPercentile {
             thousandths: thousandths(rans, "hedge_percentile").unwrap_or(950).max(1) as u16,
             window: rans.small("hedge_window").unwrap_or(100),
+            first: rans
+                .duration("hedge_first")
+                .unwrap_or(Duration::from_ms(10)),
         },
     }
 }

@@ -96,6 +96,7 @@ impl Default for RequestParameters {
             hedge: Trigger::AfterPercentile {
                 thousandths: 950,
                 window: 100,
+                first: Duration::from_ms(10),
             },
             budget: BudgetConfig {
                 thousandths: 100,

@@ -247,7 +247,9 @@ impl Client {
         let delay = match self.policy.trigger {
             Trigger::AtOnce => None,
             Trigger::After(delay) => Some(delay),
-            Trigger::AfterPercentile { thousandths, .. } => self.latencies.percentile(thousandths),
+            Trigger::AfterPercentile {
+                thousandths, first, ..
+            } => Some(self.latencies.percentile(thousandths).unwrap_or(first)),
         };
         let more = |pending: &Pending| pending.sent < pending.servers;
         if let Some(delay) = delay

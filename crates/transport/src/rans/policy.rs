@@ -18,14 +18,16 @@ pub enum Trigger {
     AfterPercentile {
         /// The percentile in thousandths, 1 to 999: 950 is p95.
         thousandths: u16,
-        /// How many of the latest latencies it is taken over, at least 1. No copy is sent before so
-        /// many are known.
+        /// How many of the latest latencies it is taken over at most, at least 1.
         window: u32,
+        /// The delay until one latency is known.
+        first: Duration,
     },
 }
 
 /// A bound on copies beyond the first ones, as in gRPC, Finagle and Envoy: each request adds
-/// `thousandths / 1000` of a token, each such copy takes one; `burst` tokens are kept at most.
+/// `thousandths / 1000` of a token, each such copy takes one; `burst` tokens are kept at most, and so many
+/// are there at first. A copy that finds no token is not sent later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
     /// Thousandths of a copy that a request allows.
@@ -112,6 +114,7 @@ impl Policy {
             Trigger::AfterPercentile {
                 thousandths,
                 window,
+                ..
             } if thousandths == 0 || thousandths > 999 || window == 0 => {
                 Some("a percentile must be above 0 and below 100, over a window of at least one")
             }

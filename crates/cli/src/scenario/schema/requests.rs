@@ -164,7 +164,14 @@ pub const RANS: Section = Section {
             "hedge_window",
             count(1, 1_000_000),
             Is("100"),
-            "How many latencies that percentile is over; no hedge is sent before so many are known.",
+            "How many latencies that percentile is over at most; before, it is over those that are known.",
+        ),
+        key(
+            "hedge_first",
+            SPAN,
+            Is("10ms"),
+            "The delay of a hedge while its client knows no latency yet. As a retransmission timer before \
+             its first sample, it should be above what most requests take.",
         ),
         key(
             "hedge_after",
@@ -186,7 +193,7 @@ pub const RANS: Section = Section {
             "budget_burst",
             count(1, 1_000_000),
             Is("10"),
-            "For hedge-budget: hedges that may follow each other at once.",
+            "For hedge-budget: hedges that may follow each other at once; so many may be sent at first.",
         ),
     ],
 };
