@@ -180,6 +180,7 @@ pub(crate) fn queue(usual: &QueueConfig) -> Option<QueueConfig> {
     match usual {
         QueueConfig::DropTail(queue) => Some(QueueConfig::PushOut(PushOut {
             classes: CLASSES as u8,
+            group: 1,
             limit: queue.limit,
             mark_above: queue.mark_above,
         })),
