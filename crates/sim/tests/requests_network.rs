@@ -68,7 +68,7 @@ fn in_the_books(record: &RunRecord) {
     );
     assert_eq!(
         totals.sent.bytes,
-        totals.delivered.bytes + drops.bytes + totals.remaining.bytes
+        totals.delivered.bytes + drops.bytes + totals.remaining.bytes + totals.trimmed.bytes
     );
 }
 
@@ -100,8 +100,41 @@ fn every_request_is_answered_and_every_byte_is_in_the_books() {
                 "{design}: {request:?}"
             );
         }
-        let purges = design.starts_with("das") || design.starts_with("rans");
+        let purges = ["das", "rans", "hedge-purge"].map(|first| design.starts_with(first));
+        let purges = purges.contains(&true);
         assert_eq!(purged_packets(&record) > 0, purges, "{design}");
+    }
+}
+
+#[test]
+fn requests_run_over_every_transport_that_leaves_a_class_to_duplicates() {
+    for transport in ["cubic", "pias", "ndp", "ndp-plus", "scdp"] {
+        for (duplicates, lead, disk) in [
+            ("", None, None),
+            ("duplicate-low+", Some(50_000), None),
+            ("das+", None, Some(Rate::from_gbps(20))),
+            ("rans+", None, None),
+            ("rans+", Some(50_000), Some(Rate::from_gbps(20))),
+            ("hedge-purge+", None, None),
+        ] {
+            let design = format!("{duplicates}{transport}");
+            let mut config = requests(&design, 0.4, 120);
+            config.designs.requests.swap_lead = lead.map(Bytes);
+            config.designs.requests.disk = disk;
+            config.designs.requests.chunk = Bytes(50_000);
+            config.designs.scdp.block_symbols = 20;
+            let record = simulate(&config);
+            in_the_books(&record);
+            for request in &record.requests {
+                assert!(request.latency.is_some(), "{design}: {request:?}");
+                let counted = request.sent.0 - request.wasted.0;
+                assert_eq!(counted, 300_000, "{design}: {request:?}");
+            }
+            let purges = ["das", "rans"].map(|first| design.starts_with(first));
+            if purges.contains(&true) {
+                assert!(purged_packets(&record) > 0, "{design}");
+            }
+        }
     }
 }
 
@@ -175,6 +208,20 @@ fn low_duplicates_cost_primaries_next_to_nothing_and_equal_ones_cost_them_much()
     assert!(equal > 2.0 * single, "{equal} and {single}");
     let rans = mean("rans+dctcp");
     assert!(rans < 0.9 * single, "{rans} and {single}");
+}
+
+#[test]
+fn low_duplicates_are_below_the_classes_of_every_transport_and_their_bytes_count() {
+    for transport in ["pias", "ndp", "ndp-plus", "scdp"] {
+        let mean = |duplicates: &str| {
+            let mut config = requests(&format!("{duplicates}{transport}"), 0.5, 500);
+            config.designs.scdp.block_symbols = 20;
+            mean_us(&simulate(&config))
+        };
+        let (single, low, rans) = (mean(""), mean("duplicate-low+"), mean("rans+"));
+        assert!(low < 1.06 * single, "{transport}: {low} and {single}");
+        assert!(rans < 0.9 * single, "{transport}: {rans} and {single}");
+    }
 }
 
 #[test]

@@ -160,8 +160,8 @@ pub fn check(
         Replication::None | Replication::Duplicates(_)
     );
     if !replicates || !design.transport.carries_requests() {
-        let allowed =
-            "stations, tcp, cubic or dctcp, alone or under duplicate, das, rans, hedge, ...";
+        let allowed = "stations, tcp, cubic, dctcp, pias, ndp, ndp-plus or scdp, alone or under duplicate, \
+                       das, rans, hedge, ...";
         return Err(top.error("designs", format!("'{design}' with requests"), allowed));
     }
     for (section, key) in [("host", "queue"), ("nic", "rx_frames")] {

@@ -8,9 +8,9 @@ pub(crate) mod stations;
 use crate::config::{FlowsSpec, RequestRate, RequestsPart, RunConfig};
 use crate::design::Replication;
 pub(crate) use books::Books;
-use tailcut_fabric::queue::{PushOut, QueueConfig};
+use tailcut_fabric::queue::{Limit, PushOut, QueueConfig, Sharing, Trimming};
 use tailcut_transport::rans::{
-    BudgetConfig, CLASSES, CancelScope, Discipline, Policy, Preemption, ServerConfig, Trigger,
+    BudgetConfig, CancelScope, Discipline, Policy, Preemption, ServerConfig, Trigger,
 };
 use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec, WorkSpec};
@@ -174,18 +174,27 @@ impl RequestParameters {
     }
 }
 
-/// The queue that switches have under requests: two classes, of which the high one does not know the low
-/// one, with the limits of the `usual` queue.
-pub(crate) fn queue(usual: &QueueConfig) -> Option<QueueConfig> {
-    match usual {
-        QueueConfig::DropTail(queue) => Some(QueueConfig::PushOut(PushOut {
-            classes: CLASSES as u8,
-            group: 1,
-            limit: queue.limit,
-            mark_above: queue.mark_above,
-        })),
-        _ => None,
-    }
+/// The queue that switches have under requests: `classes` of the transport's own, and below them that of
+/// duplicates, which they do not know.
+pub(crate) fn queue(classes: u8, limit: Limit, mark_above: Option<Limit>) -> QueueConfig {
+    QueueConfig::PushOut(PushOut {
+        classes: classes + 1,
+        group: classes,
+        limit,
+        mark_above,
+    })
+}
+
+/// The same over a `usual` queue that trims. Duplicates have as much room for themselves.
+pub(crate) fn trimming(usual: Trimming) -> QueueConfig {
+    QueueConfig::Trimming(Trimming {
+        classes: usual.classes + 1,
+        sharing: match usual.sharing {
+            Sharing::PerClass => Sharing::PerClass,
+            Sharing::Shared | Sharing::LastApart => Sharing::LastApart,
+        },
+        ..usual
+    })
 }
 
 /// The load that a request a second puts on the busiest stations of all servers, copies beyond the quorum
