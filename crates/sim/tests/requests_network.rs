@@ -257,32 +257,53 @@ fn swapping(mut config: RunConfig, lead: u64) -> RunConfig {
     config
 }
 
-/// The same with links of 3 Gb/s at the first two servers.
-fn two_slow_servers(mut config: RunConfig) -> RunConfig {
-    let slow = |server| LinkFault {
+/// Trouble of a server's link from the start on.
+fn trouble_at(server: u32, trouble: Trouble) -> LinkFault {
+    LinkFault {
         a: Node::Host(HostId(server)),
         b: Node::Switch(0),
-        trouble: Trouble::Slow(Rate::from_gbps(3)),
+        trouble,
         from: Time::ZERO,
         until: Time::MAX,
         reconvergence: Duration::ZERO,
-    };
-    config.faults.extend([slow(0), slow(1)]);
+    }
+}
+
+/// The same with links of `gbps` at the first servers.
+fn slow_servers(mut config: RunConfig, servers: u32, gbps: u64) -> RunConfig {
+    let slow = |server| trouble_at(server, Trouble::Slow(Rate::from_gbps(gbps)));
+    config.faults.extend((0..servers).map(slow));
     config
+}
+
+#[test]
+fn bytes_of_three_copies_count() {
+    for design in ["rans+dctcp", "rans+pias", "rans+ndp", "rans+scdp"] {
+        let mean = |copies: u8| {
+            // Servers' links are the bottleneck, also of three copies together.
+            let mut config = slow_servers(requests(design, 0.02, 60), 6, 2);
+            config.designs.requests.copies = copies;
+            config.designs.requests.chunk = Bytes(30_000);
+            config.designs.scdp.block_symbols = 10;
+            let record = simulate(&config);
+            in_the_books(&record);
+            let copies_sent = record
+                .requests
+                .iter()
+                .all(|r| r.copies == u32::from(copies));
+            assert!(copies_sent, "{design}");
+            mean_us(&record)
+        };
+        let (two, three) = (mean(2), mean(3));
+        assert!(three < 0.85 * two, "{design}: {three} and {two}");
+    }
 }
 
 #[test]
 fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
     for design in ["hedge+dctcp", "hedge-purge+dctcp", "hedge-budget+dctcp"] {
         let mut config = requests(design, 0.1, 300);
-        config.faults.push(LinkFault {
-            a: Node::Host(HostId(0)),
-            b: Node::Switch(0),
-            trouble: Trouble::Down,
-            from: Time::ZERO,
-            until: Time::MAX,
-            reconvergence: Duration::ZERO,
-        });
+        config.faults.push(trouble_at(0, Trouble::Down));
         config.designs.requests.budget.burst = 100;
         let record = simulate(&config);
         let to_dead = record.requests.iter().filter(|r| r.server == HostId(0));
@@ -295,7 +316,7 @@ fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
 
 #[test]
 fn copies_that_change_places_spare_requests_a_slow_server() {
-    let mean = |config: RunConfig| mean_us(&simulate(&two_slow_servers(config)));
+    let mean = |config: RunConfig| mean_us(&simulate(&slow_servers(config, 2, 3)));
     for design in ["duplicate-low+dctcp", "das+dctcp"] {
         let keeps = mean(requests(design, 0.5, 400));
         let swaps = mean(swapping(requests(design, 0.5, 400), 10_000));

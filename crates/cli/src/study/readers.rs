@@ -179,7 +179,11 @@ impl Scene<'_> {
             ("omniscient", _) => design.routing == Routing::Omniscient,
             ("servers", "link" | "client_link" | "delay" | "purge_delay") => !has_packets,
             ("servers", "request_size") => has_packets,
-            ("servers", "chunk") => !has_packets || self.has("servers", "disk"),
+            ("servers", "chunk") => {
+                let in_pieces = self.scenario.table("rans").small("copies") > Some(2)
+                    && duplicates_by(&[Duplicates::Rans]);
+                !has_packets || self.has("servers", "disk") || in_pieces
+            }
             ("servers", "discipline" | "preemption") => {
                 !has_packets || self.has("servers", "disk") || self.has("servers", "cpu")
             }

@@ -182,7 +182,7 @@ mod tests {
                     }
                     2 => prop_assert_eq!(lists.pop_front(list), model[list].pop_front()),
                     3 => {
-                        let goes = |id: PacketId| id.0 % 3 == 0;
+                        let goes = |id: PacketId| id.0.is_multiple_of(3);
                         let mut removed = Vec::new();
                         lists.remove(list, &mut |id| goes(id), &mut removed);
                         let expected = model[list].iter().copied().filter(|id| goes(*id));

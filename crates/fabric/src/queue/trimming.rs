@@ -360,12 +360,12 @@ mod tests {
                 dropped += fates.iter().flatten().filter(|fate| is_drop(fate)).count();
             }
             let mut removed = Vec::new();
-            queue.remove(&packets, &mut |id| id.0 % 2 == 0, &mut removed);
+            queue.remove(&packets, &mut |id| id.0.is_multiple_of(2), &mut removed);
             let left = packets.len() - dropped - removed.len();
             prop_assert_eq!(queue.backlog_packets() as usize, left);
             let served: Vec<PacketId> = core::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut packets)).collect();
             prop_assert_eq!(served.len(), left);
-            prop_assert!(served.iter().all(|id| id.0 % 2 == 1));
+            prop_assert!(served.iter().all(|id| !id.0.is_multiple_of(2)));
             prop_assert_eq!(queue.backlog_bytes(), 0);
         }
 

@@ -26,7 +26,7 @@ pub enum Duplicates {
     Low,
     /// The same, purged by the first answer: duplicate-aware scheduling.
     Das,
-    /// The same, and bytes of both copies count: RANS.
+    /// The same, and bytes of all copies count: RANS.
     Rans,
     /// A copy after a percentile; the client drops the late answer, servers go on.
     Hedge,
@@ -47,7 +47,8 @@ pub struct RequestParameters {
     pub link: Rate,
     /// Bytes of a request on its way to a server, where there are packets.
     pub request_size: Bytes,
-    /// Bytes that disks and links serve as one unit.
+    /// Bytes that disks and links serve as one unit, and that each copy of three or more is asked for at a
+    /// time.
     pub chunk: Bytes,
     /// The order among copies of one class.
     pub discipline: Discipline,
@@ -136,6 +137,7 @@ impl RequestParameters {
             Duplicates::Rans => Policy {
                 purge,
                 aggregates: true,
+                piece: self.chunk.0,
                 ..low
             },
             Duplicates::Hedge => Policy { trigger, ..all },

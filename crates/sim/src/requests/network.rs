@@ -236,7 +236,7 @@ impl<H: std::marker::Copy> Network<'_, H> {
             }
             CopyChange::Whole => {
                 if let Part::Client(client) = &mut self.parts[host.0 as usize] {
-                    copy.heard(now, client, copy.header.range.to);
+                    copy.heard(now, client, copy.header.object);
                 }
                 // No message follows.
                 if let Some(asked) = copy.asked {
@@ -333,8 +333,9 @@ impl<H: std::marker::Copy> Network<'_, H> {
                             bytes,
                         },
                     );
-                    // Where classes may change, messages may follow.
-                    if let Some(asked) = asked.filter(|_| self.policy.swap_lead.is_none()) {
+                    // Where classes may change or pieces are asked for, messages may follow.
+                    let more = self.policy.swap_lead.is_some() || self.policy.asks_in_pieces();
+                    if let Some(asked) = asked.filter(|_| !more) {
                         carrier.finish(now, asked);
                     }
                     self.books.asked(header.copy);
@@ -358,7 +359,7 @@ impl<H: std::marker::Copy> Network<'_, H> {
                         carrier.reset(now, asked);
                     }
                 }
-                Purpose::Reprioritise => {
+                Purpose::More | Purpose::Reprioritise => {
                     let number = self.numbers.get(&header.copy);
                     let copy = number.and_then(|number| self.copies.get_mut(*number as usize));
                     if let Some(copy) = copy
@@ -389,7 +390,7 @@ impl<H: std::marker::Copy> Network<'_, H> {
                     client: copy.client,
                     class: response.priority,
                     bytes: response.bytes,
-                    of: copy.header.range.to,
+                    of: copy.header.object,
                     is_last: response.is_last,
                 };
                 carrier.answer(now, accepted, answer);

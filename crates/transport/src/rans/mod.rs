@@ -11,8 +11,9 @@
 //! and has the network in between.
 //!
 //! Deviations:
-//! - How the bytes of an object are split between two copies is not published: here the duplicate sends
-//!   from the tail backwards, and the request is done where the two meet.
+//! - How the bytes of an object are split among copies is not published: here the duplicate sends from the
+//!   tail backwards, and the request is done where the two meet. Of three or more copies all but the first
+//!   share the tail, piece by piece.
 //! - Reprioritisation is published as one line, by congestion window, and the slides' transport is driven
 //!   by the receiver, which has the windows. Here senders have them: each segment of an answer tells its
 //!   sender's, and the client compares the latest that each copy has told. Where nothing tells windows it
@@ -24,6 +25,7 @@
 //! - A message about a copy that is not at the server (purged, done, never asked) is ignored, as is an
 //!   answer to a request that is done.
 
+mod aggregation;
 mod carrier;
 mod carry;
 mod client;

@@ -81,7 +81,8 @@ pub const SERVERS: Section = Section {
             SIZE,
             Is("1MB"),
             "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
-             together; disks also elsewhere.",
+             together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
+             first is asked for so many at a time.",
         ),
         key(
             "discipline",
@@ -126,7 +127,7 @@ pub const RANS: Section = Section {
             "copies",
             count(1, 8),
             Is("2"),
-            "Copies of a request at most, N, each to another server.",
+            "Copies of a request at most, N, each to another server. With rans the bytes of all count.",
         ),
         key(
             "quorum",
