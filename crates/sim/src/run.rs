@@ -122,6 +122,7 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
     let mut record = RunRecord::new(key(config));
     (record.requests, record.totals) = requests::stations::run(config, control)?;
     record.offered = offered::offered_to_stations(config);
+    record.timers.chunk = timers::coarse_chunk(config, &record.requests);
     record.cost = cost(wall, cpu);
     Ok(record)
 }
@@ -221,6 +222,7 @@ impl Stage<'_> {
         record.failures = failures;
         record.offered = Some(offered);
         record.timers = timers::timers(config, self.topology);
+        record.timers.chunk = timers::coarse_chunk(config, &record.requests);
         record.cost = cost(wall, cpu);
         Ok(record)
     }

@@ -137,7 +137,7 @@ fn a_server_that_is_asked_for_more_sends_it_behind_what_it_was_asked_for() {
             },
             ..header(copy(0, 1), purpose, LOW)
         };
-        let mut ask = |server: &mut Server, now, purpose, from| {
+        let ask = |server: &mut Server, now, purpose, from| {
             server.on_message(now, HostId(99), piece(purpose, from), Demand::default());
         };
         ask(&mut server, at(0), Purpose::Ask, 8_000);
