@@ -37,6 +37,8 @@ pub struct Messenger<T> {
     served: BTreeMap<u32, u64>,
     /// Copies whose end was here before they were.
     unwanted: BTreeSet<u32>,
+    /// Copies that this host has said to want no more.
+    dropped: BTreeSet<u32>,
     copies: VecDeque<CopyEvent<u32>>,
     flows: VecDeque<Event>,
 }
@@ -50,6 +52,7 @@ impl<T: Streams> Messenger<T> {
             asked: BTreeMap::new(),
             served: BTreeMap::new(),
             unwanted: BTreeSet::new(),
+            dropped: BTreeSet::new(),
             copies: VecDeque::new(),
             flows: VecDeque::new(),
         }
@@ -95,6 +98,13 @@ impl<T: Streams> Messenger<T> {
                 }
                 Some(number) if self.asked.contains_key(&number) => {
                     self.at_client(now, number, event);
+                }
+                // An answer that began after the word against it had left.
+                Some(number) if self.dropped.contains(&number) => {
+                    if let Event::Arrived(..) = event {
+                        self.inner.refuse(now, flow);
+                        self.dropped.remove(&number);
+                    }
                 }
                 Some(number) => self.at_server(number, event),
             }
@@ -232,6 +242,7 @@ impl<T: Streams> Carry for Messenger<T> {
             let flow = flow_of_copy(copy);
             self.inner.refuse(now, flow);
             self.inner.give_up(now, flow);
+            self.dropped.insert(copy);
             self.send(now, word_of_copy(copy), asked.server, asked.bytes, false);
         }
     }
