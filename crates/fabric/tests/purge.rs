@@ -6,7 +6,8 @@ mod common;
 use common::{leaf_spine, packet, wire};
 use proptest::prelude::*;
 use tailcut_fabric::queue::{
-    DropReason, DropTail, Fate, Limit, PushOut, PushOutQueue, QueueConfig, QueueDiscipline,
+    DropReason, DropTail, Fate, Limit, Priority, PriorityQueue, PushOut, PushOutQueue, QueueConfig,
+    QueueDiscipline, Sharing,
 };
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Link, Node, NodeNames};
 use tailcut_fabric::{DropCounts, Ecn, Fabric, FabricConfig, Packet, PacketId, PortId};
@@ -17,9 +18,43 @@ const LIMIT: u32 = 6;
 fn push_out(limit: Limit) -> PushOut {
     PushOut {
         classes: 2,
+        group: 1,
         limit,
         mark_above: Some(Limit::Packets(3)),
     }
+}
+
+/// What a queue does with classes 0 to 2, where class 3 is there too or not.
+fn high_classes(
+    steps: &[Step],
+    with_low: bool,
+    queue: &mut dyn QueueDiscipline,
+) -> (Vec<Fate>, Vec<u32>) {
+    let (mut packets, mut fates, mut served): (Vec<Packet>, _, _) = (vec![], vec![], vec![]);
+    for step in steps {
+        match *step {
+            Step::Arrive(class) if class < 3 || with_low => {
+                let id = PacketId(packets.len() as u32);
+                packets.push(Packet {
+                    priority: class,
+                    ecn: Ecn::Capable,
+                    rank: fates.len() as u32,
+                    ..packet(0, 1, 1_500, 1)
+                });
+                let fate = queue.enqueue(Time::ZERO, id, &mut packets).arrival;
+                if class < 3 {
+                    fates.push(fate);
+                }
+            }
+            Step::Arrive(_) => {}
+            Step::Serve => {
+                let id = queue.dequeue(Time::ZERO, &mut packets);
+                let packet = id.map(|id| packets[id.0 as usize]);
+                served.extend(packet.filter(|p| p.priority < 3).map(|p| p.rank));
+            }
+        }
+    }
+    (fates, served)
 }
 
 /// An arrival of a class, or a service.
@@ -29,9 +64,9 @@ enum Step {
     Serve,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps(classes: u8) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        3 => (0u8..2).prop_map(Step::Arrive),
+        3 => (0..classes).prop_map(Step::Arrive),
         2 => Just(Step::Serve),
     ];
     prop::collection::vec(step, 1..300)
@@ -86,7 +121,18 @@ fn high_class(steps: &[Step], with_low: bool) -> (Vec<Fate>, Vec<u64>) {
 
 proptest! {
     #[test]
-    fn a_high_class_fares_in_a_queue_as_if_there_were_no_low_one(steps in steps()) {
+    fn a_group_of_classes_does_as_it_would_in_a_queue_of_its_own(steps in steps(4)) {
+        let limit = Limit::Packets(LIMIT);
+        let mark_above = Some(Limit::Packets(3));
+        let mut ours = PushOutQueue::new(PushOut { classes: 4, group: 3, limit, mark_above });
+        let sharing = Sharing::Shared;
+        let mut plain = PriorityQueue::new(Priority { classes: 3, limit, sharing, mark_above });
+        let beside = high_classes(&steps, true, &mut ours);
+        prop_assert_eq!(beside, high_classes(&steps, false, &mut plain));
+    }
+
+    #[test]
+    fn a_high_class_fares_in_a_queue_as_if_there_were_no_low_one(steps in steps(2)) {
         prop_assert_eq!(high_class(&steps, true), high_class(&steps, false));
     }
 

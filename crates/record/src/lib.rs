@@ -46,6 +46,6 @@ pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
 };
 pub use stored::{StoredRun, StoredStudy};
-pub use timers::{SlowCodec, Timer, Timers};
+pub use timers::{CoarseChunk, SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

@@ -20,6 +20,17 @@ pub struct SlowCodec {
     pub host_bps: u64,
 }
 
+/// A unit of service that is too large for the bytes of several copies of a request to add up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CoarseChunk {
+    /// Bytes of the unit.
+    pub bytes: u64,
+    /// Requests whose object is no larger.
+    pub requests: u64,
+    /// All requests.
+    pub of: u64,
+}
+
 /// The constants of a run's transport that its slowest flows may tell of, and not of the network.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timers {
@@ -29,4 +40,6 @@ pub struct Timers {
     pub least: Option<Timer>,
     /// The codec, where it is slower than the links of hosts.
     pub codec: Option<SlowCodec>,
+    /// The unit of service of requests, where most objects are no larger and bytes of several copies count.
+    pub chunk: Option<CoarseChunk>,
 }

@@ -160,12 +160,24 @@ pub(crate) fn sentences(study: &Study, setting: usize, group: &Group) -> Vec<Str
             list(&waiting)
         ));
     }
-    sentences.extend(codec_sentence(
-        cell.designs
-            .iter()
-            .flat_map(|(design, runs)| runs.iter().map(move |run| (*design, *run))),
-    ));
+    let runs = cell
+        .designs
+        .iter()
+        .flat_map(|(design, runs)| runs.iter().map(move |run| (*design, *run)));
+    sentences.extend(codec_sentence(runs.clone()));
+    sentences.extend(chunk_sentence(runs));
     sentences
+}
+
+fn chunk_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<String> {
+    let mut coarse = runs.filter_map(|(design, run)| Some((design, run.summary.timers.chunk?)));
+    let (design, chunk) = coarse.next()?;
+    Some(format!(
+        "Warning: {} of the objects are no larger than servers.chunk, {}, so that the bytes of several copies \
+         cannot add up with {design}: a smaller chunk shows what aggregation is worth.",
+        percent(chunk.requests as f64 / chunk.of as f64),
+        Quantity::Bytes.tick(chunk.bytes as f64)
+    ))
 }
 
 fn codec_sentence<'a>(runs: impl Iterator<Item = (&'a str, &'a Run)>) -> Option<String> {

@@ -24,6 +24,7 @@ fn timers() -> Timers {
         initial: timer("tcp.initial_rto", 30),
         least: timer("tcp.min_rto", 10),
         codec: None,
+        chunk: None,
     }
 }
 

@@ -92,10 +92,11 @@ impl TransportKind {
         }
     }
 
-    /// Whether clients can ask servers over it: as the model without packets, or as a connection a copy
-    /// that leaves priorities to the requests.
+    /// Whether clients can ask servers over it: as the model without packets, or with a class for duplicates
+    /// below all that it has itself. pFabric has no classes, and those of `qos` and the pacers of `hull`
+    /// belong to hosts' layers, which requests do not pass.
     pub const fn carries_requests(self) -> bool {
-        matches!(self, Self::Stations | Self::Tcp | Self::Cubic | Self::Dctcp)
+        !matches!(self, Self::PFabric | Self::Qos | Self::Hull)
     }
 
     /// How switches choose where the name does not say.

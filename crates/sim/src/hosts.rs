@@ -11,11 +11,11 @@ use tailcut_fabric::topology::Topology;
 use tailcut_transport::nic::{Coalesced, Paced, Queued};
 use tailcut_transport::pias::Tags;
 use tailcut_transport::qos::Classified;
-use tailcut_transport::rans::Carrier;
+use tailcut_transport::rans::{Carrier, Messenger};
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::ModelCodec;
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
-use tailcut_transport::{Transport, ndp, pfabric, scdp};
+use tailcut_transport::{Streams, Transport, ndp, pfabric, scdp};
 use tailcut_units::HostId;
 
 /// RepNet's parameters; `None` for hosts that replicate nothing.
@@ -89,6 +89,13 @@ pub(crate) fn carriers(config: &RunConfig) -> impl Fn(HostId) -> Outcome<Carrier
         }
         Ok(carrier)
     }
+}
+
+/// Hosts that carry requests over messages of `base`.
+pub(crate) fn messengers<T: Streams>(
+    base: impl Fn(HostId) -> Outcome<T>,
+) -> impl Fn(HostId) -> Outcome<Messenger<T>> {
+    move |host| base(host).map(Messenger::new)
 }
 
 /// RepNet hosts.

@@ -5,11 +5,19 @@ use tailcut_record::RunRecord;
 use tailcut_transport::Segment;
 use tailcut_units::{HostId, Time};
 
+/// Packets that take others along at switches.
+#[derive(Clone, Copy)]
+pub(crate) struct Purge {
+    /// Which do.
+    pub by: fn(&Segment) -> bool,
+    /// Whether the first takes the second.
+    pub takes: fn(&Segment, &Segment) -> bool,
+}
+
 /// What the event loop asks of such a layer. `()` is none, and costs nothing.
 pub(crate) trait Layer<T>: Sized {
-    /// Which packets a reset takes with it at switches: a body after that of the reset. `None` where resets
-    /// take none.
-    const PURGE: Option<fn(&Segment, &Segment) -> bool> = None;
+    /// Which packets take others with them at switches; `None` where none do.
+    const PURGE: Option<Purge> = None;
 
     /// When an application starts something next, as far as is known.
     fn peek(&self) -> Option<Time> {

@@ -173,11 +173,16 @@ pub(crate) fn pias_queue(parameters: &PiasParameters, usual: &QueueConfig) -> Qu
         classes,
         limit: queues::room(parameters.limit, parameters.sharing, classes),
         sharing: parameters.sharing,
-        mark_above: match usual {
-            QueueConfig::DropTail(drop_tail) => drop_tail.mark_above,
-            _ => None,
-        },
+        mark_above: mark_above(usual),
     })
+}
+
+/// Where a `usual` queue marks.
+pub(crate) fn mark_above(usual: &QueueConfig) -> Option<Limit> {
+    match usual {
+        QueueConfig::DropTail(drop_tail) => drop_tail.mark_above,
+        _ => None,
+    }
 }
 
 /// The two queues of QoS in place of a `usual` one: each has all the room that it has, so that large

@@ -32,10 +32,10 @@ pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
 
 /// The design's own queue in place of the `usual` one.
 fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
-    if requests::part_of(config).is_some() {
-        return requests::queue(usual);
-    }
     let designs = &config.designs;
+    if requests::part_of(config).is_some() {
+        return with_duplicates(config, usual);
+    }
     match config.design.transport {
         TransportKind::Tcp
         | TransportKind::Cubic
@@ -45,19 +45,41 @@ fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
         TransportKind::PFabric => Some(priorities::pfabric_queue(&designs.pfabric)),
         TransportKind::Pias => Some(priorities::pias_queue(&designs.pias, usual)),
         TransportKind::Qos => priorities::qos_queue(usual),
-        TransportKind::Ndp => Some(ndp(config, &designs.ndp, 1)),
-        TransportKind::NdpPlus => {
-            let classes = designs.ndp.thresholds.len() + 1;
-            Some(ndp(config, &designs.ndp, classes as u8))
+        TransportKind::Ndp | TransportKind::NdpPlus => {
+            Some(QueueConfig::Trimming(ndp(config, &designs.ndp)))
         }
-        TransportKind::Scdp => Some(scdp(&designs.scdp)),
+        TransportKind::Scdp => Some(QueueConfig::Trimming(scdp(&designs.scdp))),
     }
 }
 
-fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConfig {
+/// The same under requests: the design's classes do not know the one of duplicates below them.
+fn with_duplicates(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
+    let designs = &config.designs;
+    match config.design.transport {
+        TransportKind::Pias => {
+            let classes = designs.pias.thresholds.len() as u8 + 1;
+            let mark_above = priorities::mark_above(usual);
+            Some(requests::queue(classes, designs.pias.limit, mark_above))
+        }
+        TransportKind::Ndp | TransportKind::NdpPlus => {
+            Some(requests::trimming(ndp(config, &designs.ndp)))
+        }
+        TransportKind::Scdp => Some(requests::trimming(scdp(&designs.scdp))),
+        _ => match usual {
+            QueueConfig::DropTail(queue) => Some(requests::queue(1, queue.limit, queue.mark_above)),
+            _ => None,
+        },
+    }
+}
+
+fn ndp(config: &RunConfig, parameters: &NdpParameters) -> Trimming {
+    let classes = match config.design.transport {
+        TransportKind::NdpPlus => parameters.thresholds.len() as u8 + 1,
+        _ => 1,
+    };
     let framing = &config.framing;
     let full = u64::from(framing.wire_bytes(framing.payload));
-    QueueConfig::Trimming(Trimming {
+    Trimming {
         classes,
         data_limit: room(parameters.queue, parameters.sharing, classes),
         header_limit_bytes: full * u64::from(parameters.header_queue_packets),
@@ -65,13 +87,13 @@ fn ndp(config: &RunConfig, parameters: &NdpParameters, classes: u8) -> QueueConf
         victim: Victim::Coin,
         sharing: parameters.sharing,
         return_to_sender: true,
-    })
+    }
 }
 
-fn scdp(parameters: &ScdpParameters) -> QueueConfig {
+fn scdp(parameters: &ScdpParameters) -> Trimming {
     let classes = parameters.thresholds.len() as u8 + 1;
     let sharing = Sharing::PerClass;
-    QueueConfig::Trimming(Trimming {
+    Trimming {
         classes,
         data_limit: room(parameters.queue, sharing, classes),
         sharing,
@@ -79,14 +101,14 @@ fn scdp(parameters: &ScdpParameters) -> QueueConfig {
         headers_per_data: parameters.headers_per_data,
         victim: parameters.victim,
         return_to_sender: false,
-    })
+    }
 }
 
 /// The limit that holds for each class, or for all that share a port's buffer: split evenly, it is at least a
 /// packet or a byte each.
 pub(crate) fn room(buffer: Limit, sharing: Sharing, classes: u8) -> Limit {
     match (sharing, buffer) {
-        (Sharing::Shared, _) => buffer,
+        (Sharing::Shared | Sharing::LastApart, _) => buffer,
         (Sharing::PerClass, Limit::Packets(packets)) => {
             Limit::Packets((packets / u32::from(classes)).max(1))
         }

@@ -114,7 +114,9 @@ impl Recorder {
                 self.close(flow, stats);
                 Some(flow)
             }
-            Event::Received(..) | Event::Late(_) | Event::Straggling(..) => None,
+            Event::Arrived(..) | Event::Received(..) | Event::Late(_) | Event::Straggling(..) => {
+                None
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! One run, from its configuration to its record.
 
 use crate::capacity::{self, Capacity};
-use crate::config::RunConfig;
+use crate::config::{RequestsPart, RunConfig};
 use crate::design::{Replication, TransportKind};
 use crate::extent::Extent;
 use crate::hosts;
@@ -12,7 +12,7 @@ use crate::offered;
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
-use crate::requests;
+use crate::requests::{self, network::Network};
 use crate::sessions::Sessions;
 use crate::simulation::{Horizon, Packing, Parts, Remains, Simulation};
 use crate::timers;
@@ -97,8 +97,7 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
         control,
     };
     if let Some((label, part)) = requests::part_of(config) {
-        let clients_and_servers = requests::network::Network::new(config, &topology, part, label)?;
-        return stage.simulate(hosts::carriers(config), clients_and_servers);
+        return stage.simulate_requests(part, label);
     }
     if hosts::have_layers(config) {
         return stage.simulate(hosts::layered(config, &topology)?, ());
@@ -123,6 +122,7 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
     let mut record = RunRecord::new(config.key());
     (record.requests, record.totals) = requests::stations::run(config, control)?;
     record.offered = offered::offered_to_stations(config);
+    record.timers.chunk = timers::coarse_chunk(config, &record.requests);
     record.cost = cost(wall, cpu);
     Ok(record)
 }
@@ -211,8 +211,30 @@ impl Stage<'_> {
         record.failures = failures;
         record.offered = Some(offered);
         record.timers = timers::timers(config, self.topology);
+        record.timers.chunk = timers::coarse_chunk(config, &record.requests);
         record.cost = cost(wall, cpu);
         Ok(record)
+    }
+
+    /// Runs requests over what carries them in the run's design.
+    fn simulate_requests(self, part: &RequestsPart, label: u64) -> Result<RunRecord, RunError> {
+        let Self {
+            config, topology, ..
+        } = self;
+        match config.design.transport {
+            TransportKind::Ndp | TransportKind::NdpPlus => {
+                let layer = Network::new(config, topology, part, label)?;
+                self.simulate(hosts::messengers(hosts::ndp(config, topology)), layer)
+            }
+            TransportKind::Scdp => {
+                let layer = Network::new(config, topology, part, label)?;
+                self.simulate(hosts::messengers(hosts::scdp(config, topology)), layer)
+            }
+            _ => {
+                let layer = Network::new(config, topology, part, label)?;
+                self.simulate(hosts::carriers(config), layer)
+            }
+        }
     }
 
     /// What notes the flows of a run on `topology`, faults included, and what else it measures.

@@ -641,7 +641,7 @@ impl Sessions {
                 fabric.dissolve_group(group);
                 self.running.remove(&session);
             }
-            Event::Established(_) | Event::Late(_) => {}
+            Event::Established(_) | Event::Arrived(..) | Event::Late(_) => {}
         }
     }
 

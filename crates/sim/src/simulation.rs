@@ -102,8 +102,8 @@ const LOOK_UP_EVERY: u32 = 1 << 16;
 
 impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C, L> {
     pub fn new(mut parts: Parts<T, C, L>) -> Self {
-        if let Some(takes) = L::PURGE {
-            parts.fabric.purge_in_passing(takes);
+        if let Some(purge) = L::PURGE {
+            parts.fabric.purge_in_passing(purge.takes);
         }
         let hosts = parts.transports.into_iter().map(|transport| HostState {
             transport,
@@ -318,7 +318,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                     break;
                 };
                 let mut packet = to_packet(&segment, &self.packing);
-                packet.purges = L::PURGE.is_some() && segment.is_reset();
+                packet.purges = L::PURGE.is_some_and(|purge| (purge.by)(&segment));
                 let departs = inject(&mut self.fabric, self.now, host, packet, segment);
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts

@@ -3,9 +3,10 @@
 use crate::config::RunConfig;
 use crate::design::TransportKind;
 use crate::priorities;
+use crate::requests;
 use std::sync::Arc;
 use tailcut_fabric::topology::Topology;
-use tailcut_record::{SlowCodec, Timer, Timers};
+use tailcut_record::{CoarseChunk, RequestRecord, SlowCodec, Timer, Timers};
 use tailcut_units::{Duration, HostId};
 
 fn timer(key: &str, span: Duration) -> Option<Timer> {
@@ -39,6 +40,26 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
             ..Timers::default()
         },
     }
+}
+
+/// What servers serve and clients count as one unit, where bytes of several copies count and most objects
+/// are no larger. Over packets bytes count as they arrive, unless a disk or pieces have units.
+pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
+    let parameters = &config.designs.requests;
+    let policy = parameters.policy(config.design.replication);
+    let in_units = config.design.transport == TransportKind::Stations
+        || parameters.disk.is_some()
+        || policy.asks_in_pieces();
+    if !policy.aggregates || !in_units || requests::part_of(config).is_none() {
+        return None;
+    }
+    let small = rows.iter().filter(|row| row.bytes <= parameters.chunk);
+    let (requests, of) = (small.count() as u64, rows.len() as u64);
+    (requests * 2 > of).then_some(CoarseChunk {
+        bytes: parameters.chunk.0,
+        requests,
+        of,
+    })
 }
 
 /// SCDP's codec, where it decodes a block more slowly than a host's links bring it.

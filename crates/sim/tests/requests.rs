@@ -122,9 +122,10 @@ fn two_equal_copies_pay_at_a_tenth_of_the_load_and_diverge_beyond_half() {
 fn priority_and_purging_delay_no_request_at_any_load() {
     for discipline in [Discipline::Fifo, Discipline::ProcessorSharing] {
         for load in [0.1, 0.5, 0.9, 0.97] {
-            for design in ["das", "rans"] {
+            for (design, copies) in [("das", 2), ("rans", 2), ("rans", 3)] {
                 let run = |design: &str| {
                     let mut config = requests(design, load, 2_000);
+                    config.designs.requests.copies = copies;
                     config.designs.requests.discipline = discipline;
                     simulate(&config)
                 };
@@ -170,6 +171,27 @@ fn bytes_of_both_copies_sum_to_the_object_and_what_was_sent_beyond_is_called_was
             // The two copies meet within a chunk each, and a purge is under way for 50 us and more.
             "rans" => assert!(amplification < 1.05, "{amplification}"),
             _ => assert!(amplification < 2.0, "{design}: {amplification}"),
+        }
+    }
+}
+
+#[test]
+fn bytes_of_every_copy_count_however_many_there_are() {
+    let run = |copies: u8| {
+        let mut config = requests("rans", 0.05, 1_000);
+        config.designs.requests.copies = copies;
+        simulate(&config)
+    };
+    let alone = mean(&latencies(&run(2)));
+    for copies in [3, 4] {
+        let record = run(copies);
+        let share = mean(&latencies(&record)) / alone;
+        // Idle servers share the object evenly, but for a chunk or two of 64.
+        let ideal = 2.0 / f64::from(copies);
+        assert!(share < ideal + 0.15, "{copies} copies: {share}");
+        for request in &record.requests {
+            assert_eq!(request.sent.0 - request.wasted.0, 1_000_000, "{request:?}");
+            assert!(request.wasted.0 < 150_000, "{request:?}");
         }
     }
 }

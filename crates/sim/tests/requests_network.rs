@@ -68,7 +68,7 @@ fn in_the_books(record: &RunRecord) {
     );
     assert_eq!(
         totals.sent.bytes,
-        totals.delivered.bytes + drops.bytes + totals.remaining.bytes
+        totals.delivered.bytes + drops.bytes + totals.remaining.bytes + totals.trimmed.bytes
     );
 }
 
@@ -100,8 +100,41 @@ fn every_request_is_answered_and_every_byte_is_in_the_books() {
                 "{design}: {request:?}"
             );
         }
-        let purges = design.starts_with("das") || design.starts_with("rans");
+        let purges = ["das", "rans", "hedge-purge"].map(|first| design.starts_with(first));
+        let purges = purges.contains(&true);
         assert_eq!(purged_packets(&record) > 0, purges, "{design}");
+    }
+}
+
+#[test]
+fn requests_run_over_every_transport_that_leaves_a_class_to_duplicates() {
+    for transport in ["cubic", "pias", "ndp", "ndp-plus", "scdp"] {
+        for (duplicates, lead, disk) in [
+            ("", None, None),
+            ("duplicate-low+", Some(50_000), None),
+            ("das+", None, Some(Rate::from_gbps(20))),
+            ("rans+", None, None),
+            ("rans+", Some(50_000), Some(Rate::from_gbps(20))),
+            ("hedge-purge+", None, None),
+        ] {
+            let design = format!("{duplicates}{transport}");
+            let mut config = requests(&design, 0.4, 120);
+            config.designs.requests.swap_lead = lead.map(Bytes);
+            config.designs.requests.disk = disk;
+            config.designs.requests.chunk = Bytes(50_000);
+            config.designs.scdp.block_symbols = 20;
+            let record = simulate(&config);
+            in_the_books(&record);
+            for request in &record.requests {
+                assert!(request.latency.is_some(), "{design}: {request:?}");
+                let counted = request.sent.0 - request.wasted.0;
+                assert_eq!(counted, 300_000, "{design}: {request:?}");
+            }
+            let purges = ["das", "rans"].map(|first| design.starts_with(first));
+            if purges.contains(&true) {
+                assert!(purged_packets(&record) > 0, "{design}");
+            }
+        }
     }
 }
 
@@ -148,6 +181,22 @@ fn a_lone_request_takes_its_round_trips_and_its_bytes_and_a_low_duplicate_does_n
 }
 
 #[test]
+fn an_answer_flows_while_its_disk_reads() {
+    // The disk is as fast as the link: 240 us for 300 KB.
+    let latency = |chunk: u64| {
+        let mut config = requests("dctcp", 0.0001, 5);
+        config.designs.requests.disk = Some(Rate::from_gbps(10));
+        config.designs.requests.chunk = Bytes(chunk);
+        mean_us(&simulate(&config))
+    };
+    let (by_chunks, whole) = (latency(10_000), latency(300_000));
+    assert!(
+        by_chunks < whole - 150.0,
+        "{by_chunks} us by chunks, {whole} us at once"
+    );
+}
+
+#[test]
 fn low_duplicates_cost_primaries_next_to_nothing_and_equal_ones_cost_them_much() {
     let mean = |design: &str| mean_us(&simulate(&requests(design, 0.6, 1_500)));
     let (single, low, equal) = (
@@ -159,6 +208,20 @@ fn low_duplicates_cost_primaries_next_to_nothing_and_equal_ones_cost_them_much()
     assert!(equal > 2.0 * single, "{equal} and {single}");
     let rans = mean("rans+dctcp");
     assert!(rans < 0.9 * single, "{rans} and {single}");
+}
+
+#[test]
+fn low_duplicates_are_below_the_classes_of_every_transport_and_their_bytes_count() {
+    for transport in ["pias", "ndp", "ndp-plus", "scdp"] {
+        let mean = |duplicates: &str| {
+            let mut config = requests(&format!("{duplicates}{transport}"), 0.5, 500);
+            config.designs.scdp.block_symbols = 20;
+            mean_us(&simulate(&config))
+        };
+        let (single, low, rans) = (mean(""), mean("duplicate-low+"), mean("rans+"));
+        assert!(low < 1.06 * single, "{transport}: {low} and {single}");
+        assert!(rans < 0.9 * single, "{transport}: {rans} and {single}");
+    }
 }
 
 #[test]
@@ -194,23 +257,66 @@ fn swapping(mut config: RunConfig, lead: u64) -> RunConfig {
     config
 }
 
-/// The same with links of 3 Gb/s at the first two servers.
-fn two_slow_servers(mut config: RunConfig) -> RunConfig {
-    let slow = |server| LinkFault {
+/// Trouble of a server's link from the start on.
+fn trouble_at(server: u32, trouble: Trouble) -> LinkFault {
+    LinkFault {
         a: Node::Host(HostId(server)),
         b: Node::Switch(0),
-        trouble: Trouble::Slow(Rate::from_gbps(3)),
+        trouble,
         from: Time::ZERO,
         until: Time::MAX,
         reconvergence: Duration::ZERO,
-    };
-    config.faults.extend([slow(0), slow(1)]);
+    }
+}
+
+/// The same with links of `gbps` at the first servers.
+fn slow_servers(mut config: RunConfig, servers: u32, gbps: u64) -> RunConfig {
+    let slow = |server| trouble_at(server, Trouble::Slow(Rate::from_gbps(gbps)));
+    config.faults.extend((0..servers).map(slow));
     config
 }
 
 #[test]
+fn bytes_of_three_copies_count() {
+    for design in ["rans+dctcp", "rans+pias", "rans+ndp", "rans+scdp"] {
+        let mean = |copies: u8| {
+            // Servers' links are the bottleneck, also of three copies together.
+            let mut config = slow_servers(requests(design, 0.02, 60), 6, 2);
+            config.designs.requests.copies = copies;
+            config.designs.requests.chunk = Bytes(30_000);
+            config.designs.scdp.block_symbols = 10;
+            let record = simulate(&config);
+            in_the_books(&record);
+            let copies_sent = record
+                .requests
+                .iter()
+                .all(|r| r.copies == u32::from(copies));
+            assert!(copies_sent, "{design}");
+            mean_us(&record)
+        };
+        let (two, three) = (mean(2), mean(3));
+        assert!(three < 0.85 * two, "{design}: {three} and {two}");
+    }
+}
+
+#[test]
+fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
+    for design in ["hedge+dctcp", "hedge-purge+dctcp", "hedge-budget+dctcp"] {
+        let mut config = requests(design, 0.1, 300);
+        config.faults.push(trouble_at(0, Trouble::Down));
+        config.designs.requests.budget.burst = 100;
+        let record = simulate(&config);
+        let to_dead = record.requests.iter().filter(|r| r.server == HostId(0));
+        let slowest = to_dead.map(|r| r.latency.expect("the other server answers"));
+        let slowest = slowest.max().expect("requests to the dead server");
+        // After 10 ms at the latest, and the other server takes a few.
+        assert!(slowest < Duration::from_ms(20), "{design}: {slowest}");
+    }
+}
+
+#[test]
 fn copies_that_change_places_spare_requests_a_slow_server() {
-    let mean = |config: RunConfig| mean_us(&simulate(&two_slow_servers(config)));
+    let mean = |config: RunConfig| mean_us(&simulate(&slow_servers(config, 2, 3)));
     for design in ["duplicate-low+dctcp", "das+dctcp"] {
         let keeps = mean(requests(design, 0.5, 400));
         let swaps = mean(swapping(requests(design, 0.5, 400), 10_000));

@@ -114,6 +114,8 @@ pub enum Event {
     /// the peer on every connection). At a receiver that collects from several senders: it was given up
     /// there.
     Failed(FlowId, FlowStats),
+    /// At a receiver, where arrivals are reported: so many bytes of the flow have arrived in order.
+    Arrived(FlowId, u64),
     /// At a receiver of a transfer with several ends, before `Completed` (or `Failed`, where it collects
     /// from several senders): what it took.
     Received(FlowId, Receipt),
@@ -132,6 +134,7 @@ impl Event {
             | Self::Completed(flow)
             | Self::Closed(flow, _)
             | Self::Failed(flow, _)
+            | Self::Arrived(flow, _)
             | Self::Received(flow, _)
             | Self::Late(flow)
             | Self::Straggling(flow, _) => *flow,

@@ -24,7 +24,7 @@ pub mod tcp;
 mod turns;
 
 pub use host::{Event, FlowStats, Message, Replication, Transport};
-pub use receiver_driven::{Demotion, MAX_THRESHOLDS};
+pub use receiver_driven::{Demotion, MAX_THRESHOLDS, Streams};
 pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
 };

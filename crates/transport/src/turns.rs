@@ -5,14 +5,15 @@
 use crate::receiver_driven::MAX_THRESHOLDS;
 use alloc::collections::VecDeque;
 
-const CLASSES: usize = MAX_THRESHOLDS + 1;
+/// Those of demotion, and one below them.
+const CLASSES: usize = MAX_THRESHOLDS + 2;
 
 /// Sessions or connections of a host that have something to send.
 #[derive(Debug)]
 pub(crate) struct Turns<K> {
     classes: [VecDeque<K>; CLASSES],
     /// Classes in which somebody waits, a bit each.
-    waiting: u8,
+    waiting: u16,
 }
 
 impl<K: Copy + PartialEq> Turns<K> {

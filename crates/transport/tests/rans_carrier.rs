@@ -3,8 +3,9 @@
 mod pair;
 
 use pair::{A, B, Fate, Pair, plain_config};
-use tailcut_transport::rans::{Carried, Carrier, CopyEvent, HIGH, LOW, ToldWindow};
-use tailcut_transport::tcp::ConnectionEvent;
+use tailcut_transport::rans::{
+    Answer, Ask, Carried, Carrier, Carry, CopyChange, CopyEvent, End, HIGH, LOW, ToldWindow,
+};
 use tailcut_units::{Duration, HostId, Time};
 
 const ANSWER: u64 = 1_000_000;
@@ -21,38 +22,55 @@ fn carriers() -> Pair<Carrier> {
 /// both ends.
 fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     let asked = pair.act(A, |client, now| {
-        let asked = client.ask(now, class, HostId(1), 7, 100);
-        asked.expect("a port")
+        let ask = Ask {
+            number: 7,
+            server: HostId(1),
+            class,
+            bytes: 100,
+        };
+        client.ask(now, ask).expect("a port")
     });
     pair.run_until(ASKED);
     let mut accepted = None;
-    while let Some(CopyEvent {
-        number,
-        class,
-        event,
-    }) = pair.hosts[B].poll_connection()
-    {
+    while let Some(CopyEvent { number, change }) = pair.hosts[B].poll_copy() {
         assert_eq!(number, 7);
-        if let ConnectionEvent::Accepted { id, .. } = event {
-            accepted = Some(Carried { class, id });
+        if let CopyChange::Accepted(handle) = change {
+            accepted = Some(handle);
         }
     }
     let accepted = accepted.expect("a connection");
-    pair.act(B, |server, now| server.answer(now, accepted, ANSWER));
+    let answer = Answer {
+        client: HostId(0),
+        class,
+        bytes: ANSWER,
+        of: ANSWER,
+        is_last: true,
+    };
+    pair.act(B, |server, now| server.answer(now, accepted, answer));
     [asked, accepted]
 }
 
 /// The most bytes that the client has been told of, and whether the answer has ended.
 fn heard(client: &mut Carrier) -> (u64, bool) {
     let (mut bytes, mut ended) = (0, false);
-    while let Some(event) = client.poll_connection() {
-        match event.event {
-            ConnectionEvent::Delivered { total, .. } => bytes = total,
-            ConnectionEvent::PeerFinished { total, .. } => (bytes, ended) = (total, true),
+    while let Some(event) = client.poll_copy() {
+        match event.change {
+            CopyChange::Delivered { total } => bytes = total,
+            CopyChange::Whole => ended = true,
             _ => {}
         }
     }
     (bytes, ended)
+}
+
+/// How copy 7 has ended at a host.
+fn ended(host: &mut Carrier) -> Vec<End> {
+    let events = std::iter::from_fn(|| host.poll_copy());
+    let ends = events.filter_map(|event| match event.change {
+        CopyChange::Ended { end, .. } if event.number == 7 => Some(end),
+        _ => None,
+    });
+    ends.collect()
 }
 
 #[test]
@@ -68,8 +86,8 @@ fn a_connection_that_changes_its_class_goes_on_and_loses_and_doubles_nothing() {
             let [asked, accepted] = ask(&mut pair, from);
             pair.run_until(ASKED + Duration::from_us(change_us));
             let before = pair.sent.len();
-            let asked = pair.act(A, |client, _| client.set_class(asked, to));
-            let accepted = pair.act(B, |server, _| server.set_class(accepted, to));
+            let asked = pair.act(A, |client, now| client.set_class(now, asked, to));
+            let accepted = pair.act(B, |server, now| server.set_class(now, accepted, to));
             assert_eq!((asked.class, accepted.class), (to, to));
             pair.run_until(Time::from_ns(20_000_000));
             pair.act(A, |client, now| client.finish(now, asked));
@@ -85,11 +103,7 @@ fn a_connection_that_changes_its_class_goes_on_and_loses_and_doubles_nothing() {
             };
             assert_eq!(data(from), 0, "{change_us} us");
             assert!(data(to) > 0, "{change_us} us");
-            let closed = |host: &mut Carrier| {
-                let mut events = std::iter::from_fn(|| host.poll_connection());
-                events.any(|event| matches!(event.event, ConnectionEvent::Closed { .. }))
-            };
-            assert!(closed(&mut pair.hosts[B]), "{change_us} us");
+            assert_eq!(ended(&mut pair.hosts[B]), [End::Whole], "{change_us} us");
         }
     }
 }
@@ -101,14 +115,12 @@ fn a_reset_finds_a_connection_that_has_changed_its_class_at_one_end_only() {
         let mut ends = ask(&mut pair, LOW);
         pair.run_until(ASKED + Duration::from_us(250));
         let moved = ends[end];
-        ends[end] = pair.act(end, |host, _| host.set_class(moved, HIGH));
+        ends[end] = pair.act(end, |host, now| host.set_class(now, moved, HIGH));
         pair.run_until(ASKED + Duration::from_us(500));
         let [asked, accepted] = ends;
         pair.act(A, |client, now| client.reset(now, asked));
         pair.run();
-        let mut events = std::iter::from_fn(|| pair.hosts[B].poll_connection());
-        let reset = |event: &CopyEvent| matches!(event.event, ConnectionEvent::Reset { .. });
-        assert_eq!(events.find(reset).map(|event| event.number), Some(7));
+        assert_eq!(ended(&mut pair.hosts[B]), [End::Purged]);
         assert_eq!(pair.hosts[B].payload_sent(accepted), None);
     }
 }

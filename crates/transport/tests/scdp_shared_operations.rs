@@ -298,7 +298,10 @@ impl World {
                     Event::Closed(..) => transfer.ended += 1,
                     Event::Received(_, receipt) => assert!(receipt.in_vain <= receipt.symbols),
                     Event::Failed(..) => panic!("{event:?} at host {host}"),
-                    Event::Established(_) | Event::Late(_) | Event::Straggling(..) => {}
+                    Event::Established(_)
+                    | Event::Arrived(..)
+                    | Event::Late(_)
+                    | Event::Straggling(..) => {}
                 }
             }
         }

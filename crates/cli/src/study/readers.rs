@@ -75,11 +75,15 @@ impl Scene<'_> {
                 "no copy straggles",
                 "only with servers.straggler_share",
             ),
-            ("rans", "hedge_percentile" | "hedge_window") => needs(
+            ("rans", "hedge_percentile" | "hedge_window" | "hedge_first") => needs(
                 !is_given("rans", "hedge_after"),
                 "a hedge goes after a fixed delay",
                 "only without rans.hedge_after",
             ),
+            ("pias", "buffer") if self.has_requests => Some((
+                "under requests the classes of pias share their room",
+                "only without requests",
+            )),
             ("nic", _) if self.has_requests => {
                 Some(("requests have no such NICs", "only without requests"))
             }
@@ -149,9 +153,7 @@ impl Scene<'_> {
             }
             ("", "port_events") => has_packets,
             ("topology" | "nodes" | "links" | "failures" | "framing", _) => has_packets,
-            ("queue", "limit") => {
-                self.has_requests && has_packets || is(&[Tcp, Cubic, Dctcp, Hull, Qos])
-            }
+            ("queue", "limit") => is(&[Tcp, Cubic, Dctcp, Hull, Qos]),
             ("queue", _) => self.marks_at_threshold(transport),
             ("shared_buffer", _) => is(&[Tcp, Cubic, Dctcp, Hull]) && !self.has_requests,
             ("tcp", "mss") => has_packets,
@@ -177,7 +179,11 @@ impl Scene<'_> {
             ("omniscient", _) => design.routing == Routing::Omniscient,
             ("servers", "link" | "client_link" | "delay" | "purge_delay") => !has_packets,
             ("servers", "request_size") => has_packets,
-            ("servers", "chunk") => !has_packets || self.has("servers", "disk"),
+            ("servers", "chunk") => {
+                let in_pieces = self.scenario.table("rans").small("copies") > Some(2)
+                    && duplicates_by(&[Duplicates::Rans]);
+                !has_packets || self.has("servers", "disk") || in_pieces
+            }
             ("servers", "discipline" | "preemption") => {
                 !has_packets || self.has("servers", "disk") || self.has("servers", "cpu")
             }
@@ -189,7 +195,7 @@ impl Scene<'_> {
             ("rans", "swap_lead") => {
                 duplicates_by(&[Duplicates::Low, Duplicates::Das, Duplicates::Rans])
             }
-            ("rans", "hedge_percentile" | "hedge_window" | "hedge_after") => {
+            ("rans", "hedge_percentile" | "hedge_window" | "hedge_first" | "hedge_after") => {
                 use Duplicates::{Hedge, HedgeBudget, HedgePurged};
                 duplicates_by(&[Hedge, HedgePurged, HedgeBudget])
             }

@@ -103,6 +103,9 @@ fn hedge(rans: &Table) -> Trigger {
         None => Trigger::AfterPercentile {
             thousandths: thousandths(rans, "hedge_percentile").unwrap_or(950).max(1) as u16,
             window: rans.small("hedge_window").unwrap_or(100),
+            first: rans
+                .duration("hedge_first")
+                .unwrap_or(Duration::from_ms(10)),
         },
     }
 }
@@ -157,8 +160,8 @@ pub fn check(
         Replication::None | Replication::Duplicates(_)
     );
     if !replicates || !design.transport.carries_requests() {
-        let allowed =
-            "stations, tcp, cubic or dctcp, alone or under duplicate, das, rans, hedge, ...";
+        let allowed = "stations, tcp, cubic, dctcp, pias, ndp, ndp-plus or scdp, alone or under duplicate, \
+                       das, rans, hedge, ...";
         return Err(top.error("designs", format!("'{design}' with requests"), allowed));
     }
     for (section, key) in [("host", "queue"), ("nic", "rx_frames")] {

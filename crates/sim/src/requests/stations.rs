@@ -308,6 +308,7 @@ impl Model<'_> {
             };
             match header.purpose {
                 Purpose::Ask => self.books.asked(header.copy),
+                Purpose::More => {}
                 Purpose::Cancel(_) => {
                     if let Some(link) = &mut state.link {
                         link.remove(self.now, header.copy);

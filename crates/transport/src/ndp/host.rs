@@ -1,11 +1,13 @@
 //! A host's NDP: its flows, the pull queue of its interface, its timers.
 
+mod streams;
+
 use super::config::NdpConfig;
 use super::header::{NdpHeader, NdpKind};
 use super::paths::Paths;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
-use crate::receiver_driven::{Directory, PullQueue, SessionKey, Sessions, Side};
+use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
@@ -31,6 +33,7 @@ pub struct Host {
     paths: Paths,
     timers: Timers,
     events: VecDeque<Event>,
+    register: Register,
     flows: u64,
     open: usize,
     ignored: u64,
@@ -55,6 +58,7 @@ impl Host {
             paths: Paths::new(config.paths, 0, config.seed),
             timers: Timers::default(),
             events: VecDeque::new(),
+            register: Register::default(),
             flows: 0,
             open: 0,
             ignored: 0,
@@ -93,6 +97,9 @@ impl Host {
                 let key = self.receivers.insert(receiver);
                 self.directory.enter(&tuple, Side::Receiver, key);
                 self.open += 1;
+                if self.register.reports {
+                    self.register.incoming.insert(segment.flow, key);
+                }
                 key.slot
             }
             _ => {
@@ -115,8 +122,17 @@ impl Host {
             self.pulls
                 .refund(self.config.byte_time * u64::from(short_by));
         }
+        if self.register.reports {
+            receiver.below = segment.priority >= self.config.demotion.classes();
+            if let Some(packets) = receiver.news() {
+                let bytes = packets * u64::from(self.config.mss);
+                self.events
+                    .push_back(Event::Arrived(receiver.flow(), bytes));
+            }
+        }
         if receiver.complete && !was_complete {
             self.open -= 1;
+            self.register.incoming.remove(&receiver.flow());
             self.events.push_back(Event::Completed(receiver.flow()));
             self.directory.wait(now, Side::Receiver, key);
         }
@@ -126,7 +142,7 @@ impl Host {
             }
             if receiver.pending > 0 {
                 receiver.in_pull_queue = true;
-                self.pulls.enter(key);
+                self.pulls.enter(key, receiver.below);
             }
         }
         let own_path = own_path(&mut self.paths, receiver.pin());
@@ -147,7 +163,7 @@ impl Host {
             receiver.count_pull();
             if receiver.pending > 0 {
                 receiver.in_pull_queue = true;
-                self.pulls.enter(key);
+                self.pulls.enter(key, receiver.below);
             }
             self.pulls.sent(now);
             let own_path = own_path(&mut self.paths, receiver.pin());
@@ -194,6 +210,7 @@ impl Host {
         sender.close();
         let (flow, stats) = (sender.task().flow, sender.stats);
         self.events.push_back(event(flow, stats));
+        self.register.outgoing.remove(&flow);
         self.open -= 1;
         self.directory.wait(now, Side::Sender, key);
     }
@@ -206,7 +223,8 @@ impl Host {
         };
         if !sender.queued && sender.can_send() {
             sender.queued = true;
-            // Only by sending does a flow change its class, so that it keeps the one that it waits in.
+            // Only by sending does a flow change its class, so that it keeps the one that it waits in; one
+            // whose application has it change may have a turn in the class before.
             let class = sender.class(&self.config);
             let turn = if self.config.in_order { class } else { 0 };
             self.ready.enter(key, turn);
@@ -246,14 +264,14 @@ fn arm(timers: &mut Timers, key: SessionKey, sender: &mut Sender, config: &NdpCo
     }
 }
 
-impl Transport for Host {
-    /// A message for which every port is in use fails at once.
-    fn submit(&mut self, now: Time, message: Message) {
+impl Host {
+    /// Opens a session that sends `message`; `None`, and it has failed, where every port is in use.
+    fn open_sender(&mut self, now: Time, message: Message) -> Option<(SessionKey, &mut Sender)> {
         self.forget(now);
         let Some(tuple) = self.directory.unused(message.dst) else {
             let failed = Event::Failed(message.flow, FlowStats::default());
             self.events.push_back(failed);
-            return;
+            return None;
         };
         let task = Task {
             flow: message.flow,
@@ -268,7 +286,22 @@ impl Transport for Host {
         self.directory.enter(&tuple, Side::Sender, key);
         self.open += 1;
         self.events.push_back(Event::Established(message.flow));
-        self.settle_sender(key);
+        Some((key, self.senders.get_mut(key)?))
+    }
+
+    /// The session of a message that this host sends.
+    fn outgoing(&mut self, flow: FlowId) -> Option<(SessionKey, &mut Sender)> {
+        let key = *self.register.outgoing.get(&flow)?;
+        Some((key, self.senders.get_mut(key)?))
+    }
+}
+
+impl Transport for Host {
+    /// A message for which every port is in use fails at once.
+    fn submit(&mut self, now: Time, message: Message) {
+        if let Some((key, _)) = self.open_sender(now, message) {
+            self.settle_sender(key);
+        }
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

@@ -22,6 +22,10 @@ pub(crate) struct Receiver {
     pub(crate) pending: u64,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
+    /// Whether what arrives is below all classes.
+    pub(crate) below: bool,
+    /// Packets in order that the application has been told of.
+    told: u64,
     pub(crate) complete: bool,
     /// When a packet last arrived.
     pub(crate) heard_at: Time,
@@ -44,6 +48,8 @@ impl Receiver {
             arrivals: 0,
             pending: 0,
             in_pull_queue: false,
+            below: false,
+            told: 0,
             complete: false,
             heard_at: now,
         }
@@ -98,6 +104,21 @@ impl Receiver {
             }
         }
         Some(if arrived { NdpKind::Ack } else { NdpKind::Nack })
+    }
+
+    /// Packets that have arrived in order, if they are more than at the last call, and not all: the last one
+    /// may be short.
+    pub(crate) fn news(&mut self) -> Option<u64> {
+        let arrived = self.window.base();
+        let before = core::mem::replace(&mut self.told, arrived);
+        (arrived > before && !self.complete).then_some(arrived)
+    }
+
+    /// The application wants no more: what still comes is acknowledged, and nothing is asked for.
+    pub(crate) fn refuse(&mut self) {
+        self.complete = true;
+        self.pending = 0;
+        self.window.release();
     }
 
     /// Whether more packets have arrived than a first window of `most` has, so that the last one was pulled.

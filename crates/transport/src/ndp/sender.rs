@@ -26,6 +26,10 @@ pub(crate) struct Sender {
     task: Task,
     /// Packets of the flow, at least one.
     packets: u64,
+    /// How many of them the application has handed over.
+    ready: u64,
+    /// Whether they go below all classes.
+    below: bool,
     /// The next packet that was never sent.
     next: u64,
     /// Packets of the first window that have not been pushed yet.
@@ -67,6 +71,8 @@ impl Sender {
         Self {
             task,
             packets,
+            ready: packets,
+            below: false,
             next: 0,
             to_push: u64::from(config.initial_window).min(packets),
             pulled: 0,
@@ -95,6 +101,21 @@ impl Sender {
         &self.task
     }
 
+    /// The application has handed over the first `bytes` bytes and no more: whole packets are sent.
+    pub(crate) fn set_ready(&mut self, bytes: u64, config: &NdpConfig) {
+        self.ready = match bytes >= self.task.bytes {
+            true => self.packets,
+            false => (bytes / u64::from(config.mss)).max(self.next),
+        };
+        let first_window = u64::from(config.initial_window).min(self.ready);
+        self.to_push = first_window.saturating_sub(self.next);
+    }
+
+    /// What is sent from now on goes below all classes, or not.
+    pub(crate) fn set_below(&mut self, below: bool) {
+        self.below = below;
+    }
+
     /// Whether every packet is acknowledged.
     #[inline]
     pub(crate) fn is_complete(&self) -> bool {
@@ -106,7 +127,7 @@ impl Sender {
     pub(crate) fn can_send(&self) -> bool {
         !self.closed
             && (self.to_push > 0
-                || self.credit > 0 && (!self.again.is_empty() || self.next < self.packets))
+                || self.credit > 0 && (!self.again.is_empty() || self.next < self.ready))
     }
 
     /// The next packet: of the first window, else on credit, retransmissions first.
@@ -133,7 +154,7 @@ impl Sender {
                 return Some(segment);
             }
         }
-        if self.next < self.packets && self.window.in_reach(self.next) {
+        if self.next < self.ready && self.window.in_reach(self.next) {
             self.credit -= 1;
             return Some(self.send_new(now, config));
         }
@@ -151,7 +172,10 @@ impl Sender {
     /// The class of its next packet.
     #[inline]
     pub(crate) fn class(&self, config: &NdpConfig) -> u8 {
-        config.demotion.class(self.counted)
+        match self.below {
+            false => config.demotion.class(self.counted),
+            true => config.demotion.classes(),
+        }
     }
 
     #[inline]
@@ -276,6 +300,8 @@ impl Sender {
         }
         let (since, rto) = match self.oldest {
             Some(_) => (self.oldest_since, self.rtt.rto()),
+            // It waits for its application only.
+            None if self.next == self.ready && self.ready < self.packets => return None,
             None => (self.heard_at, config.initial_rto),
         };
         let factor = 1 << self.back_off.min(MAX_BACK_OFF);

@@ -1,10 +1,11 @@
-//! What carries requests in a network: the TCP of one host, once a class, so that the high class sends
-//! before the low one at the NIC and every segment tells switches its class. Flows that are no requests
-//! are in the high class.
+//! What carries requests over TCP: that of one host, once a class, so that the high class sends before the
+//! low one at the NIC and every segment tells switches its class. Flows that are no requests are in the high
+//! class. Where TCP itself has classes (PIAS) the high one keeps them, and the low one is below them all.
 
+use super::carry::{Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy};
 use super::header::{HIGH, LOW};
 use crate::tcp::{
-    ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, Summary, TcpConfig, sent,
+    ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpConfig, sent,
 };
 use crate::{Event, FlowStats, Header, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
@@ -16,22 +17,6 @@ const PORTS: [u16; 2] = [80, 81];
 /// The port that hosts are reached at by flows that are no requests.
 const FLOWS: u16 = 82;
 
-/// The bit of a flow's number that tells copies of requests from other flows.
-const COPY: u32 = 1 << 30;
-
-/// The flow that carries copy `number`, below 2^30, of all copies in a run.
-pub const fn flow_of_copy(number: u32) -> FlowId {
-    FlowId(COPY | number)
-}
-
-/// The number of the copy that a flow carries; `None` for other flows.
-pub const fn copy_of_flow(flow: FlowId) -> Option<u32> {
-    match flow.0 & COPY {
-        0 => None,
-        _ => Some(flow.0 ^ COPY),
-    }
-}
-
 /// A connection: its class and its number there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carried {
@@ -39,17 +24,6 @@ pub struct Carried {
     pub class: u8,
     /// The connection among those of the class.
     pub id: ConnectionId,
-}
-
-/// What happened to the connection of a copy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CopyEvent {
-    /// The copy's number.
-    pub number: u32,
-    /// The class in which its connection was then.
-    pub class: u8,
-    /// What happened.
-    pub event: ConnectionEvent,
 }
 
 /// The congestion window of an answer's sender, as the answer tells it.
@@ -67,18 +41,20 @@ pub struct ToldWindow {
 /// the server answers on it, and a client that wants no more resets it, which is what purges. As a
 /// [`Transport`] it sends flows that are no requests.
 ///
-/// A connection may change its class while it is open ([`set_class`](Self::set_class)). What has left has
+/// A connection may change its class while it is open ([`set_class`](Carry::set_class)). What has left has
 /// the class that it left with, so that segments may overtake those before them.
 #[derive(Debug)]
 pub struct Carrier {
     classes: [Endpoint; 2],
     flows: Messages,
     /// What happened to connections of copies.
-    events: VecDeque<CopyEvent>,
+    events: VecDeque<CopyEvent<Carried>>,
     /// Whether a connection may be in another class than its port says.
     has_moved: bool,
     /// What answers have told; `None` where they tell nothing.
     told: Option<VecDeque<ToldWindow>>,
+    /// What switches call the low class.
+    low: u8,
 }
 
 impl Carrier {
@@ -98,104 +74,13 @@ impl Carrier {
             events: VecDeque::new(),
             has_moved: false,
             told: None,
+            low: config.tags.map_or(LOW, |tags| tags.demotion.classes()),
         })
     }
 
     /// Answers tell the windows of their senders from now on.
     pub fn tell_windows(&mut self) {
         self.told.get_or_insert_default();
-    }
-
-    /// Opens a connection for copy `number` ([`flow_of_copy`]) and sends `bytes` on it, a request; more can
-    /// be [said](Self::say) until [`finish`](Self::finish). `None` where every port is in use.
-    pub fn ask(
-        &mut self,
-        now: Time,
-        class: u8,
-        server: HostId,
-        number: u32,
-        bytes: u64,
-    ) -> Option<Carried> {
-        let class = class.min(LOW);
-        let dst_port = PORTS[usize::from(class)];
-        let [first, second] = &mut self.classes;
-        let (endpoint, other) = match class {
-            HIGH => (first, second),
-            _ => (second, first),
-        };
-        let mut tuple = FiveTuple {
-            src: endpoint.host(),
-            dst: server,
-            src_port: endpoint.unused_port(server, &[dst_port])?,
-            dst_port,
-            protocol: Protocol::Tcp,
-        };
-        // One that has changed its class has kept its ports.
-        while other.find(&tuple).is_some() {
-            tuple.src_port = endpoint.unused_port(server, &[dst_port])?;
-        }
-        let flow = flow_of_copy(number);
-        let id = endpoint.connect(now, tuple, flow, PathPin::NONE).ok()?;
-        endpoint.write(now, id, bytes);
-        Some(Carried { class, id })
-    }
-
-    /// Sends `bytes` more to a connection's server.
-    pub fn say(&mut self, now: Time, connection: Carried, bytes: u64) {
-        self.classes[usize::from(connection.class)].write(now, connection.id, bytes);
-    }
-
-    /// Nothing more is said on a connection.
-    pub fn finish(&mut self, now: Time, connection: Carried) {
-        self.classes[usize::from(connection.class)].finish(now, connection.id);
-    }
-
-    /// What this end sends on a connection from now on has `class`. Gives the connection as it is called
-    /// then.
-    pub fn set_class(&mut self, connection: Carried, class: u8) -> Carried {
-        let class = class.min(LOW);
-        if class == connection.class {
-            return connection;
-        }
-        let [high, low] = &mut self.classes;
-        let (from, to) = match class {
-            HIGH => (low, high),
-            _ => (high, low),
-        };
-        match from.hand_over(connection.id, to) {
-            Some(id) => {
-                self.has_moved = true;
-                Carried { class, id }
-            }
-            None => connection,
-        }
-    }
-
-    /// Sends `bytes` as the whole answer of a connection.
-    pub fn answer(&mut self, now: Time, connection: Carried, bytes: u64) {
-        self.say(now, connection, bytes);
-        self.finish(now, connection);
-    }
-
-    /// Resets a connection: the peer is told, and what this end has not sent yet is gone.
-    pub fn reset(&mut self, now: Time, connection: Carried) -> Option<Summary> {
-        self.classes[usize::from(connection.class)].reset(now, connection.id)
-    }
-
-    /// Payload bytes that this end has sent on a connection, those sent again included.
-    pub fn payload_sent(&self, connection: Carried) -> Option<u64> {
-        let stats = self.classes[usize::from(connection.class)].stats(connection.id)?;
-        Some(stats.payload_sent)
-    }
-
-    /// What happened to connections of copies, in order for each.
-    pub fn poll_connection(&mut self) -> Option<CopyEvent> {
-        self.events.pop_front()
-    }
-
-    /// The next window that an answer has told of, once its segment has left.
-    pub fn poll_told(&mut self) -> Option<ToldWindow> {
-        self.told.as_mut()?.pop_front()
     }
 
     /// Sorts what happened to connections into what concerns flows and what concerns copies.
@@ -211,14 +96,13 @@ impl Carrier {
                     | ConnectionEvent::Failed { summary, .. }
                     | ConnectionEvent::Closed { summary, .. } => Some(summary.flow),
                 };
-                match flow.and_then(copy_of_flow) {
-                    Some(number) => self.events.push_back(CopyEvent {
-                        number,
-                        class,
-                        event,
-                    }),
-                    None => self.flows.on_event(now, endpoint, event),
-                }
+                let Some(number) = flow.and_then(copy_of_flow) else {
+                    self.flows.on_event(now, endpoint, event);
+                    continue;
+                };
+                let changes = changes(class, endpoint, event).into_iter().flatten();
+                let events = changes.map(|change| CopyEvent { number, change });
+                self.events.extend(events);
             }
         }
     }
@@ -237,6 +121,118 @@ impl Carrier {
         }
         by_port
     }
+}
+
+impl Carry for Carrier {
+    type Handle = Carried;
+
+    /// Opens a connection and sends a request on it; more can be [said](Self::say) until
+    /// [`finish`](Self::finish). `None` where every port is in use.
+    fn ask(&mut self, now: Time, ask: Ask) -> Option<Carried> {
+        let class = ask.class.min(LOW);
+        let (server, dst_port) = (ask.server, PORTS[usize::from(class)]);
+        let [first, second] = &mut self.classes;
+        let (endpoint, other) = match class {
+            HIGH => (first, second),
+            _ => (second, first),
+        };
+        let mut tuple = FiveTuple {
+            src: endpoint.host(),
+            dst: server,
+            src_port: endpoint.unused_port(server, &[dst_port])?,
+            dst_port,
+            protocol: Protocol::Tcp,
+        };
+        // One that has changed its class has kept its ports.
+        while other.find(&tuple).is_some() {
+            tuple.src_port = endpoint.unused_port(server, &[dst_port])?;
+        }
+        let flow = flow_of_copy(ask.number);
+        let id = endpoint.connect(now, tuple, flow, PathPin::NONE).ok()?;
+        endpoint.write(now, id, ask.bytes);
+        Some(Carried { class, id })
+    }
+
+    fn say(&mut self, now: Time, copy: Carried, bytes: u64) {
+        self.classes[usize::from(copy.class)].write(now, copy.id, bytes);
+    }
+
+    fn finish(&mut self, now: Time, copy: Carried) {
+        self.classes[usize::from(copy.class)].finish(now, copy.id);
+    }
+
+    fn answer(&mut self, now: Time, copy: Carried, answer: Answer) {
+        self.say(now, copy, answer.bytes);
+        if answer.is_last {
+            self.finish(now, copy);
+        }
+    }
+
+    fn set_class(&mut self, _now: Time, copy: Carried, class: u8) -> Carried {
+        let class = class.min(LOW);
+        if class == copy.class {
+            return copy;
+        }
+        let [high, low] = &mut self.classes;
+        let (from, to) = match class {
+            HIGH => (low, high),
+            _ => (high, low),
+        };
+        match from.hand_over(copy.id, to) {
+            Some(id) => {
+                self.has_moved = true;
+                Carried { class, id }
+            }
+            None => copy,
+        }
+    }
+
+    /// Resets a connection: the peer is told, and what this end has not sent yet is gone.
+    fn reset(&mut self, now: Time, copy: Carried) {
+        self.classes[usize::from(copy.class)].reset(now, copy.id);
+    }
+
+    fn payload_sent(&self, copy: Carried) -> Option<u64> {
+        let stats = self.classes[usize::from(copy.class)].stats(copy.id)?;
+        Some(stats.payload_sent)
+    }
+
+    fn poll_copy(&mut self) -> Option<CopyEvent<Carried>> {
+        self.events.pop_front()
+    }
+
+    fn poll_told(&mut self) -> Option<ToldWindow> {
+        self.told.as_mut()?.pop_front()
+    }
+}
+
+/// What happened to the copy of a connection.
+fn changes(
+    class: u8,
+    endpoint: &Endpoint,
+    event: ConnectionEvent,
+) -> [Option<CopyChange<Carried>>; 2] {
+    let (summary, end) = match event {
+        ConnectionEvent::Established { .. } => return [None, None],
+        ConnectionEvent::Accepted { id, .. } => {
+            return [Some(CopyChange::Accepted(Carried { class, id })), None];
+        }
+        ConnectionEvent::Delivered { total, .. } => {
+            return [Some(CopyChange::Delivered { total }), None];
+        }
+        ConnectionEvent::PeerFinished { id, total } => {
+            let is_client = endpoint.role(id) == Some(Role::Opener);
+            return [
+                Some(CopyChange::Delivered { total }),
+                is_client.then_some(CopyChange::Whole),
+            ];
+        }
+        ConnectionEvent::Reset { summary, .. } => (summary, End::Purged),
+        ConnectionEvent::Failed { summary, .. } => (summary, End::Failed),
+        ConnectionEvent::Closed { summary, .. } => (summary, End::Whole),
+    };
+    let (role, stats) = (summary.role, summary.stats);
+    [Some(CopyChange::Ended { role, stats, end }), None]
 }
 
 /// What a segment of an answer tells of its sender's window.
@@ -277,7 +273,11 @@ impl Transport for Carrier {
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         for (class, endpoint) in (HIGH..).zip(&mut self.classes) {
             if let Some(mut segment) = endpoint.poll_transmit(now) {
-                segment.priority = if segment.is_reset() { HIGH } else { class };
+                if segment.is_reset() {
+                    segment.priority = HIGH;
+                } else if class != HIGH {
+                    segment.priority = self.low;
+                }
                 if let Some(told) = &mut self.told {
                     told.extend(told_by(&segment, endpoint));
                 }
@@ -301,7 +301,7 @@ impl Transport for Carrier {
         timeouts.min()
     }
 
-    /// Copies of requests are told of by [`poll_connection`](Self::poll_connection).
+    /// Copies of requests are told of by [`poll_copy`](Carry::poll_copy).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let open = self.classes.iter().flat_map(Endpoint::unfinished);
         sent(open)

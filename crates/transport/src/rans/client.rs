@@ -1,6 +1,6 @@
 //! The client's side: copies out, answers in, the first one ends the request everywhere.
 
-use super::coverage::Coverage;
+use super::aggregation::Aggregation;
 use super::header::{ByteRange, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId};
 use super::hedging::{Budget, Latencies};
 use super::policy::{MAX_COPIES, Policy, Trigger};
@@ -37,7 +37,7 @@ impl CopyState {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     bytes: u64,
     start: Time,
@@ -48,7 +48,8 @@ struct Pending {
     sent: u8,
     /// Copies that have arrived whole.
     whole: u8,
-    coverage: Coverage,
+    /// Where the bytes of all copies count.
+    aggregation: Option<Aggregation>,
 }
 
 /// One client. Its application [`submit`](Self::submit)s, the network gives it
@@ -124,7 +125,10 @@ impl Client {
             servers: named,
             sent: 0,
             whole: 0,
-            coverage: Coverage::of(bytes),
+            aggregation: self
+                .policy
+                .aggregates
+                .then(|| Aggregation::new(bytes, named, self.policy.piece)),
         };
         self.pending.insert(request, pending);
         if let Some(budget) = &mut self.budget {
@@ -147,7 +151,6 @@ impl Client {
     /// `bytes` more of a copy's answer arrived, in the order that was asked for. Gives how many of them
     /// the request had not had yet: none when it is done or was never pending.
     pub fn on_bytes(&mut self, now: Time, copy: CopyId, bytes: u64) -> u64 {
-        let aggregates = self.policy.aggregates;
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return 0;
         };
@@ -162,18 +165,17 @@ impl Client {
         if became_whole {
             pending.whole += 1;
         }
-        let useful = match (aggregates, copy.copy) {
-            (true, 0) => pending.coverage.from_front(fresh),
-            (true, _) => pending.coverage.from_back(fresh),
-            (false, _) => fresh,
-        };
-        let is_done = match aggregates {
-            true => pending.coverage.is_whole(),
-            false => pending.whole >= self.policy.quorum.min(pending.servers),
+        let (useful, is_done) = match &mut pending.aggregation {
+            Some(all) => (all.arrived(copy.copy, fresh), all.is_whole()),
+            None => {
+                let enough = self.policy.quorum.min(pending.servers);
+                (fresh, pending.whole >= enough)
+            }
         };
         if is_done {
             self.complete(now, copy);
         } else {
+            self.ask_for_more(copy);
             self.maybe_swap(copy.request);
         }
         useful
@@ -237,8 +239,36 @@ impl Client {
         if pending.sent < pending.servers {
             let copy = pending.sent;
             pending.sent += 1;
-            let message = header(pending, request, copy, Purpose::Ask, &self.policy);
-            self.out.push_back(message);
+            let (server, mut message) = header(pending, request, copy, Purpose::Ask, &self.policy);
+            if let Some(all) = &mut pending.aggregation {
+                match all.ask(copy) {
+                    Some(range) => message.range = range,
+                    // Others have been asked for every piece.
+                    None => return,
+                }
+            }
+            self.out.push_back((server, message));
+            self.ask_for_more(message.copy);
+        }
+    }
+
+    /// Asks a copy's server for the next pieces, where a copy is asked for one at a time.
+    fn ask_for_more(&mut self, copy: CopyId) {
+        if !self.policy.asks_in_pieces() {
+            return;
+        }
+        let Some(pending) = self.pending.get_mut(&copy.request) else {
+            return;
+        };
+        while let Some(range) = pending
+            .aggregation
+            .as_mut()
+            .and_then(|all| all.ask(copy.copy))
+        {
+            let more = Purpose::More;
+            let (server, message) = header(pending, copy.request, copy.copy, more, &self.policy);
+            self.out
+                .push_back((server, RequestHeader { range, ..message }));
         }
     }
 
@@ -247,7 +277,9 @@ impl Client {
         let delay = match self.policy.trigger {
             Trigger::AtOnce => None,
             Trigger::After(delay) => Some(delay),
-            Trigger::AfterPercentile { thousandths, .. } => self.latencies.percentile(thousandths),
+            Trigger::AfterPercentile {
+                thousandths, first, ..
+            } => Some(self.latencies.percentile(thousandths).unwrap_or(first)),
         };
         let more = |pending: &Pending| pending.sent < pending.servers;
         if let Some(delay) = delay
@@ -321,8 +353,8 @@ fn header(
     policy: &Policy,
 ) -> (HostId, RequestHeader) {
     let state = &pending.copies[usize::from(copy)];
-    let order = match policy.aggregates && copy > 0 {
-        true => Order::Backwards,
+    let order = match policy.aggregates {
+        true => Aggregation::order(copy),
         false => Order::Forwards,
     };
     let message = RequestHeader {
@@ -333,6 +365,7 @@ fn header(
             from: 0,
             to: pending.bytes,
         },
+        object: pending.bytes,
         order,
     };
     (state.server, message)

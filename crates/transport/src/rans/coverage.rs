@@ -1,12 +1,14 @@
-//! Which bytes of an object have arrived, when copies send from both ends.
+//! Which bytes of an object have arrived, when several copies send them.
 
-/// The bytes of an object that have come from its front and from its back. Those of the front are
-/// `0..front`, those of the back `bytes - back..bytes`; where they meet, the object is whole.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+use super::header::ByteRange;
+use alloc::vec::Vec;
+
+/// The bytes of an object that have come, each counted once.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
     bytes: u64,
-    front: u64,
-    back: u64,
+    /// Ascending, none empty, and none next to another.
+    parts: Vec<ByteRange>,
 }
 
 impl Coverage {
@@ -14,32 +16,39 @@ impl Coverage {
     pub const fn of(bytes: u64) -> Self {
         Self {
             bytes,
-            front: 0,
-            back: 0,
+            parts: Vec::new(),
         }
     }
 
-    /// `bytes` more from the front. Gives how many of them were not there yet.
-    pub fn from_front(&mut self, bytes: u64) -> u64 {
-        let before = self.covered();
-        self.front = self.front.saturating_add(bytes).min(self.bytes);
-        self.covered() - before
+    /// Bytes that have come. Gives how many of them were not there yet.
+    pub fn add(&mut self, range: ByteRange) -> u64 {
+        let (mut from, mut to) = (range.from, range.to.min(self.bytes));
+        if from >= to {
+            return 0;
+        }
+        let first = self.parts.partition_point(|part| part.to < from);
+        let last = self.parts.partition_point(|part| part.from <= to);
+        let mut had = 0;
+        for part in &self.parts[first..last] {
+            had += part.to - part.from;
+            from = from.min(part.from);
+            to = to.max(part.to);
+        }
+        self.parts.splice(first..last, [ByteRange { from, to }]);
+        to - from - had
     }
 
-    /// `bytes` more from the back. Gives how many of them were not there yet.
-    pub fn from_back(&mut self, bytes: u64) -> u64 {
-        let before = self.covered();
-        self.back = self.back.saturating_add(bytes).min(self.bytes);
-        self.covered() - before
-    }
-
-    /// Bytes that have come, each counted once.
-    pub fn covered(&self) -> u64 {
-        self.front.saturating_add(self.back).min(self.bytes)
+    /// Whether all bytes of a range have come.
+    pub fn has(&self, range: ByteRange) -> bool {
+        let to = range.to.min(self.bytes);
+        let holds = |part: &ByteRange| part.from <= range.from && to <= part.to;
+        range.from >= to || self.parts.iter().any(holds)
     }
 
     /// Whether every byte has come.
     pub fn is_whole(&self) -> bool {
-        self.covered() == self.bytes
+        let from = 0;
+        let to = self.bytes;
+        self.has(ByteRange { from, to })
     }
 }

@@ -35,7 +35,7 @@ pub enum Order {
     /// From the first byte up.
     #[default]
     Forwards,
-    /// From the last byte down: the duplicate's order where the bytes of both count.
+    /// From the last byte down: the duplicates' order where the bytes of all copies count.
     Backwards,
 }
 
@@ -54,6 +54,8 @@ pub enum CancelScope {
 pub enum Purpose {
     /// Asks for the object's range.
     Ask,
+    /// Asks for another range, to be sent after those before.
+    More,
     /// The request is done: its copy at this server is not wanted any more.
     Cancel(CancelScope),
     /// The copy has another priority from now on.
@@ -71,6 +73,8 @@ pub struct RequestHeader {
     pub priority: u8,
     /// The bytes that are asked for.
     pub range: ByteRange,
+    /// Bytes of the object. Where a copy is asked for less, more may be asked for later.
+    pub object: u64,
     /// Which of them come first.
     pub order: Order,
 }
@@ -86,4 +90,6 @@ pub struct Response {
     pub priority: u8,
     /// Bytes of this part.
     pub bytes: u64,
+    /// Whether the answer ends with it.
+    pub is_last: bool,
 }

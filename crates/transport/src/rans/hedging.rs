@@ -37,12 +37,9 @@ impl Latencies {
         self.sorted.insert(place, latency);
     }
 
-    /// The percentile by nearest rank; `None` until the window is full.
+    /// The percentile by nearest rank of those that are known; `None` while none is.
     pub fn percentile(&self, thousandths: u16) -> Option<Duration> {
-        if self.recent.len() < self.window || self.window == 0 {
-            return None;
-        }
-        let rank = (self.window * usize::from(thousandths)).div_ceil(1_000);
+        let rank = (self.sorted.len() * usize::from(thousandths)).div_ceil(1_000);
         let value = self.sorted.get(rank.max(1) - 1)?;
         Some(Duration::from_ps(*value))
     }
@@ -56,8 +53,10 @@ pub(super) struct Budget {
 }
 
 impl Budget {
+    /// A budget that nothing has been spent of: it is full, as in gRPC.
     pub fn new(config: BudgetConfig) -> Self {
-        Self { config, tokens: 0 }
+        let tokens = u64::from(config.burst) * 1_000;
+        Self { config, tokens }
     }
 
     /// A request was sent.

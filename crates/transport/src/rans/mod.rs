@@ -11,34 +11,42 @@
 //! and has the network in between.
 //!
 //! Deviations:
-//! - How the bytes of an object are split between two copies is not published: here the duplicate sends
-//!   from the tail backwards, and the request is done where the two meet.
+//! - How the bytes of an object are split among copies is not published: here the duplicate sends from the
+//!   tail backwards, and the request is done where the two meet. Of three or more copies all but the first
+//!   share the tail, piece by piece.
 //! - Reprioritisation is published as one line, by congestion window, and the slides' transport is driven
 //!   by the receiver, which has the windows. Here senders have them: each segment of an answer tells its
 //!   sender's, and the client compares the latest that each copy has told. Where nothing tells windows it
 //!   compares the bytes that have come, which is what windows add up to. The low copy's lead is a parameter.
 //! - Units of service are chunks of a size that is a parameter; the slides say that packets are small
 //!   enough.
-//! - In a network each copy is one TCP connection, once a class at every host ([`Carrier`]); a client that
-//!   wants no more resets it. The published transport is one connection to several points.
+//! - In a network each copy is one TCP connection, once a class at every host ([`Carrier`]), or a message to
+//!   the server and one back ([`Messenger`]). The published transport is one connection to several points.
 //! - A message about a copy that is not at the server (purged, done, never asked) is ignored, as is an
 //!   answer to a request that is done.
 
+mod aggregation;
 mod carrier;
+mod carry;
 mod client;
 mod coverage;
 mod header;
 mod hedging;
+mod messenger;
 mod policy;
 mod server;
 mod station;
 
-pub use carrier::{Carried, Carrier, CopyEvent, ToldWindow, copy_of_flow, flow_of_copy};
+pub use carrier::{Carried, Carrier, ToldWindow};
+pub use carry::{
+    Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy, purges, takes,
+};
 pub use client::{Client, Completion};
 pub use coverage::Coverage;
 pub use header::{
     ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId, Response,
 };
+pub use messenger::Messenger;
 pub use policy::{BudgetConfig, MAX_COPIES, Policy, Trigger};
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};

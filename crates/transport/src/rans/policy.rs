@@ -18,14 +18,16 @@ pub enum Trigger {
     AfterPercentile {
         /// The percentile in thousandths, 1 to 999: 950 is p95.
         thousandths: u16,
-        /// How many of the latest latencies it is taken over, at least 1. No copy is sent before so
-        /// many are known.
+        /// How many of the latest latencies it is taken over at most, at least 1.
         window: u32,
+        /// The delay until one latency is known.
+        first: Duration,
     },
 }
 
 /// A bound on copies beyond the first ones, as in gRPC, Finagle and Envoy: each request adds
-/// `thousandths / 1000` of a token, each such copy takes one; `burst` tokens are kept at most.
+/// `thousandths / 1000` of a token, each such copy takes one; `burst` tokens are kept at most, and so many
+/// are there at first. A copy that finds no token is not sent later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
     /// Thousandths of a copy that a request allows.
@@ -47,8 +49,12 @@ pub struct Policy {
     pub trigger: Trigger,
     /// What the end of a request takes away at servers; `None`: nothing, their work goes on.
     pub purge: Option<CancelScope>,
-    /// Whether bytes of both copies count (two copies, a quorum of one): the second sends from the tail.
+    /// Whether bytes of all copies count (two copies or more, a quorum of one): the others send from the
+    /// tail.
     pub aggregates: bool,
+    /// Where those of more than two count: bytes that each copy but the first is asked for at a time, at
+    /// least 1.
+    pub piece: u64,
     /// The low copy and the high one change places once the low one is this many bytes ahead, in the
     /// congestion window of its sender where that is told, else in what has come; `None`: never.
     pub swap_lead: Option<u64>,
@@ -65,6 +71,7 @@ impl Policy {
         trigger: Trigger::AtOnce,
         purge: None,
         aggregates: false,
+        piece: 1_000_000,
         swap_lead: None,
         budget: None,
     };
@@ -93,6 +100,11 @@ impl Policy {
         ..Self::DAS
     };
 
+    /// Whether copies are asked for a piece at a time.
+    pub const fn asks_in_pieces(&self) -> bool {
+        self.aggregates && self.copies > 2
+    }
+
     /// What is wrong with the policy, if anything is.
     pub fn fault(&self) -> Option<&'static str> {
         let copies = usize::from(self.copies);
@@ -102,8 +114,11 @@ impl Policy {
         if self.quorum == 0 || self.quorum > self.copies {
             return Some("the quorum must be 1 to the number of copies");
         }
-        if self.aggregates && (self.copies != 2 || self.quorum != 1) {
-            return Some("bytes of both copies count with two copies and a quorum of one only");
+        if self.aggregates && (self.copies < 2 || self.quorum != 1) {
+            return Some("bytes of all copies count with two copies or more and a quorum of one");
+        }
+        if self.asks_in_pieces() && self.purge.is_none() {
+            return Some("three copies or more whose bytes count have to be purged");
         }
         if self.swap_lead.is_some() && (self.copies != 2 || self.quorum != 1) {
             return Some("two copies and a quorum of one change places, no others");
@@ -112,6 +127,7 @@ impl Policy {
             Trigger::AfterPercentile {
                 thousandths,
                 window,
+                ..
             } if thousandths == 0 || thousandths > 999 || window == 0 => {
                 Some("a percentile must be above 0 and below 100, over a window of at least one")
             }

@@ -14,8 +14,8 @@ pub struct ServerConfig {
     pub preemption: Preemption,
     /// How fast the disk reads; `None`: no disk.
     pub disk: Option<Rate>,
-    /// How fast the link sends; `None`: the answer leaves as soon as it is ready, to a network that the
-    /// driver has.
+    /// How fast the link sends; `None`: each chunk leaves as soon as the disk has read it (without a disk
+    /// the whole answer at once), to a network that the driver has.
     pub link: Option<Rate>,
     /// Bytes that the disk and the link serve as one unit, and that leave together, at least 1.
     pub chunk: u64,
@@ -56,7 +56,12 @@ enum Stage {
 struct Copy {
     client: HostId,
     priority: u8,
+    /// Bytes that were asked for.
     bytes: u64,
+    /// Whether more may be asked for.
+    is_open: bool,
+    /// Whether the processor has done its work.
+    is_computed: bool,
     demand: Demand,
     /// The seek is still ahead.
     seeks: bool,
@@ -113,6 +118,7 @@ impl Server {
         self.on_timeout(now);
         match header.purpose {
             Purpose::Ask => self.ask(now, client, header, demand),
+            Purpose::More => self.ask_more(now, header),
             Purpose::Cancel(scope) => self.cancel(now, header.copy, scope),
             Purpose::Reprioritise => self.reprioritise(now, header.copy, header.priority),
         }
@@ -163,10 +169,13 @@ impl Server {
         if self.copies.contains_key(&header.copy) {
             return;
         }
+        let bytes = header.range.to.saturating_sub(header.range.from).max(1);
         let copy = Copy {
             client,
             priority: header.priority,
-            bytes: header.range.to.saturating_sub(header.range.from).max(1),
+            bytes,
+            is_open: bytes < header.object,
+            is_computed: false,
             demand,
             seeks: self.config.disk.is_some() && demand.seek > Duration::ZERO,
             read: 0,
@@ -179,11 +188,29 @@ impl Server {
             .add(now, job, header.priority, demand.cpu, demand.cpu);
     }
 
+    /// Another range of a copy that is open, after those before.
+    fn ask_more(&mut self, now: Time, header: RequestHeader) {
+        let bytes = header.range.to.saturating_sub(header.range.from);
+        let Some(copy) = self.copies.get_mut(&header.copy).filter(|c| c.is_open) else {
+            return;
+        };
+        copy.bytes += bytes;
+        if copy.is_computed && !copy.seeks {
+            match self.config.disk {
+                Some(disk) => self.read(now, header.copy, disk, bytes),
+                None => self.send(now, header.copy, bytes),
+            }
+        }
+    }
+
     fn cancel(&mut self, now: Time, id: CopyId, scope: CancelScope) {
         let job = job_of(id);
         let stations = [&mut self.cpu, &mut self.disk, &mut self.link];
         let started = |station: &&mut Station| station.has_started(job) == Some(true);
         if scope == CancelScope::Queued && stations.iter().any(started) {
+            if let Some(copy) = self.copies.get_mut(&id) {
+                copy.is_open = false;
+            }
             return;
         }
         let Some(mut copy) = self.copies.remove(&id) else {
@@ -244,29 +271,29 @@ impl Server {
         };
         copy.service += progress.unit;
         match stage {
-            Stage::Cpu => match (self.config.disk, copy.seeks) {
-                (Some(_), true) => {
-                    let (class, seek) = (copy.priority, copy.demand.seek);
-                    self.disk.add(now, progress.job, class, seek, seek);
+            Stage::Cpu => {
+                copy.is_computed = true;
+                let bytes = copy.bytes;
+                match (self.config.disk, copy.seeks) {
+                    (Some(_), true) => {
+                        let (class, seek) = (copy.priority, copy.demand.seek);
+                        self.disk.add(now, progress.job, class, seek, seek);
+                    }
+                    (Some(disk), false) => self.read(now, id, disk, bytes),
+                    (None, _) => self.send(now, id, bytes),
                 }
-                (Some(disk), false) => self.read(now, id, disk),
-                (None, _) => self.send(now, id, u64::MAX),
-            },
+            }
             Stage::Disk if copy.seeks => {
                 copy.seeks = false;
+                let bytes = copy.bytes;
                 if let Some(disk) = self.config.disk {
-                    self.read(now, id, disk);
+                    self.read(now, id, disk, bytes);
                 }
             }
             Stage::Disk => {
                 let chunk = self.config.chunk.min(copy.bytes - copy.read);
                 copy.read += chunk;
-                // To a network of the driver's an answer goes whole.
-                if self.config.link.is_some() {
-                    self.send(now, id, chunk);
-                } else if copy.read == copy.bytes {
-                    self.send(now, id, u64::MAX);
-                }
+                self.send(now, id, chunk);
             }
             Stage::Link => {
                 let chunk = self.config.chunk.min(copy.bytes - copy.sent);
@@ -275,20 +302,20 @@ impl Server {
         }
     }
 
-    fn read(&mut self, now: Time, id: CopyId, disk: Rate) {
+    /// The disk has to read `bytes` more of an answer.
+    fn read(&mut self, now: Time, id: CopyId, disk: Rate, bytes: u64) {
         let Some(copy) = self.copies.get(&id) else {
             return;
         };
-        let (work, unit) = in_chunks(disk, copy.bytes, self.config.chunk);
+        let (work, unit) = in_chunks(disk, bytes, self.config.chunk);
         self.disk.add(now, job_of(id), copy.priority, work, unit);
     }
 
-    /// `bytes` of the answer are ready for the link, or all of it.
+    /// `bytes` of the answer are ready for the link.
     fn send(&mut self, now: Time, id: CopyId, bytes: u64) {
         let Some(copy) = self.copies.get_mut(&id) else {
             return;
         };
-        let bytes = bytes.min(copy.bytes);
         match self.config.link {
             Some(link) => {
                 let (work, unit) = in_chunks(link, bytes, self.config.chunk);
@@ -303,13 +330,15 @@ impl Server {
             return;
         };
         copy.sent += bytes;
+        let is_last = copy.sent == copy.bytes && !copy.is_open;
         self.responses.push_back(Response {
             client: copy.client,
             copy: id,
             priority: copy.priority,
             bytes,
+            is_last,
         });
-        if copy.sent == copy.bytes {
+        if is_last {
             self.departures.push_back(Departure {
                 time: now,
                 copy: id,

@@ -13,6 +13,8 @@ const MOST_SAVED: u64 = 8;
 #[derive(Debug)]
 pub(crate) struct PullQueue {
     turns: VecDeque<SessionKey>,
+    /// Those below all classes, which have a turn when no other session has.
+    below: VecDeque<SessionKey>,
     interval: Duration,
     next_at: Time,
     /// What pulls of short packets have left of the time that they were charged, to be taken off the next.
@@ -24,22 +26,27 @@ impl PullQueue {
     pub(crate) const fn new(interval: Duration) -> Self {
         Self {
             turns: VecDeque::new(),
+            below: VecDeque::new(),
             interval,
             next_at: Time::ZERO,
             saved: Duration::ZERO,
         }
     }
 
-    /// A session, not in the queue yet, has a pull to send.
+    /// A session, not in the queue yet, has a pull to send; one that is `below` all classes waits for the
+    /// others.
     #[inline]
-    pub(crate) fn enter(&mut self, session: SessionKey) {
-        self.turns.push_back(session);
+    pub(crate) fn enter(&mut self, session: SessionKey, below: bool) {
+        match below {
+            false => self.turns.push_back(session),
+            true => self.below.push_back(session),
+        }
     }
 
     /// Takes the right to send one pull at once, past the queue: only when nobody waits.
     #[inline]
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
-        let idle = self.turns.is_empty() && self.next_at <= now;
+        let idle = self.is_empty() && self.next_at <= now;
         if idle {
             // The link stood idle too: nothing is to be made up for.
             self.saved = Duration::ZERO;
@@ -55,7 +62,12 @@ impl PullQueue {
         if self.next_at > now {
             return None;
         }
-        self.turns.pop_front()
+        self.turns.pop_front().or_else(|| self.below.pop_front())
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.turns.is_empty() && self.below.is_empty()
     }
 
     /// A pull has been sent.
@@ -75,6 +87,6 @@ impl PullQueue {
     /// When the next pull may leave, if any waits.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        (!self.turns.is_empty()).then_some(self.next_at)
+        (!self.is_empty()).then_some(self.next_at)
     }
 }

@@ -54,6 +54,14 @@ impl<T> Sessions<T> {
         Some((key, place.session.as_mut()?))
     }
 
+    pub(crate) fn get(&self, key: SessionKey) -> Option<&T> {
+        let place = self.slots.get(key.slot as usize)?;
+        place
+            .session
+            .as_ref()
+            .filter(|_| place.generation == key.generation)
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, key: SessionKey) -> Option<&mut T> {
         let place = self.slots.get_mut(key.slot as usize)?;

@@ -25,6 +25,17 @@ pub(crate) struct UnicastDemand {
     owed: VecDeque<u32>,
     /// How many blocks, from the first, the receiver has whole and waits for nothing of.
     whole: u32,
+    /// Blocks that cannot be sent yet; `None` where all can.
+    missing: Option<Missing>,
+}
+
+/// Blocks that the application has not handed over.
+#[derive(Debug)]
+struct Missing {
+    /// The first of them.
+    from: u32,
+    /// Those of which symbols will be owed, in the order of the pulls.
+    owed: Vec<u32>,
 }
 
 /// All blocks: of a receiver that is done.
@@ -48,6 +59,21 @@ impl Demand {
                 demand.pull(receiver, header, most);
                 false
             }
+        }
+    }
+
+    /// The application of a sender to one receiver has handed over the blocks before `from`; `None`: all.
+    pub(crate) fn set_missing(&mut self, from: Option<u32>) {
+        if let Self::Unicast(demand) = self {
+            let owed = demand
+                .missing
+                .take()
+                .map_or(Vec::new(), |missing| missing.owed);
+            let is_here = |block: &u32| from.is_none_or(|from| *block < from);
+            let (here, still) = owed.into_iter().partition(is_here);
+            let here: Vec<u32> = here;
+            demand.owed.extend(here);
+            demand.missing = from.map(|from| Missing { from, owed: still });
         }
     }
 
@@ -136,7 +162,10 @@ impl UnicastDemand {
         self.answered[block] += after.saturating_sub(most);
         let owes_more = after.min(most) > before;
         if owes_more {
-            self.owed.push_back(header.block);
+            match &mut self.missing {
+                Some(missing) if missing.from <= header.block => missing.owed.push(header.block),
+                _ => self.owed.push_back(header.block),
+            }
         }
         owes_more
     }

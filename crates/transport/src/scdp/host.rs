@@ -1,12 +1,16 @@
 //! A host's SCDP: its sessions, the pull queue of its interface, its timers.
 
+mod streams;
+
 use super::codec::Codec;
 use super::config::ScdpConfig;
 use super::header::{ScdpHeader, ScdpKind};
 use super::object::Object;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
-use crate::receiver_driven::{Directory, PullQueue, SERVICE_PORT, SessionKey, Sessions, Side};
+use crate::receiver_driven::{
+    Directory, PullQueue, Register, SERVICE_PORT, SessionKey, Sessions, Side,
+};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
@@ -58,6 +62,7 @@ pub struct Host<C> {
     sender_timers: Timers,
     receiver_timers: Timers,
     events: VecDeque<Event>,
+    register: Register,
     open: usize,
     ignored: u64,
 }
@@ -106,6 +111,7 @@ impl<C: Codec> Host<C> {
             sender_timers: Timers::default(),
             receiver_timers: Timers::default(),
             events: VecDeque::new(),
+            register: Register::default(),
             open: 0,
             ignored: 0,
         })
@@ -127,14 +133,19 @@ impl<C: Codec> Host<C> {
         &self.codec
     }
 
-    /// The application has something to send.
-    fn open_sender(&mut self, now: Time, message: Message, outlook: Outlook<'_>) {
+    /// The application has something to send: its session, unless it has failed.
+    fn open_sender(
+        &mut self,
+        now: Time,
+        message: Message,
+        outlook: Outlook<'_>,
+    ) -> Option<SessionKey> {
         let config = &self.config;
         let object = Object::new(message.bytes, config.symbol, config.block_symbols);
         let (Some(object), Some(tuple)) = (object, outlook.tuple) else {
             let failed = Event::Failed(message.flow, FlowStats::default());
             self.events.push_back(failed);
-            return;
+            return None;
         };
         let task = Task {
             flow: message.flow,
@@ -156,7 +167,20 @@ impl<C: Codec> Host<C> {
         }
         self.open += 1;
         self.events.push_back(Event::Established(message.flow));
-        self.settle_sender(key);
+        Some(key)
+    }
+
+    /// The same, and it may send.
+    fn start_sender(&mut self, now: Time, message: Message, outlook: Outlook<'_>) {
+        if let Some(key) = self.open_sender(now, message, outlook) {
+            self.settle_sender(key);
+        }
+    }
+
+    /// The session of a message that this host sends.
+    fn outgoing(&mut self, flow: FlowId) -> Option<(SessionKey, &mut Sender)> {
+        let key = *self.register.outgoing.get(&flow)?;
+        Some((key, self.senders.get_mut(key)?))
     }
 
     /// A symbol, or the header of one, for this host as a receiver.
@@ -171,6 +195,9 @@ impl<C: Codec> Host<C> {
             return;
         };
         let was_complete = receiver.complete;
+        if self.register.reports {
+            receiver.below = segment.priority >= self.config.demotion.classes();
+        }
         if !receiver.on_symbol(now, segment, header, &mut self.codec, &self.config) {
             self.ignored += 1;
             return;
@@ -220,7 +247,11 @@ impl<C: Codec> Host<C> {
             }
             self.forget(now);
             self.open += usize::from(collected.is_none());
-            self.receivers.insert(receiver)
+            let key = self.receivers.insert(receiver);
+            if self.register.reports {
+                self.register.incoming.insert(flow, key);
+            }
+            key
         };
         if let Some(collection) = self.collections.get_mut(&tuple.src_port) {
             collection.session = Some(key);
@@ -235,8 +266,14 @@ impl<C: Codec> Host<C> {
         let Some(receiver) = self.receivers.get_mut(key) else {
             return;
         };
+        if self.register.reports {
+            let (flow, news) = (receiver.flow(), receiver.news());
+            self.events
+                .extend(news.map(|bytes| Event::Arrived(flow, bytes)));
+        }
         if receiver.complete {
             self.open -= 1;
+            self.register.incoming.remove(&receiver.flow());
             if let Some(receipt) = receiver.receipt() {
                 let received = Event::Received(receiver.flow(), receipt);
                 self.events.push_back(received);
@@ -256,7 +293,7 @@ impl<C: Codec> Host<C> {
             }
             if receiver.can_pull(now) {
                 receiver.in_pull_queue = true;
-                self.pulls.enter(key);
+                self.pulls.enter(key, receiver.below);
             }
         }
         if let Some(deadline) = receiver.deadline(now, &self.config)
@@ -350,6 +387,7 @@ impl<C: Codec> Host<C> {
             return;
         };
         sender.close();
+        self.register.outgoing.remove(&sender.task().flow);
         self.events
             .push_back(event(sender.task().flow, sender.stats));
         self.open -= 1;
@@ -479,7 +517,8 @@ impl<C: Codec> Transport for Host<C> {
     fn submit(&mut self, now: Time, message: Message) {
         self.forget(now);
         let tuple = self.directory.unused(message.dst);
-        self.open_sender(now, message, Outlook::to_one(tuple, &self.config));
+        let outlook = Outlook::to_one(tuple, &self.config);
+        self.start_sender(now, message, outlook);
     }
 
     fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
@@ -501,7 +540,7 @@ impl<C: Codec> Transport for Host<C> {
                     stragglers: Some(stragglers),
                     ..Outlook::to_one(tuple, config)
                 };
-                self.open_sender(now, message, outlook);
+                self.start_sender(now, message, outlook);
             }
             Part::Share {
                 message,
@@ -514,7 +553,7 @@ impl<C: Codec> Transport for Host<C> {
                     window: config.shared_window,
                     ..Outlook::to_one(tuple, config)
                 };
-                self.open_sender(now, message, outlook);
+                self.start_sender(now, message, outlook);
             }
             Part::Collect { flow, port } => {
                 let usable = (1_024..Directory::FIRST_OUTGOING).contains(&port);

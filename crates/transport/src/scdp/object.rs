@@ -84,6 +84,20 @@ impl Object {
             .saturating_mul(u64::from(self.symbol));
         bytes.min(self.length)
     }
+    /// How many blocks, from the first, lie within the first `bytes` bytes.
+    pub(crate) fn blocks_within(&self, bytes: u64) -> u32 {
+        if bytes >= self.length {
+            return self.blocks;
+        }
+        let symbols = bytes / u64::from(self.symbol);
+        let (short, long) = (u64::from(self.short), u64::from(self.long_blocks));
+        let in_long = (symbols / (short + 1)).min(long);
+        let rest = symbols - in_long * (short + 1);
+        match in_long == long {
+            true => (in_long + rest / short).min(u64::from(self.blocks)) as u32,
+            false => in_long as u32,
+        }
+    }
     /// How many symbols a sender pushes whose window is `most`: not more than there are source symbols
     /// in its share, but one at least.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
@@ -167,6 +181,8 @@ mod tests {
                 let k = object.source_symbols(b);
                 prop_assert!((1..=block).contains(&k));
                 prop_assert_eq!(object.first_index(b), symbols);
+                prop_assert_eq!(object.blocks_within(bytes), if bytes < length { b } else { object.blocks() });
+                prop_assert!(bytes == 0 || object.blocks_within(bytes - 1) < b.max(1));
                 symbols += u64::from(k);
                 bytes += (0..k).map(|esi| u64::from(object.payload(b, esi))).sum::<u64>();
             }

@@ -29,6 +29,10 @@ pub(crate) struct Receiver {
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
+    /// Whether what arrives is below all classes.
+    pub(crate) below: bool,
+    /// Blocks that the application has been told of.
+    told: u32,
     /// When the earliest entry of this session in the timer queue is due.
     pub(crate) timer_at: Time,
     /// When a packet last arrived.
@@ -60,6 +64,8 @@ impl Receiver {
             blocks: VecDeque::new(),
             receipt: Receipt::default(),
             in_pull_queue: false,
+            below: false,
+            told: 0,
             timer_at: Time::MAX,
             heard_at: now,
             complete: false,
@@ -108,6 +114,18 @@ impl Receiver {
 
     pub(crate) fn flow(&self) -> FlowId {
         self.flow
+    }
+
+    /// Bytes of the blocks that are whole, if they are more than at the last call.
+    pub(crate) fn news(&mut self) -> Option<u64> {
+        let before = core::mem::replace(&mut self.told, self.first);
+        (self.first > before).then(|| self.object.bytes_before(self.first))
+    }
+
+    /// The application wants no more: what still comes is answered with the word that it is done.
+    pub(crate) fn refuse(&mut self) {
+        self.complete = true;
+        self.release();
     }
 
     /// What to tell of a session with several ends.

@@ -42,9 +42,14 @@ struct Peer {
 #[derive(Debug)]
 pub(crate) struct Sender {
     task: Task,
-    /// Symbols to push, and how many of them have been.
+    /// Symbols to push, how many of them can be by now, and how many have been.
     window: u32,
+    to_push: u32,
     pushed: u32,
+    /// Blocks, from the first, that the application has handed over.
+    ready: u32,
+    /// Whether all symbols go below all classes.
+    below: bool,
     /// By block: symbols sent. Blocks not touched yet are left out.
     sent: Vec<u32>,
     peers: Vec<Peer>,
@@ -80,8 +85,12 @@ impl Sender {
             reported: false,
             dropped: false,
         });
+        let window = task.object.window(task.share, most);
         Self {
-            window: task.object.window(task.share, most),
+            window,
+            to_push: window,
+            ready: task.object.blocks(),
+            below: false,
             task,
             pushed: 0,
             sent: Vec::new(),
@@ -108,6 +117,32 @@ impl Sender {
         &self.task
     }
 
+    /// The application has handed over the first `bytes` bytes and no more: whole blocks are sent.
+    pub(crate) fn set_ready(&mut self, bytes: u64) {
+        let object = self.task.object;
+        self.ready = object.blocks_within(bytes);
+        let is_whole = self.ready == object.blocks();
+        self.demand.set_missing((!is_whole).then_some(self.ready));
+        self.to_push = match is_whole {
+            true => self.window,
+            false => {
+                let pushes = object.pushes(self.task.share, self.window);
+                let ready = pushes.take_while(|(block, _)| *block < self.ready);
+                ready.map(|(_, count)| count).sum()
+            }
+        };
+    }
+
+    /// What is sent from now on goes below all classes, or not.
+    pub(crate) fn set_below(&mut self, below: bool) {
+        self.below = below;
+    }
+
+    /// Whether it waits for its application only.
+    fn is_starved(&self) -> bool {
+        self.ready < self.task.object.blocks()
+    }
+
     /// Addresses as this host sends, of each receiver by itself.
     pub(crate) fn tuples(&self) -> impl Iterator<Item = FiveTuple> {
         let tuple = self.task.tuple;
@@ -121,7 +156,7 @@ impl Sender {
     #[inline]
     pub(crate) fn can_send(&self) -> bool {
         !self.closed
-            && (self.pushed < self.window || !self.probes.is_empty() || self.demand.is_due())
+            && (self.pushed < self.to_push || !self.probes.is_empty() || self.demand.is_due())
     }
 
     /// The next symbol: of the window, else what is owed.
@@ -129,12 +164,13 @@ impl Sender {
         if self.closed {
             return None;
         }
-        while self.pushed < self.window {
+        while self.pushed < self.to_push {
             let block = self.block_of(self.pushed);
             self.pushed += 1;
             // With other senders a receiver may have the block before this one has pushed its part.
             if !self.demand.is_closed(block) {
-                return self.send(now, block, true, 0);
+                let class = self.class_of_push(config);
+                return self.send(now, block, true, class);
             }
         }
         let class = self.class(config);
@@ -157,11 +193,20 @@ impl Sender {
     /// The class of its next symbol: by what all senders of the object have sent, each as much as this one.
     #[inline]
     pub(crate) fn class(&self, config: &ScdpConfig) -> u8 {
-        if self.fin || self.pushed < self.window {
-            return 0;
+        if self.below || self.fin || self.pushed < self.window {
+            return self.class_of_push(config);
         }
         let senders = u64::from(self.task.share.of);
         config.demotion.class(self.stats.payload_sent * senders)
+    }
+
+    /// The class of pushed symbols.
+    #[inline]
+    const fn class_of_push(&self, config: &ScdpConfig) -> u8 {
+        match self.below {
+            false => 0,
+            true => config.demotion.classes(),
+        }
     }
 
     /// The block of a pushed symbol. The window rarely reaches beyond the first one.
@@ -383,7 +428,7 @@ impl Sender {
     /// to send.
     #[inline]
     pub(crate) fn deadline(&self, config: &ScdpConfig) -> Option<Time> {
-        if self.closed || self.can_send() {
+        if self.closed || self.can_send() || self.is_starved() {
             return None;
         }
         let overdue = self.overdue_at(config);
@@ -400,7 +445,7 @@ impl Sender {
     /// so one symbol more is sent to each receiver
     /// that is not done. Says whether the session goes on.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
-        if self.can_send() || self.overdue_at(config) > now {
+        if self.can_send() || self.is_starved() || self.overdue_at(config) > now {
             return true;
         }
         self.stats.timeouts += 1;

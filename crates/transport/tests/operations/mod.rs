@@ -333,7 +333,10 @@ impl<T: Subject> World<T> {
                     flow.ended += 1;
                     flow.failed = true;
                 }
-                Event::Received(..) | Event::Late(_) | Event::Straggling(..) => {}
+                Event::Arrived(..)
+                | Event::Received(..)
+                | Event::Late(_)
+                | Event::Straggling(..) => {}
             }
             assert!(
                 flow.established <= 1 && flow.completed <= 1 && flow.ended <= 1,

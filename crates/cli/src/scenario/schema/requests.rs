@@ -81,7 +81,8 @@ pub const SERVERS: Section = Section {
             SIZE,
             Is("1MB"),
             "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
-             together; disks also elsewhere.",
+             together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
+             first is asked for so many at a time.",
         ),
         key(
             "discipline",
@@ -126,7 +127,7 @@ pub const RANS: Section = Section {
             "copies",
             count(1, 8),
             Is("2"),
-            "Copies of a request at most, N, each to another server.",
+            "Copies of a request at most, N, each to another server. With rans the bytes of all count.",
         ),
         key(
             "quorum",
@@ -164,7 +165,14 @@ pub const RANS: Section = Section {
             "hedge_window",
             count(1, 1_000_000),
             Is("100"),
-            "How many latencies that percentile is over; no hedge is sent before so many are known.",
+            "How many latencies that percentile is over at most; before, it is over those that are known.",
+        ),
+        key(
+            "hedge_first",
+            SPAN,
+            Is("10ms"),
+            "The delay of a hedge while its client knows no latency yet. As a retransmission timer before \
+             its first sample, it should be above what most requests take.",
         ),
         key(
             "hedge_after",
@@ -186,7 +194,7 @@ pub const RANS: Section = Section {
             "budget_burst",
             count(1, 1_000_000),
             Is("10"),
-            "For hedge-budget: hedges that may follow each other at once.",
+            "For hedge-budget: hedges that may follow each other at once; so many may be sent at first.",
         ),
     ],
 };

@@ -1,0 +1,61 @@
+//! Messages that carry requests: sent while they become ready, and given up at either end.
+
+use super::Host;
+use crate::receiver_driven::{Side, Streams};
+use crate::{FlowStats, Message};
+use tailcut_units::{FlowId, Time};
+
+impl Streams for Host {
+    fn report_arrivals(&mut self) {
+        self.register.reports = true;
+    }
+
+    fn open(&mut self, now: Time, message: Message, ready: u64, below: bool) {
+        let config = self.config;
+        if let Some((key, sender)) = self.open_sender(now, message) {
+            sender.set_ready(ready, &config);
+            sender.set_below(below);
+            self.register.outgoing.insert(message.flow, key);
+            self.settle_sender(key);
+        }
+    }
+
+    fn extend(&mut self, _now: Time, flow: FlowId, bytes: u64) {
+        let config = self.config;
+        if let Some((key, sender)) = self.outgoing(flow) {
+            sender.set_ready(bytes, &config);
+            self.settle_sender(key);
+        }
+    }
+
+    fn set_below(&mut self, _now: Time, flow: FlowId, below: bool) {
+        if let Some((_, sender)) = self.outgoing(flow) {
+            sender.set_below(below);
+        }
+    }
+
+    fn give_up(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let (key, sender) = self.outgoing(flow)?;
+        let stats = sender.stats;
+        sender.close();
+        self.register.outgoing.remove(&flow);
+        self.open -= 1;
+        self.directory.wait(now, Side::Sender, key);
+        Some(stats)
+    }
+
+    fn refuse(&mut self, now: Time, flow: FlowId) {
+        if let Some(key) = self.register.incoming.remove(&flow)
+            && let Some(receiver) = self.receivers.get_mut(key)
+        {
+            receiver.refuse();
+            self.open -= 1;
+            self.directory.wait(now, Side::Receiver, key);
+        }
+    }
+
+    fn cost(&self, flow: FlowId) -> Option<FlowStats> {
+        let key = *self.register.outgoing.get(&flow)?;
+        self.senders.get(key).map(|sender| sender.stats)
+    }
+}
