@@ -180,6 +180,30 @@ fn one_flow_keeps_to_one_tree_under_ecmp_and_takes_all_under_spraying() {
 }
 
 #[test]
+fn a_packet_pinned_to_a_path_takes_it_to_a_group_as_it_would_to_a_host() {
+    let topology = fat_tree();
+    let member = HostId(20);
+    for path in 0..4 {
+        let links = |to_group: bool| {
+            let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, 3);
+            let dst = match to_group {
+                true => fabric.form_group(&[member]).expect("one host"),
+                false => member,
+            };
+            let sent = Packet {
+                dst,
+                path,
+                ..packet(0, 0, 1_000, 7)
+            };
+            fabric.inject(Time::ZERO, HostId(0), sent, 0);
+            assert_eq!(delivered(&mut fabric), [member]);
+            carried(&fabric)
+        };
+        assert_eq!(links(true), links(false), "path {path}");
+    }
+}
+
+#[test]
 fn a_branch_is_trimmed_alone() {
     let queue = QueueConfig::Trimming(Trimming {
         classes: 1,

@@ -336,3 +336,38 @@ impl Source {
         self.blocks = VecDeque::new();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// One of two senders, with one block open.
+    fn one_of_two() -> Source {
+        let share = Share { index: 0, of: 2 };
+        Source::new(Time::ZERO, FiveTuple::default(), 3, share, 1)
+    }
+
+    #[test]
+    fn of_the_symbols_that_are_pushed_only_the_last_tells_how_long_an_answer_takes() {
+        let mut source = one_of_two();
+        source.push(Time::ZERO, 0, 3);
+        let mut known = Vec::new();
+        for us in [10, 20, 30] {
+            let now = Time::from_ns(us * 1_000);
+            source.hear(now);
+            assert!(source.arrive(now, Some(0), false));
+            known.push(source.answers_in());
+        }
+        assert_eq!(known, [None, None, Some(Duration::from_us(30))]);
+    }
+
+    #[test]
+    fn a_pull_that_is_repeated_asks_for_all_that_was_asked_for() {
+        let mut source = one_of_two();
+        for asked in 1..=3 {
+            assert_eq!(source.ask(Time::ZERO, 0, 98), (asked, false));
+        }
+        assert_eq!(source.pull_again(Time::from_ns(1)), 3);
+    }
+}
