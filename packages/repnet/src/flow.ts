@@ -6,9 +6,13 @@ import { Archive } from './archive';
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
-import type { FlowHost, FlowOptions, FlowRegistry } from './flow-parties';
+import { publicName } from './flow-id';
+import type { FlowHost, FlowOptions, FlowRegistry, SecondLegs } from './flow-parties';
+import { idleWatch } from './idle-watch';
 import type { Leg, LegOwner } from './leg';
-import { anyQueuedOver, behind, firstLive, isAhead, leastQueued } from './leg-order';
+import { anyQueuedOver, behind, firstLive, lagOf, leastQueued } from './leg-order';
+import { linger } from './lingering';
+import { Outstanding } from './outstanding';
 import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
 import {
@@ -23,21 +27,10 @@ import {
   transition,
 } from './state-machine';
 import { countDrop, counters } from './stats';
-
-/** How long a released leg may take to finish by itself, in milliseconds. */
-const LINGER_MS = 5_000;
+import type { Rejoin } from './wire';
 
 /** Written behind bytes that are on their way already, to hear when the kernel has them. */
 const NOTHING = Buffer.alloc(0);
-
-/** The write or end of stream that the host is waiting for. */
-interface Outstanding {
-  /** Legs that have handed it to the kernel. */
-  flushed: number;
-  /** Every live leg has to, not only the fastest: a lagging one may neither be dropped nor grow. */
-  byAll: boolean;
-  done(): void;
-}
 
 export class Flow implements LegOwner {
   readonly id: string;
@@ -58,6 +51,15 @@ export class Flow implements LegOwner {
   /** Bytes are with a server that has not shown itself: the flow may not be started anywhere else. */
   exposed = false;
   paired = false;
+  /** Server: where the first leg came from. */
+  readonly from: string | undefined;
+  /** Client: gives the flow a second leg again when it has been idle. */
+  secondLegs: SecondLegs | undefined;
+  /** Second legs that have rejoined, or were to. */
+  #message = 0;
+  /** Bytes sent and received before the message of now. */
+  #before = 0;
+  #watched = false;
   #registry: FlowRegistry | undefined;
   #budget: Budget | undefined;
   #archive: Archive | undefined;
@@ -78,6 +80,7 @@ export class Flow implements LegOwner {
     this.role = options.role;
     this.mode = options.mode;
     this.settings = options.settings;
+    this.from = options.from;
     this.#registry = options.registry;
     this.#budget = options.budget;
     this.state = START[this.role].next;
@@ -128,6 +131,7 @@ export class Flow implements LegOwner {
     leg.owner = this;
     this.#budget?.legOutcome(true);
     if (!this.#dispatch('leg_established', leg.index)) leg.reset();
+    else this.#checkLimits();
   }
 
   /** Client: the leg gets what is written before it is established. @returns what was written so far */
@@ -148,6 +152,83 @@ export class Flow implements LegOwner {
     return this.state === 'ONE_CONN' && this.legs[index] === undefined && this.status[index] === 'pending';
   }
 
+  /** Client: the flow has settled and is idle. This leg is to carry the bytes from here on too, once it is established. */
+  expectRejoin(leg: Leg): void {
+    this.adopt(leg);
+    this.status[leg.index] = 'pending';
+    this.#message++;
+    this.#startLegHere(leg);
+    this.#dispatch('rejoin_started', leg.index);
+  }
+
+  /** Server: whether a leg whose hello says this may rejoin now: only where both directions stand. */
+  standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
+    const other = this.legs[1 - index];
+    if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.written) return false;
+    if (this.#eof || this.#ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered) return false;
+    // Until now there was no other leg, or one that is to be replaced: the client has given it up.
+    return this.state === 'CHOSEN' || this.status[index] !== 'gone';
+  }
+
+  /** Server: `standsAt()` holds. */
+  legRejoined(leg: Leg, { message }: Rejoin): void {
+    if (this.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, undefined, 'replaced');
+    else if (this.state === 'ONE_CONN') this.#dispatch('waiting_list_timeout', leg.index);
+    this.#message = message;
+    this.adopt(leg);
+    this.#startLegHere(leg);
+    this.#dispatch('second_leg_joined', leg.index);
+  }
+
+  /** What comes on the other leg from here on is what this one has to bring too. */
+  #startLegHere(leg: Leg): void {
+    leg.received = this.delivered;
+    this.#check = new PrefixCheck();
+  }
+
+  /** A second leg that is still to rejoin is not waited for: it could not join any more, or would be of no use. */
+  #giveUpRejoin(): void {
+    if (this.state !== 'CHOSEN' || !firstLive(this)) return;
+    const index = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
+    if (index !== undefined) this.#dispatch('leg_failed', index, undefined, 'not_needed');
+  }
+
+  /** Bytes that moved, both ways. */
+  get activity(): number {
+    return this.written + this.delivered;
+  }
+
+  /** Client: tells when the flow has been idle, the next time. */
+  watch(): void {
+    if (this.#watched || !this.secondLegs) return;
+    this.#watched = true;
+    idleWatch(this.settings.idleTime).watch(this);
+  }
+
+  /** Client: no byte has moved for a while, so what comes next is another message. */
+  idle(): boolean {
+    if (this.#outstanding || this.queued > 0) return false;
+    this.#watched = false;
+    const { secondLegs } = this;
+    if (!secondLegs || this.#eof || this.#ending) return true;
+    this.#before = this.activity;
+    if (this.state === 'DUP_CONN' && this.status[0] === 'live' && this.status[1] === 'live') {
+      const index = behind(this);
+      const leg = this.legs[index];
+      if (!leg || (leg.received === this.delivered && leg.queued === 0)) {
+        secondLegs.wasUseful();
+        return true;
+      }
+      secondLegs.wasUseless();
+      this.#dispatch('leg_failed', index, undefined, 'behind');
+    }
+    const carrier = firstLive(this);
+    if (this.state !== 'CHOSEN' || !carrier) return true;
+    const index = (1 - carrier.index) as 0 | 1;
+    if (this.status[index] === 'gone') secondLegs.start(index);
+    return true;
+  }
+
   /** Server: the second leg has come. @returns false when the flow takes none: the leg was reset. */
   legJoined(leg: Leg): boolean {
     if (this.wants(leg.index)) {
@@ -158,7 +239,9 @@ export class Flow implements LegOwner {
     publish('repnet:leg:late', () => ({ ...this.#names(), leg: leg.index }));
     this.seen |= 1 << leg.index;
     if (this.#step('late_leg', leg.index)?.actions.includes('leave_waiting_list')) this.#registry?.leaveWaitingList(this);
-    leg.reset();
+    // The client of a RepSYN flow has chosen, and waits for this leg's end.
+    if (this.mode === 'repsyn') leg.close();
+    else leg.reset();
     return false;
   }
 
@@ -178,7 +261,6 @@ export class Flow implements LegOwner {
     if (this.status[index] === 'gone') return;
     this.#budget?.legOutcome(false);
     this.#dispatch('leg_failed', index, error, reason);
-    this.#checkSurvivor(index, error);
   }
 
   /** Sends chunks on every live leg, in one go each. `done` is called when the fastest has handed them to the kernel. */
@@ -189,12 +271,13 @@ export class Flow implements LegOwner {
       this.#archive?.add(chunk);
     }
     this.written += bytes;
+    this.watch();
     const only = this.#only;
     if (only) {
       only.send(chunks, done);
       return;
     }
-    const outstanding: Outstanding = { flushed: 0, byAll: false, done };
+    const outstanding = new Outstanding(done);
     this.#outstanding = outstanding;
     let sent = 0;
     for (const leg of this.legs) {
@@ -220,7 +303,8 @@ export class Flow implements LegOwner {
   /** Ends our direction. `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
   end(done: () => void): void {
     this.#ending = true;
-    const outstanding: Outstanding = { flushed: 0, byAll: false, done };
+    this.#giveUpRejoin();
+    const outstanding = new Outstanding(done);
     this.#outstanding = outstanding;
     for (const leg of this.legs) {
       if (leg && this.status[leg.index] === 'live') this.#endLeg(leg, outstanding);
@@ -259,8 +343,9 @@ export class Flow implements LegOwner {
 
   legData(leg: Leg, chunk: Buffer): boolean {
     if (this.status[leg.index] !== 'live') return true;
+    this.watch();
     leg.received += chunk.length;
-    if (this.state === 'CHOSEN' && leg.received - this.delivered === chunk.length && !this.#eof) {
+    if (!this.#check && leg.received - this.delivered === chunk.length && !this.#eof) {
       this.delivered = leg.received;
       leg.fresh += chunk.length;
       const takes = this.host?.flowData(chunk) !== false;
@@ -285,19 +370,18 @@ export class Flow implements LegOwner {
 
   legEof(leg: Leg): void {
     if (this.status[leg.index] !== 'live') return;
+    this.#giveUpRejoin();
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
     if (leg.received < this.delivered) {
-      if (this.#eof || !otherLive || other.eof) this.#diverged(leg, leg.received);
-      else this.#reportDivergence(leg, leg.received);
+      // The flow has more than this leg will ever bring. Where the other leg brings it, or has brought all of it, nothing is lost.
+      if (otherLive || (this.#eof && this.state === 'DUP_CONN')) this.#endedShort(leg);
+      else this.#diverged(leg, leg.received);
       return;
     }
     if (!this.#eof) {
-      if (otherLive && other.eof) {
-        this.#diverged(other, other.received);
-        return;
-      }
       this.#eof = true;
+      if (this.role === 'server' && this.mode === 'repsyn') this.choiceLearned(leg.index);
       this.host?.flowEof();
     }
     this.#maybeFinished(leg);
@@ -310,27 +394,27 @@ export class Flow implements LegOwner {
       this.legUnusable(index, error, 'leg_failed');
       return;
     }
+    this.#giveUpRejoin();
     this.#dispatch('leg_failed', index, error);
-    this.#checkSurvivor(index, error);
   }
 
   legClosed(leg: Leg): void {
-    if (this.status[leg.index] !== 'gone' && this.state !== 'ENDED') {
+    // A leg that was given up may close when another one has its place already.
+    if (this.legs[leg.index] === leg && this.status[leg.index] !== 'gone' && this.state !== 'ENDED') {
       this.legFailed(leg, Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
     }
     this.#open--;
     this.#maybeClosed();
   }
 
-  /** A leg whose stream ended short cannot go on alone. */
-  #checkSurvivor(failed: 0 | 1, error: Error): void {
-    const survivor = this.legs[1 - failed];
-    if (!survivor || this.state === 'ENDED' || this.status[survivor.index] !== 'live') return;
-    if (survivor.eof && survivor.received < this.delivered) this.#diverged(survivor, survivor.received, error);
+  /** A FIN that came too early, as from a server without descriptors, or a relay that makes a FIN of a reset. */
+  #endedShort(leg: Leg): void {
+    this.#reportDivergence(leg, leg.received);
+    this.#dispatch('leg_failed', leg.index, undefined, 'early_fin');
   }
 
   #names(): { flowId: string; role: Role } {
-    return { flowId: this.id, role: this.role };
+    return { flowId: publicName(this.id), role: this.role };
   }
 
   #step(event: FlowEvent, subject: 0 | 1) {
@@ -442,7 +526,8 @@ export class Flow implements LegOwner {
       this.paired = true;
       counters.legs.paired++;
       clearTimeout(this.#deadline);
-      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index }));
+      if (this.#message > 0) counters.legs.rejoined++;
+      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index, message: this.#message }));
     }
     this.host?.legAttached(leg);
   }
@@ -479,15 +564,16 @@ export class Flow implements LegOwner {
   }
 
   #flushed(outstanding: Outstanding): void {
-    outstanding.flushed++;
+    outstanding.flushed();
     if (outstanding === this.#outstanding) this.#settleOutstanding();
   }
 
   #settleOutstanding(): void {
     const outstanding = this.#outstanding;
-    if (!outstanding || outstanding.flushed === 0) return;
-    const bothLive = this.status[0] === 'live' && this.status[1] === 'live';
-    if (outstanding.byAll && bothLive && outstanding.flushed < 2) return;
+    if (!outstanding) return;
+    const live = Number(this.status[0] === 'live') + Number(this.status[1] === 'live');
+    if (!outstanding.isOver(live)) return;
+    // The host may write again when it is told.
     this.#outstanding = undefined;
     outstanding.done();
   }
@@ -515,14 +601,32 @@ export class Flow implements LegOwner {
       return;
     }
     this.#open--;
-    leg.linger(LINGER_MS);
+    linger(leg);
   }
 
   #drop(index: 0 | 1, reason: Reason, error: Error | undefined): void {
     this.status[index] = 'gone';
     countDrop(reason);
     publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason, error }));
-    this.legs[index]?.reset();
+    const leg = this.legs[index];
+    if (this.state === 'CHOSEN') this.#check = undefined;
+    if (!leg) return;
+    if (!this.#leavesToPeer(leg)) leg.reset();
+    else if (this.role === 'server') leg.close();
+    else {
+      this.#open--;
+      linger(leg);
+    }
+  }
+
+  /**
+   * The loser of a RepSYN flow that has said its hello: the server ends it when it learns of the choice, with a FIN, and the client hangs up
+   * then. A reset would be an error with a stack at the other end, for every flow.
+   */
+  #leavesToPeer({ socket }: Leg): boolean {
+    return (
+      this.mode === 'repsyn' && this.settings.pairing === 'hello' && this.state === 'CHOSEN' && !socket.connecting && !socket.destroyed
+    );
   }
 
   /** As the application's `destroy()`; a leg that has sent less than the other is reset, so that the peer does not see two ends. */
@@ -538,13 +642,12 @@ export class Flow implements LegOwner {
     }
   }
 
-  #diverged(leg: Leg, offset: number, cause?: Error): void {
+  #diverged(leg: Leg, offset: number): void {
     this.#reportDivergence(leg, offset);
     const error = new RepnetError(
       'ERR_REPNET_DIVERGED',
-      `the two connections of flow ${this.id} differ: connection ${leg.index} at byte ${offset}, ${this.delivered} bytes were delivered`,
+      `the two connections of flow ${publicName(this.id)} differ: connection ${leg.index} at byte ${offset}, ${this.delivered} bytes were delivered`,
     );
-    if (cause) error.cause = cause;
     this.#dispatch('diverged', leg.index, error);
   }
 
@@ -572,11 +675,13 @@ export class Flow implements LegOwner {
       }
     }
     if (this.state !== 'DUP_CONN') return;
-    if (this.role === 'client' && this.written + this.delivered > this.settings.maxBytes) {
+    if (this.role === 'client' && this.activity - this.#before > this.settings.maxBytes) {
       this.#dispatch('bytes_over_limit', behind(this));
     }
+    // A server never chooses: it holds back its application until the slower leg has room, or the client has given that leg up.
+    if (this.role === 'server') return;
     for (const leg of this.legs) {
-      if (leg && leg.queued > this.settings.lagCap && !isAhead(this, leg)) this.#dispatch('lag_over_cap', leg.index);
+      if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);
     }
   }
 

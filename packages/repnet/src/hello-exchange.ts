@@ -18,7 +18,7 @@ export class HelloExchange implements HelloOutcome {
   readonly #port: number;
   readonly #eager: boolean;
   #instanceId: string | undefined;
-  /** The leg that said hello first, where the order counts. */
+  /** Eager: the leg that said hello first. */
   #speaking: Leg | undefined;
   /** The leg that was sent bytes of the application before its banner, which is still to come. */
   #ahead: Leg | undefined;
@@ -35,24 +35,30 @@ export class HelloExchange implements HelloOutcome {
 
   start(leg: Leg): void {
     const hello = new ClientHello(leg, this.#flow.id, this);
-    if (this.#flow.mode === 'repflow' && !this.#eager) hello.send(leg, 'repflow', false);
+    if (!this.#eager) hello.send(leg, { mode: this.#flow.mode });
     else leg.socket.once('connect', () => this.#connected(leg, hello));
   }
 
+  /** An eager flow's leg is connected. */
   #connected(leg: Leg, hello: ClientHello): void {
     const { mode } = this.#flow;
     const first = this.#speaking;
     if (!first) {
       this.#speaking = leg;
-      if (this.#eager) this.#ahead = leg;
-      hello.send(leg, mode, false, this.#eager ? this.#flow.sendAhead(leg) : []);
-    } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, mode, false);
+      this.#ahead = leg;
+      hello.send(leg, { mode, data: this.#flow.sendAhead(leg) });
+    } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, { mode });
     else {
-      // RepSYN: the other leg only if the first one fails.
+      // RepSYN: the first leg is chosen with its bytes, and the other one is for its failure.
       first.socket.once('close', () => {
-        if (!leg.socket.destroyed) hello.send(leg, mode, false);
+        if (!leg.socket.destroyed) hello.send(leg, { mode });
       });
     }
+  }
+
+  /** The server that has the flow, once a banner is in. */
+  get instanceId(): string | undefined {
+    return this.#instanceId;
   }
 
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {

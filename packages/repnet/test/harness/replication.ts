@@ -31,6 +31,9 @@ export const UNHURRIED = {
   tombstoneTime: 600_000,
   capabilityTtl: 1,
   incastLimit: Infinity,
+  fallbackDelay: Infinity,
+  idleTime: Infinity,
+  adaptive: false,
 };
 
 /** Resolves with the first message on a channel that is as wanted. Call it before what causes the message. */

@@ -95,6 +95,15 @@ for (const [app, { speaks, prints }] of Object.entries(APPS)) {
   });
 }
 
+test('a primary of cluster gives a port with replicas to its workers, whose connections are plain', async () => {
+  const before = repnet.createServer().listen(0, '127.0.0.1');
+  await once(before, 'listening');
+  const { port } = before.address() as net.AddressInfo;
+  await once(before.close(), 'close');
+  const env = { REPNET_LISTEN: String(port), REPNET_TARGETS: `127.0.0.1:${port}`, REPNET_ASSUME_CAPABLE: 'true' };
+  assert.equal(await run('cluster.cjs', port, env), 'answered');
+});
+
 test('ioredis replicates to a listed Redis behind a proxy', async (t) => {
   const redis = await startServer(t, 'redis-server');
   if (redis === undefined) return;

@@ -1,6 +1,5 @@
 /**
- * The soak in a small form; `npm run soak` runs the whole (REPNET_SOAK_FLOWS, by default here 400
- * a combination).
+ * The soak in a small form, 1,000 flows; `make soak` runs the whole, 100,000 (REPNET_SOAK_FLOWS: how many a combination).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +15,7 @@ function count(name: string, otherwise: number): number {
   return value;
 }
 
-const FLOWS = count('REPNET_SOAK_FLOWS', 400);
+const FLOWS = count('REPNET_SOAK_FLOWS', 250);
 const CONCURRENCY = count('REPNET_SOAK_CONCURRENCY', 100);
 const SEED = count('REPNET_SOAK_SEED', 20_260_101);
 
@@ -47,7 +46,7 @@ for (const way of WAYS) {
       assert.deepEqual(result.faults, []);
       assert.equal(result.flows, FLOWS);
       assert.ok(result.late > 0 && result.stalled > 0, 'the path was upset');
-      if (mode === 'repflow') assert.ok(result.killed > 0, 'legs were killed');
+      if (mode === 'repflow') assert.ok(result.killed + result.cut > 0, 'legs were killed, or cut');
       // Handles close in a later turn of the loop; legs that confirm, some moments later.
       const deadline = performance.now() + 20_000;
       while (handles().length > before.length && performance.now() < deadline) await delay(20);
