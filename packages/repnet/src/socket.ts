@@ -299,11 +299,11 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
 
   /**
-   * For code that reaches for the handle of a `net.Socket` that connects, to set options: they go to every connection. To anybody who first
-   * asks when the flow is open there is none, as on any Duplex: http's agent would take over the reading.
+   * For code that reaches for the handle of a client's `net.Socket`, to set options: they go to every connection. As there, none is here
+   * before `connect()` and after `destroy()`.
    */
   get _handle(): FlowHandle | null {
-    if (this.destroyed || this.#accepted) return null;
+    if (this.destroyed || this.#accepted || (!this.connecting && !this.#opened)) return null;
     this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
     return this.#handle;
   }

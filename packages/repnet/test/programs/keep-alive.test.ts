@@ -48,6 +48,16 @@ test("http's agent may ask for the handle of a socket that connects, and give it
   assert.deepEqual(answers, Array(5).fill('served'));
 });
 
+test('a socket has no handle before it is told to connect, and none after it was destroyed', async (t) => {
+  const port = await serve(t, (_request, response) => void response.end());
+  const socket = new repnet.Socket() as net.Socket & { _handle: object | null };
+  assert.equal(socket._handle, null);
+  socket.connect({ host: '127.0.0.1', port });
+  assert.notEqual(socket._handle, null);
+  socket.destroy();
+  assert.equal(socket._handle, null);
+});
+
 test('thousands of requests over one connection leave no listener and no memory behind', async (t) => {
   const port = await serve(t, (_request, response) => void response.end('x'.repeat(100)));
   const warnings: Error[] = [];
