@@ -96,7 +96,7 @@ export class Dialer {
   #watch(flow: Flow, settings: FlowSettings, to: Address): void {
     if (!Number.isFinite(settings.fallbackDelay)) return;
     const giveUp = (): void => {
-      if (flow.opened || flow.exposed || flow.state === 'ENDED' || this.#socket.destroyed) return;
+      if (flow.opened || flow.outbound.exposed || flow.state === 'ENDED' || this.#socket.destroyed) return;
       runtime.capabilities.doubt(to.address, this.#replicaPort);
       flow.host = undefined;
       flow.abort(true);

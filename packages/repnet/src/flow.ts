@@ -2,7 +2,6 @@
  * A flow: one pair of byte streams over up to two legs. It performs the actions of the state machine on real connections, merges what the
  * legs bring into the longest prefix, and hands it to its host (the application's socket). RepNet paper, section III-C.
  */
-import { Archive } from './archive';
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
@@ -10,9 +9,10 @@ import { publicName } from './flow-id';
 import type { FlowHost, FlowOptions, FlowRegistry, SecondLegs } from './flow-parties';
 import { idleWatch } from './idle-watch';
 import type { Leg, LegOwner } from './leg';
+import { closeBoth, leavesToPeer } from './leg-exit';
 import { anyQueuedOver, behind, firstLive, lagOf, leastQueued } from './leg-order';
 import { linger } from './lingering';
-import { Outstanding } from './outstanding';
+import { Outbound } from './outbound';
 import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
 import {
@@ -29,9 +29,6 @@ import {
 import { countDrop, counters } from './stats';
 import type { Rejoin } from './wire';
 
-/** Written behind bytes that are on their way already, to hear when the kernel has them. */
-const NOTHING = Buffer.alloc(0);
-
 export class Flow implements LegOwner {
   readonly id: string;
   readonly role: Role;
@@ -43,14 +40,12 @@ export class Flow implements LegOwner {
   state: State;
   /** Bytes given to the host. */
   delivered = 0;
-  /** Bytes taken from the host. */
-  written = 0;
   /** Legs that have arrived at least once, as a set of two bits. */
   seen = 0;
   opened = false;
-  /** Bytes are with a server that has not shown itself: the flow may not be started anywhere else. */
-  exposed = false;
   paired = false;
+  /** What the flow sends. */
+  readonly outbound = new Outbound(this);
   /** Server: where the first leg came from. */
   readonly from: string | undefined;
   /** Client: gives the flow a second leg again when it has been idle. */
@@ -62,12 +57,9 @@ export class Flow implements LegOwner {
   #watched = false;
   #registry: FlowRegistry | undefined;
   #budget: Budget | undefined;
-  #archive: Archive | undefined;
   #check: PrefixCheck | undefined = new PrefixCheck();
   #eof = false;
-  #ending = false;
   #blocked = false;
-  #outstanding: Outstanding | undefined;
   #held: Error | undefined;
   #error: Error | undefined;
   #deadline: NodeJS.Timeout | undefined;
@@ -100,7 +92,7 @@ export class Flow implements LegOwner {
     this.state = 'CHOSEN';
     this.status[(1 - leg.index) as 0 | 1] = 'gone';
     this.#check = undefined;
-    this.#archive = new Archive();
+    this.outbound.startArchive();
     this.adopt(leg);
   }
 
@@ -134,14 +126,6 @@ export class Flow implements LegOwner {
     else this.#checkLimits();
   }
 
-  /** Client: the leg gets what is written before it is established. @returns what was written so far */
-  sendAhead(leg: Leg): readonly Buffer[] {
-    const chunks = this.#archive?.chunks ?? [];
-    leg.ahead = chunks.length;
-    this.exposed = chunks.length > 0;
-    return chunks;
-  }
-
   /** Whether the flow has ended with an error. */
   get failed(): boolean {
     return this.#error !== undefined;
@@ -164,8 +148,9 @@ export class Flow implements LegOwner {
   /** Server: whether a leg whose hello says this may rejoin now: only where both directions stand. */
   standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
     const other = this.legs[1 - index];
-    if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.written) return false;
-    if (this.#eof || this.#ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered) return false;
+    if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.outbound.written) return false;
+    if (this.#eof || this.outbound.ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered)
+      return false;
     // Until now there was no other leg, or one that is to be replaced: the client has given it up.
     return this.state === 'CHOSEN' || this.status[index] !== 'gone';
   }
@@ -195,7 +180,7 @@ export class Flow implements LegOwner {
 
   /** Bytes that moved, both ways. */
   get activity(): number {
-    return this.written + this.delivered;
+    return this.outbound.written + this.delivered;
   }
 
   /** Client: tells when the flow has been idle, the next time. */
@@ -207,10 +192,10 @@ export class Flow implements LegOwner {
 
   /** Client: no byte has moved for a while, so what comes next is another message. */
   idle(): boolean {
-    if (this.#outstanding || this.queued > 0) return false;
+    if (this.outbound.outstanding || this.queued > 0) return false;
     this.#watched = false;
     const { secondLegs } = this;
-    if (!secondLegs || this.#eof || this.#ending) return true;
+    if (!secondLegs || this.#eof || this.outbound.ending) return true;
     this.#before = this.activity;
     if (this.state === 'DUP_CONN' && this.status[0] === 'live' && this.status[1] === 'live') {
       const index = behind(this);
@@ -265,50 +250,18 @@ export class Flow implements LegOwner {
 
   /** Sends chunks on every live leg, in one go each. `done` is called when the fastest has handed them to the kernel. */
   write(chunks: readonly Buffer[], done: () => void): void {
-    let bytes = 0;
-    for (const chunk of chunks) {
-      bytes += chunk.length;
-      this.#archive?.add(chunk);
-    }
-    this.written += bytes;
+    const outstanding = this.outbound.write(chunks, done, this.state === 'CHOSEN');
     this.watch();
-    const only = this.#only;
-    if (only) {
-      only.send(chunks, done);
-      return;
-    }
-    const outstanding = new Outstanding(done);
-    this.#outstanding = outstanding;
-    let sent = 0;
-    for (const leg of this.legs) {
-      if (leg && this.status[leg.index] === 'pending' && leg.ahead !== undefined) {
-        leg.send(chunks);
-        leg.ahead += chunks.length;
-        this.exposed = true;
-      }
-      if (!leg || this.status[leg.index] !== 'live') continue;
-      if (sent++ > 0) counters.bytesSentTwice += bytes;
-      leg.send(chunks, () => this.#flushed(outstanding));
-    }
+    if (!outstanding) return;
     this.#checkLimits();
-    outstanding.byAll = sent === 2 && anyQueuedOver(this, this.settings.lagCap);
-  }
-
-  /** The leg of a settled flow: from then on bytes pass through, there is nothing to compare, to keep or to count. */
-  get #only(): Leg | undefined {
-    if (this.state !== 'CHOSEN' || this.#archive) return undefined;
-    return firstLive(this);
+    outstanding.byAll = outstanding.legs === 2 && anyQueuedOver(this, this.settings.lagCap);
   }
 
   /** Ends our direction. `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
   end(done: () => void): void {
-    this.#ending = true;
+    this.outbound.end(done);
     this.#giveUpRejoin();
-    const outstanding = new Outstanding(done);
-    this.#outstanding = outstanding;
-    for (const leg of this.legs) {
-      if (leg && this.status[leg.index] === 'live') this.#endLeg(leg, outstanding);
-    }
+    for (const leg of this.legs) if (leg && this.status[leg.index] === 'live') this.#endLeg(leg);
   }
 
   /** The host takes bytes again. */
@@ -431,7 +384,7 @@ export class Flow implements LegOwner {
     if (event === 'choice_learned') this.status[(1 - subject) as 0 | 1] = 'gone';
     this.#perform(step.actions, subject, reason, error);
     if (step.next !== before && this.state === step.next) this.#entered(step.next, subject, event);
-    if (ENDS_SUBJECT.has(event)) this.#settleOutstanding();
+    if (ENDS_SUBJECT.has(event)) this.outbound.settle();
     return true;
   }
 
@@ -449,13 +402,13 @@ export class Flow implements LegOwner {
     this.status[0] = 'gone';
     this.status[1] = 'gone';
     for (const leg of this.legs) if (leg?.finished && leg.eof) leg.close();
-    this.#outstanding = undefined;
+    this.outbound.forget();
     this.#check = undefined;
     counters.flows.live--;
     this.#budget?.flowEnded();
     if (this.paired) counters.legs.won[(this.legs[1]?.fresh ?? 0) > (this.legs[0]?.fresh ?? 0) ? 1 : 0]++;
     const error = this.#error;
-    publish('repnet:flow:end', () => ({ ...this.#names(), error, delivered: this.delivered, written: this.written }));
+    publish('repnet:flow:end', () => ({ ...this.#names(), error, delivered: this.delivered, written: this.outbound.written }));
     this.host?.flowEnded(error);
     this.#maybeClosed();
   }
@@ -479,14 +432,13 @@ export class Flow implements LegOwner {
         case 'keep_on_waiting_list':
           break;
         case 'start_archive':
-          this.#archive = new Archive();
+          this.outbound.startArchive();
           break;
         case 'replay_archive':
           this.#replay(subject);
           break;
         case 'free_archive':
-          this.#archive?.free();
-          this.#archive = undefined;
+          this.outbound.freeArchive();
           break;
         case 'reset_leg':
           this.#drop(subject, reason, error);
@@ -505,7 +457,7 @@ export class Flow implements LegOwner {
           this.#release(subject);
           break;
         case 'close_legs':
-          this.#closeLegs();
+          closeBoth(this, this.#resetAll);
           break;
         case 'surface_error':
           this.#error = error ?? this.#held;
@@ -541,41 +493,18 @@ export class Flow implements LegOwner {
 
   #replay(index: 0 | 1): void {
     const leg = this.legs[index];
-    const archive = this.#archive;
-    if (!leg || !archive) return;
-    const outstanding = this.#outstanding;
-    // Once the bytes are on their way the host may end its direction, on this leg too.
-    const ending = this.#ending;
-    const flushed = outstanding && !ending ? () => this.#flushed(outstanding) : undefined;
-    const chunks = leg.ahead ? archive.chunks.slice(leg.ahead) : archive.chunks;
-    leg.ahead = undefined;
-    if (chunks.length > 0) leg.send(chunks, flushed);
-    else if (flushed && leg.queued > 0) leg.send([NOTHING], flushed);
-    else flushed?.();
-    if (this.status[(1 - index) as 0 | 1] === 'live') counters.bytesSentTwice += archive.bytes;
-    if (ending) this.#endLeg(leg, outstanding);
+    if (!leg) return;
+    // What was written may be flushed at once, and the host may end its direction then, on this leg too.
+    const { ending } = this.outbound;
+    if (this.outbound.replay(leg) && ending) this.#endLeg(leg);
   }
 
-  #endLeg(leg: Leg, outstanding: Outstanding | undefined): void {
+  #endLeg(leg: Leg): void {
+    const { outstanding } = this.outbound;
     leg.end(() => {
-      if (outstanding) this.#flushed(outstanding);
+      if (outstanding) this.outbound.flushed(outstanding);
       this.#maybeFinished(leg);
     });
-  }
-
-  #flushed(outstanding: Outstanding): void {
-    outstanding.flushed();
-    if (outstanding === this.#outstanding) this.#settleOutstanding();
-  }
-
-  #settleOutstanding(): void {
-    const outstanding = this.#outstanding;
-    if (!outstanding) return;
-    const live = Number(this.status[0] === 'live') + Number(this.status[1] === 'live');
-    if (!outstanding.isOver(live)) return;
-    // The host may write again when it is told.
-    this.#outstanding = undefined;
-    outstanding.done();
   }
 
   /** The leg has both ends of stream; what it has to say is said. */
@@ -611,34 +540,11 @@ export class Flow implements LegOwner {
     const leg = this.legs[index];
     if (this.state === 'CHOSEN') this.#check = undefined;
     if (!leg) return;
-    if (!this.#leavesToPeer(leg)) leg.reset();
+    if (!leavesToPeer(this, leg)) leg.reset();
     else if (this.role === 'server') leg.close();
     else {
       this.#open--;
       linger(leg);
-    }
-  }
-
-  /**
-   * The loser of a RepSYN flow that has said its hello: the server ends it when it learns of the choice, with a FIN, and the client hangs up
-   * then. A reset would be an error with a stack at the other end, for every flow.
-   */
-  #leavesToPeer({ socket }: Leg): boolean {
-    return (
-      this.mode === 'repsyn' && this.settings.pairing === 'hello' && this.state === 'CHOSEN' && !socket.connecting && !socket.destroyed
-    );
-  }
-
-  /** As the application's `destroy()`; a leg that has sent less than the other is reset, so that the peer does not see two ends. */
-  #closeLegs(): void {
-    const open = this.legs.filter((leg) => leg !== undefined) as Leg[];
-    open.sort((one, two) => one.queued - two.queued);
-    const [best, rest] = open;
-    if (this.#resetAll) for (const leg of open) leg.reset();
-    else {
-      best?.close();
-      if (rest && (rest.queued > 0 || this.status[rest.index] !== 'live')) rest.reset();
-      else rest?.close();
     }
   }
 
@@ -667,7 +573,7 @@ export class Flow implements LegOwner {
 
   /** The thresholds of size: archive, maxBytes, lag. */
   #checkLimits(): void {
-    if (this.#archive && this.#archive.bytes > this.settings.archiveCap) {
+    if (this.outbound.archivedBytes > this.settings.archiveCap) {
       const pending = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
       if (pending !== undefined) {
         const error = new RepnetError('ERR_REPNET_ARCHIVE_FULL', `more than ${this.settings.archiveCap} bytes wait for a connection`);

@@ -46,7 +46,7 @@ export class HelloExchange implements HelloOutcome {
     if (!first) {
       this.#speaking = leg;
       this.#ahead = leg;
-      hello.send(leg, { mode, data: this.#flow.sendAhead(leg) });
+      hello.send(leg, { mode, data: this.#flow.outbound.sendAhead(leg) });
     } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, { mode });
     else {
       // RepSYN: the first leg is chosen with its bytes, and the other one is for its failure.
@@ -71,7 +71,7 @@ export class HelloExchange implements HelloOutcome {
     }
     // A leg that has joined is with the server that got the first leg's hello.
     this.#ahead = undefined;
-    flow.exposed = false;
+    flow.outbound.exposed = false;
     this.#instanceId ??= banner.instanceId;
     if (banner.instanceId !== this.#instanceId) {
       this.#learn(false, 'the two connections reached two servers');
@@ -96,8 +96,8 @@ export class HelloExchange implements HelloOutcome {
     if (ahead) {
       this.#ahead = undefined;
       // A server that answered, with whatever it is, has not run the flow. One that did not answer may have: nobody else may get it then.
-      if (kind === 'foreign' || kind === 'busy') flow.exposed = false;
-      if (flow.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
+      if (kind === 'foreign' || kind === 'busy') flow.outbound.exposed = false;
+      if (flow.outbound.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
     }
     flow.legUnusable(leg.index, error, foreign ? 'foreign' : 'refused');
     this.#unpark();

@@ -2,6 +2,8 @@
 export class Outstanding {
   /** Every live leg has to hand it over, not only the fastest: a lagging one may neither be dropped nor grow. */
   byAll = false;
+  /** Legs that it was given to at once. */
+  legs = 0;
   readonly done: () => void;
   #flushed = 0;
 

@@ -66,7 +66,7 @@ export class Rejoiner implements HelloOutcome {
     const leg = new Leg(connectStock(connection).unref(), index, flow);
     flow.expectRejoin(leg);
     const hello = new ClientHello(leg, flow.id, this);
-    const rejoin = { message: ++this.#message, sent: flow.written, received: flow.delivered };
+    const rejoin = { message: ++this.#message, sent: flow.outbound.written, received: flow.delivered };
     hello.send(leg, { mode: 'repflow', rejoin });
     this.#timer = setTimeout(
       () => this.#fail(leg, new RepnetError('ERR_REPNET_LEG_DEADLINE', `no banner within ${deadline} ms`)),

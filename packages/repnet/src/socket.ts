@@ -182,7 +182,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   flowEnded(error: Error | undefined): void {
     if (!error || this.destroyed) return;
-    if (!this.#opened && !this.#flow?.exposed && this.#dialer?.fallBack()) return;
+    if (!this.#opened && !this.#flow?.outbound.exposed && this.#dialer?.fallBack()) return;
     this.destroy(error);
   }
 
