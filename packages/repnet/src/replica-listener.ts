@@ -140,8 +140,12 @@ export class ReplicaListener {
 
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
-    const leg = new Leg(socket, 0, new ServerHello(this));
-    this.#hold(leg);
+    // Reset already: a flow that began with it would belong to nobody. The name is asked for here, as the kernel forgets it at a reset.
+    if (socket.remoteAddress === undefined) {
+      socket.on('error', () => {}).destroy();
+      return;
+    }
+    this.#hold(new Leg(socket, 0, new ServerHello(this)));
   }
 
   /** Counts a connection that is no flow's leg, and ends it when its time is over or there are too many. */

@@ -62,10 +62,16 @@ export type Rejection =
   | 'offsets'
   | 'instance_id';
 
+/** A hello of zeros behind its magic. From Node's pool: memory of its own would cost more than all that is written into it. */
+function blank(magic: Buffer, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length).fill(0);
+  bytes.set(magic);
+  return bytes;
+}
+
 export function encodePreamble(preamble: Preamble): Buffer {
   const { rejoin } = preamble;
-  const bytes = Buffer.alloc(HELLO_BYTES + (rejoin ? REJOIN_BYTES : 0));
-  PREAMBLE_MAGIC.copy(bytes);
+  const bytes = blank(PREAMBLE_MAGIC, HELLO_BYTES + (rejoin ? REJOIN_BYTES : 0));
   bytes[8] = preamble.version;
   bytes[9] = (preamble.probe ? FLAG_PROBE : 0) | (preamble.mode === 'repsyn' ? FLAG_REPSYN : 0) | (rejoin ? FLAG_REJOIN : 0);
   bytes[10] = preamble.leg;
@@ -78,8 +84,7 @@ export function encodePreamble(preamble: Preamble): Buffer {
 }
 
 export function encodeBanner(banner: Banner): Buffer {
-  const bytes = Buffer.alloc(HELLO_BYTES);
-  BANNER_MAGIC.copy(bytes);
+  const bytes = blank(BANNER_MAGIC, HELLO_BYTES);
   bytes[8] = banner.version;
   bytes[9] = STATUSES.indexOf(banner.status);
   bytes[10] = banner.leg;

@@ -1,5 +1,6 @@
 /** Who may join a flow, what is told of its id, and what happens when no more flows can be remembered. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -46,6 +47,18 @@ test('who knows the id of a flow and comes from another address neither reads no
   const second = dial(t, port, '127.0.0.1', hello(1), 'question');
   await second.until(32 + 8);
   assert.deepEqual(heard, ['question'], 'the flow has not noticed');
+});
+
+test('a first connection that was reset before the server saw it keeps nobody from using the other one', async (t) => {
+  const port = await listen(t, {}, (socket) => void socket.on('error', () => {}).pipe(socket));
+  const first = `const socket = require('node:net').connect(${port}, '127.0.0.1', () => {
+    socket.write(Buffer.from('${hello(0).toString('hex')}', 'hex'), () => socket.resetAndDestroy());
+  })`;
+  // This process accepts nothing while it waits: the hello and the reset are both there when it does.
+  execFileSync(process.execPath, ['-e', first]);
+  const second = dial(t, port, '127.0.0.1', hello(1), 'x');
+  await second.until(33);
+  assert.equal(second.text().slice(32), 'x');
 });
 
 test('a server may be told to take second connections from anywhere', async (t) => {
