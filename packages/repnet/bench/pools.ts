@@ -17,6 +17,7 @@ import { parseArgs } from 'node:util';
 
 import repnet = require('repnet');
 
+import { endsByFin } from '../src/certain-end';
 import { Random } from '../test/soak/random';
 import { medianWithInterval } from './statistics';
 
@@ -53,6 +54,8 @@ function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
     else setTimeout(work, due - now);
   };
   from.on('data', (chunk: Buffer) => later(() => void (to.destroyed || to.write(chunk))));
+  // A reset may not travel on as an end of stream: nobody could tell it from that of the flow.
+  endsByFin(from);
   from.on('end', () => later(() => void (to.destroyed || to.end())));
   from.on('error', () => to.resetAndDestroy());
 }
@@ -102,6 +105,7 @@ function ask(socket: net.Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     let received = 0;
     const failed = (error?: Error): void => reject(error ?? new Error('closed before the answer'));
+    if (socket.destroyed) failed();
     socket.on('error', failed).on('close', failed);
     socket.on('data', (chunk: Buffer) => {
       received += chunk.length;

@@ -35,15 +35,15 @@ export class HelloExchange implements HelloOutcome {
 
   start(leg: Leg): void {
     const hello = new ClientHello(leg, this.#flow.id, this);
-    if (!this.#eager) hello.send(leg, { mode: this.#flow.mode });
-    else leg.socket.once('connect', () => this.#connected(leg, hello));
+    // Not written before: a stock socket keeps what it cannot send yet, which costs more than waiting.
+    leg.socket.once('connect', () => this.#connected(leg, hello));
   }
 
-  /** An eager flow's leg is connected. */
   #connected(leg: Leg, hello: ClientHello): void {
     const { mode } = this.#flow;
     const first = this.#speaking;
-    if (!first) {
+    if (!this.#eager) hello.send(leg, { mode });
+    else if (!first) {
       this.#speaking = leg;
       this.#ahead = leg;
       hello.send(leg, { mode, data: this.#flow.outbound.sendAhead(leg) });
