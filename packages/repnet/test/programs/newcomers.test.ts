@@ -11,20 +11,28 @@ import { packageFolder } from '../harness/package-folder';
 
 const run = promisify(execFile);
 
+/** However busy the machine is. */
+const UNHURRIED = { REPNET_FALLBACK_DELAY: 'Infinity', REPNET_LEG_DEADLINE: '600000', REPNET_HELLO_TIMEOUT: '600000' };
+
 /** Starts a script that prints its port. */
 async function serve(
   t: TestContext,
   script: string,
   node: string[],
   env: Record<string, string>,
-): Promise<{ port: number; report: Promise<string> }> {
-  const child = spawn(process.execPath, [...node, '--eval', script], { cwd: packageFolder, env: { ...process.env, ...env } });
+): Promise<{ port: number; report: () => Promise<string> }> {
+  const child = spawn(process.execPath, [...node, '--eval', script], { cwd: packageFolder, env: { ...process.env, ...UNHURRIED, ...env } });
   t.after(() => void child.kill());
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString();
   });
-  const report = new Promise<string>((resolve) => child.on('close', () => resolve(errors)));
+  const closed = new Promise<string>((resolve) => child.on('close', () => resolve(errors)));
+  /** What it writes to stderr until its end, which is now. */
+  const report = (): Promise<string> => {
+    child.stdin.end();
+    return closed;
+  };
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk)));
     child.on('close', () => reject(new Error(errors)));
@@ -39,7 +47,7 @@ const SERVER = (net: string) => `
   process.stdin.resume().on('end', () => process.exit());
 `;
 
-/** Two flows, one after the other: the first one may have to ask. */
+/** Two flows, one after the other: the second one when the first has asked, and the answer is there. */
 const CLIENT = (net: string, port: number) => `
   const net = require('${net}');
   const flow = () => new Promise((resolve) => {
@@ -48,7 +56,10 @@ const CLIENT = (net: string, port: number) => `
     socket.on('data', (chunk) => socket.end(() => resolve(String(chunk))));
     socket.write('hello');
   });
-  flow().then(() => new Promise((resolve) => setTimeout(resolve, 200))).then(flow).then(console.log);
+  // Nobody waits for the answer but this: it does not keep the process alive.
+  const waiting = setInterval(() => {}, 1_000);
+  const asked = new Promise((resolve) => require('node:diagnostics_channel').subscribe('repnet:capability', resolve));
+  flow().then(() => asked).then(() => clearInterval(waiting)).then(flow).then(console.log);
 `;
 
 /** A port that is free like the one after it, below those that the kernel gives to connections. */
@@ -72,7 +83,7 @@ async function freePort(): Promise<number> {
 
 test('with require: one line at the server, two at the client, and the report says that a flow raced', async (t) => {
   const { port } = await serve(t, SERVER('repnet'), [], {});
-  const env = { ...process.env, REPNET_REPORT: '1', REPNET_TARGETS: `127.0.0.1:${port}` };
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED, REPNET_TARGETS: `127.0.0.1:${port}` };
   const { stdout, stderr } = await run(process.execPath, ['--eval', CLIENT('repnet', port)], { cwd: packageFolder, env });
   assert.equal(stdout, 'hello\n');
   assert.match(stderr, /^repnet: 2 flows to listed targets: 1 raced, 1 ran plain\n/);
@@ -83,7 +94,7 @@ test('with register on both sides and the two variables: not a line of the appli
   const wanted = String(await freePort());
   const register = ['--import', 'repnet/register'];
   const { port } = await serve(t, SERVER('node:net'), register, { REPNET_LISTEN: wanted, PORT: wanted });
-  const env = { ...process.env, REPNET_REPORT: '1', REPNET_TARGETS: `127.0.0.1:${port}` };
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED, REPNET_TARGETS: `127.0.0.1:${port}` };
   const { stdout, stderr } = await run(process.execPath, [...register, '--eval', CLIENT('node:net', port)], { cwd: packageFolder, env });
   assert.equal(stdout, 'hello\n');
   assert.match(stderr, /^repnet: 2 flows to listed targets: 1 raced, 1 ran plain\n/);
@@ -91,14 +102,14 @@ test('with register on both sides and the two variables: not a line of the appli
 
 test('who forgets the port at the server is told so, at either end', async (t) => {
   const register = ['--import', 'repnet/register'];
-  const { port, report } = await serve(t, `${SERVER('node:net')}; setTimeout(() => process.exit(), 3_000)`, register, {
+  const { port, report } = await serve(t, SERVER('node:net'), register, {
     REPNET_REPORT: '1',
   });
-  const env = { ...process.env, REPNET_REPORT: '1', REPNET_TARGETS: `127.0.0.1:${port}` };
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED, REPNET_TARGETS: `127.0.0.1:${port}` };
   const { stderr } = await run(process.execPath, [...register, '--eval', CLIENT('node:net', port)], { cwd: packageFolder, env });
   assert.match(stderr, /2 flows to listed targets: 0 raced, 2 ran plain/);
   assert.match(stderr, /"incapable": no repnet server answers on the replica port: .*REPNET_LISTEN/);
-  assert.match(await report, /0 of 1 server had a replica port\n.*only if REPNET_LISTEN names its port/);
+  assert.match(await report(), /0 of 1 server had a replica port\n.*only if REPNET_LISTEN names its port/);
 });
 
 test('publint has nothing to say about the package', async () => {
