@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packageFolder } from '../harness/package-folder';
+import { UNHURRIED_ENV } from '../harness/replication';
 import { startServer } from './servers';
 
 const examples = path.join(packageFolder, 'examples');
@@ -21,13 +22,10 @@ async function run(
   });
 }
 
-/** No flow leaves the replica port, however busy the machine is: the slaves would tell of the reset. */
-const UNHURRIED = { REPNET_FALLBACK_DELAY: 'Infinity', REPNET_LEG_DEADLINE: '600000', REPNET_HELLO_TIMEOUT: '600000' };
-
 for (const transport of ['net', 'repflow', 'repsyn']) {
   test(`bucket sort sorts over ${transport}`, async () => {
     const argv = ['--numbers', '2000', '--slaves', '2', '--jobs', '2'];
-    const { stdout, stderr } = await run('bucket-sort/run.js', argv, { TRANSPORT: transport, ...UNHURRIED });
+    const { stdout, stderr } = await run('bucket-sort/run.js', argv, { TRANSPORT: transport, ...UNHURRIED_ENV });
     assert.equal(stderr, '');
     assert.match(stdout, new RegExp(`^${transport}: 2 jobs, 2\\d\\d short flows, all sorted; median [\\d.]+ ms, p99 [\\d.]+ ms\\n$`));
   });

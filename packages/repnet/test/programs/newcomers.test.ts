@@ -8,11 +8,9 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packageFolder } from '../harness/package-folder';
+import { UNHURRIED_ENV } from '../harness/replication';
 
 const run = promisify(execFile);
-
-/** However busy the machine is. */
-const UNHURRIED = { REPNET_FALLBACK_DELAY: 'Infinity', REPNET_LEG_DEADLINE: '600000', REPNET_HELLO_TIMEOUT: '600000' };
 
 /** Starts a script that prints its port. */
 async function serve(
@@ -21,7 +19,10 @@ async function serve(
   node: string[],
   env: Record<string, string>,
 ): Promise<{ port: number; report: () => Promise<string> }> {
-  const child = spawn(process.execPath, [...node, '--eval', script], { cwd: packageFolder, env: { ...process.env, ...UNHURRIED, ...env } });
+  const child = spawn(process.execPath, [...node, '--eval', script], {
+    cwd: packageFolder,
+    env: { ...process.env, ...UNHURRIED_ENV, ...env },
+  });
   t.after(() => void child.kill());
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
@@ -83,7 +84,7 @@ async function freePort(): Promise<number> {
 
 test('with require: one line at the server, two at the client, and the report says that a flow raced', async (t) => {
   const { port } = await serve(t, SERVER('repnet'), [], {});
-  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED, REPNET_TARGETS: `127.0.0.1:${port}` };
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}` };
   const { stdout, stderr } = await run(process.execPath, ['--eval', CLIENT('repnet', port)], { cwd: packageFolder, env });
   assert.equal(stdout, 'hello\n');
   assert.match(stderr, /^repnet: 2 flows to listed targets: 1 raced, 1 ran plain\n/);
@@ -94,7 +95,7 @@ test('with register on both sides and the two variables: not a line of the appli
   const wanted = String(await freePort());
   const register = ['--import', 'repnet/register'];
   const { port } = await serve(t, SERVER('node:net'), register, { REPNET_LISTEN: wanted, PORT: wanted });
-  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED, REPNET_TARGETS: `127.0.0.1:${port}` };
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}` };
   const { stdout, stderr } = await run(process.execPath, [...register, '--eval', CLIENT('node:net', port)], { cwd: packageFolder, env });
   assert.equal(stdout, 'hello\n');
   assert.match(stderr, /^repnet: 2 flows to listed targets: 1 raced, 1 ran plain\n/);
@@ -105,7 +106,7 @@ test('who forgets the port at the server is told so, at either end', async (t) =
   const { port, report } = await serve(t, SERVER('node:net'), register, {
     REPNET_REPORT: '1',
   });
-  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED, REPNET_TARGETS: `127.0.0.1:${port}` };
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}` };
   const { stderr } = await run(process.execPath, [...register, '--eval', CLIENT('node:net', port)], { cwd: packageFolder, env });
   assert.match(stderr, /2 flows to listed targets: 0 raced, 2 ran plain/);
   assert.match(stderr, /"incapable": no repnet server answers on the replica port: .*REPNET_LISTEN/);
