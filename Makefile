@@ -9,7 +9,7 @@ export PROPTEST_RNG_SEED ?= 20261120
 OTHER_NODES = $(filter-out $(shell node -p 'process.versions.node.split(".")[0]'),20 22 24)
 TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 
-.PHONY: coverage explore demo test build tools rust-test lint npm-test node-suite bench reproduce
+.PHONY: coverage explore demo test build tools rust-test lint npm-test soak node-suite node-suite-all bench reproduce
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
@@ -49,9 +49,25 @@ npm-test:
 	    npm exec --yes --package=node@$$major -c 'npm run test:built' || exit 1; \
 	done
 
-# Node's own net tests with repnet in the place of `net`.
+# 100,000 flows of repnet over a path that delays, stalls, cuts and resets them.
+soak:
+	cd packages/repnet && npm ci --no-audit --no-fund && npm run soak
+
+# Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed.
 node-suite:
 	tests="$$(.ci/node-tests)" && cd packages/repnet && npm ci --no-audit --no-fund && npm run node-suite -- --tests "$$tests"
+
+# The same and cluster's in every mode under each Node, and the page of results. Takes about an hour on two cores.
+node-suite-all:
+	cd packages/repnet && npm ci --no-audit --no-fund && npm run build:test
+	failed=; for major in 20 22 24; do \
+	    ( tests="$$(.ci/node-tests $$major)" && cd packages/repnet && \
+	        node="$$(npm exec --yes --package=node@$$major -c 'node -p process.execPath')" && \
+	        node build/test/node-suite/run.js --tests "$$tests" --node "$$node" --json build/node-suite-$$major.json \
+	            --mode plain --mode register --mode repflow --mode repsyn --duplex ) || failed=yes; \
+	done; \
+	cd packages/repnet && node build/test/node-suite/table.js build/node-suite-20.json build/node-suite-22.json build/node-suite-24.json \
+	    >test/node-suite/results.md && [ -z "$$failed" ]
 
 # The figures of docs/performance.md.
 bench: build

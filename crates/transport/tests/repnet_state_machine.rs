@@ -21,9 +21,10 @@ const OTHERS: [(&str, LegState); 3] = [
     ("other_pending", LegState::Pending),
     ("other_gone", LegState::Gone),
 ];
-const EVENTS: [(&str, Event); 15] = [
+const EVENTS: [(&str, Event); 16] = [
     ("leg_established", Event::LegEstablished),
     ("second_leg_joined", Event::SecondLegJoined),
+    ("rejoin_started", Event::RejoinStarted),
     ("choice_learned", Event::ChoiceLearned),
     ("leg_failed", Event::LegFailed),
     ("leg_deadline", Event::LegDeadline),
@@ -225,6 +226,26 @@ fn a_leg_that_a_server_gave_up_is_gone_and_not_pending() {
         assert_eq!(machine.leg(Leg::First), LegState::Live);
         assert_eq!(machine.leg(Leg::Second), LegState::Gone);
         assert_eq!(machine.awaited_leg(), None);
+    }
+}
+
+#[test]
+fn a_connection_that_was_idle_takes_a_second_leg_again_or_goes_on_with_its_one() {
+    let mut client = Machine::client(Mode::RepFlow);
+    client.handle(Event::LegEstablished, Leg::First);
+    client.handle(Event::LegEstablished, Leg::Second);
+    client.handle(Event::BytesOverLimit, Leg::Second);
+    assert_eq!(client.leg(Leg::Second), LegState::Gone);
+    for joined in [false, true] {
+        let started = client.handle(Event::RejoinStarted, Leg::Second);
+        assert_eq!(started, [Action::StartArchive]);
+        assert_eq!(client.leg(Leg::Second), LegState::Pending);
+        let (event, state, leg) = match joined {
+            false => (Event::LegDeadline, State::Chosen, LegState::Gone),
+            true => (Event::LegEstablished, State::DupConn, LegState::Live),
+        };
+        client.handle(event, Leg::Second);
+        assert_eq!((client.state(), client.leg(Leg::Second)), (state, leg));
     }
 }
 

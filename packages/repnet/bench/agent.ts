@@ -9,10 +9,11 @@ import type { Duplex } from 'node:stream';
 import repnet = require('repnet');
 
 import { createFloorServer, createFrontServer, doubled, Front, raced } from './floor';
+import { connectPaired, createPairedServer } from './paired';
 
 /**
- * Some are made of stock `net` only, see floor.ts: 'raced' is the least for RepSYN, 'doubled' for RepFlow, 'front' for a stream. Replicated
- * flows have the default settings, or are eager.
+ * Some are made of stock `net` only, see floor.ts: 'raced' is the least for RepSYN, 'doubled' for RepFlow, 'front' for a stream; and 'paired' is the
+ * least for RepFlow behind one socket (paired.ts). Replicated flows have the default settings, or are eager.
  */
 export const CASES = [
   'net',
@@ -22,6 +23,7 @@ export const CASES = [
   'raced eager',
   'repsyn eager',
   'doubled',
+  'paired',
   'repflow',
   'doubled eager',
   'repflow eager',
@@ -56,6 +58,7 @@ const FLOORS = new Map<Case, [floor: Floor, eager: boolean]>([
 function createServer(kind: Case): net.Server {
   if (FLOORS.has(kind)) return createFloorServer();
   if (kind === 'front') return createFrontServer();
+  if (kind === 'paired') return createPairedServer();
   const module = kind === 'net' ? net : (repnet as unknown as typeof net);
   return module.createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
@@ -66,6 +69,7 @@ function createServer(kind: Case): net.Server {
 function connect(kind: Case, port: number): Duplex {
   const options = { host: HOST, port, noDelay: true };
   if (kind === 'front') return new Front(net.connect(options));
+  if (kind === 'paired') return connectPaired(options);
   return (kind === 'net' ? net : repnet).connect(options);
 }
 

@@ -47,13 +47,48 @@ function echoAfterHello(socket: net.Socket, payload: Buffer, eager: () => boolea
   });
 }
 
-/** Two connections, of which the second is reset when the first is there. @returns milliseconds to the last byte */
+/**
+ * Two connections that both say hello; the second one to be answered is given up. The server ends that one.
+ *
+ * @param eager the one that is there first sends the payload with its hello, and the other one nothing
+ * @returns milliseconds to the last byte
+ */
 export async function raced(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {
   const start = performance.now();
-  const [first, second] = [net.connect(options), net.connect(options)];
-  second.on('error', () => {});
-  first.once('connect', () => second.resetAndDestroy());
-  return (await echoAfterHello(first, payload, () => eager)) - start;
+  const legs = [net.connect(options), net.connect(options)] as const;
+  if (eager) {
+    const [first, second] = legs;
+    second.on('error', () => {});
+    first.once('connect', () => second.resetAndDestroy());
+    return (await echoAfterHello(first, payload, () => true)) - start;
+  }
+  for (const leg of legs) leg.on('connect', () => leg.write(HELLO));
+  const first = await new Promise<net.Socket>((resolve, reject) => {
+    for (const leg of legs) leg.once('data', () => resolve(leg)).on('error', reject);
+  });
+  const loser = first === legs[0] ? legs[1] : legs[0];
+  loser
+    .on('data', () => {})
+    .on('end', () => loser.destroy())
+    .end();
+  return (await echo(first, payload)) - start;
+}
+
+/** The payload there and back; resolves with the time of its last byte, after 'close'. */
+function echo(socket: net.Socket, payload: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let received = 0;
+    let time = 0;
+    socket.removeAllListeners('error').on('error', reject);
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received < payload.length) return;
+      time = performance.now();
+      socket.end();
+    });
+    socket.on('close', () => (time > 0 ? resolve(time) : reject(new Error(`closed after ${received} bytes`))));
+    socket.write(payload);
+  });
 }
 
 /**

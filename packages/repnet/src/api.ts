@@ -53,7 +53,7 @@ function isOrdinary(options: ConnectOptions): boolean {
   const given = options as unknown as Record<string, unknown>;
   return (
     (typeof port === 'number' || (typeof port === 'string' && (port as string).trim() !== '')) &&
-    (host === undefined || typeof host === 'string') &&
+    (host === undefined || (typeof host === 'string' && !host.includes('\0'))) &&
     (lookup == null || typeof lookup === 'function') &&
     (autoSelectFamily == null || typeof autoSelectFamily === 'boolean') &&
     (attempt == null || (Number.isInteger(attempt) && attempt > 0 && attempt < 2 ** 31)) &&
@@ -192,8 +192,8 @@ export async function probe(options: { host: string; port: number } & Replicatio
   const { address } = net.isIP(target.host) ? { address: target.host } : await dns.promises.lookup(target.host);
   const port = target.settings.replicaPort ?? target.port + 1;
   // A probe does not keep the process alive; somebody who waits for its answer does.
-  const waiting = setInterval(() => {}, runtime.config.helloTimeout);
-  const capable = await runtime.capabilities.probe(address, port, runtime.config.helloTimeout);
+  const waiting = setInterval(() => {}, target.settings.legDeadline);
+  const capable = await runtime.capabilities.probe(address, port, target.settings.legDeadline);
   clearInterval(waiting);
   return capable;
 }

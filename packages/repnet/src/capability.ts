@@ -1,4 +1,7 @@
-/** What is known of replica ports: whether a repnet server listens there. Learnt by probes and by the hellos of flows. */
+/**
+ * What is known of replica ports: whether a repnet server listens there. Learnt by probes and by the hellos of flows. That one does is not
+ * forgotten when its time is over, as each hello asks again before any byte of the application is sent: only eager flows ask for more.
+ */
 import { ClientHello } from './client-hello';
 import { publish } from './events';
 import { ExpiryQueue } from './expiry-queue';
@@ -6,13 +9,16 @@ import { randomId } from './flow-id';
 import { Leg } from './leg';
 import { connectStock } from './stock';
 
-export type Capability = 'capable' | 'incapable' | 'unknown';
+/** `doubtful`: it has a banner to its name, but did not answer the last time. */
+export type Capability = 'capable' | 'incapable' | 'doubtful' | 'unknown';
 
 /** Most targets that are remembered. */
 const LIMIT = 4_096;
 
 export class CapabilityCache {
-  readonly #known: ExpiryQueue<string, boolean>;
+  readonly #known: ExpiryQueue<string, Capability>;
+  /** Ports with a banner, for longer than the time to live. */
+  readonly #before = new Set<string>();
   readonly #probes = new Map<string, Promise<boolean>>();
 
   /** @param ttl milliseconds after which what was learnt is forgotten */
@@ -21,23 +27,34 @@ export class CapabilityCache {
   }
 
   of(address: string, port: number): Capability {
-    const known = this.#known.get(`${address}|${port}`);
-    return known === undefined ? 'unknown' : known ? 'capable' : 'incapable';
+    const key = `${address}|${port}`;
+    return this.#known.get(key) ?? (this.#before.has(key) ? 'capable' : 'unknown');
   }
 
   /** Whether a banner was seen there, and that not longer ago than the time to live. */
   isFresh(address: string, port: number): boolean {
-    return this.#known.unexpired(`${address}|${port}`) === true;
+    return this.#known.unexpired(`${address}|${port}`) === 'capable';
   }
 
   forget(address: string, port: number): void {
-    this.#known.delete(`${address}|${port}`);
+    const key = `${address}|${port}`;
+    this.#known.delete(key);
+    this.#before.delete(key);
+  }
+
+  /** It did not answer in time: flows run plain until it was asked and did. */
+  doubt(address: string, port: number): void {
+    this.forget(address, port);
+    this.#known.add(`${address}|${port}`, 'doubtful');
   }
 
   learn(address: string, port: number, capable: boolean, reason: string): void {
     const key = `${address}|${port}`;
-    if (this.#known.get(key) !== capable) publish('repnet:capability', () => ({ address, port, capable, reason }));
-    this.#known.add(key, capable);
+    const found: Capability = capable ? 'capable' : 'incapable';
+    if (this.#known.get(key) !== found) publish('repnet:capability', () => ({ address, port, capable, reason }));
+    this.#known.add(key, found);
+    if (capable && this.#before.size < LIMIT) this.#before.add(key);
+    else if (!capable) this.#before.delete(key);
   }
 
   /** Asks the port itself, once for all who want to know at the same time. Does not keep the process alive. */
@@ -80,7 +97,7 @@ function ask(address: string, port: number, timeout: number): Promise<Answer> {
     refused: (_, error) => finish({ capable: false, reason: error.message }),
     closed: none,
   });
-  hello.send(leg, 'repflow', true);
+  hello.send(leg, { mode: 'repflow', probe: true });
   return promise;
 }
 

@@ -2,10 +2,19 @@
 import { RepnetError } from './errors';
 import type { Leg, LegOwner } from './leg';
 import type { Mode } from './state-machine';
-import { type Banner, decodeBanner, encodePreamble, HELLO_BYTES, VERSION } from './wire';
+import { type Banner, decodeBanner, encodePreamble, HELLO_BYTES, type Rejoin, VERSION } from './wire';
 
 /** What there was instead of a banner that opens or joins: another one, an end of stream, a banner that says "not now", a failure. */
 export type Refusal = 'foreign' | 'silent' | 'busy' | 'failed';
+
+/** What a hello says beside its flow and its leg. */
+export interface Saying {
+  mode: Mode;
+  probe?: boolean;
+  rejoin?: Rejoin;
+  /** Bytes of the application. */
+  data?: readonly Buffer[];
+}
 
 export interface HelloOutcome {
   /** The banner fits this leg. `rest` is what came behind it. @returns false to stop reading until the leg's `resume()` */
@@ -28,8 +37,8 @@ export class ClientHello implements LegOwner {
   }
 
   /** Sends the preamble, and in the same go what is to follow it, now or as soon as the leg is connected. */
-  send(leg: Leg, mode: Mode, probe: boolean, data: readonly Buffer[] = []): void {
-    leg.send([encodePreamble({ version: VERSION, probe, mode, leg: leg.index, flowId: this.#flowId }), ...data]);
+  send(leg: Leg, { mode, probe = false, rejoin, data = [] }: Saying): void {
+    leg.send([encodePreamble({ version: VERSION, probe, mode, leg: leg.index, flowId: this.#flowId, rejoin }), ...data]);
   }
 
   legData(leg: Leg, chunk: Buffer): boolean {

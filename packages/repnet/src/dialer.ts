@@ -5,11 +5,13 @@
 import dns = require('node:dns');
 import net = require('node:net');
 
+import type { Budget, BudgetLimits } from './budget';
 import { type PlainReason, publish } from './events';
 import { Flow } from './flow';
 import { randomId } from './flow-id';
 import { HelloExchange } from './hello-exchange';
 import { Leg } from './leg';
+import { Rejoiner } from './rejoiner';
 import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
 import type { Mode } from './state-machine';
@@ -53,6 +55,8 @@ export class Dialer {
   #addresses: Address[] | undefined;
   #plain = false;
   #announced = false;
+  /** Runs until the flow is open. */
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(socket: DialingSocket, target: Target) {
     this.#socket = socket;
@@ -80,6 +84,28 @@ export class Dialer {
     return true;
   }
 
+  /** The flow is open, or given up. */
+  stop(): void {
+    clearTimeout(this.#patience);
+  }
+
+  /**
+   * A replica port that has gone silent must not cost every flow its leg deadline: after a while the flow goes to port N. Nothing but hellos
+   * was sent until then.
+   */
+  #watch(flow: Flow, settings: FlowSettings, to: Address): void {
+    if (!Number.isFinite(settings.fallbackDelay)) return;
+    const giveUp = (): void => {
+      if (flow.opened || flow.outbound.exposed || flow.state === 'ENDED' || this.#socket.destroyed) return;
+      runtime.capabilities.doubt(to.address, this.#replicaPort);
+      flow.host = undefined;
+      flow.abort(true);
+      this.#connectPlain('silent');
+    };
+    // A banner that has come while this process was busy is seen before.
+    this.#patience = setTimeout(() => setImmediate(giveUp), settings.fallbackDelay).unref();
+  }
+
   #lookUp(settings: FlowSettings): void {
     const { host, options } = this.#target;
     const lookup = options.lookup ?? (dns.lookup as unknown as net.LookupFunction);
@@ -103,7 +129,8 @@ export class Dialer {
       this.#connectPlain(address);
       return;
     }
-    const mode = runtime.budget.ask(settings.mode as Mode, runtime.config);
+    const budget = runtime.budgets.of(this.#target.host, this.#target.port);
+    const mode = budget.ask(settings.mode as Mode, this.#limits(settings));
     if (mode === 'off') {
       this.#connectPlain('budget');
       return;
@@ -112,8 +139,12 @@ export class Dialer {
     if (this.#autoSelectFamily && addresses.length > 1) {
       this.#socket.autoSelectFamilyAttemptedAddresses = [`${address.address}:${this.#target.port}`];
     }
-    if (settings.pairing === 'port') this.#connectByPort(settings, mode, address);
-    else this.#connectByHello(settings, mode, address);
+    if (settings.pairing === 'port') this.#connectByPort(settings, mode, address, budget);
+    else this.#connectByHello(settings, mode, address, budget);
+  }
+
+  #limits({ adaptive }: FlowSettings): BudgetLimits {
+    return { budget: runtime.config.budget, incastLimit: runtime.config.incastLimit, adaptive };
   }
 
   /** The stock connection that a plain flow gets tells of its lookup itself. */
@@ -129,6 +160,7 @@ export class Dialer {
     const known = addresses.map(({ address }) => runtime.capabilities.of(address, this.#replicaPort));
     const capable = addresses[known.indexOf('capable')];
     if (capable) return capable;
+    if (known.includes('doubtful')) return 'doubtful';
     const unknown = addresses[known.indexOf('unknown')];
     if (unknown && settings.assumeCapable) return unknown;
     return unknown ? 'unknown' : 'incapable';
@@ -169,7 +201,7 @@ export class Dialer {
     }
     connection.on('connect', () => {
       flow.legEstablished(leg);
-      if (reason === 'unknown') this.#probe(connection.remoteAddress);
+      if (reason === 'unknown' || reason === 'doubtful') this.#probe(connection.remoteAddress);
     });
     flow.startSingle(leg);
     this.#socket.useFlow(flow);
@@ -177,11 +209,11 @@ export class Dialer {
 
   #probe(address: string | undefined): void {
     if (address === undefined || this.#target.settings?.pairing !== 'hello') return;
-    void runtime.capabilities.probe(address, this.#replicaPort, runtime.config.helloTimeout);
+    void runtime.capabilities.probe(address, this.#replicaPort, this.#target.settings.legDeadline);
   }
 
-  #connectByHello(settings: FlowSettings, mode: Mode, to: Address): void {
-    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
+  #connectByHello(settings: FlowSettings, mode: Mode, to: Address, budget: Budget): void {
+    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget });
     const eager = settings.eager && runtime.capabilities.isFresh(to.address, this.#replicaPort);
     const exchange = new HelloExchange(flow, to.address, this.#replicaPort, eager);
     const options = this.#legOptions(to, this.#replicaPort);
@@ -190,15 +222,25 @@ export class Dialer {
       flow.adopt(leg);
       exchange.start(leg);
     }
+    if (mode === 'repflow' && Number.isFinite(settings.idleTime)) {
+      flow.secondLegs = new Rejoiner(flow, {
+        connection: options,
+        budget,
+        limits: this.#limits(settings),
+        deadline: settings.legDeadline,
+        instanceId: () => exchange.instanceId,
+      });
+    }
     flow.startClient();
     this.#socket.useFlow(flow);
+    this.#watch(flow, settings, to);
   }
 
   /** The paper's scheme: ports N and N+1 from one source port, not a byte added. */
-  #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address): void {
+  #connectByPort(settings: FlowSettings, mode: Mode, { address, family }: Address, budget: Budget): void {
     const { port, options } = this.#target;
     const local = options.localAddress ?? (family === 6 ? '::' : '0.0.0.0');
-    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget: runtime.budget });
+    const flow = new Flow({ id: randomId(), role: 'client', mode, settings, budget });
     const open = (index: 0 | 1, to: number, localPort: number) => {
       const bound = { ...this.#legOptions({ address, family }, to), localAddress: local, localPort };
       const leg = new Leg(connectStock(bound), index, flow);

@@ -1,6 +1,6 @@
 /**
- * The diagnostics channels. A message is built only when somebody listens. All messages carry `flowId` (a string of 32 hexadecimal
- * digits, or of address and port with `pairing: 'port'`) and `role`.
+ * The diagnostics channels. A message is built only when somebody listens. All messages of flows carry `role` and `flowId`, 32
+ * hexadecimal digits that are alike at both ends and made of the flow's id by a hash: who reads them cannot join the flow.
  */
 import diagnostics = require('node:diagnostics_channel');
 
@@ -12,13 +12,25 @@ interface OfFlow {
 }
 
 /** Why a leg was dropped, or a flow runs on one leg. */
-export type Reason = FlowEvent | 'foreign' | 'other_instance' | 'refused' | 'hello_timeout' | 'unpaired' | 'server_closed';
+export type Reason =
+  | FlowEvent
+  | 'foreign'
+  | 'other_instance'
+  | 'refused'
+  | 'hello_timeout'
+  | 'unpaired'
+  | 'early_fin'
+  | 'other_address'
+  | 'behind'
+  | 'replaced'
+  | 'not_needed'
+  | 'server_closed';
 
 export interface Messages {
   /** A connection for a leg was started (client) or accepted with a valid hello (server). */
   'repnet:leg:open': OfFlow & { leg: number; address: string | undefined; port: number | undefined };
-  /** The second leg carries bytes too. */
-  'repnet:leg:pair': OfFlow & { leg: number };
+  /** The second leg carries bytes too; `message` counts the second legs that this connection had before. */
+  'repnet:leg:pair': OfFlow & { leg: number; message: number };
   /** A leg was given up. */
   'repnet:leg:drop': OfFlow & { leg: number; reason: Reason; error: Error | undefined };
   /** A leg came for a flow that takes none any more, and was reset. */
@@ -38,7 +50,7 @@ export interface Messages {
 }
 
 /** Why a flow to a listed target runs plain. */
-export type PlainReason = 'unknown' | 'incapable' | 'budget' | 'fallback' | 'lookup';
+export type PlainReason = 'unknown' | 'incapable' | 'doubtful' | 'silent' | 'budget' | 'fallback' | 'lookup';
 
 type Channels = { [Name in keyof Messages]: diagnostics.Channel };
 const NAMES: ReadonlyArray<keyof Messages> = [

@@ -41,14 +41,15 @@ export class ExpiryQueue<Key, Value> {
     return entry && entry.due > performance.now() ? entry.value : undefined;
   }
 
-  add(key: Key, value: Value): void {
+  /** @param limit of this time, where it is lower than usual */
+  add(key: Key, value: Value, limit = this.#limit): void {
     this.delete(key);
     const entry = { key, value, due: performance.now() + this.#lifetime, older: this.#newest, newer: undefined };
     if (this.#newest) this.#newest.newer = entry;
     else this.#oldest = entry;
     this.#newest = entry;
     this.#entries.set(key, entry);
-    if (this.#entries.size > this.#limit) this.#expireOldest();
+    if (this.#entries.size > limit) this.#expireOldest();
     this.#timer ??= this.#arm(this.#lifetime);
   }
 

@@ -29,11 +29,20 @@ export interface FlowRegistry {
   bury(flow: Flow): void;
 }
 
+/** What gives a client's settled flow a second leg again. */
+export interface SecondLegs {
+  start(index: 0 | 1): void;
+  wasUseful(): void;
+  wasUseless(): void;
+}
+
 export interface FlowOptions {
   id: string;
   role: Role;
   mode: Mode;
   settings: FlowSettings;
   registry?: FlowRegistry;
+  /** A server's flow: where its first leg comes from. */
+  from?: string | undefined;
   budget?: Budget;
 }

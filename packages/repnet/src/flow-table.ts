@@ -1,7 +1,8 @@
 /**
  * The flows of one server: those that live, those that wait for their second leg (RepNet paper, section III-D), and tombstones: ids of
  * flows that have ended while a leg of theirs may still be on its way. A leg that finds a tombstone is reset instead of being taken for a
- * new connection, which would run the request twice.
+ * new connection, which would run the request twice. A tombstone is never taken down before its time: when there are as many flows to
+ * remember as there may be, no new one is opened.
  */
 import { ExpiryQueue } from './expiry-queue';
 import type { Flow } from './flow';
@@ -11,13 +12,18 @@ import { counters } from './stats';
 
 const BOTH_LEGS = 3;
 
-export type Place = { kind: 'new' } | { kind: 'late' } | { kind: 'known'; flow: Flow };
+/** `full`: a new flow, which could not be remembered after its end. */
+export type Place = { kind: 'new' } | { kind: 'full' } | { kind: 'late' } | { kind: 'known'; flow: Flow };
 
 export class FlowTable implements FlowRegistry {
   readonly #pairing: Pairing;
   readonly #live = new Map<string, Flow>();
   readonly #waiting: ExpiryQueue<Flow, Flow>;
   readonly #tombstones: ExpiryQueue<string, number>;
+  readonly #limit: number;
+  readonly #time: number;
+  /** Port pairing: until then flows may have ended that could not be remembered. */
+  #blindUntil = 0;
 
   constructor(pairing: Pairing, settings: Pick<GlobalSettings, 'waitingListTimeout' | 'tombstoneTime' | 'tombstoneLimit'>) {
     const { waitingListTimeout, tombstoneTime, tombstoneLimit } = settings;
@@ -26,7 +32,9 @@ export class FlowTable implements FlowRegistry {
       counters.held.waiting--;
       flow.waitingListTimedOut();
     });
-    this.#tombstones = new ExpiryQueue(tombstoneTime, tombstoneLimit, () => counters.held.tombstones--);
+    this.#limit = tombstoneLimit;
+    this.#time = tombstoneTime;
+    this.#tombstones = new ExpiryQueue(tombstoneTime, Number.POSITIVE_INFINITY, () => counters.held.tombstones--);
   }
 
   /**
@@ -39,10 +47,25 @@ export class FlowTable implements FlowRegistry {
     const flow = this.#live.get(id);
     if (flow) return reusable && flow.seen & bit ? { kind: 'new' } : { kind: 'known', flow };
     const seen = this.#tombstones.get(id);
-    if (seen === undefined || (reusable && seen & bit)) return { kind: 'new' };
+    if (seen === undefined || (reusable && seen & bit)) return { kind: this.#mayOpen(reusable, leg) ? 'new' : 'full' };
     this.#removeTombstone(id);
     if (!reusable) this.buryId(id, seen | bit);
     return { kind: 'late' };
+  }
+
+  /**
+   * Whether a new flow can be remembered after its end. With port pairing nobody can be told to go elsewhere: a connection to port N is
+   * taken all the same, and those to the replica port are turned away as long as one of them may be the second leg of such a flow.
+   */
+  #mayOpen(reusable: boolean, leg: 0 | 1): boolean {
+    if (reusable && leg === 0) return true;
+    const room = this.#live.size + this.#tombstones.size < this.#limit;
+    return room && !(reusable && performance.now() < this.#blindUntil);
+  }
+
+  /** The flow with this id, while it lives. */
+  live(id: string): Flow | undefined {
+    return this.#live.get(id);
   }
 
   add(flow: Flow): void {
@@ -67,7 +90,9 @@ export class FlowTable implements FlowRegistry {
     this.leaveWaitingList(flow);
     if (this.#live.get(flow.id) !== flow) return;
     this.#live.delete(flow.id);
-    if (flow.seen !== BOTH_LEGS) this.buryId(flow.id, flow.seen);
+    if (flow.seen === BOTH_LEGS) return;
+    if (this.#pairing === 'port' && this.#tombstones.size >= this.#limit) this.#blindUntil = performance.now() + this.#time;
+    else this.buryId(flow.id, flow.seen);
   }
 
   /** No leg comes any more: nobody waits, and nothing has to be remembered. */

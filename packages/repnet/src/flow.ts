@@ -2,13 +2,17 @@
  * A flow: one pair of byte streams over up to two legs. It performs the actions of the state machine on real connections, merges what the
  * legs bring into the longest prefix, and hands it to its host (the application's socket). RepNet paper, section III-C.
  */
-import { Archive } from './archive';
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
-import type { FlowHost, FlowOptions, FlowRegistry } from './flow-parties';
+import { publicName } from './flow-id';
+import type { FlowHost, FlowOptions, FlowRegistry, SecondLegs } from './flow-parties';
+import { idleWatch } from './idle-watch';
 import type { Leg, LegOwner } from './leg';
-import { anyQueuedOver, behind, firstLive, isAhead, leastQueued } from './leg-order';
+import { closeBoth, leavesToPeer } from './leg-exit';
+import { anyQueuedOver, behind, firstLive, lagOf, leastQueued } from './leg-order';
+import { linger } from './lingering';
+import { Outbound } from './outbound';
 import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
 import {
@@ -23,21 +27,7 @@ import {
   transition,
 } from './state-machine';
 import { countDrop, counters } from './stats';
-
-/** How long a released leg may take to finish by itself, in milliseconds. */
-const LINGER_MS = 5_000;
-
-/** Written behind bytes that are on their way already, to hear when the kernel has them. */
-const NOTHING = Buffer.alloc(0);
-
-/** The write or end of stream that the host is waiting for. */
-interface Outstanding {
-  /** Legs that have handed it to the kernel. */
-  flushed: number;
-  /** Every live leg has to, not only the fastest: a lagging one may neither be dropped nor grow. */
-  byAll: boolean;
-  done(): void;
-}
+import type { Rejoin } from './wire';
 
 export class Flow implements LegOwner {
   readonly id: string;
@@ -50,22 +40,26 @@ export class Flow implements LegOwner {
   state: State;
   /** Bytes given to the host. */
   delivered = 0;
-  /** Bytes taken from the host. */
-  written = 0;
   /** Legs that have arrived at least once, as a set of two bits. */
   seen = 0;
   opened = false;
-  /** Bytes are with a server that has not shown itself: the flow may not be started anywhere else. */
-  exposed = false;
   paired = false;
+  /** What the flow sends. */
+  readonly outbound = new Outbound(this);
+  /** Server: where the first leg came from. */
+  readonly from: string | undefined;
+  /** Client: gives the flow a second leg again when it has been idle. */
+  secondLegs: SecondLegs | undefined;
+  /** Second legs that have rejoined, or were to. */
+  #message = 0;
+  /** Bytes sent and received before the message of now. */
+  #before = 0;
+  #watched = false;
   #registry: FlowRegistry | undefined;
   #budget: Budget | undefined;
-  #archive: Archive | undefined;
   #check: PrefixCheck | undefined = new PrefixCheck();
   #eof = false;
-  #ending = false;
   #blocked = false;
-  #outstanding: Outstanding | undefined;
   #held: Error | undefined;
   #error: Error | undefined;
   #deadline: NodeJS.Timeout | undefined;
@@ -78,6 +72,7 @@ export class Flow implements LegOwner {
     this.role = options.role;
     this.mode = options.mode;
     this.settings = options.settings;
+    this.from = options.from;
     this.#registry = options.registry;
     this.#budget = options.budget;
     this.state = START[this.role].next;
@@ -97,7 +92,7 @@ export class Flow implements LegOwner {
     this.state = 'CHOSEN';
     this.status[(1 - leg.index) as 0 | 1] = 'gone';
     this.#check = undefined;
-    this.#archive = new Archive();
+    this.outbound.startArchive();
     this.adopt(leg);
   }
 
@@ -128,14 +123,7 @@ export class Flow implements LegOwner {
     leg.owner = this;
     this.#budget?.legOutcome(true);
     if (!this.#dispatch('leg_established', leg.index)) leg.reset();
-  }
-
-  /** Client: the leg gets what is written before it is established. @returns what was written so far */
-  sendAhead(leg: Leg): readonly Buffer[] {
-    const chunks = this.#archive?.chunks ?? [];
-    leg.ahead = chunks.length;
-    this.exposed = chunks.length > 0;
-    return chunks;
+    else this.#checkLimits();
   }
 
   /** Whether the flow has ended with an error. */
@@ -148,6 +136,84 @@ export class Flow implements LegOwner {
     return this.state === 'ONE_CONN' && this.legs[index] === undefined && this.status[index] === 'pending';
   }
 
+  /** Client: the flow has settled and is idle. This leg is to carry the bytes from here on too, once it is established. */
+  expectRejoin(leg: Leg): void {
+    this.adopt(leg);
+    this.status[leg.index] = 'pending';
+    this.#message++;
+    this.#startLegHere(leg);
+    this.#dispatch('rejoin_started', leg.index);
+  }
+
+  /** Server: whether a leg whose hello says this may rejoin now: only where both directions stand. */
+  standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
+    const other = this.legs[1 - index];
+    if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.outbound.written) return false;
+    if (this.#eof || this.outbound.ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered)
+      return false;
+    // Until now there was no other leg, or one that is to be replaced: the client has given it up.
+    return this.state === 'CHOSEN' || this.status[index] !== 'gone';
+  }
+
+  /** Server: `standsAt()` holds. */
+  legRejoined(leg: Leg, { message }: Rejoin): void {
+    if (this.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, undefined, 'replaced');
+    else if (this.state === 'ONE_CONN') this.#dispatch('waiting_list_timeout', leg.index);
+    this.#message = message;
+    this.adopt(leg);
+    this.#startLegHere(leg);
+    this.#dispatch('second_leg_joined', leg.index);
+  }
+
+  /** What comes on the other leg from here on is what this one has to bring too. */
+  #startLegHere(leg: Leg): void {
+    leg.received = this.delivered;
+    this.#check = new PrefixCheck();
+  }
+
+  /** A second leg that is still to rejoin is not waited for: it could not join any more, or would be of no use. */
+  #giveUpRejoin(): void {
+    if (this.state !== 'CHOSEN' || !firstLive(this)) return;
+    const index = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
+    if (index !== undefined) this.#dispatch('leg_failed', index, undefined, 'not_needed');
+  }
+
+  /** Bytes that moved, both ways. */
+  get activity(): number {
+    return this.outbound.written + this.delivered;
+  }
+
+  /** Client: tells when the flow has been idle, the next time. */
+  watch(): void {
+    if (this.#watched || !this.secondLegs) return;
+    this.#watched = true;
+    idleWatch(this.settings.idleTime).watch(this);
+  }
+
+  /** Client: no byte has moved for a while, so what comes next is another message. */
+  idle(): boolean {
+    if (this.outbound.outstanding || this.queued > 0) return false;
+    this.#watched = false;
+    const { secondLegs } = this;
+    if (!secondLegs || this.#eof || this.outbound.ending) return true;
+    this.#before = this.activity;
+    if (this.state === 'DUP_CONN' && this.status[0] === 'live' && this.status[1] === 'live') {
+      const index = behind(this);
+      const leg = this.legs[index];
+      if (!leg || (leg.received === this.delivered && leg.queued === 0)) {
+        secondLegs.wasUseful();
+        return true;
+      }
+      secondLegs.wasUseless();
+      this.#dispatch('leg_failed', index, undefined, 'behind');
+    }
+    const carrier = firstLive(this);
+    if (this.state !== 'CHOSEN' || !carrier) return true;
+    const index = (1 - carrier.index) as 0 | 1;
+    if (this.status[index] === 'gone') secondLegs.start(index);
+    return true;
+  }
+
   /** Server: the second leg has come. @returns false when the flow takes none: the leg was reset. */
   legJoined(leg: Leg): boolean {
     if (this.wants(leg.index)) {
@@ -158,7 +224,9 @@ export class Flow implements LegOwner {
     publish('repnet:leg:late', () => ({ ...this.#names(), leg: leg.index }));
     this.seen |= 1 << leg.index;
     if (this.#step('late_leg', leg.index)?.actions.includes('leave_waiting_list')) this.#registry?.leaveWaitingList(this);
-    leg.reset();
+    // The client of a RepSYN flow has chosen, and waits for this leg's end.
+    if (this.mode === 'repsyn') leg.close();
+    else leg.reset();
     return false;
   }
 
@@ -178,53 +246,22 @@ export class Flow implements LegOwner {
     if (this.status[index] === 'gone') return;
     this.#budget?.legOutcome(false);
     this.#dispatch('leg_failed', index, error, reason);
-    this.#checkSurvivor(index, error);
   }
 
   /** Sends chunks on every live leg, in one go each. `done` is called when the fastest has handed them to the kernel. */
   write(chunks: readonly Buffer[], done: () => void): void {
-    let bytes = 0;
-    for (const chunk of chunks) {
-      bytes += chunk.length;
-      this.#archive?.add(chunk);
-    }
-    this.written += bytes;
-    const only = this.#only;
-    if (only) {
-      only.send(chunks, done);
-      return;
-    }
-    const outstanding: Outstanding = { flushed: 0, byAll: false, done };
-    this.#outstanding = outstanding;
-    let sent = 0;
-    for (const leg of this.legs) {
-      if (leg && this.status[leg.index] === 'pending' && leg.ahead !== undefined) {
-        leg.send(chunks);
-        leg.ahead += chunks.length;
-        this.exposed = true;
-      }
-      if (!leg || this.status[leg.index] !== 'live') continue;
-      if (sent++ > 0) counters.bytesSentTwice += bytes;
-      leg.send(chunks, () => this.#flushed(outstanding));
-    }
+    const outstanding = this.outbound.write(chunks, done, this.state === 'CHOSEN');
+    this.watch();
+    if (!outstanding) return;
     this.#checkLimits();
-    outstanding.byAll = sent === 2 && anyQueuedOver(this, this.settings.lagCap);
-  }
-
-  /** The leg of a settled flow: from then on bytes pass through, there is nothing to compare, to keep or to count. */
-  get #only(): Leg | undefined {
-    if (this.state !== 'CHOSEN' || this.#archive) return undefined;
-    return firstLive(this);
+    outstanding.byAll = outstanding.legs === 2 && anyQueuedOver(this, this.settings.lagCap);
   }
 
   /** Ends our direction. `done` is called when the fastest leg has handed all bytes and the FIN to the kernel. */
   end(done: () => void): void {
-    this.#ending = true;
-    const outstanding: Outstanding = { flushed: 0, byAll: false, done };
-    this.#outstanding = outstanding;
-    for (const leg of this.legs) {
-      if (leg && this.status[leg.index] === 'live') this.#endLeg(leg, outstanding);
-    }
+    this.outbound.end(done);
+    this.#giveUpRejoin();
+    for (const leg of this.legs) if (leg && this.status[leg.index] === 'live') this.#endLeg(leg);
   }
 
   /** The host takes bytes again. */
@@ -259,8 +296,9 @@ export class Flow implements LegOwner {
 
   legData(leg: Leg, chunk: Buffer): boolean {
     if (this.status[leg.index] !== 'live') return true;
+    this.watch();
     leg.received += chunk.length;
-    if (this.state === 'CHOSEN' && leg.received - this.delivered === chunk.length && !this.#eof) {
+    if (!this.#check && leg.received - this.delivered === chunk.length && !this.#eof) {
       this.delivered = leg.received;
       leg.fresh += chunk.length;
       const takes = this.host?.flowData(chunk) !== false;
@@ -285,19 +323,18 @@ export class Flow implements LegOwner {
 
   legEof(leg: Leg): void {
     if (this.status[leg.index] !== 'live') return;
+    this.#giveUpRejoin();
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
     if (leg.received < this.delivered) {
-      if (this.#eof || !otherLive || other.eof) this.#diverged(leg, leg.received);
-      else this.#reportDivergence(leg, leg.received);
+      // The flow has more than this leg will ever bring. Where the other leg brings it, or has brought all of it, nothing is lost.
+      if (otherLive || (this.#eof && this.state === 'DUP_CONN')) this.#endedShort(leg);
+      else this.#diverged(leg, leg.received);
       return;
     }
     if (!this.#eof) {
-      if (otherLive && other.eof) {
-        this.#diverged(other, other.received);
-        return;
-      }
       this.#eof = true;
+      if (this.role === 'server' && this.mode === 'repsyn') this.choiceLearned(leg.index);
       this.host?.flowEof();
     }
     this.#maybeFinished(leg);
@@ -310,27 +347,27 @@ export class Flow implements LegOwner {
       this.legUnusable(index, error, 'leg_failed');
       return;
     }
+    this.#giveUpRejoin();
     this.#dispatch('leg_failed', index, error);
-    this.#checkSurvivor(index, error);
   }
 
   legClosed(leg: Leg): void {
-    if (this.status[leg.index] !== 'gone' && this.state !== 'ENDED') {
+    // A leg that was given up may close when another one has its place already.
+    if (this.legs[leg.index] === leg && this.status[leg.index] !== 'gone' && this.state !== 'ENDED') {
       this.legFailed(leg, Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
     }
     this.#open--;
     this.#maybeClosed();
   }
 
-  /** A leg whose stream ended short cannot go on alone. */
-  #checkSurvivor(failed: 0 | 1, error: Error): void {
-    const survivor = this.legs[1 - failed];
-    if (!survivor || this.state === 'ENDED' || this.status[survivor.index] !== 'live') return;
-    if (survivor.eof && survivor.received < this.delivered) this.#diverged(survivor, survivor.received, error);
+  /** A FIN that came too early, as from a server without descriptors, or a relay that makes a FIN of a reset. */
+  #endedShort(leg: Leg): void {
+    this.#reportDivergence(leg, leg.received);
+    this.#dispatch('leg_failed', leg.index, undefined, 'early_fin');
   }
 
   #names(): { flowId: string; role: Role } {
-    return { flowId: this.id, role: this.role };
+    return { flowId: publicName(this.id), role: this.role };
   }
 
   #step(event: FlowEvent, subject: 0 | 1) {
@@ -347,7 +384,7 @@ export class Flow implements LegOwner {
     if (event === 'choice_learned') this.status[(1 - subject) as 0 | 1] = 'gone';
     this.#perform(step.actions, subject, reason, error);
     if (step.next !== before && this.state === step.next) this.#entered(step.next, subject, event);
-    if (ENDS_SUBJECT.has(event)) this.#settleOutstanding();
+    if (ENDS_SUBJECT.has(event)) this.outbound.settle();
     return true;
   }
 
@@ -365,13 +402,13 @@ export class Flow implements LegOwner {
     this.status[0] = 'gone';
     this.status[1] = 'gone';
     for (const leg of this.legs) if (leg?.finished && leg.eof) leg.close();
-    this.#outstanding = undefined;
+    this.outbound.forget();
     this.#check = undefined;
     counters.flows.live--;
     this.#budget?.flowEnded();
     if (this.paired) counters.legs.won[(this.legs[1]?.fresh ?? 0) > (this.legs[0]?.fresh ?? 0) ? 1 : 0]++;
     const error = this.#error;
-    publish('repnet:flow:end', () => ({ ...this.#names(), error, delivered: this.delivered, written: this.written }));
+    publish('repnet:flow:end', () => ({ ...this.#names(), error, delivered: this.delivered, written: this.outbound.written }));
     this.host?.flowEnded(error);
     this.#maybeClosed();
   }
@@ -395,14 +432,13 @@ export class Flow implements LegOwner {
         case 'keep_on_waiting_list':
           break;
         case 'start_archive':
-          this.#archive = new Archive();
+          this.outbound.startArchive();
           break;
         case 'replay_archive':
           this.#replay(subject);
           break;
         case 'free_archive':
-          this.#archive?.free();
-          this.#archive = undefined;
+          this.outbound.freeArchive();
           break;
         case 'reset_leg':
           this.#drop(subject, reason, error);
@@ -421,7 +457,7 @@ export class Flow implements LegOwner {
           this.#release(subject);
           break;
         case 'close_legs':
-          this.#closeLegs();
+          closeBoth(this, this.#resetAll);
           break;
         case 'surface_error':
           this.#error = error ?? this.#held;
@@ -442,7 +478,8 @@ export class Flow implements LegOwner {
       this.paired = true;
       counters.legs.paired++;
       clearTimeout(this.#deadline);
-      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index }));
+      if (this.#message > 0) counters.legs.rejoined++;
+      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index, message: this.#message }));
     }
     this.host?.legAttached(leg);
   }
@@ -456,40 +493,18 @@ export class Flow implements LegOwner {
 
   #replay(index: 0 | 1): void {
     const leg = this.legs[index];
-    const archive = this.#archive;
-    if (!leg || !archive) return;
-    const outstanding = this.#outstanding;
-    // Once the bytes are on their way the host may end its direction, on this leg too.
-    const ending = this.#ending;
-    const flushed = outstanding && !ending ? () => this.#flushed(outstanding) : undefined;
-    const chunks = leg.ahead ? archive.chunks.slice(leg.ahead) : archive.chunks;
-    leg.ahead = undefined;
-    if (chunks.length > 0) leg.send(chunks, flushed);
-    else if (flushed && leg.queued > 0) leg.send([NOTHING], flushed);
-    else flushed?.();
-    if (this.status[(1 - index) as 0 | 1] === 'live') counters.bytesSentTwice += archive.bytes;
-    if (ending) this.#endLeg(leg, outstanding);
+    if (!leg) return;
+    // What was written may be flushed at once, and the host may end its direction then, on this leg too.
+    const { ending } = this.outbound;
+    if (this.outbound.replay(leg) && ending) this.#endLeg(leg);
   }
 
-  #endLeg(leg: Leg, outstanding: Outstanding | undefined): void {
+  #endLeg(leg: Leg): void {
+    const { outstanding } = this.outbound;
     leg.end(() => {
-      if (outstanding) this.#flushed(outstanding);
+      if (outstanding) this.outbound.flushed(outstanding);
       this.#maybeFinished(leg);
     });
-  }
-
-  #flushed(outstanding: Outstanding): void {
-    outstanding.flushed++;
-    if (outstanding === this.#outstanding) this.#settleOutstanding();
-  }
-
-  #settleOutstanding(): void {
-    const outstanding = this.#outstanding;
-    if (!outstanding || outstanding.flushed === 0) return;
-    const bothLive = this.status[0] === 'live' && this.status[1] === 'live';
-    if (outstanding.byAll && bothLive && outstanding.flushed < 2) return;
-    this.#outstanding = undefined;
-    outstanding.done();
   }
 
   /** The leg has both ends of stream; what it has to say is said. */
@@ -515,36 +530,30 @@ export class Flow implements LegOwner {
       return;
     }
     this.#open--;
-    leg.linger(LINGER_MS);
+    linger(leg);
   }
 
   #drop(index: 0 | 1, reason: Reason, error: Error | undefined): void {
     this.status[index] = 'gone';
     countDrop(reason);
     publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason, error }));
-    this.legs[index]?.reset();
-  }
-
-  /** As the application's `destroy()`; a leg that has sent less than the other is reset, so that the peer does not see two ends. */
-  #closeLegs(): void {
-    const open = this.legs.filter((leg) => leg !== undefined) as Leg[];
-    open.sort((one, two) => one.queued - two.queued);
-    const [best, rest] = open;
-    if (this.#resetAll) for (const leg of open) leg.reset();
+    const leg = this.legs[index];
+    if (this.state === 'CHOSEN') this.#check = undefined;
+    if (!leg) return;
+    if (!leavesToPeer(this, leg)) leg.reset();
+    else if (this.role === 'server') leg.close();
     else {
-      best?.close();
-      if (rest && (rest.queued > 0 || this.status[rest.index] !== 'live')) rest.reset();
-      else rest?.close();
+      this.#open--;
+      linger(leg);
     }
   }
 
-  #diverged(leg: Leg, offset: number, cause?: Error): void {
+  #diverged(leg: Leg, offset: number): void {
     this.#reportDivergence(leg, offset);
     const error = new RepnetError(
       'ERR_REPNET_DIVERGED',
-      `the two connections of flow ${this.id} differ: connection ${leg.index} at byte ${offset}, ${this.delivered} bytes were delivered`,
+      `the two connections of flow ${publicName(this.id)} differ: connection ${leg.index} at byte ${offset}, ${this.delivered} bytes were delivered`,
     );
-    if (cause) error.cause = cause;
     this.#dispatch('diverged', leg.index, error);
   }
 
@@ -564,7 +573,7 @@ export class Flow implements LegOwner {
 
   /** The thresholds of size: archive, maxBytes, lag. */
   #checkLimits(): void {
-    if (this.#archive && this.#archive.bytes > this.settings.archiveCap) {
+    if (this.outbound.archivedBytes > this.settings.archiveCap) {
       const pending = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
       if (pending !== undefined) {
         const error = new RepnetError('ERR_REPNET_ARCHIVE_FULL', `more than ${this.settings.archiveCap} bytes wait for a connection`);
@@ -572,11 +581,13 @@ export class Flow implements LegOwner {
       }
     }
     if (this.state !== 'DUP_CONN') return;
-    if (this.role === 'client' && this.written + this.delivered > this.settings.maxBytes) {
+    if (this.role === 'client' && this.activity - this.#before > this.settings.maxBytes) {
       this.#dispatch('bytes_over_limit', behind(this));
     }
+    // A server never chooses: it holds back its application until the slower leg has room, or the client has given that leg up.
+    if (this.role === 'server') return;
     for (const leg of this.legs) {
-      if (leg && leg.queued > this.settings.lagCap && !isAhead(this, leg)) this.#dispatch('lag_over_cap', leg.index);
+      if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);
     }
   }
 

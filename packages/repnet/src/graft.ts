@@ -112,12 +112,13 @@ function carryOver(front: net.Socket, socket: ReplicatedSocket): void {
  * The replicated socket behind a front that something else (TLS) takes over together with its bytes; the front keeps telling of errors
  * and of the end. Anything else comes back as it is.
  */
-export function takeOver<Given extends object>(front: Given): Given | ReplicatedSocket {
+export function takeOver<Given extends { allowHalfOpen?: boolean }>(front: Given): Given | ReplicatedSocket {
   const socket = behind.get(front);
   if (socket === undefined) return front;
   socket.removeAllListeners('data');
   socket.removeAllListeners('end');
   socket.removeAllListeners('timeout');
   socket.pause();
+  socket.allowHalfOpen = front.allowHalfOpen === true;
   return socket;
 }

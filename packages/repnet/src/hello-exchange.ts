@@ -18,7 +18,7 @@ export class HelloExchange implements HelloOutcome {
   readonly #port: number;
   readonly #eager: boolean;
   #instanceId: string | undefined;
-  /** The leg that said hello first, where the order counts. */
+  /** Eager: the leg that said hello first. */
   #speaking: Leg | undefined;
   /** The leg that was sent bytes of the application before its banner, which is still to come. */
   #ahead: Leg | undefined;
@@ -35,24 +35,30 @@ export class HelloExchange implements HelloOutcome {
 
   start(leg: Leg): void {
     const hello = new ClientHello(leg, this.#flow.id, this);
-    if (this.#flow.mode === 'repflow' && !this.#eager) hello.send(leg, 'repflow', false);
-    else leg.socket.once('connect', () => this.#connected(leg, hello));
+    // Not written before: a stock socket keeps what it cannot send yet, which costs more than waiting.
+    leg.socket.once('connect', () => this.#connected(leg, hello));
   }
 
   #connected(leg: Leg, hello: ClientHello): void {
     const { mode } = this.#flow;
     const first = this.#speaking;
-    if (!first) {
+    if (!this.#eager) hello.send(leg, { mode });
+    else if (!first) {
       this.#speaking = leg;
-      if (this.#eager) this.#ahead = leg;
-      hello.send(leg, mode, false, this.#eager ? this.#flow.sendAhead(leg) : []);
-    } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, mode, false);
+      this.#ahead = leg;
+      hello.send(leg, { mode, data: this.#flow.outbound.sendAhead(leg) });
+    } else if (mode === 'repflow' || first.socket.destroyed) hello.send(leg, { mode });
     else {
-      // RepSYN: the other leg only if the first one fails.
+      // RepSYN: the first leg is chosen with its bytes, and the other one is for its failure.
       first.socket.once('close', () => {
-        if (!leg.socket.destroyed) hello.send(leg, mode, false);
+        if (!leg.socket.destroyed) hello.send(leg, { mode });
       });
     }
+  }
+
+  /** The server that has the flow, once a banner is in. */
+  get instanceId(): string | undefined {
+    return this.#instanceId;
   }
 
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {
@@ -65,7 +71,7 @@ export class HelloExchange implements HelloOutcome {
     }
     // A leg that has joined is with the server that got the first leg's hello.
     this.#ahead = undefined;
-    flow.exposed = false;
+    flow.outbound.exposed = false;
     this.#instanceId ??= banner.instanceId;
     if (banner.instanceId !== this.#instanceId) {
       this.#learn(false, 'the two connections reached two servers');
@@ -90,8 +96,8 @@ export class HelloExchange implements HelloOutcome {
     if (ahead) {
       this.#ahead = undefined;
       // A server that answered, with whatever it is, has not run the flow. One that did not answer may have: nobody else may get it then.
-      if (kind === 'foreign' || kind === 'busy') flow.exposed = false;
-      if (flow.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
+      if (kind === 'foreign' || kind === 'busy') flow.outbound.exposed = false;
+      if (flow.outbound.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
     }
     flow.legUnusable(leg.index, error, foreign ? 'foreign' : 'refused');
     this.#unpark();

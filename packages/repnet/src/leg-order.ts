@@ -28,10 +28,14 @@ export function behind({ legs: [first, second], status }: LegPair): 0 | 1 {
   return first.queued > second.queued ? 0 : 1;
 }
 
-/** The peer's bytes show this leg to be the better one: giving it up could leave both ends on different legs. */
-export function isAhead({ legs }: LegPair, leg: Leg): boolean {
+/**
+ * How far a leg is behind the other one, in bytes: of the peer's, what the other one has brought already; of ours, what waits for it in user
+ * space, if that is more than on the other one. A leg that is ahead with the peer's bytes is not behind.
+ */
+export function lagOf({ legs }: LegPair, leg: Leg): number {
   const other = legs[1 - leg.index];
-  return !other || other.received < leg.received || other.queued >= leg.queued;
+  if (!other || other.received < leg.received) return 0;
+  return Math.max(other.received - leg.received, leg.queued > other.queued ? leg.queued : 0);
 }
 
 /** Whether more than `cap` bytes wait in user space on a live leg. */

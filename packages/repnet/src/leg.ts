@@ -202,14 +202,9 @@ export class Leg {
     this.socket.destroy();
   }
 
-  /**
-   * Lets a leg whose bytes are all in the kernel finish by itself: what still comes is discarded (closing now, with unread bytes, would
-   * send a reset and could destroy bytes on their way). Ends at the peer's FIN, on an error, or after `timeout` milliseconds.
-   */
-  linger(timeout: number): void {
-    const timer = setTimeout(() => this.close(), timeout).unref();
-    const closed = () => clearTimeout(timer);
-    this.owner = { legData: () => true, legEof: () => this.close(), legFailed: closed, legClosed: closed };
+  /** From now on `owner` has the leg, for it to finish by itself: it does not keep the process alive any more. */
+  leaveTo(owner: LegOwner): void {
+    this.owner = owner;
     this.socket.unref();
     this.resume();
   }

@@ -1,5 +1,5 @@
 /**
- * `listen()` on two ports: both or neither. The server that the application made stays a stock one in every other respect; what it emits
+ * `listen()` on two ports: both or neither where the replica port was asked for, else the plain one alone if need be. The server that the application made stays a stock one in every other respect; what it emits
  * is held back only as long as the second port decides whether it may.
  */
 import cluster from 'node:cluster';
@@ -11,6 +11,7 @@ import { readFlowSettings } from './config';
 import { ReplicaListener } from './replica-listener';
 import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
+import { counters } from './stats';
 import { stock } from './stock';
 
 /** How often `listen(0)` asks the kernel for another port when the one after it is taken. */
@@ -87,7 +88,10 @@ export function listen<S extends net.Server>(server: S, args: unknown[], made: S
   const call = target?.call ?? made;
   if (target && target.port > 0) yielding.get(target.port)?.close();
   const passThrough = !target || cluster.isWorker || server.listening || !wanted(target.port, call);
-  if (passThrough || replicaPort(target.port, call || undefined) > 65535) return stockListen.apply(server, args) as S;
+  if (passThrough || replicaPort(target.port, call || undefined) > 65535) {
+    if (target) counters.servers.plain++;
+    return stockListen.apply(server, args) as S;
+  }
   new PairedListen(server, target, args, call || undefined).start();
   return server;
 }
@@ -96,7 +100,7 @@ function replicaPort(port: number, call: Partial<FlowSettings> | undefined): num
   return call?.replicaPort ?? port + 1;
 }
 
-const METHODS = ['emit', 'close', 'ref', 'unref'] as const;
+const METHODS = ['emit', 'close', 'ref', 'unref', Symbol.asyncDispose] as const;
 type Method = (typeof METHODS)[number];
 
 /** What `listen()` does when it knows the address: a legacy name that Node keeps on its prototype. */
@@ -122,6 +126,8 @@ class PairedListen {
   #tries = 0;
   #ready = false;
   #announced = false;
+  /** 'listening' was held back. */
+  #heldListening = false;
   #abandoned = 0;
   #closeHeld = false;
   #replicaOpen = false;
@@ -136,8 +142,8 @@ class PairedListen {
     // Closed and made to listen again before it could say 'close': Node then does not say it at all.
     current.get(server)?.leave();
     current.set(server, this);
-    const { emit, close, ref, unref } = server;
-    this.#methods = { emit, close, ref, unref };
+    const { emit, close, ref, unref, [Symbol.asyncDispose]: dispose } = server;
+    this.#methods = { emit, close, ref, unref, [Symbol.asyncDispose]: dispose };
     this.#own = METHODS.filter((name) => Object.hasOwn(server, name));
   }
 
@@ -152,6 +158,11 @@ class PairedListen {
     server.close = (callback?: (error?: Error) => void) => {
       this.#replica?.close();
       return this.#methods.close.call(server, callback);
+    };
+    // http2's goes past close().
+    server[Symbol.asyncDispose] = () => {
+      this.#replica?.close();
+      return this.#methods[Symbol.asyncDispose].call(server);
     };
     server.ref = () => this.#setRef(true);
     server.unref = () => this.#setRef(false);
@@ -223,6 +234,7 @@ class PairedListen {
     if (this.#target.port === 0) server._connectionKey = server._connectionKey?.replace(/\d+$/, '0');
     this.#ready = true;
     this.#replicaOpen = true;
+    counters.servers.paired++;
   }
 
   get #mayRetry(): boolean {
@@ -249,8 +261,25 @@ class PairedListen {
       return;
     }
     this.#replica = undefined;
-    this.#failure = error;
-    this.#abandonPort();
+    if (this.#isAskedFor) {
+      this.#failure = error;
+      this.#abandonPort();
+    } else this.#goPlain(error);
+  }
+
+  /** Somebody named this server, or its port: it is not what was asked for without the replica port. */
+  get #isAskedFor(): boolean {
+    return this.#call !== undefined || Array.isArray(runtime.config.listen);
+  }
+
+  /** The replica port is taken: the server works as it would without repnet. */
+  #goPlain({ message }: Error): void {
+    const address = this.#server.address() as net.AddressInfo;
+    const text = `port ${address.port} has no replica port (${message}): flows to it run plain`;
+    process.emitWarning(text, { type: 'RepnetWarning', code: 'REPNET_NO_REPLICA_PORT' });
+    counters.servers.plain++;
+    this.#restore();
+    if (this.#heldListening) this.#server.emit('listening');
   }
 
   #replicaClosed(): void {
@@ -279,9 +308,15 @@ class PairedListen {
   #listening(pass: () => boolean): boolean {
     if (this.#announced) return false;
     if (!this.#replica && this.#server.listening) this.#listenReplica();
-    if (!this.#ready) return false;
+    if (!this.#ready) {
+      this.#heldListening = true;
+      return false;
+    }
     this.#announced = true;
-    return pass();
+    const heard = pass();
+    // A primary of cluster has taken the handle for its workers, which get the connections: they have no replica port.
+    if (!this.#server.listening) this.#replica?.close();
+    return heard;
   }
 
   /** Port N itself could not be bound, or something later. */

@@ -7,15 +7,18 @@
  */
 
 import { syncBuiltinESMExports } from 'node:module';
+import { promisify } from 'node:util';
 
 import net = require('node:net');
 import tls = require('node:tls');
 
+import { adapt } from './adapter';
 import { connect as connectReplicated, replicatedTarget } from './api';
 import { graft, mirror, takeOver } from './graft';
-import { listen } from './listen';
+import { listen, readListenArguments } from './listen';
 import { runtime } from './runtime';
 import { ReplicatedSocket } from './socket';
+import { counters } from './stats';
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -27,8 +30,26 @@ const original = {
   tlsConnect: tls.connect as unknown as (options: tls.ConnectionOptions, callback?: () => void) => tls.TLSSocket,
 };
 
+/** While http2 makes a session. */
+let forHttp2 = false;
+
 function connect(this: unknown, ...args: unknown[]): unknown {
-  return replicatedTarget(args) ? connectReplicated(...args) : original.connect.apply(this, args);
+  if (!replicatedTarget(args)) return original.connect.apply(this, args);
+  const socket = connectReplicated(...args);
+  return forHttp2 ? adapt(socket as unknown as ReplicatedSocket) : socket;
+}
+
+/** A function that makes an http2 session, which is to find an adapter where it connects. */
+function adapting(connectSession: Call): Call {
+  return function (this: unknown, ...args: unknown[]) {
+    const before = forHttp2;
+    forHttp2 = true;
+    try {
+      return connectSession.apply(this, args);
+    } finally {
+      forHttp2 = before;
+    }
+  };
 }
 
 /** For sockets that the application, or Node's own `net.connect` on its behalf, has constructed. */
@@ -58,32 +79,72 @@ function tlsConnect(this: unknown, ...args: unknown[]): tls.TLSSocket {
   const options = tlsOptions(args);
   if (options.socket) {
     const socket = takeOver(options.socket);
-    if (socket === options.socket) return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
+    if (!(socket instanceof ReplicatedSocket)) return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
     return secure({ ...options, socket }, socket as unknown as ReplicatedSocket, callback);
   }
   if (options.path || !replicatedTarget([options])) {
     return (original.tlsConnect as unknown as Call).apply(this, args) as tls.TLSSocket;
   }
-  // TLS decides itself when it has said everything.
-  const socket = connectReplicated({ ...options, allowHalfOpen: true });
-  const secured = secure({ ...options, socket }, socket as unknown as ReplicatedSocket, callback);
+  // The TLS socket obeys the signal.
+  const socket = connectReplicated({ ...options, signal: undefined }) as unknown as ReplicatedSocket;
+  let secured: tls.TLSSocket;
+  try {
+    secured = secure({ ...options, socket: adapt(socket) }, socket, callback);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  // TLS does not do so where the signal was aborted before.
+  secured.once('close', () => socket.destroy());
   // With a socket given, Node leaves this to whoever made it.
   if (options.timeout) secured.setTimeout(options.timeout);
   return secured;
 }
 
 function secure(options: tls.ConnectionOptions, socket: ReplicatedSocket, callback: (() => void) | undefined): tls.TLSSocket {
-  const secured = original.tlsConnect(options, callback);
+  const secured = unseen(() => original.tlsConnect(options, callback));
   mirror(secured, socket);
   return secured;
 }
 
+/** While TLS looks at a socket: it would wait for ever for the handle of one that it takes for a `net.Socket`. */
+let hidden = false;
+
+function unseen<Result>(work: () => Result): Result {
+  const before = hidden;
+  hidden = true;
+  try {
+    return work();
+  } finally {
+    hidden = before;
+  }
+}
+
+/** A replicated connection of a client is a `net.Socket` to who asks; one of a server may be TLS's own server that asks. */
+function hasInstance(this: unknown, value: unknown): boolean {
+  if (this === net.Socket && !hidden && value instanceof ReplicatedSocket && value.isClient) return true;
+  return Function.prototype[Symbol.hasInstance].call(this as never, value);
+}
+
+const TLSSocket = new Proxy(tls.TLSSocket, {
+  construct: (target, args, made) => unseen(() => Reflect.construct(target, args, made)),
+});
+
 function serverListen(this: net.Server, ...args: unknown[]): unknown {
-  return Array.isArray(runtime.config.listen) ? listen(this, args, undefined) : original.serverListen.apply(this, args);
+  if (Array.isArray(runtime.config.listen)) return listen(this, args, undefined);
+  if (readListenArguments(args)) counters.servers.plain++;
+  return original.serverListen.apply(this, args);
 }
 
 Object.assign(net, { connect, createConnection: connect });
 Object.assign(net.Socket.prototype, { connect: socketConnect });
 Object.assign(net.Server.prototype, { listen: serverListen });
-Object.assign(tls, { connect: tlsConnect });
+Object.assign(tls, { connect: tlsConnect, TLSSocket });
+Object.defineProperty(net.Socket, Symbol.hasInstance, { value: hasInstance, configurable: true });
+// Loading http2 takes some milliseconds: who lists nothing is spared them.
+if (runtime.lists) {
+  const http2 = require('node:http2') as { connect: Call & { [promisify.custom]: Call } };
+  const http2Connect = Object.assign(adapting(http2.connect), { [promisify.custom]: adapting(http2.connect[promisify.custom]) });
+  Object.assign(http2, { connect: http2Connect });
+}
 syncBuiltinESMExports();

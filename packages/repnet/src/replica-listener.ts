@@ -4,10 +4,11 @@
  */
 import type net = require('node:net');
 
+import { adapt } from './adapter';
 import { publish } from './events';
 import { ExpiryQueue } from './expiry-queue';
 import { Flow } from './flow';
-import { randomId } from './flow-id';
+import { publicName, randomId } from './flow-id';
 import { FlowTable } from './flow-table';
 import { Leg, type LegOwner } from './leg';
 import type { FlowSettings, GlobalSettings } from './settings';
@@ -15,7 +16,18 @@ import { ReplicatedSocket } from './socket';
 import type { Mode } from './state-machine';
 import { countDrop, counters } from './stats';
 import { stock } from './stock';
-import { decodePreamble, encodeBanner, encodeUnsupported, HELLO_BYTES, type Preamble, type Status, VERSION } from './wire';
+import { nameSecured } from './tls-names';
+import {
+  decodePreamble,
+  encodeBanner,
+  encodeUnsupported,
+  HELLO_BYTES,
+  type Preamble,
+  preambleLength,
+  type Rejoin,
+  type Status,
+  VERSION,
+} from './wire';
 
 /** What a `net.Server` keeps to itself, in every version from 20 on. */
 export type ServerInside = net.Server & {
@@ -27,16 +39,20 @@ export type ServerInside = net.Server & {
   highWaterMark?: number;
   blockList?: net.BlockList;
   setSecureContext?: unknown;
+  updateSettings?: unknown;
   _connections: number;
   _emitCloseIfDrained?(): void;
 };
 
-type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _getsockname(): Partial<net.AddressInfo> };
+/** A TCP handle's own address. @returns 0 when all is well */
+type OwnName = (this: object, name: Partial<net.AddressInfo>) => number;
+
+type AcceptedSocket = net.Socket & { server: net.Server; _server: net.Server; _handle: { getsockname: OwnName } };
 
 export type ListenerSettings = GlobalSettings & FlowSettings;
 
-/** Why no new flow is taken, if so. */
-type Refusal = 'closing' | 'full' | undefined;
+/** A server of http2 without TLS: it puts an adapter without names before what has no native handle. */
+const isHttp2 = (server: ServerInside): boolean => server.updateSettings !== undefined && server.setSecureContext === undefined;
 
 /** For a leg that is given up, or changes hands. */
 const NOBODY: LegOwner = { legData: () => true, legEof: () => {}, legFailed: () => {}, legClosed: () => {} };
@@ -49,11 +65,18 @@ export class ReplicaListener {
   readonly #main: ServerInside;
   readonly #settings: ListenerSettings;
   readonly #table: FlowTable;
+  /** Connections that say their hello, or were answered and have not gone yet. */
   readonly #hellos: ExpiryQueue<Leg, Leg>;
+  readonly #refused: LegOwner = {
+    legData: () => true,
+    legEof: (leg) => leg.close(),
+    legFailed: (leg) => this.helloGone(leg),
+    legClosed: (leg) => this.helloGone(leg),
+  };
   /** The port that clients believe they talk to. */
   readonly #port: number;
-  /** A socket's own address, but with that port; only asked for when somebody wants to know. */
-  readonly #names: AcceptedSocket['_getsockname'];
+  /** A handle's own address, but with that port; only asked for when somebody wants to know. */
+  readonly #ownName: OwnName;
   #closing = false;
 
   constructor(main: net.Server, port: number, settings: ListenerSettings) {
@@ -61,11 +84,12 @@ export class ReplicaListener {
     this.#main = main as ServerInside;
     this.#settings = settings;
     this.#table = new FlowTable(settings.pairing, settings);
-    this.#names = function (this: AcceptedSocket) {
-      const name = ownName.call(this);
+    this.#ownName = function (name) {
+      const status = (Object.getPrototypeOf(this) as { getsockname: OwnName }).getsockname.call(this, name);
       if (name.port !== undefined) name.port = port;
-      return name;
+      return status;
     };
+    if (this.#main.setSecureContext !== undefined) nameSecured(main);
     this.#hellos = new ExpiryQueue(settings.helloTimeout, settings.pendingHellos, (leg) => this.#dropHello(leg));
     const { noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList } = this.#main;
     const options = { allowHalfOpen: true, noDelay, keepAlive, keepAliveInitialDelay, highWaterMark, blockList };
@@ -79,6 +103,7 @@ export class ReplicaListener {
 
   /** Takes no leg any more; flows that live go on. */
   close(): void {
+    if (this.#closing) return;
     this.#closing = true;
     this.server.close();
     for (const leg of this.#hellos.values()) this.#dropHello(leg);
@@ -97,7 +122,10 @@ export class ReplicaListener {
     }
     const id = `${remoteAddress}|${remotePort}`;
     const place = this.#table.place(id, index);
-    if (place.kind === 'new') {
+    if (place.kind === 'full') {
+      counters.flows.refused.tombstones++;
+      leg.reset();
+    } else if (place.kind === 'new') {
       if (this.#refusal(socket)) leg.reset();
       else this.#open(id, leg, 'repflow');
     } else if (place.kind === 'known') place.flow.legJoined(leg);
@@ -112,9 +140,18 @@ export class ReplicaListener {
 
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
-    const leg = new Leg(socket, 0, new ServerHello(this));
-    this.#hellos.add(leg, leg);
+    // Reset already: a flow that began with it would belong to nobody. The name is asked for here, as the kernel forgets it at a reset.
+    if (socket.remoteAddress === undefined) {
+      socket.on('error', () => {}).destroy();
+      return;
+    }
+    this.#hold(new Leg(socket, 0, new ServerHello(this)));
+  }
+
+  /** Counts a connection that is no flow's leg, and ends it when its time is over or there are too many. */
+  #hold(leg: Leg): void {
     counters.held.pendingHellos++;
+    this.#hellos.add(leg, leg, Math.min(this.#settings.pendingHellos, this.#main.maxConnections ?? Number.POSITIVE_INFINITY));
   }
 
   /** A connection has ended, or has said its hello. */
@@ -124,7 +161,8 @@ export class ReplicaListener {
 
   #dropHello(leg: Leg): void {
     counters.held.pendingHellos--;
-    countDrop('hello_timeout');
+    // What was answered, and does not go, has had its hello.
+    if (leg.owner !== this.#refused) countDrop('hello_timeout');
     leg.owner = NOBODY;
     leg.reset();
   }
@@ -147,12 +185,26 @@ export class ReplicaListener {
 
   #route(leg: Leg, preamble: Preamble, rest: Buffer): void {
     leg.index = preamble.leg as 0 | 1;
+    if (preamble.rejoin) {
+      this.#rejoin(preamble, preamble.rejoin, leg, rest);
+      return;
+    }
     const place = this.#table.place(preamble.flowId, leg.index);
     if (place.kind === 'late') {
       this.#late(preamble.flowId, leg);
       return;
     }
+    if (place.kind === 'full') {
+      counters.flows.refused.tombstones++;
+      this.#hangUp(leg, this.#banner(preamble, 'busy'));
+      return;
+    }
     if (place.kind === 'known') {
+      if (!this.#isFrom(place.flow, leg)) {
+        countDrop('other_address');
+        this.#late(preamble.flowId, leg);
+        return;
+      }
       if (place.flow.wants(leg.index)) leg.sendSoon(this.#banner(preamble, 'joined'));
       if (!place.flow.legJoined(leg)) return;
     } else {
@@ -162,7 +214,7 @@ export class ReplicaListener {
       }
       const banner = this.#banner(preamble, 'opened');
       // A socket that is being read already cannot be made one that nothing was read from.
-      if (preamble.mode === 'repsyn' && !this.#main.pauseOnConnect) {
+      if (preamble.mode === 'repsyn' && rest.length > 0 && !this.#main.pauseOnConnect) {
         this.#handOver(preamble, leg, banner, rest);
         return;
       }
@@ -174,21 +226,35 @@ export class ReplicaListener {
     if (rest.length > 0) leg.owner.legData(leg, rest);
   }
 
+  /** Who joins a flow reads its bytes and may add some: without being told otherwise only whoever opened it, by address. */
+  #isFrom({ from }: Flow, { socket }: Leg): boolean {
+    return this.#settings.secondLegFrom === 'anywhere' || from === socket.remoteAddress;
+  }
+
+  /** A second leg for a connection that has been idle. One that does not fit is refused, and the connection goes on as it is. */
+  #rejoin(preamble: Preamble, rejoin: Rejoin, leg: Leg, rest: Buffer): void {
+    const flow = this.#table.live(preamble.flowId);
+    if (!flow || this.#closing || !this.#isFrom(flow, leg) || !flow.standsAt(leg.index, rejoin)) {
+      this.#hangUp(leg, this.#banner(preamble, 'busy'));
+      return;
+    }
+    leg.send([this.#banner(preamble, 'joined')]);
+    flow.legRejoined(leg, rejoin);
+    if (rest.length > 0) leg.owner.legData(leg, rest);
+  }
+
   /**
-   * RepSYN: the hello says that the client has chosen this leg, so the flow is in CHOSEN from its start, with no second leg to merge: the
+   * Eager RepSYN: bytes behind the hello say that the client has chosen this leg, so the flow is in CHOSEN from its start, with no second leg to merge: the
    * application is given the stock socket itself. Its id is buried at once.
    */
   #handOver({ flowId, mode }: Preamble, leg: Leg, banner: Buffer, rest: Buffer): void {
     const main = this.#main;
     const { index } = leg;
-    const names = { flowId, role: 'server' as const };
-    if (rest.length === 0) leg.send([banner]);
+    const names = () => ({ flowId: publicName(flowId), role: 'server' as const });
     const socket = leg.release(rest) as AcceptedSocket;
-    if (rest.length > 0) {
-      socket.cork();
-      socket.write(banner);
-      setImmediate(() => socket.uncork());
-    }
+    socket.cork();
+    socket.write(banner);
+    setImmediate(() => socket.uncork());
     this.#table.buryId(flowId, 1 << index);
     counters.flows.accepted++;
     counters.flows.live++;
@@ -198,16 +264,17 @@ export class ReplicaListener {
     socket.server = main;
     socket._server = main;
     main._connections++;
-    socket._getsockname = this.#names;
+    // On the handle, as TLS asks that one.
+    socket._handle.getsockname = this.#ownName;
     socket.on('close', () => {
       counters.flows.live--;
-      publish('repnet:flow:end', () => ({ ...names, error: undefined, delivered: socket.bytesRead, written: socket.bytesWritten }));
+      publish('repnet:flow:end', () => ({ ...names(), error: undefined, delivered: socket.bytesRead, written: socket.bytesWritten }));
     });
-    publish('repnet:leg:open', () => ({ ...names, leg: index, address: socket.remoteAddress, port: socket.remotePort }));
-    publish('repnet:flow:chosen', () => ({ ...names, leg: index, reason: 'choice_learned' }));
+    publish('repnet:leg:open', () => ({ ...names(), leg: index, address: socket.remoteAddress, port: socket.remotePort }));
+    publish('repnet:flow:chosen', () => ({ ...names(), leg: index, reason: 'choice_learned' }));
     Object.defineProperties(socket, COUNTED_FROM_HELLO);
     main.emit('connection', socket);
-    publish('repnet:flow:open', () => ({ ...names, leg: index, mode }));
+    publish('repnet:flow:open', () => ({ ...names(), leg: index, mode }));
   }
 
   #banner(preamble: Preamble, status: Status): Buffer {
@@ -215,42 +282,49 @@ export class ReplicaListener {
     return encodeBanner({ version: VERSION, status, leg: preamble.leg, flowCheck, instanceId: this.instanceId });
   }
 
+  /** Says no, or answers a probe: the connection is held until the client has hung up too. */
   #hangUp(leg: Leg, banner: Buffer): void {
     leg.send([banner]);
     leg.end(() => {});
-    leg.linger(this.#settings.helloTimeout);
+    leg.leaveTo(this.#refused);
+    this.#hold(leg);
   }
 
   #late(flowId: string, leg: Leg): void {
     counters.legs.late++;
-    publish('repnet:leg:late', () => ({ flowId, role: 'server', leg: leg.index }));
+    publish('repnet:leg:late', () => ({ flowId: publicName(flowId), role: 'server', leg: leg.index }));
     leg.reset();
   }
 
-  #refusal(socket: net.Socket): Refusal {
-    if (this.#closing) return 'closing';
+  /** @returns whether no new flow is taken */
+  #refusal(socket: net.Socket): boolean {
+    if (this.#closing) {
+      counters.flows.refused.closing++;
+      return true;
+    }
     const { maxConnections, _connections } = this.#main;
-    if (maxConnections == null || _connections < maxConnections) return undefined;
+    if (maxConnections == null || _connections < maxConnections) return false;
+    counters.flows.refused.full++;
     const { localAddress, localFamily, remoteAddress, remotePort, remoteFamily } = socket;
     this.#main.emit('drop', { localAddress, localPort: this.#port, localFamily, remoteAddress, remotePort, remoteFamily });
-    return 'full';
+    return true;
   }
 
   #open(id: string, leg: Leg, mode: Mode): Flow {
     const main = this.#main;
-    const flow = new Flow({ id, role: 'server', mode, settings: this.#settings, registry: this.#table });
+    const from = leg.socket.remoteAddress;
+    const flow = new Flow({ id, role: 'server', mode, settings: this.#settings, registry: this.#table, from });
     const accepted = {
       flow,
       port: this.#port,
-      opened: () => main.emit('connection', socket),
+      opened: () => main.emit('connection', isHttp2(main) ? adapt(socket) : socket),
       released: () => {
         main._connections--;
         main._emitCloseIfDrained?.();
       },
     };
     const socket = ReplicatedSocket.accept(accepted, {
-      // TLS decides itself when it has said everything.
-      allowHalfOpen: main.allowHalfOpen || main.setSecureContext !== undefined,
+      allowHalfOpen: main.allowHalfOpen,
       highWaterMark: main.highWaterMark,
     });
     socket.server = main;
@@ -263,7 +337,6 @@ export class ReplicaListener {
 }
 
 const { Socket } = stock;
-const ownName = (Socket.prototype as AcceptedSocket)._getsockname;
 const read = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesRead')?.get as (this: net.Socket) => number;
 const written = Object.getOwnPropertyDescriptor(Socket.prototype, 'bytesWritten')?.get as (this: net.Socket) => number | undefined;
 
@@ -301,7 +374,7 @@ class ServerHello implements LegOwner {
     }
     if (preamble === 'version') this.#listener.answer(leg, bytes.subarray(0, HELLO_BYTES), bytes.subarray(HELLO_BYTES));
     else if (typeof preamble === 'string') this.#listener.answer(leg, undefined, bytes);
-    else this.#listener.answer(leg, preamble, bytes.subarray(HELLO_BYTES));
+    else this.#listener.answer(leg, preamble, bytes.subarray(preambleLength(preamble)));
     return true;
   }
 

@@ -1,8 +1,10 @@
 /** The one state of the process: configuration, budget, what is known of targets. ESM and CJS share it. */
-import { Budget } from './budget';
+import { Budgets } from './budget';
 import { CapabilityCache } from './capability';
 import { type Config, loadConfig, type Options, readFlowSettings, withOptions } from './config';
+import { reportAtExit } from './report';
 import { type FlowSettings, KEYS } from './settings';
+import { counters } from './stats';
 import { findRule, type TargetRule } from './targets';
 
 const PER_FLOW = Object.entries(KEYS)
@@ -21,7 +23,7 @@ const MOST_TARGETS = 4_096;
 
 class Runtime {
   config: Config = loadConfig(process.env, process.cwd());
-  readonly budget = new Budget();
+  readonly budgets = new Budgets();
   capabilities = new CapabilityCache(this.config.capabilityTtl);
   #defaults = flowDefaults(this.config);
   #byRule = new Map<TargetRule, FlowSettings>();
@@ -82,3 +84,5 @@ export function readCall(call: CallSettings): Partial<FlowSettings> {
 }
 
 export const runtime = new Runtime();
+
+reportAtExit(process.env, counters, () => runtime.config.rules.length);

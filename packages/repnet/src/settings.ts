@@ -22,6 +22,14 @@ export interface FlowSettings {
   confirmTimeout: number;
   /** Open both legs to a target that has not been probed yet. */
   assumeCapable: boolean;
+  /** Milliseconds after which a flow goes to port N, when nothing has answered on the replica port. */
+  fallbackDelay: number;
+  /** Milliseconds without a byte in either direction after which a connection counts as idle: its next message is replicated again. */
+  idleTime: number;
+  /** Fewer second legs to a target whose legs fail often. */
+  adaptive: boolean;
+  /** Where a server takes the second leg of a flow from: the address of the first one, or any. */
+  secondLegFrom: 'same-address' | 'anywhere';
   /** Send the first bytes together with the hello to a target whose banner was seen lately. */
   eager: boolean;
 }
@@ -32,15 +40,15 @@ export interface GlobalSettings extends FlowSettings {
   listen: 'all' | 'none' | readonly number[];
   /** Milliseconds a server waits for the second leg. */
   waitingListTimeout: number;
-  /** Milliseconds in which a hello has to be complete. */
+  /** Milliseconds in which a hello to a server has to be complete. */
   helloTimeout: number;
   /** Milliseconds an ended flow's id is remembered by the server. */
   tombstoneTime: number;
-  /** How many ended flows are remembered. */
+  /** How many ended flows are remembered, and flows of one leg are open; beyond it new flows run plain. */
   tombstoneLimit: number;
   /** How many connections may be in the middle of their hello. */
   pendingHellos: number;
-  /** Milliseconds that what was learnt about a target stays true. */
+  /** Milliseconds for which a target that cannot is not asked again, and one that can may be sent eager flows. */
   capabilityTtl: number;
   /** The largest share of listed flows that may have a second leg. */
   budget: number;
@@ -103,6 +111,10 @@ export const KEYS: Readonly<Record<keyof GlobalSettings, Key>> = {
   legDeadline: number('ms', 3_000, 1, MAX_TIMER, perFlow),
   confirmTimeout: number('ms', 250, 1, 60_000, perFlow),
   assumeCapable: { kind: 'boolean', default: false, unit: '', perFlow: true },
+  fallbackDelay: number('ms', 500, 1, MAX_TIMER, { infinity: true, ...perFlow }),
+  idleTime: number('ms', 5, 1, MAX_TIMER, { infinity: true, ...perFlow }),
+  adaptive: { kind: 'boolean', default: true, unit: '', perFlow: true },
+  secondLegFrom: { kind: 'choice', default: 'same-address', choices: ['same-address', 'anywhere'], unit: '', perFlow: true },
   eager: { kind: 'boolean', default: false, unit: '', perFlow: true },
   listen: { kind: 'listen', default: 'all', unit: '', perFlow: false },
   waitingListTimeout: number('ms', 1_000, 1, MAX_TIMER),

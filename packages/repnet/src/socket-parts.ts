@@ -1,5 +1,7 @@
 /** Parts of a socket: its handle, its inactivity timer, and errors with the codes that applications know. */
 
+import { AsyncResource } from 'node:async_hooks';
+
 import type net = require('node:net');
 
 export function systemError(message: string, code: string): NodeJS.ErrnoException {
@@ -9,9 +11,25 @@ export function systemError(message: string, code: string): NodeJS.ErrnoExceptio
 /** The part of the interface of Node's TCP handle that makes sense for a flow: it goes to every connection. */
 export class FlowHandle {
   readonly #each: (apply: (socket: net.Socket) => void) => void;
+  #resource: AsyncResource | undefined;
+  /** Who reads: http's agent sets this while a connection is idle, to give it up for bytes that nobody asked for (Node 22.23, 24.21). */
+  onread: { readonly name: string } | undefined;
+  /** For the same agent: it need not start anything. */
+  readonly reading = true;
 
   constructor(each: (apply: (socket: net.Socket) => void) => void) {
     this.#each = each;
+  }
+
+  /** For http's agent, which runs what waits for a socket in the context of its handle. */
+  getAsyncId(): number {
+    this.#resource ??= new AsyncResource('RepnetFlow');
+    return this.#resource.asyncId();
+  }
+
+  /** Whether bytes that come now are ones that nobody asked for. */
+  get isGuarded(): boolean {
+    return this.onread?.name === 'freeSocketOnReadGuard';
   }
 
   /** @returns 0, as the handle does when all is well */

@@ -55,6 +55,10 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   #reset = false;
   #remote: Pick<net.Socket, 'remoteAddress' | 'remoteFamily' | 'remotePort'> | undefined;
   #local: net.AddressInfo | undefined;
+  /** What was asked for. Not private, as `Duplex` sets it before this class's fields are there. */
+  declare halfOpen: boolean;
+  /** Something that speaks over this socket (TLS) has taken it over, and decides itself when it has said everything. */
+  #takenOver = false;
   readonly #timer = new InactivityTimer(() => this.emit('timeout'));
   #noDelay: boolean | undefined;
   #keepAlive: [enable: boolean, delay: number] | undefined;
@@ -68,7 +72,25 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     super({ allowHalfOpen: Boolean(allowHalfOpen), highWaterMark, readableHighWaterMark, writableHighWaterMark, emitClose: false });
     if (signal) stream.addAbortSignal(signal, this);
     this.on('end', () => {
-      if (!this.allowHalfOpen) this.write = refuseWrite as typeof this.write;
+      if (!this.halfOpen && !this.#takenOver) this.write = refuseWrite as typeof this.write;
+    });
+  }
+
+  static {
+    Object.defineProperty(ReplicatedSocket.prototype, 'allowHalfOpen', {
+      /**
+       * The stream itself asks when its end was told. Who asks before, and reads already, is TLS, which is going to end by this setting: it
+       * may still have to answer when its peer's end comes, so this stream no longer ends by itself then.
+       */
+      get(this: ReplicatedSocket): boolean {
+        if (this.readableEnded) return this.halfOpen || this.#takenOver;
+        if (this.listenerCount('data') > 0) this.#takenOver = true;
+        return this.halfOpen;
+      },
+      set(this: ReplicatedSocket, allow: boolean) {
+        this.halfOpen = allow;
+      },
+      configurable: true,
     });
   }
 
@@ -128,6 +150,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
     }
     this.connecting = false;
     this.#opened = true;
+    this.#dialer?.stop();
     this.#timer.touch();
     this.emit('connect');
     this.emit('ready');
@@ -135,6 +158,10 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   flowData(chunk: Buffer): boolean {
+    if (this.#handle?.isGuarded) {
+      this.destroy();
+      return false;
+    }
     if (this.#held) {
       this.#held.push(chunk);
       return false;
@@ -155,7 +182,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   flowEnded(error: Error | undefined): void {
     if (!error || this.destroyed) return;
-    if (!this.#opened && !this.#flow?.exposed && this.#dialer?.fallBack()) return;
+    if (!this.#opened && !this.#flow?.outbound.exposed && this.#dialer?.fallBack()) return;
     this.destroy(error);
   }
 
@@ -239,6 +266,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.connecting = false;
     this.#timer.stop();
+    if (!this.#opened) this.#dialer?.stop();
     this.#closing = { failed: error !== null };
     const flow = this.#flow;
     if (!flow) this.#closed = true;
@@ -271,13 +299,17 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   static connector: <Self extends ReplicatedSocket>(socket: Self, args: unknown[]) => Self = (socket) => socket;
 
   /**
-   * For code that reaches for the handle of a `net.Socket` that connects, to set options: they go to every connection. To anybody who first
-   * asks when the flow is open there is none, as on any Duplex: http's agent would take over the reading.
+   * For code that reaches for the handle of a client's `net.Socket`, to set options: they go to every connection. As there, none is here
+   * before `connect()` and after `destroy()`.
    */
   get _handle(): FlowHandle | null {
-    if (this.destroyed || this.#accepted) return null;
-    if (this.connecting) this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
-    return this.#handle ?? null;
+    if (this.destroyed || this.#accepted || (!this.connecting && !this.#opened)) return null;
+    this.#handle ??= new FlowHandle((apply) => this.#eachConnection(apply));
+    return this.#handle;
+  }
+
+  get isClient(): boolean {
+    return !this.#accepted;
   }
 
   get _connecting(): boolean {
@@ -396,14 +428,22 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   }
 
   ref(): this {
-    this.#unref = false;
-    for (const leg of this.#flow?.legs ?? []) leg?.socket.ref();
-    return this;
+    return this.#setRef(true);
   }
 
   unref(): this {
-    this.#unref = true;
-    for (const leg of this.#flow?.legs ?? []) leg?.socket.unref();
+    return this.#setRef(false);
+  }
+
+  #setRef(ref: boolean): this {
+    this.#unref = !ref;
+    const flow = this.#flow;
+    for (const leg of flow?.legs ?? []) {
+      // A socket whose handle is gone would wait for a next one, with a listener for each call.
+      if (!leg || leg.socket.destroyed || flow?.status[leg.index] === 'gone') continue;
+      if (ref) leg.socket.ref();
+      else leg.socket.unref();
+    }
     return this;
   }
 

@@ -11,6 +11,7 @@ export type OtherLeg = 'live' | 'pending' | 'gone';
 export type FlowEvent =
   | 'leg_established'
   | 'second_leg_joined'
+  | 'rejoin_started'
   | 'choice_learned'
   | 'leg_failed'
   | 'leg_deadline'
@@ -130,10 +131,8 @@ function dupConn(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg): Ste
       return other === 'live' ? SETTLE : steps.failedBeforeOther;
     case 'archive_over_threshold':
     case 'bytes_over_limit':
-      return client && mode === 'repflow' && other === 'live' ? SETTLE : undefined;
     case 'lag_over_cap':
-      if (other !== 'live') return undefined;
-      return client ? (mode === 'repflow' ? SETTLE : undefined) : steps.failedAtServer;
+      return client && mode === 'repflow' && other === 'live' ? SETTLE : undefined;
     case 'leg_finished':
       if (other === 'live') return client && mode === 'repsyn' ? undefined : steps.finishedFirst;
       return client && mode === 'repflow' && other === 'pending' ? steps.finishedAlone : undefined;
@@ -153,6 +152,9 @@ function dupConn(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg): Ste
 }
 
 const CHOSEN = {
+  rejoinStarted: to('CHOSEN', 'start_archive'),
+  rejoined: to('DUP_CONN', 'attach_leg', 'replay_archive', 'free_archive'),
+  rejoinedAtServer: to('DUP_CONN', 'leave_waiting_list', 'attach_leg'),
   survivorOpened: to('CHOSEN', 'attach_leg', 'replay_archive', 'free_archive', 'open_flow'),
   deadline: to('ENDED', 'reset_leg', 'free_archive', 'surface_error'),
   failed: to('ENDED', 'reset_leg', 'free_archive', 'surface_error', 'bury'),
@@ -162,16 +164,24 @@ const CHOSEN = {
   late: to('CHOSEN', 'reset_leg'),
 };
 
-function chosen(event: FlowEvent, role: Role, other: OtherLeg, onWaitingList: boolean): Step | undefined {
+function chosen(event: FlowEvent, role: Role, mode: Mode, other: OtherLeg, onWaitingList: boolean): Step | undefined {
   const steps = CHOSEN;
   const client = role === 'client';
+  // The subject is a second leg that the client opens for a connection that was idle.
+  const rejoining = client && mode === 'repflow' && other === 'live';
   switch (event) {
+    case 'rejoin_started':
+      return rejoining ? steps.rejoinStarted : undefined;
     case 'leg_established':
-      return client && other === 'gone' ? steps.survivorOpened : undefined;
+      return rejoining ? steps.rejoined : client && other === 'gone' ? steps.survivorOpened : undefined;
+    case 'second_leg_joined':
+      return !client && mode === 'repflow' && other === 'live' ? steps.rejoinedAtServer : undefined;
     case 'leg_deadline':
-      return client && other === 'gone' ? steps.deadline : undefined;
+      return rejoining ? SETTLE : client && other === 'gone' ? steps.deadline : undefined;
     case 'leg_failed':
-      return other === 'gone' ? steps.failed : undefined;
+      return rejoining ? SETTLE : other === 'gone' ? steps.failed : undefined;
+    case 'archive_over_threshold':
+      return rejoining ? SETTLE : undefined;
     case 'both_closed':
       return CLOSED;
     case 'waiting_list_timeout':
@@ -207,7 +217,7 @@ export function transition(
     case 'DUP_CONN':
       return dupConn(event, role, mode, other);
     case 'CHOSEN':
-      return chosen(event, role, other, onWaitingList);
+      return chosen(event, role, mode, other, onWaitingList);
     case 'ENDED':
       return role === 'server' && event === 'late_leg' ? ENDED_LATE : undefined;
   }

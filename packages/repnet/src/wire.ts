@@ -4,16 +4,30 @@
 import type { Mode } from './state-machine';
 
 export const HELLO_BYTES = 32;
+/** A preamble that rejoins says three numbers more. */
+export const REJOIN_BYTES = 24;
 export const VERSION = 1;
 
 const PREAMBLE_MAGIC = Buffer.from('d7524550' + '4e450d0a', 'hex');
 const BANNER_MAGIC = Buffer.from('e962616e' + '6e650d0a', 'hex');
 const FLAG_PROBE = 0x01;
 const FLAG_REPSYN = 0x02;
+const FLAG_REJOIN = 0x04;
+const FLAGS = [0, FLAG_PROBE, FLAG_REPSYN, FLAG_REJOIN];
 const ZERO_ID = '0'.repeat(32);
 
 export const STATUSES = ['opened', 'joined', 'probed', 'unsupported', 'busy'] as const;
 export type Status = (typeof STATUSES)[number];
+
+/** Where a second leg of a connection that was idle comes in. */
+export interface Rejoin {
+  /** Counts the second legs that the client has opened for this connection after its first pair, from 1. */
+  message: number;
+  /** Bytes of the application from client to server before the first one of this leg. */
+  sent: number;
+  /** The same from server to client. */
+  received: number;
+}
 
 export interface Preamble {
   version: number;
@@ -22,6 +36,7 @@ export interface Preamble {
   leg: number;
   /** 32 hexadecimal digits. */
   flowId: string;
+  rejoin?: Rejoin;
 }
 
 export interface Banner {
@@ -35,21 +50,41 @@ export interface Banner {
 }
 
 /** Why bytes are no hello, or not one yet: the first field that is wrong. */
-export type Rejection = 'incomplete' | 'magic' | 'version' | 'flags' | 'status' | 'leg' | 'reserved' | 'flow_id' | 'instance_id';
+export type Rejection =
+  | 'incomplete'
+  | 'magic'
+  | 'version'
+  | 'flags'
+  | 'status'
+  | 'leg'
+  | 'reserved'
+  | 'flow_id'
+  | 'offsets'
+  | 'instance_id';
+
+/** A hello of zeros behind its magic. From Node's pool: memory of its own would cost more than all that is written into it. */
+function blank(magic: Buffer, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length).fill(0);
+  bytes.set(magic);
+  return bytes;
+}
 
 export function encodePreamble(preamble: Preamble): Buffer {
-  const bytes = Buffer.alloc(HELLO_BYTES);
-  PREAMBLE_MAGIC.copy(bytes);
+  const { rejoin } = preamble;
+  const bytes = blank(PREAMBLE_MAGIC, HELLO_BYTES + (rejoin ? REJOIN_BYTES : 0));
   bytes[8] = preamble.version;
-  bytes[9] = (preamble.probe ? FLAG_PROBE : 0) | (preamble.mode === 'repsyn' ? FLAG_REPSYN : 0);
+  bytes[9] = (preamble.probe ? FLAG_PROBE : 0) | (preamble.mode === 'repsyn' ? FLAG_REPSYN : 0) | (rejoin ? FLAG_REJOIN : 0);
   bytes[10] = preamble.leg;
   bytes.write(preamble.flowId, 16, 'hex');
+  if (rejoin)
+    [rejoin.message, rejoin.sent, rejoin.received].forEach((value, at) => {
+      writeNumber(bytes, HELLO_BYTES + 8 * at, value);
+    });
   return bytes;
 }
 
 export function encodeBanner(banner: Banner): Buffer {
-  const bytes = Buffer.alloc(HELLO_BYTES);
-  BANNER_MAGIC.copy(bytes);
+  const bytes = blank(BANNER_MAGIC, HELLO_BYTES);
   bytes[8] = banner.version;
   bytes[9] = STATUSES.indexOf(banner.status);
   bytes[10] = banner.leg;
@@ -63,7 +98,22 @@ function magicRejection(bytes: Buffer, magic: Buffer): Rejection | undefined {
   return bytes.compare(magic, 0, there, 0, there) === 0 ? undefined : 'magic';
 }
 
-/** Decodes the first 32 bytes; with fewer it rejects as soon as they cannot become a preamble. */
+function writeNumber(bytes: Buffer, offset: number, value: number): void {
+  bytes.writeBigUInt64BE(BigInt(value), offset);
+}
+
+/** @returns NaN for what no exact number of JavaScript can be */
+function readNumber(bytes: Buffer, offset: number): number {
+  const value = Number(bytes.readBigUInt64BE(offset));
+  return Number.isSafeInteger(value) ? value : Number.NaN;
+}
+
+/** Bytes of a preamble on the wire. */
+export function preambleLength({ rejoin }: Preamble): number {
+  return rejoin ? HELLO_BYTES + REJOIN_BYTES : HELLO_BYTES;
+}
+
+/** Decodes the first 32 bytes, or 56; with fewer it rejects as soon as they cannot become a preamble. */
 export function decodePreamble(bytes: Buffer): Preamble | Rejection {
   const magic = magicRejection(bytes, PREAMBLE_MAGIC);
   if (magic) return magic;
@@ -71,7 +121,7 @@ export function decodePreamble(bytes: Buffer): Preamble | Rejection {
   if (version === undefined) return 'incomplete';
   if (version !== VERSION) return 'version';
   if (flags === undefined) return 'incomplete';
-  if (flags > FLAG_REPSYN) return 'flags';
+  if (!FLAGS.includes(flags)) return 'flags';
   if (leg === undefined) return 'incomplete';
   const probe = flags === FLAG_PROBE;
   if (leg > (probe ? 0 : 1)) return 'leg';
@@ -81,7 +131,12 @@ export function decodePreamble(bytes: Buffer): Preamble | Rejection {
   if (bytes.length < HELLO_BYTES) return 'incomplete';
   const flowId = bytes.toString('hex', 16, HELLO_BYTES);
   if (flowId === ZERO_ID) return 'flow_id';
-  return { version, probe, mode: flags === FLAG_REPSYN ? 'repsyn' : 'repflow', leg, flowId };
+  const preamble: Preamble = { version, probe, mode: flags === FLAG_REPSYN ? 'repsyn' : 'repflow', leg, flowId };
+  if (flags !== FLAG_REJOIN) return preamble;
+  if (bytes.length < HELLO_BYTES + REJOIN_BYTES) return 'incomplete';
+  const [message, sent, received] = [0, 8, 16].map((offset) => readNumber(bytes, HELLO_BYTES + offset)) as [number, number, number];
+  if (!(message >= 1 && sent >= 0 && received >= 0)) return 'offsets';
+  return { ...preamble, rejoin: { message, sent, received } };
 }
 
 /** Decodes the first 32 bytes; with fewer it rejects as soon as they cannot become a banner. */

@@ -80,6 +80,9 @@ pub enum Event {
     LegEstablished,
     /// At the server: the subject was matched with the flow's entry on the waiting list.
     SecondLegJoined,
+    /// At the client: the connection was idle, and the subject, a new leg, is to carry the bytes from
+    /// here on too.
+    RejoinStarted,
     /// At a server that knows that the flow is RepSYN: the client chose the subject.
     ChoiceLearned,
     /// The subject was refused, reset or timed out.
@@ -92,7 +95,7 @@ pub enum Event {
     ArchiveOverThreshold,
     /// At the client: the flow turned out longer than replication is for; the subject is given up.
     BytesOverLimit,
-    /// The subject's unsent bytes passed their cap.
+    /// At the client: the subject is behind the other leg by more than a cap.
     LagOverCap,
     /// Both directions of the subject ended cleanly; the other leg is live or pending.
     LegFinished,
@@ -184,8 +187,8 @@ pub const fn transition(
         (OneConn, Role::Server) => one_conn(mode, event, other),
         (DupConn, Role::Client) => dup_conn_client(mode, event, other),
         (DupConn, Role::Server) => dup_conn_server(mode, event, other),
-        (Chosen, Role::Client) => chosen_client(event, other),
-        (Chosen, Role::Server) => chosen_server(event, other, on_waiting_list),
+        (Chosen, Role::Client) => chosen_client(mode, event, other),
+        (Chosen, Role::Server) => chosen_server(mode, event, other, on_waiting_list),
         (Ended, Role::Server) if matches!(event, Event::LateLeg) => to(Ended, &[ResetLeg]),
         (OneConn, Role::Client) | (Ended, _) => None,
     }
@@ -222,8 +225,9 @@ const DIVERGED: Option<Step> = to(
     &[ResetLeg, ResetOtherLeg, FreeArchive, SurfaceError, Bury],
 );
 
+const SETTLED: Option<Step> = to(Chosen, &[ResetLeg, FreeArchive]);
+
 const fn dup_conn_client(mode: Mode, event: Event, other: LegState) -> Option<Step> {
-    const SETTLED: Option<Step> = to(Chosen, &[ResetLeg, FreeArchive]);
     const LEFT_WITH_PENDING: Option<Step> = to(Chosen, &[ResetLeg]);
     const RACE_WON: &[Action] = &[
         ResetOtherLeg,
@@ -259,7 +263,7 @@ const fn dup_conn_server(mode: Mode, event: Event, other: LegState) -> Option<St
         (Event::ChoiceLearned, Live) if matches!(mode, Mode::RepSyn) => {
             to(Chosen, &[ResetOtherLeg, FreeArchive])
         }
-        (Event::LegFailed | Event::LagOverCap, Live) => to(Chosen, &[ResetLeg]),
+        (Event::LegFailed, Live) => to(Chosen, &[ResetLeg]),
         (Event::LegFailed, Gone) => AFTER_THE_FINISH,
         (Event::LegFinished, Live) => to(DupConn, &[AwaitOtherLeg]),
         (Event::LateLeg, _) => to(DupConn, &[ResetLeg]),
@@ -279,17 +283,36 @@ const fn dup_conn(event: Event, other: LegState) -> Option<Step> {
     }
 }
 
-const fn chosen_client(event: Event, other: LegState) -> Option<Step> {
+const fn chosen_client(mode: Mode, event: Event, other: LegState) -> Option<Step> {
     const OPENED: &[Action] = &[AttachLeg, ReplayArchive, FreeArchive, OpenFlow];
+    const REJOINED: &[Action] = &[AttachLeg, ReplayArchive, FreeArchive];
     match (event, other) {
+        // The subject is a second leg for a connection that was idle.
+        (Event::RejoinStarted, Live) if matches!(mode, Mode::RepFlow) => {
+            to(Chosen, &[StartArchive])
+        }
+        (Event::LegEstablished, Live) if matches!(mode, Mode::RepFlow) => to(DupConn, REJOINED),
+        (Event::LegFailed | Event::LegDeadline | Event::ArchiveOverThreshold, Live)
+            if matches!(mode, Mode::RepFlow) =>
+        {
+            SETTLED
+        }
         (Event::LegEstablished, Gone) => to(Chosen, OPENED),
         (Event::LegDeadline, Gone) => to(Ended, &[ResetLeg, FreeArchive, SurfaceError]),
         _ => chosen(event, other),
     }
 }
 
-const fn chosen_server(event: Event, other: LegState, on_waiting_list: bool) -> Option<Step> {
+const fn chosen_server(
+    mode: Mode,
+    event: Event,
+    other: LegState,
+    on_waiting_list: bool,
+) -> Option<Step> {
     match event {
+        Event::SecondLegJoined if matches!((mode, other), (Mode::RepFlow, Live)) => {
+            to(DupConn, &[LeaveWaitingList, AttachLeg])
+        }
         Event::WaitingListTimeout => to(Chosen, &[KeepOnWaitingList]),
         Event::LateLeg if on_waiting_list => to(Chosen, &[ResetLeg, LeaveWaitingList]),
         Event::LateLeg => to(Chosen, &[ResetLeg]),
@@ -372,6 +395,9 @@ impl Machine {
         };
         self.state = step.next;
         let (this, that) = (leg as usize, leg.other() as usize);
+        if matches!(event, Event::RejoinStarted) {
+            self.legs[this] = Pending;
+        }
         for action in step.actions {
             match action {
                 AttachLeg => self.legs[this] = Live,

@@ -69,20 +69,22 @@ function snake(name: string): string {
     .toLowerCase();
 }
 
-/** The numbers of a nested snapshot as `repnet_<path>` samples; a record one level down becomes a label. */
-function snapshotSamples(snapshot: object): string[] {
+/**
+ * The numbers of a nested snapshot: `{ flows: { live: 1, plain: { budget: 2 } } }` is `repnet_flows{kind="live"} 1` and
+ * `repnet_flows_plain{kind="budget"} 2`; the entries of a list go by their index.
+ */
+function snapshotSamples(snapshot: object, family = 'repnet'): string[] {
   const lines: string[] = [];
-  for (const [name, value] of Object.entries(snapshot)) {
-    const family = `repnet_${snake(name)}`;
-    if (typeof value === 'number') {
-      lines.push(`# TYPE ${family} untyped`, `${family} ${value}`);
-    } else if (typeof value === 'object' && value !== null) {
-      const samples = Object.entries(value as object).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
-      if (samples.length > 0) lines.push(`# TYPE ${family} untyped`);
-      for (const [key, count] of samples) lines.push(`${family}{kind="${labelValue(snake(key))}"} ${count}`);
-    }
+  const inner: string[] = [];
+  for (const [key, value] of Object.entries(snapshot)) {
+    const name = `${family}_${snake(key)}`;
+    if (typeof value === 'object' && value !== null) inner.push(...snapshotSamples(value, name));
+    else if (typeof value !== 'number') continue;
+    else if (family === 'repnet') lines.push(`# TYPE ${name} untyped`, `${name} ${value}`);
+    else lines.push(`${family}{kind="${labelValue(snake(key))}"} ${value}`);
   }
-  return lines;
+  if (family !== 'repnet' && lines.length > 0) lines.unshift(`# TYPE ${family} untyped`);
+  return [...lines, ...inner];
 }
 
 /** The whole page. `snapshot` is what `repnet.stats()` returned. */

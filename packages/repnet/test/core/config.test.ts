@@ -56,6 +56,8 @@ test('every key can be set from the environment, in its own words', (t) => {
     budget: '0.5',
     confirmTimeout: '7',
     eager: 'true',
+    adaptive: 'false',
+    secondLegFrom: 'anywhere',
   };
   const directory = folder(t);
   for (const [name, key] of Object.entries(KEYS)) {

@@ -161,8 +161,9 @@ both('I10: counts, names and addresses are those of one connection to port N', a
   assert.equal(await connections(arena.server), 0);
 });
 
-test('I10: a RepSYN flow is a stock socket at the server, with port N as its name', async (t) => {
-  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repsyn' });
+test('I10: an eager RepSYN flow is a stock socket at the server, with port N as its name', async (t) => {
+  const arena = await Arena.open(t, { pairing: 'hello', mode: 'repsyn', client: { eager: true }, process: { capabilityTtl: 600_000 } });
+  await repnet.probe({ host: arena.path.host, port: arena.path.port, repnet: 'repsyn' });
   const client = arena.connect();
   client.end('a question');
   const served = await arena.flow();
@@ -251,11 +252,17 @@ async function busyAfterFree(): Promise<{ busy: net.Server; port: number }> {
   }
 }
 
-test('I12: listen() takes both ports or neither, and says which one was taken', async (t) => {
+test('I12: where the replica port was asked for, listen() takes both ports or neither, and says which one was taken', async (t) => {
   const { busy, port } = await busyAfterFree();
   t.after(() => busy.close());
-  for (const host of ['127.0.0.1', undefined]) {
-    const server = repnet.createServer();
+  const servers: Array<[server: net.Server, listen: 'all' | number[]]> = [
+    [repnet.createServer({ repnet: {} }), 'all'],
+    [repnet.createServer(), [port - 1]],
+  ];
+  t.after(() => repnet.configure({ listen: 'all' }));
+  for (const [index, [server, listen]] of servers.entries()) {
+    const host = index === 0 ? '127.0.0.1' : undefined;
+    repnet.configure({ listen });
     server.on('listening', () => assert.fail('it must not listen'));
     server.listen({ port: port - 1, host });
     const [error] = (await once(server, 'error')) as [NodeJS.ErrnoException & { port: number }];
@@ -265,6 +272,26 @@ test('I12: listen() takes both ports or neither, and says which one was taken', 
     await once(after, 'listening');
     after.close();
     await once(after, 'close');
+  }
+});
+
+test('I12: under the default, a server whose replica port is taken is a plain one, and a warning says so', async (t) => {
+  const { busy, port } = await busyAfterFree();
+  t.after(() => busy.close());
+  for (const host of ['127.0.0.1', 'localhost', undefined]) {
+    const warned = once(process, 'warning') as Promise<[Error & { code: string }]>;
+    let called = 0;
+    const server = repnet.createServer((socket) => socket.end('plain'));
+    server.listen({ port: port - 1, host }, () => called++);
+    await once(server, 'listening');
+    const [warning] = await warned;
+    assert.equal(warning.code, 'REPNET_NO_REPLICA_PORT');
+    assert.match(warning.message, new RegExp(`^port ${port - 1} has no replica port \\(.*EADDRINUSE.*\\): flows to it run plain$`));
+    const client = net.connect(port - 1, '127.0.0.1');
+    assert.equal(Buffer.concat(await client.toArray()).toString(), 'plain');
+    server.close();
+    await once(server, 'close');
+    assert.equal(called, 1);
   }
 });
 
@@ -366,12 +393,12 @@ both('I15: a byte that differs between the legs is an error, at either end', asy
   client.destroy();
 });
 
-both('I15: legs that end cleanly at different lengths are an error, after all bytes were delivered', async (t, pairing) => {
+both('I15: a leg that ends cleanly before the other one is given up and counted, and nothing is lost', async (t, pairing) => {
   const arena = await Arena.open(t, { pairing, mode: 'repflow' });
   const client = arena.connect();
-  client.on('error', () => {});
   const served = new Sink(await arena.flow());
   const b = await arena.legB();
+  const diverged = published<{ role: string; leg: number; offset: number }>('repnet:flow:diverged');
   client.write('0123456789');
   await served.until(10);
   await b.up.until(arena.head + 10);
@@ -380,9 +407,31 @@ both('I15: legs that end cleanly at different lengths are an error, after all by
   await served.until(14);
   b.up.cut();
   client.end();
+  await served.untilEnd();
+  const { role, leg, offset } = await diverged;
+  assert.deepEqual([role, leg, offset], ['server', 1, 10]);
+  served.socket.end();
   await served.untilClose();
   assert.equal(served.text(), '0123456789rest');
+  assert.equal(served.errors, 0);
+  client.destroy();
+});
+
+both('I15: a leg that goes on where the other one has ended is an error', async (t, pairing) => {
+  const arena = await Arena.open(t, { pairing, mode: 'repflow' });
+  const client = arena.connect();
+  client.on('error', () => {});
+  const served = new Sink(await arena.flow());
+  const [a, b] = [await arena.legA(), await arena.legB()];
+  await arena.paired();
+  for (const leg of [a, b]) leg.up.allow(arena.head + 10);
+  client.write('0123456789rest');
+  await served.until(10);
+  a.up.cut();
+  await served.untilEnd();
+  b.up.flow();
+  await served.untilClose();
+  assert.equal(served.text(), '0123456789');
   assert.equal(served.error?.code, 'ERR_REPNET_DIVERGED');
-  assert.equal(served.ended, false);
   client.destroy();
 });

@@ -78,3 +78,21 @@ test('the README lists every setting with its default', () => {
     assert.ok(row.includes(shown), `${name}: ${shown} in ${row}`);
   }
 });
+
+test("a host with a null byte gets Node's own answer", () => {
+  const options = { host: '127.0.0.1\0.example', port: 1 };
+  const refusal = (connect: () => net.Socket): unknown => {
+    try {
+      connect()
+        .on('error', () => {})
+        .destroy();
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  assert.equal(
+    refusal(() => repnet.connect({ ...options, repnet: 'repflow' })),
+    refusal(() => net.connect(options)),
+  );
+});

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { Budget } from '../../src/budget';
+import { Budget, Budgets } from '../../src/budget';
 import { ExpiryQueue } from '../../src/expiry-queue';
 import { Flow } from '../../src/flow';
 import { FlowTable } from '../../src/flow-table';
@@ -36,19 +36,19 @@ test('one byte that differs is found, however far the other leg is ahead', () =>
 
 test('the budget never lets more than its share of flows have a second leg', () => {
   const budget = new Budget();
-  const limits = { budget: 0.2, incastLimit: Infinity };
+  const limits = { budget: 0.2, incastLimit: Infinity, adaptive: true };
   let extra = 0;
   for (let flow = 1; flow <= 1_000; flow++) {
     if (budget.ask('repflow', limits) !== 'off') extra++;
     assert.ok(extra <= 0.2 * flow + 2, `${extra} of ${flow}`);
   }
   assert.ok(extra >= 195, `${extra} of 1000`);
-  assert.equal(new Budget().ask('repflow', { budget: 0, incastLimit: Infinity }), 'off');
+  assert.equal(new Budget().ask('repflow', { budget: 0, incastLimit: Infinity, adaptive: true }), 'off');
 });
 
 test('failing legs make the budget shed by itself, and it recovers when they do not fail any more', () => {
   const budget = new Budget();
-  const limits = { budget: 1, incastLimit: Infinity };
+  const limits = { budget: 1, incastLimit: Infinity, adaptive: true };
   const granted = () => Array.from({ length: 400 }, () => budget.ask('repflow', limits)).filter((mode) => mode !== 'off').length;
   assert.equal(granted(), 400);
   for (let leg = 0; leg < 96; leg++) budget.legOutcome(leg % 2 === 0);
@@ -59,7 +59,7 @@ test('failing legs make the budget shed by itself, and it recovers when they do 
 
 test('many live RepFlow flows at once are taken for an incast: new ones race only their handshakes', () => {
   const budget = new Budget();
-  const limits = { budget: 1, incastLimit: 2 };
+  const limits = { budget: 1, incastLimit: 2, adaptive: true };
   budget.flowStarted();
   budget.flowStarted();
   assert.equal(budget.ask('repflow', limits), 'repsyn');
@@ -113,9 +113,35 @@ test('a leg of a flow that has ended finds a tombstone; of a random id for ever,
   assert.equal(port.place('a|2', 0).kind, 'new', 'a plain client that uses its port again');
 });
 
-test('tombstones are bounded: beyond the limit the oldest is forgotten', () => {
+test('no tombstone goes before its time: when the table is full new flows are refused', () => {
   const table = new FlowTable('hello', { ...DEFAULTS, tombstoneLimit: 100 });
-  for (let flow = 0; flow < 200; flow++) table.bury(flowOf(table, `id ${flow}`, 1));
-  assert.equal(table.place('id 199', 1).kind, 'late');
-  assert.equal(table.place('id 0', 1).kind, 'new');
+  const ended = Array.from({ length: 60 }, (_, index) => flowOf(table, `ended ${index}`, 1));
+  for (const flow of ended) table.bury(flow);
+  for (let index = 0; index < 40; index++) flowOf(table, `live ${index}`, 1);
+  assert.equal(table.place('one more', 0).kind, 'full');
+  for (const { id } of ended) assert.equal(table.place(id, 1).kind, 'late');
+  assert.equal(table.place('live 0', 1).kind, 'known');
+});
+
+test('with port pairing a flow that could not be remembered keeps later ones off the replica port for as long', () => {
+  const table = new FlowTable('port', { ...DEFAULTS, tombstoneLimit: 1 });
+  const [first, second] = [flowOf(table, 'first', 1), flowOf(table, 'second', 1)];
+  table.bury(first);
+  assert.equal(table.place('third', 0).kind, 'new', 'a connection to port N is always taken');
+  table.bury(second);
+  assert.equal(table.place('second', 1).kind, 'full', 'its second leg is no flow of its own');
+  assert.equal(table.place('first', 1).kind, 'late');
+  assert.equal(table.place('second', 1).kind, 'full', 'neither is it when there is room again');
+});
+
+test('a target whose legs fail takes nothing from the flows to another one', () => {
+  const budgets = new Budgets();
+  const limits = { budget: 1, incastLimit: Infinity, adaptive: true };
+  const granted = (host: string, adaptive: boolean) =>
+    Array.from({ length: 100 }, () => budgets.of(host, 1).ask('repflow', { ...limits, adaptive })).filter((mode) => mode === 'repflow')
+      .length;
+  for (let leg = 0; leg < 320; leg++) budgets.of('flapping', 1).legOutcome(false);
+  assert.ok(granted('flapping', true) < 20);
+  assert.equal(granted('healthy', true), 100);
+  assert.equal(granted('flapping', false), 100, 'nobody adapts who was told not to');
 });

@@ -112,6 +112,8 @@ export class Lane {
       this.#from = from;
       from.on('data', (chunk) => {
         this.taken += chunk.length;
+        // After a cut, what still comes is for nobody.
+        if (this.finished) return;
         if (this.start.length < 32) this.start = Buffer.concat([this.start, chunk]).subarray(0, 32);
         this.#queue.push(chunk);
         this.#pump();
@@ -284,6 +286,8 @@ export class ChaosPath {
   /** All legs in order of arrival. */
   readonly legs: ChaosLeg[] = [];
 
+  /** Legs that are open on either side: one that stands still does not see its peers go. */
+  readonly #open = new Set<ChaosLeg>();
   readonly #doors: Record<Door, net.Server>;
   readonly #options: ChaosPathOptions;
   #watchers: Array<() => void> = [];
@@ -350,7 +354,7 @@ export class ChaosPath {
     const doors = [this.#doors.primary, this.#doors.replica].filter((door) => door.listening);
     const closed = doors.map((door) => once(door, 'close'));
     for (const door of doors) door.close();
-    for (const leg of this.legs) leg.reset();
+    for (const leg of [...this.legs, ...this.#open]) leg.reset();
     await Promise.all(closed);
   }
 
@@ -371,6 +375,8 @@ export class ChaosPath {
         ...(keepSourcePort ? { localPort: client.remotePort } : {}),
       });
       if (retain) this.legs.push(leg);
+      this.#open.add(leg);
+      client.on('close', () => void leg.serverGone().then(() => this.#open.delete(leg)));
       this.#options.onLeg?.(leg, index);
       const admission = this.#options.admit?.(leg, index) ?? 'pass';
       if (admission === 'reset') leg.resetClient();

@@ -31,7 +31,13 @@ export const UNHURRIED = {
   tombstoneTime: 600_000,
   capabilityTtl: 1,
   incastLimit: Infinity,
+  fallbackDelay: Infinity,
+  idleTime: Infinity,
+  adaptive: false,
 };
+
+/** For programs of their own, by environment: no flow leaves the replica port, and no hello is too late, however busy the machine is. */
+export const UNHURRIED_ENV = { REPNET_FALLBACK_DELAY: 'Infinity', REPNET_LEG_DEADLINE: '600000', REPNET_HELLO_TIMEOUT: '600000' };
 
 /** Resolves with the first message on a channel that is as wanted. Call it before what causes the message. */
 export function published<Message>(channel: string, wanted: (message: Message) => boolean = () => true): Promise<Message> {

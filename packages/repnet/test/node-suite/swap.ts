@@ -1,5 +1,5 @@
 /**
- * Preloaded into one of Node's own tests: from here on its `require('net')` is repnet.
+ * Preloaded into one of Node's own net tests: from here on its `require('net')` is repnet.
  * The tests' shared `common` folder keeps the stock module, as do Node's internals.
  */
 import Module from 'node:module';
@@ -7,13 +7,12 @@ import path from 'node:path';
 
 import repnet = require('repnet');
 
-const tests = process.env['REPNET_SUITE_TESTS'];
-const mode = process.env['REPNET_SUITE_MODE'];
-if (tests === undefined || mode === undefined) throw new Error('swap is for run.ts: REPNET_SUITE_TESTS and REPNET_SUITE_MODE are not set');
+import { forceReplication } from './preload';
 
-if (mode === 'repflow' || mode === 'repsyn') {
-  repnet.configure({ mode, targets: ['*'], assumeCapable: true });
-}
+const tests = process.env['REPNET_SUITE_TESTS'];
+if (tests === undefined) throw new Error('this file is for run.ts: REPNET_SUITE_TESTS is not set');
+
+forceReplication();
 
 interface Loader {
   _load(request: string, parent: { filename?: string } | undefined, isMain: boolean): unknown;

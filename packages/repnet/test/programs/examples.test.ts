@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packageFolder } from '../harness/package-folder';
+import { UNHURRIED_ENV } from '../harness/replication';
 import { startServer } from './servers';
 
 const examples = path.join(packageFolder, 'examples');
@@ -24,7 +25,7 @@ async function run(
 for (const transport of ['net', 'repflow', 'repsyn']) {
   test(`bucket sort sorts over ${transport}`, async () => {
     const argv = ['--numbers', '2000', '--slaves', '2', '--jobs', '2'];
-    const { stdout, stderr } = await run('bucket-sort/run.js', argv, { TRANSPORT: transport });
+    const { stdout, stderr } = await run('bucket-sort/run.js', argv, { TRANSPORT: transport, ...UNHURRIED_ENV });
     assert.equal(stderr, '');
     assert.match(stdout, new RegExp(`^${transport}: 2 jobs, 2\\d\\d short flows, all sorted; median [\\d.]+ ms, p99 [\\d.]+ ms\\n$`));
   });

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import repnet from 'repnet';
 import { Proxy, parseConfig } from 'repnet/proxy';
 import { packageFolder } from '../harness/package-folder';
-import { MODES, UNHURRIED } from '../harness/replication';
+import { MODES, UNHURRIED, UNHURRIED_ENV } from '../harness/replication';
 import { startServer } from './servers';
 
 const folder = path.join(packageFolder, 'test/programs');
@@ -79,7 +79,7 @@ for (const [app, { speaks, prints }] of Object.entries(APPS)) {
     test(`${app} replicates to its listed target (${mode})`, async (t) => {
       const port = await serve(t, speaks());
       const before = repnet.stats();
-      const env = { REPNET_TARGETS: `127.0.0.1:${port}`, REPNET_MODE: mode, REPNET_ASSUME_CAPABLE: 'true' };
+      const env = { ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}`, REPNET_MODE: mode, REPNET_ASSUME_CAPABLE: 'true' };
       assert.match(await run(app, port, env), prints);
       const after = repnet.stats();
       assert.equal(after.flows.accepted - before.flows.accepted, 1);
@@ -94,6 +94,15 @@ for (const [app, { speaks, prints }] of Object.entries(APPS)) {
     assert.equal(repnet.stats().flows.accepted, before);
   });
 }
+
+test('a primary of cluster gives a port with replicas to its workers, whose connections are plain', async () => {
+  const before = repnet.createServer().listen(0, '127.0.0.1');
+  await once(before, 'listening');
+  const { port } = before.address() as net.AddressInfo;
+  await once(before.close(), 'close');
+  const env = { REPNET_LISTEN: String(port), REPNET_TARGETS: `127.0.0.1:${port}`, REPNET_ASSUME_CAPABLE: 'true' };
+  assert.equal(await run('cluster.cjs', port, env), 'answered');
+});
 
 test('ioredis replicates to a listed Redis behind a proxy', async (t) => {
   const redis = await startServer(t, 'redis-server');

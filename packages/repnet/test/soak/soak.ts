@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import repnet from 'repnet';
+import { publicName } from '../../src/flow-id';
 import { type ChaosLeg, ChaosPath } from '../harness/chaos';
 import { bytesInUse } from '../harness/memory';
 import { headOf, type Mode, type Pairing, UNHURRIED } from '../harness/replication';
@@ -30,6 +31,10 @@ export interface SoakResult {
   flows: number;
   bytes: number;
   killed: number;
+  /** Legs that were given a FIN before their end. */
+  cut: number;
+  /** Flows whose legs had less time than the path took. */
+  hurried: number;
   stalled: number;
   late: number;
   /** One line for each flow that did not do what it must. */
@@ -92,11 +97,15 @@ class Soak {
   readonly result: SoakResult;
   /** Those who wait for a flow to have both legs, by its id, and at how many of its ends it has not yet. */
   readonly #awaited = new Map<string, { ends: number; resolve: () => void }>();
+  readonly #dialed = new Set<net.Socket>();
+  readonly #served = new Set<net.Socket>();
+  /** The legs of each flow, by their index. */
+  readonly #legs = new Map<string, ChaosLeg[]>();
   /** Flows that reached the server's application, by number. */
   readonly #surfaced = new Map<number, { count: number; sha: string | undefined }>();
 
   constructor(readonly size: SoakSize) {
-    this.result = { flows: 0, bytes: 0, killed: 0, stalled: 0, late: 0, faults: [], mostMemory: 0 };
+    this.result = { flows: 0, bytes: 0, killed: 0, cut: 0, hurried: 0, stalled: 0, late: 0, faults: [], mostMemory: 0 };
   }
 
   async run(): Promise<SoakResult> {
@@ -133,7 +142,7 @@ class Soak {
     const lane = async (): Promise<void> => {
       while (next < size.flows) {
         const number = next++;
-        await this.#flow(paths[number % 2 === 0 ? 0 : 1], number % 2 === 0 ? {} : { maxBytes: Infinity }, number);
+        await this.#flow(paths[number % 2 === 0 ? 0 : 1], number % 2 === 0 ? this.#hurry(number) : { maxBytes: Infinity }, number);
         result.flows += 1;
         if (number % Math.max(64, Math.floor(size.flows / 40)) === 0)
           result.mostMemory = Math.max(result.mostMemory, bytesInUse() - before);
@@ -143,8 +152,9 @@ class Soak {
     diagnostics.unsubscribe('repnet:leg:pair', this.#onPair);
     const closed = once(server, 'close');
     server.close();
-    for (const path of paths) await path.close();
+    // A client is done when its bytes are in the kernel: some are still on the path. The server closes when its flows have.
     await closed;
+    for (const path of paths) await path.close();
     for (let number = 0; number < size.flows; number += 1) {
       const surfaced = this.#surfaced.get(number);
       const expected = sha256(script(size, number).up);
@@ -155,11 +165,19 @@ class Soak {
     return result;
   }
 
+  /** Now and then a flow whose legs, or one of them, come after every timeout of the client. An eager flow fails then, by design. */
+  #hurry(number: number): object {
+    if (number % 8 !== 0 || this.size.pairing === 'port' || this.size.eager) return {};
+    this.result.hurried += 1;
+    return { legDeadline: PAUSE_MS / 2, fallbackDelay: PAUSE_MS / 4 };
+  }
+
   #fault(number: number, what: string): void {
     if (this.result.faults.length < 20) this.result.faults.push(`flow ${number}: ${what}`);
   }
 
   #serve(socket: net.Socket): void {
+    this.#keep(this.#served, socket);
     const chunks: Buffer[] = [];
     let number: number | undefined;
     let length = 0;
@@ -177,7 +195,8 @@ class Soak {
       if (seen !== undefined) seen.sha = sha256(Buffer.concat(chunks));
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      this.#fault(number ?? -1, `error at the server: ${error.code ?? error.message}`);
+      // A client that gave up waiting for the banner has sent nothing.
+      if (number !== undefined) this.#fault(number, `error at the server: ${error.code ?? error.message}`);
     });
   }
 
@@ -190,6 +209,7 @@ class Soak {
       allowHalfOpen: true,
       repnet: { mode, pairing, assumeCapable: true, ...options },
     });
+    this.#keep(this.#dialed, socket);
     const hash = createHash('sha256');
     let ended = false;
     socket.on('data', (chunk: Buffer) => hash.update(chunk));
@@ -226,6 +246,10 @@ class Soak {
     const [victim, kind, at, pause] = [random.below(2), random.below(10), random.size(40_000), random.below(PAUSE_MS)];
     const lane = random.chance(0.5) ? leg.up : leg.down;
     const admit = (): Promise<void> => leg.admit().catch(() => {});
+    const legs = this.#legs.get(key) ?? [];
+    legs[index] = leg;
+    this.#legs.set(key, legs);
+    void leg.clientGone().then(() => this.#legs.delete(key));
     if (index !== victim || kind < 3) {
       await admit();
     } else if (kind < 5) {
@@ -244,7 +268,7 @@ class Soak {
       // since a flow can also end on the first, and an eager one fails with it while no banner is in.
       leg.up.allow(head);
       leg.down.allow(head);
-      const joined = this.#joined(this.size.pairing === 'hello' ? key : `${SOURCE}|${key}`);
+      const joined = this.#joined(publicName(this.size.pairing === 'hello' ? key : `${SOURCE}|${key}`));
       await admit();
       // The other leg may never come: the path had no port for it, or the flow has ended without this one.
       const given = leg.clientGone().then(() => false);
@@ -253,9 +277,36 @@ class Soak {
       if (!both) return lane.flow();
       lane.allow(head + at);
       await lane.until(head + at);
-      this.result.killed += 1;
-      leg.reset();
+      if (kind < 9) {
+        this.result.killed += 1;
+        leg.reset();
+        return;
+      }
+      // A FIN that comes when the other leg has brought more: nobody can tell one at the same byte from the true end.
+      const other = legs[1 - index];
+      if (!other) return lane.flow();
+      await (lane === leg.up ? other.up : other.down).until(head + at + 1);
+      if (!(await this.#hasMore(leg, other, lane === leg.up, at))) return;
+      this.result.cut += 1;
+      lane.cut();
     }
+  }
+
+  /** Waits for the receiving end of a flow to have more than `bytes`. @returns false: it is gone before */
+  async #hasMore(leg: ChaosLeg, other: ChaosLeg, up: boolean, bytes: number): Promise<boolean> {
+    const ports = [leg, other].map(({ client, server }) => (up ? server?.localPort : client.remotePort));
+    const ends = up ? this.#served : this.#dialed;
+    for (;;) {
+      const end = [...ends].find((socket) => ports.includes(up ? socket.remotePort : socket.localPort));
+      if (!end) return false;
+      if (end.bytesRead > bytes) return true;
+      await delay(5);
+    }
+  }
+
+  #keep(ends: Set<net.Socket>, socket: net.Socket): void {
+    ends.add(socket);
+    socket.on('close', () => ends.delete(socket));
   }
 
   /** Resolves when a flow has both legs at both ends; a flow that is paired by port has another id at its client. */

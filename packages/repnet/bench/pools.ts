@@ -1,0 +1,212 @@
+/**
+ * What repnet does behind a pool of kept-alive connections, against fresh ones:
+ *
+ *   npm run bench:pools [-- --seeds 20 --requests 1600 --json result.json --check]
+ *
+ * 32 connections, requests of 1 KB with answers of 10 KB, pauses between them. Each connection takes one of three paths, of which one is
+ * congested: everything on it, hellos included, waits for a random time (exponential), and now and then for a retransmission timeout.
+ * Compared are the 99th percentiles of plain `net` and of RepFlow, once over the pool, once with a connection for each request. All four
+ * cases take turns within a seed. Reported: the median over all seeds of the change of the p99, with its 95 % interval, and what the pool
+ * loses against fresh connections.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { parseArgs } from 'node:util';
+
+import repnet = require('repnet');
+
+import { endsByFin } from '../src/certain-end';
+import { Random } from '../test/soak/random';
+import { medianWithInterval } from './statistics';
+
+const CONNECTIONS = 32;
+const REQUEST = Buffer.alloc(1_024, 1);
+const ANSWER = Buffer.alloc(10_240, 2);
+const PATHS = 3;
+/** On the congested path, milliseconds: mean wait of a piece of data, and what a lost one costs. */
+const MEAN_WAIT = 10;
+const TIMEOUT = 200;
+const LOSS = 0.05;
+/** Requests of each connection before those that count: a pool has been there for a while. */
+const WARM_UP = 4;
+/** Mean pause of a connection between two requests, milliseconds. */
+const MEAN_PAUSE = 20;
+/** By how many points the change of the p99 over the pool may fall short of that of fresh connections. */
+const POINTS = 10;
+
+const KINDS = ['plain', 'repflow'] as const;
+type Kind = (typeof KINDS)[number];
+const USES = ['pool', 'fresh'] as const;
+type Use = (typeof USES)[number];
+
+const HOST = '127.0.0.1';
+const exponential = (random: Random, mean: number): number => -mean * Math.log(1 - random.next() / 0x1_0000_0000);
+
+/** Hands on what comes, after a wait of its own; nothing overtakes. */
+function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
+  let due = 0;
+  const later = (work: () => void): void => {
+    const now = performance.now();
+    due = Math.max(due, now + wait());
+    if (due <= now) work();
+    else setTimeout(work, due - now);
+  };
+  from.on('data', (chunk: Buffer) => later(() => void (to.destroyed || to.write(chunk))));
+  // A reset may not travel on as an end of stream: nobody could tell it from that of the flow.
+  endsByFin(from);
+  from.on('end', () => later(() => void (to.destroyed || to.end())));
+  from.on('error', () => to.resetAndDestroy());
+}
+
+/** The server, and the paths before it. Answers its port; takes seeds by message. */
+async function serve(): Promise<void> {
+  let random = new Random(1);
+  const server = repnet.createServer({ noDelay: true }, (socket) => {
+    let received = 0;
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      for (; received >= REQUEST.length; received -= REQUEST.length) socket.write(ANSWER);
+    });
+  });
+  await once(server.listen(0, HOST), 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  const door = (offset: number): net.Server =>
+    net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+      const congested = random.below(PATHS) === 0;
+      const waits = new Random(random.next());
+      const wait = (): number => (congested ? exponential(waits, MEAN_WAIT) + (waits.chance(LOSS) ? TIMEOUT : 0) : 0);
+      const upstream = net.connect({ host: HOST, port: port + offset, allowHalfOpen: true, noDelay: true });
+      carry(client, upstream, wait);
+      carry(upstream, client, wait);
+    });
+  for (;;) {
+    const doors = [door(0), door(1)] as const;
+    await once(doors[0].listen(0, HOST), 'listening');
+    const first = (doors[0].address() as net.AddressInfo).port;
+    try {
+      await once(doors[1].listen(first + 1, HOST), 'listening');
+      process.on('message', (seed: number) => {
+        random = new Random(seed);
+        process.send?.('seeded');
+      });
+      process.send?.(first);
+      return;
+    } catch {
+      doors[0].close();
+    }
+  }
+}
+
+/** A connection that has sent its request: resolves with the whole answer. */
+function ask(socket: net.Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let received = 0;
+    const failed = (error?: Error): void => reject(error ?? new Error('closed before the answer'));
+    if (socket.destroyed) failed();
+    socket.on('error', failed).on('close', failed);
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received < ANSWER.length) return;
+      socket.removeAllListeners('data').off('error', failed).off('close', failed);
+      resolve();
+    });
+    socket.write(REQUEST);
+  });
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Completion times of all requests, in milliseconds. */
+async function run(port: number, kind: Kind, use: Use, requests: number, seed: number): Promise<number[]> {
+  const dial = (): net.Socket =>
+    repnet.connect({ host: HOST, port, noDelay: true, repnet: kind === 'plain' ? 'off' : { mode: 'repflow', assumeCapable: true } });
+  const times: number[] = [];
+  const lane = async (number: number): Promise<void> => {
+    const random = new Random(seed * 1_000 + number);
+    let pooled: net.Socket | undefined;
+    for (let sent = -WARM_UP; sent < requests / CONNECTIONS; sent++) {
+      await sleep(exponential(random, MEAN_PAUSE));
+      const start = performance.now();
+      const socket = pooled ?? dial();
+      await ask(socket);
+      if (sent >= 0) times.push(performance.now() - start);
+      if (use === 'pool') pooled = socket;
+      else
+        socket
+          .on('error', () => {})
+          .end()
+          .resume();
+    }
+    pooled
+      ?.on('error', () => {})
+      .end()
+      .resume();
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, (_, number) => lane(number)));
+  return times;
+}
+
+function percentile(times: number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '20' },
+      requests: { type: 'string', default: '1600' },
+      json: { type: 'string' },
+      check: { type: 'boolean', default: false },
+    },
+  });
+  const [seeds, requests] = (['seeds', 'requests'] as const).map((name) => {
+    const value = Number(values[name]);
+    if (!Number.isInteger(value) || value < 1) throw new Error(`--${name}: found ${values[name]}; must be an integer of at least 1`);
+    return value;
+  }) as [number, number];
+  const child: ChildProcess = fork(__filename, ['serve']);
+  const [port] = (await once(child, 'message')) as [number];
+  const p99: Record<Use, Record<Kind, number[]>> = { pool: { plain: [], repflow: [] }, fresh: { plain: [], repflow: [] } };
+  for (let seed = 1; seed <= seeds; seed++) {
+    const cases = USES.flatMap((use) => KINDS.map((kind) => [use, kind] as const));
+    for (const [use, kind] of seed % 2 === 0 ? cases : cases.reverse()) {
+      child.send(seed);
+      await once(child, 'message');
+      p99[use][kind].push(percentile(await run(port, kind, use, requests, seed), 0.99));
+    }
+    process.stderr.write(`\rseed ${seed} of ${seeds}`);
+  }
+  process.stderr.write('\n');
+  child.kill();
+  const change = (use: Use): number[] => p99[use].repflow.map((value, seed) => 100 * (value / (p99[use].plain[seed] as number) - 1));
+  const [pool, fresh] = [change('pool'), change('fresh')];
+  const loss = medianWithInterval(pool.map((points, seed) => points - (fresh[seed] as number)));
+  for (const use of USES) {
+    const { median, low, high } = medianWithInterval(change(use));
+    const [plain, repflow] = KINDS.map((kind) => medianWithInterval(p99[use][kind]).median.toFixed(1));
+    console.log(
+      `${use}: p99 ${plain} ms plain, ${repflow} ms RepFlow; change ${median.toFixed(1)} % (${low.toFixed(1)} to ${high.toFixed(1)})`,
+    );
+  }
+  const met = loss.high <= POINTS;
+  const interval = `${loss.median.toFixed(1)} points (${loss.low.toFixed(1)} to ${loss.high.toFixed(1)})`;
+  console.log(`the pool against fresh connections: ${interval}; at most ${POINTS} more: ${met ? 'met' : 'MISSED'}`);
+  console.log(`second connections that rejoined: ${repnet.stats().legs.rejoined}`);
+  if (values.json !== undefined)
+    writeFileSync(values.json, `${JSON.stringify({ node: process.version, seeds, requests, p99 }, null, 2)}\n`);
+  if (values.check && !met) process.exitCode = 1;
+  // Connections that wait for a congested path's end are of no interest any more.
+  process.exit();
+}
+
+if (process.argv[2] === 'serve') void serve();
+else {
+  main().catch((error: unknown) => {
+    console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(1);
+  });
+}

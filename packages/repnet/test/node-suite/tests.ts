@@ -1,0 +1,79 @@
+/** Which of Node's own tests run in which mode, and how. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export const MODES = ['plain', 'register', 'repflow', 'repsyn'] as const;
+export type Mode = (typeof MODES)[number];
+
+export const FAMILIES = ['net', 'http', 'https', 'http2', 'tls', 'cluster'] as const;
+/** The module that a test is about, by its name. */
+export type Family = (typeof FAMILIES)[number];
+
+/** What a mode runs. */
+export const RUNS: Record<Mode, readonly Family[]> = {
+  plain: ['net'],
+  register: FAMILIES,
+  repflow: ['net', 'http', 'https', 'http2', 'tls'],
+  repsyn: ['net', 'http', 'https', 'http2', 'tls'],
+};
+
+const FOLDERS = ['parallel', 'sequential', 'pummel'];
+
+/** `test-http-agent.js` is about http, `test-http2-ping.js` is not. */
+export function familyOf(file: string): Family | undefined {
+  const name = /^test-([a-z0-9]+)[-.].*?m?js$/.exec(path.basename(file))?.[1];
+  return FAMILIES.find((family) => family === name);
+}
+
+/**
+ * Whether a test opens a socket, by its text: it calls listen() or connect(), uses the fixture that does so for tests of tls, or is another test
+ * with different flags. Where nothing connects there is nothing to replicate.
+ */
+export function opensSocket(source: string): boolean {
+  return /\blisten\(|\bconnect\(|tls-connect|require\('\.\/test-/.test(source);
+}
+
+/** The files of a mode, relative to Node's test folder. */
+export function select(tests: string, mode: Mode, only: RegExp | undefined): string[] {
+  const found: string[] = [];
+  for (const folder of FOLDERS) {
+    let names: string[];
+    try {
+      names = readdirSync(path.join(tests, folder));
+    } catch {
+      continue;
+    }
+    for (const name of names.sort()) {
+      const file = `${folder}/${name}`;
+      const family = familyOf(name);
+      if (family === undefined || !RUNS[mode].includes(family)) continue;
+      if (only !== undefined && !only.test(file)) continue;
+      if (forces(mode) && family !== 'net' && !opensSocket(readFileSync(path.join(tests, file), 'utf8'))) continue;
+      found.push(file);
+    }
+  }
+  return found;
+}
+
+/** Whether a mode replicates every flow. */
+export function forces(mode: Mode): boolean {
+  return mode === 'repflow' || mode === 'repsyn';
+}
+
+/** The flags that a test asks for in its first lines. */
+export function flagsOf(source: string): string[] {
+  const line = /^\/\/ Flags:(.*)$/m.exec(source);
+  return line?.[1] === undefined ? [] : line[1].trim().split(/\s+/);
+}
+
+/** The version of Node that a folder of tests belongs to, as its source tree says. */
+export function versionOf(tests: string): string | undefined {
+  let header: string;
+  try {
+    header = readFileSync(path.join(tests, '../src/node_version.h'), 'utf8');
+  } catch {
+    return undefined;
+  }
+  const parts = ['MAJOR', 'MINOR', 'PATCH'].map((part) => new RegExp(`^#define NODE_${part}_VERSION (\\d+)$`, 'm').exec(header)?.[1]);
+  return parts.includes(undefined) ? undefined : parts.join('.');
+}

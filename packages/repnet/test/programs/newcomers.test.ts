@@ -1,0 +1,130 @@
+/** The README's first five minutes, by people who type what is written there; and what they are told when it did not work. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { packageFolder } from '../harness/package-folder';
+import { UNHURRIED_ENV } from '../harness/replication';
+
+const run = promisify(execFile);
+
+/** Starts a script that prints its port. */
+async function serve(
+  t: TestContext,
+  script: string,
+  node: string[],
+  env: Record<string, string>,
+): Promise<{ port: number; report: () => Promise<string> }> {
+  const child = spawn(process.execPath, [...node, '--eval', script], {
+    cwd: packageFolder,
+    env: { ...process.env, ...UNHURRIED_ENV, ...env },
+  });
+  t.after(() => void child.kill());
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const closed = new Promise<string>((resolve) => child.on('close', () => resolve(errors)));
+  /** What it writes to stderr until its end, which is now. */
+  const report = (): Promise<string> => {
+    child.stdin.end();
+    return closed;
+  };
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk)));
+    child.on('close', () => reject(new Error(errors)));
+  });
+  return { port, report };
+}
+
+const SERVER = (net: string) => `
+  const net = require('${net}');
+  const server = net.createServer((socket) => socket.pipe(socket));
+  server.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => console.log(server.address().port));
+  process.stdin.resume().on('end', () => process.exit());
+`;
+
+/** Two flows, one after the other: the second one when the first has asked, and the answer is there. */
+const CLIENT = (net: string, port: number) => `
+  const net = require('${net}');
+  const flow = () => new Promise((resolve) => {
+    const socket = net.connect(${port}, '127.0.0.1');
+    if (!(socket instanceof require('node:net').Socket) && '${net}' !== 'repnet') throw new Error('no net.Socket');
+    socket.on('data', (chunk) => socket.end(() => resolve(String(chunk))));
+    socket.write('hello');
+  });
+  // Nobody waits for the answer but this: it does not keep the process alive.
+  const waiting = setInterval(() => {}, 1_000);
+  const asked = new Promise((resolve) => require('node:diagnostics_channel').subscribe('repnet:capability', resolve));
+  flow().then(() => asked).then(() => clearInterval(waiting)).then(flow).then(console.log);
+`;
+
+/** A port that is free like the one after it, below those that the kernel gives to connections. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(15_000, 31_000);
+    const free = await Promise.all(
+      [port, port + 1].map(async (number) => {
+        const server = net.createServer();
+        const listening = await new Promise<boolean>((resolve) => {
+          server.on('error', () => resolve(false));
+          server.listen(number, '127.0.0.1', () => resolve(true));
+        });
+        if (listening) await new Promise((resolve) => server.close(resolve));
+        return listening;
+      }),
+    );
+    if (free.every(Boolean)) return port;
+  }
+}
+
+test('with require: one line at the server, two at the client, and the report says that a flow raced', async (t) => {
+  const { port } = await serve(t, SERVER('repnet'), [], {});
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}` };
+  const { stdout, stderr } = await run(process.execPath, ['--eval', CLIENT('repnet', port)], { cwd: packageFolder, env });
+  assert.equal(stdout, 'hello\n');
+  assert.match(stderr, /^repnet: 2 flows to listed targets: 1 raced, 1 ran plain\n/);
+  assert.match(stderr, /1 plain, "unknown": .*the first flow asks/);
+});
+
+test('with register on both sides and the two variables: not a line of the applications is changed', async (t) => {
+  const wanted = String(await freePort());
+  const register = ['--import', 'repnet/register'];
+  const { port } = await serve(t, SERVER('node:net'), register, { REPNET_LISTEN: wanted, PORT: wanted });
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}` };
+  const { stdout, stderr } = await run(process.execPath, [...register, '--eval', CLIENT('node:net', port)], { cwd: packageFolder, env });
+  assert.equal(stdout, 'hello\n');
+  assert.match(stderr, /^repnet: 2 flows to listed targets: 1 raced, 1 ran plain\n/);
+});
+
+test('who forgets the port at the server is told so, at either end', async (t) => {
+  const register = ['--import', 'repnet/register'];
+  const { port, report } = await serve(t, SERVER('node:net'), register, {
+    REPNET_REPORT: '1',
+  });
+  const env = { ...process.env, REPNET_REPORT: '1', ...UNHURRIED_ENV, REPNET_TARGETS: `127.0.0.1:${port}` };
+  const { stderr } = await run(process.execPath, [...register, '--eval', CLIENT('node:net', port)], { cwd: packageFolder, env });
+  assert.match(stderr, /2 flows to listed targets: 0 raced, 2 ran plain/);
+  assert.match(stderr, /"incapable": no repnet server answers on the replica port: .*REPNET_LISTEN/);
+  assert.match(await report(), /0 of 1 server had a replica port\n.*only if REPNET_LISTEN names its port/);
+});
+
+test('publint has nothing to say about the package', async () => {
+  const command = path.join(packageFolder, 'node_modules', '.bin', 'publint');
+  const { stdout } = await run(process.execPath, [command, '--strict'], { cwd: packageFolder });
+  assert.match(stdout, /All good!/);
+});
+
+test('the package has every file that its README names', async () => {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: packageFolder });
+  const [{ files }] = JSON.parse(stdout) as [{ files: Array<{ path: string }> }];
+  const shipped = new Set(files.map((file) => file.path));
+  const readme = readFileSync(path.join(packageFolder, 'README.md'), 'utf8');
+  const named = [...readme.matchAll(/`((?:[\w-]+\/)*[\w-]+\.(?:md|json))`|\]\(([^):]+)\)/g)].map((match) => match[1] ?? match[2] ?? '');
+  assert.ok(named.length >= 4);
+  for (const file of named) if (file !== 'repnet.config.json') assert.ok(shipped.has(file), `${file} is named, and not shipped`);
+});
