@@ -14,7 +14,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
 	$(TAILCUT) compare tcp dctcp repflow repsyn repflow+dctcp \
-	    --load 0.3,0.5,0.7 --seeds 6 --flows 1200 --out out/demo
+	    --load 0.3,0.5,0.7 --seeds 6 --flows 1000 --out out/demo
 
 # Every test there is. Installs what they need where it is missing (see .ci/tools).
 test: tools lint rust-test npm-test node-suite

@@ -47,7 +47,7 @@ pub fn simulate(file: &Path, seeds: u64, threads: usize) -> anyhow::Result<()> {
     })
 }
 
-/// The runs of `make demo` at a load of 0.5, without samples, for `seeds` seeds.
+/// The runs of `make demo` at a load of 0.5 for `seeds` seeds, without samples and with 1,200 flows each.
 fn runs(seeds: u64) -> anyhow::Result<Vec<RunConfig>> {
     let text = include_str!("../../../../scenarios/compare.toml");
     let mut scenario = Scenario::parse("scenarios/compare.toml", "", text)?;
