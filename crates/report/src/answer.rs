@@ -249,9 +249,12 @@ impl Claims<'_> {
             sentences.push(format!("Worse than {base}: {}.", list(&worse)));
         }
         if self.others.len() > 1 && !known.is_empty() {
+            let all = match self.others.len() {
+                2 => "both".to_owned(),
+                count => format!("all {count}"),
+            };
             sentences.push(format!(
-                "These intervals hold for all {} comparisons together.",
-                self.others.len()
+                "These intervals hold for {all} comparisons together."
             ));
         }
         sentences
