@@ -24,39 +24,6 @@ fn push_out(limit: Limit) -> PushOut {
     }
 }
 
-/// What a queue does with classes 0 to 2, where class 3 is there too or not.
-fn high_classes(
-    steps: &[Step],
-    with_low: bool,
-    queue: &mut dyn QueueDiscipline,
-) -> (Vec<Fate>, Vec<u32>) {
-    let (mut packets, mut fates, mut served): (Vec<Packet>, _, _) = (vec![], vec![], vec![]);
-    for step in steps {
-        match *step {
-            Step::Arrive(class) if class < 3 || with_low => {
-                let id = PacketId(packets.len() as u32);
-                packets.push(Packet {
-                    priority: class,
-                    ecn: Ecn::Capable,
-                    rank: fates.len() as u32,
-                    ..packet(0, 1, 1_500, 1)
-                });
-                let fate = queue.enqueue(Time::ZERO, id, &mut packets).arrival;
-                if class < 3 {
-                    fates.push(fate);
-                }
-            }
-            Step::Arrive(_) => {}
-            Step::Serve => {
-                let id = queue.dequeue(Time::ZERO, &mut packets);
-                let packet = id.map(|id| packets[id.0 as usize]);
-                served.extend(packet.filter(|p| p.priority < 3).map(|p| p.rank));
-            }
-        }
-    }
-    (fates, served)
-}
-
 /// An arrival of a class, or a service.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -72,47 +39,41 @@ fn steps(classes: u8) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..300)
 }
 
-/// What becomes of each high packet on arrival, and which high packets are served in which order. Services
-/// that find none are not told.
-fn high_class(steps: &[Step], with_low: bool) -> (Vec<Fate>, Vec<u64>) {
-    let mut queue = PushOutQueue::new(push_out(Limit::Packets(LIMIT)));
+/// What becomes on arrival of each packet of the first `high` classes, and in which order these are
+/// served, with lower classes beside them or not. Services that find none are not told.
+fn high_classes(
+    steps: &[Step],
+    high: u8,
+    with_low: bool,
+    queue: &mut dyn QueueDiscipline,
+) -> (Vec<Fate>, Vec<u32>) {
     let (mut packets, mut fates, mut served) = (Vec::new(), Vec::new(), Vec::new());
-    let mut high = 0;
     for step in steps {
         match *step {
-            Step::Arrive(class) => {
-                high += u64::from(class == 0);
-                if class == 1 && !with_low {
-                    continue;
-                }
+            Step::Arrive(class) if class < high || with_low => {
                 let id = PacketId(packets.len() as u32);
                 packets.push(Packet {
                     priority: class,
                     ecn: Ecn::Capable,
-                    rank: high as u32,
+                    rank: fates.len() as u32,
                     ..packet(0, 1, 1_500, 1)
                 });
                 let verdict = queue.enqueue(Time::ZERO, id, &mut packets);
                 assert!(queue.backlog_packets() <= LIMIT);
-                if class == 0 {
+                if class < high {
                     fates.push(verdict.arrival);
                 }
                 if let Some((displaced, fate)) = verdict.displaced {
-                    assert_eq!(
-                        packets[displaced.0 as usize].priority, 1,
-                        "only low ones give way"
-                    );
+                    let priority = packets[displaced.0 as usize].priority;
+                    assert!(priority >= high, "only low ones give way");
                     assert_eq!(fate, Fate::Dropped(DropReason::QueueFull));
                 }
             }
+            Step::Arrive(_) => {}
             Step::Serve => {
                 let id = queue.dequeue(Time::ZERO, &mut packets);
-                let of_high = id.map(|id| packets[id.0 as usize]);
-                served.extend(
-                    of_high
-                        .filter(|p| p.priority == 0)
-                        .map(|p| u64::from(p.rank)),
-                );
+                let packet = id.map(|id| packets[id.0 as usize]);
+                served.extend(packet.filter(|p| p.priority < high).map(|p| p.rank));
             }
         }
     }
@@ -127,13 +88,17 @@ proptest! {
         let mut ours = PushOutQueue::new(PushOut { classes: 4, group: 3, limit, mark_above });
         let sharing = Sharing::Shared;
         let mut plain = PriorityQueue::new(Priority { classes: 3, limit, sharing, mark_above });
-        let beside = high_classes(&steps, true, &mut ours);
-        prop_assert_eq!(beside, high_classes(&steps, false, &mut plain));
+        let beside = high_classes(&steps, 3, true, &mut ours);
+        prop_assert_eq!(beside, high_classes(&steps, 3, false, &mut plain));
     }
 
     #[test]
     fn a_high_class_fares_in_a_queue_as_if_there_were_no_low_one(steps in steps(2)) {
-        prop_assert_eq!(high_class(&steps, true), high_class(&steps, false));
+        let [beside, alone] = [true, false].map(|with_low| {
+            let mut queue = PushOutQueue::new(push_out(Limit::Packets(LIMIT)));
+            high_classes(&steps, 1, with_low, &mut queue)
+        });
+        prop_assert_eq!(beside, alone);
     }
 
     // Flow 3 is another one between the hosts of flow 2, which is purged.

@@ -1,21 +1,14 @@
 //! Stories of a directory that studies come back to: what has finished is found again.
 
+mod keys;
+
+use keys::key;
 use std::fs;
 use std::path::Path;
 use tailcut_record::{
     Earlier, Error, Manifest, Origin, OutputDir, RunKey, RunRecord, RunState, StoredStudy,
     TableFormat,
 };
-
-fn key(design: &str, seed: u64) -> RunKey {
-    RunKey {
-        design: design.to_owned(),
-        topology: "leaf-spine".to_owned(),
-        workload: "websearch".to_owned(),
-        load: Some(0.5),
-        seed,
-    }
-}
 
 /// The plan of a study of `designs` and seeds from 1 to `seeds`, by the executable `build`.
 fn plan(designs: &[&str], seeds: u64, build: &str) -> Manifest {

@@ -1,24 +1,17 @@
 //! Stories of a study that is written, stopped, damaged and read back.
 
+mod keys;
+
+use keys::key;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tailcut_record::{
     Error, FlowRecord, LinkFailure, LinkSample, Manifest, OutputDir, PacketCount, PortTotals,
-    QueueSample, RunKey, RunRecord, RunState, Sampling, SessionEnd, SessionOperation,
-    SessionRecord, StoredStudy, Straggling, TableFormat, TopologyLink,
+    QueueSample, RunRecord, RunState, Sampling, SessionEnd, SessionOperation, SessionRecord,
+    StoredStudy, Straggling, TableFormat, TopologyLink,
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
-
-fn key(design: &str, seed: u64) -> RunKey {
-    RunKey {
-        design: design.to_owned(),
-        topology: "leaf-spine".to_owned(),
-        workload: "websearch".to_owned(),
-        load: Some(0.5),
-        seed,
-    }
-}
 
 /// Flow `number`, every third one unfinished, with values that differ in every column.
 fn flow(number: u32) -> FlowRecord {

@@ -138,7 +138,7 @@ pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     for statistic in STATISTICS {
         let on_gap = |design: usize| {
             let name = format!("{}, {}", DESIGNS[design], statistic.name());
-            let middle = middle(values(of_sets, &name), 0.99);
+            let middle = middle(&found_of(of_sets, &name), 0.99);
             let gap = middle.and_then(|middle| Gap::within(all[design].sample(), middle));
             gap.is_some() && statistic != Statistic::Mean
         };
@@ -153,15 +153,16 @@ pub fn truths(seeds: &[Seed], of_sets: &[Figures]) -> BTreeMap<String, Truth> {
     truths
 }
 
-fn values(of_sets: &[Figures], name: &str) -> Vec<f64> {
+/// What the sets that gave a figure found.
+fn found_of(of_sets: &[Figures], name: &str) -> Vec<Found> {
     let found = of_sets.iter().filter_map(|figures| *figures.get(name)?);
-    let mut values: Vec<f64> = found.map(|found| found.value).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values
+    found.collect()
 }
 
-/// The middle `share` of sorted values.
-fn middle(sorted: Vec<f64>, share: f64) -> Option<(f64, f64)> {
+/// The middle `share` of the values that were found.
+fn middle(found: &[Found], share: f64) -> Option<(f64, f64)> {
+    let mut sorted: Vec<f64> = found.iter().map(|found| found.value).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
     let cut = (sorted.len() as f64 * (1.0 - share) / 2.0) as usize;
     Some((
         *sorted.get(cut)?,
@@ -191,10 +192,7 @@ pub struct Cell {
 /// The cells of sets of `seeds` seeds.
 pub fn cells(seeds: usize, of_sets: &[Figures], truths: &BTreeMap<String, Truth>) -> Vec<Cell> {
     let cell = |(name, truth): (&String, &Truth)| {
-        let found: Vec<Found> = of_sets
-            .iter()
-            .filter_map(|figures| *figures.get(name)?)
-            .collect();
+        let found = found_of(of_sets, name);
         let intervals: Vec<(f64, f64)> = found.iter().filter_map(|found| found.interval).collect();
         let marked = found.iter().filter(|found| found.marked).count();
         let compared = |found: &&Found| truth.on_gap || !found.marked;
@@ -202,9 +200,7 @@ pub fn cells(seeds: usize, of_sets: &[Figures], truths: &BTreeMap<String, Truth>
         let of_interval = |found: &Found| found.interval.map(|(low, high)| high - low);
         let mut widths: Vec<f64> = compared.iter().filter_map(of_interval).collect();
         widths.sort_unstable_by(f64::total_cmp);
-        let mut values: Vec<f64> = compared.iter().map(|found| found.value).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let (low, high) = middle(values, 0.95).unwrap_or((0.0, 0.0));
+        let (low, high) = middle(&compared, 0.95).unwrap_or((0.0, 0.0));
         let holds = |(low, high): &&(f64, f64)| (*low..=*high).contains(&truth.value);
         Cell {
             figure: name.clone(),

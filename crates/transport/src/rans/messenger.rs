@@ -43,6 +43,16 @@ pub struct Messenger<T> {
     flows: VecDeque<Event>,
 }
 
+const fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
+    Message {
+        flow,
+        dst,
+        bytes,
+        path: PathPin::NONE,
+        replication: Replication::Off,
+    }
+}
+
 impl<T: Streams> Messenger<T> {
     /// Requests over `inner`.
     pub fn new(mut inner: T) -> Self {
@@ -59,13 +69,7 @@ impl<T: Streams> Messenger<T> {
     }
 
     fn send(&mut self, now: Time, flow: FlowId, dst: HostId, bytes: u64, below: bool) {
-        let message = Message {
-            flow,
-            dst,
-            bytes,
-            path: PathPin::NONE,
-            replication: Replication::Off,
-        };
+        let message = message(flow, dst, bytes);
         self.inner.open(now, message, bytes, below);
     }
 
@@ -218,13 +222,7 @@ impl<T: Streams> Carry for Messenger<T> {
             self.inner.extend(now, flow, ready);
             return;
         }
-        let message = Message {
-            flow,
-            dst: answer.client,
-            bytes: answer.of,
-            path: PathPin::NONE,
-            replication: Replication::Off,
-        };
+        let message = message(flow, answer.client, answer.of);
         self.inner.open(now, message, ready, answer.class >= LOW);
     }
 

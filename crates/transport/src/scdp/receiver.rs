@@ -295,8 +295,11 @@ impl Receiver {
     /// on its way; or what is owed is late, and another source has room for it.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
-        if self.complete || self.lacks_pull() {
-            return !self.complete;
+        if self.complete {
+            return false;
+        }
+        if self.lacks_pull() {
+            return true;
         }
         if let [only] = &*self.sources {
             return only.has_room() && self.is_in_need();
