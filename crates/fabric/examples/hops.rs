@@ -7,7 +7,7 @@ use std::time::Instant;
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, Wire};
-use tailcut_fabric::{Fabric, FabricConfig, Packet};
+use tailcut_fabric::{Fabric, FabricConfig, Output, Packet};
 use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Rate, Time};
 
 fn main() {
@@ -39,7 +39,7 @@ fn main() {
             engine,
             ..FabricConfig::default()
         };
-        let mut fabric = Fabric::<[u64; 9]>::new(&topology, config);
+        let mut fabric = Fabric::<[u64; 9]>::new(&topology, &config);
         let hosts = topology.hosts();
         let packet = |src: u32, dst: u32, size, port| Packet {
             src: HostId(src),
@@ -65,7 +65,8 @@ fn main() {
         }
         let started = Instant::now();
         while fabric.packet_hops() < million * 1_000_000 {
-            let Some(delivery) = fabric.advance(Time::MAX) else {
+            let next = fabric.advance(Time::MAX);
+            let Some(delivery) = next.and_then(Output::delivered) else {
                 break;
             };
             let (src, dst) = (delivery.packet.dst.0, delivery.packet.src.0);

@@ -93,7 +93,7 @@ pub(crate) fn arrive(
     }
     let service = class.serialisation_ps(packet.size);
     if port.busy_until_ps > now_ps {
-        if packet.ecn == Ecn::Capable && queue.marks(port.waiting, u64::from(port.backlog_bytes)) {
+        if packet.ecn.is_markable() && queue.marks(port.waiting, u64::from(port.backlog_bytes)) {
             packet.ecn = Ecn::Marked;
             port.marked += 1;
         }

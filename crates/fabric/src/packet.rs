@@ -10,10 +10,20 @@ pub enum Ecn {
     /// Not ECN-capable; never marked.
     #[default]
     NotCapable = 0,
-    /// ECN-capable, not marked.
+    /// ECN-capable, ECT(1): what L4S senders set (RFC 9331). Marked like the other.
+    CapableOne = 1,
+    /// ECN-capable, ECT(0); not marked.
     Capable = 2,
     /// Congestion experienced.
     Marked = 3,
+}
+
+impl Ecn {
+    /// Whether a switch may mark it.
+    #[inline]
+    pub const fn is_markable(self) -> bool {
+        matches!(self, Self::Capable | Self::CapableOne)
+    }
 }
 
 /// A packet's part in the handshake that begins a connection, for switches that choose a flow's path
@@ -58,9 +68,6 @@ pub struct Packet {
     pub hops: u8,
     /// The packet's part in a handshake.
     pub handshake: Handshake,
-    /// Whether it ends a connection, and takes packets of that with it out of the switches that it
-    /// passes; see [`Fabric::purge_in_passing`](crate::Fabric::purge_in_passing).
-    pub purges: bool,
     /// A rank for disciplines that order by it (pFabric: bytes that remain); lower goes first.
     pub rank: u32,
 }
@@ -97,11 +104,11 @@ pub struct PacketId(pub u32);
 #[derive(Debug)]
 pub struct Packets<B> {
     headers: Vec<Packet>,
-    bodies: Vec<B>,
+    bodies: Vec<Option<B>>,
     free: Vec<u32>,
 }
 
-impl<B: Copy> Packets<B> {
+impl<B: Clone> Packets<B> {
     /// An empty pool.
     pub const fn new() -> Self {
         Self {
@@ -115,27 +122,30 @@ impl<B: Copy> Packets<B> {
     pub fn insert(&mut self, packet: Packet, body: B) -> PacketId {
         if let Some(slot) = self.free.pop() {
             self.headers[slot as usize] = packet;
-            self.bodies[slot as usize] = body;
+            self.bodies[slot as usize] = Some(body);
             PacketId(slot)
         } else {
             let slot =
                 u32::try_from(self.headers.len()).expect("fewer than 2^32 packets in flight");
             self.headers.push(packet);
-            self.bodies.push(body);
+            self.bodies.push(Some(body));
             PacketId(slot)
         }
     }
 
-    /// Takes a packet out.
-    pub fn remove(&mut self, id: PacketId) -> (Packet, B) {
+    /// Takes a packet out; `None` where its place is empty.
+    #[inline]
+    pub fn remove(&mut self, id: PacketId) -> Option<(Packet, B)> {
+        let body = self.bodies.get_mut(id.0 as usize)?.take()?;
         self.free.push(id.0);
-        (self.headers[id.0 as usize], self.bodies[id.0 as usize])
+        Some((self.headers[id.0 as usize], body))
     }
 
-    /// Puts a copy of a packet in.
-    pub(crate) fn duplicate(&mut self, id: PacketId) -> PacketId {
-        let (packet, body) = (self.headers[id.0 as usize], self.bodies[id.0 as usize]);
-        self.insert(packet, body)
+    /// Puts a copy of a packet in; `None` where its place is empty.
+    pub(crate) fn duplicate(&mut self, id: PacketId) -> Option<PacketId> {
+        let body = self.bodies.get(id.0 as usize)?.clone()?;
+        let packet = self.headers[id.0 as usize];
+        Some(self.insert(packet, body))
     }
 
     /// The packets in the network now.
@@ -148,9 +158,17 @@ impl<B: Copy> Packets<B> {
         &mut self.headers
     }
 
-    /// Headers and bodies of all slots, by the number of their packet.
-    pub(crate) fn all(&self) -> (&[Packet], &[B]) {
-        (&self.headers, &self.bodies)
+    /// A packet and its body, for those who look on; `None` where its place is empty.
+    #[inline]
+    pub fn seen(&self, id: PacketId) -> Option<(&Packet, &B)> {
+        let body = self.bodies.get(id.0 as usize)?.as_ref()?;
+        Some((&self.headers[id.0 as usize], body))
+    }
+
+    /// One packet's header, to read.
+    #[inline]
+    pub fn get(&self, id: PacketId) -> &Packet {
+        &self.headers[id.0 as usize]
     }
 
     /// One packet's header.
@@ -171,7 +189,7 @@ impl<B: Copy> Packets<B> {
     }
 }
 
-impl<B: Copy> Default for Packets<B> {
+impl<B: Clone> Default for Packets<B> {
     fn default() -> Self {
         Self::new()
     }
@@ -209,10 +227,10 @@ mod tests {
         let a = packets.insert(Packet::default(), 'a');
         let b = packets.insert(Packet::default(), 'b');
         assert_eq!(packets.live(), 2);
-        assert_eq!(packets.remove(a).1, 'a');
+        assert_eq!(packets.remove(a).map(|it| it.1), Some('a'));
         let c = packets.insert(Packet::default(), 'c');
         assert_eq!(c, a, "the slot just freed");
-        assert_eq!(packets.remove(b).1, 'b');
+        assert_eq!(packets.remove(b).map(|it| it.1), Some('b'));
         assert_eq!(packets.live(), 1);
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct PortClass {
     /// The queue of a one-event port; `None` where a discipline decides.
     pub drop_tail: Option<DropTail>,
     pub phantom: Option<Phantom>,
+    /// Whether packets have to arrive behind others: see [`Links`](crate::links::Links).
+    pub is_behind: bool,
 }
 
 impl PortClass {
@@ -52,6 +54,7 @@ impl PortClass {
             rate: link.rate,
             drop_tail,
             phantom: link.phantom,
+            is_behind: false,
         }
     }
 
@@ -73,6 +76,7 @@ pub(crate) struct Port {
     pub busy_until_ps: u64,
     pub transmitted_packets: u64,
     pub transmitted_bytes: u64,
+    pub marked: u64,
     /// One-event port: when the head of what waits begins its service.
     pub head_starts_ps: u64,
     /// One-event port: the place of its ring of sizes. General port: the place of its discipline.
@@ -82,8 +86,6 @@ pub(crate) struct Port {
     pub head: u32,
     pub backlog_bytes: u32,
     pub longest_backlog: u32,
-    pub marked: u32,
-    pub dropped: u32,
     pub class: u16,
     /// One-event port: the ring holds `2^ring_bits` sizes.
     pub ring_bits: u8,
@@ -95,14 +97,13 @@ impl Port {
             busy_until_ps: 0,
             transmitted_packets: 0,
             transmitted_bytes: 0,
+            marked: 0,
             head_starts_ps: 0,
             place,
             waiting: 0,
             head: 0,
             backlog_bytes: 0,
             longest_backlog: 0,
-            marked: 0,
-            dropped: 0,
             class,
             ring_bits,
         }

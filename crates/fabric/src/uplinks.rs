@@ -1,11 +1,11 @@
 //! Hosts' uplinks: which of several a packet takes, and when a NIC takes the next one.
 
-use crate::fabric::Fabric;
-use crate::load_balancer::ecmp;
+use crate::load_balancer::balancer::ecmp;
+use crate::network::Network;
 use crate::packet::Packet;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
-use tailcut_units::{HostId, Time, stream_seed};
+use tailcut_units::stream_seed;
 
 /// Full packets that a NIC takes ahead for a busy uplink while another one is free: the next flow may
 /// have the free one.
@@ -29,7 +29,7 @@ impl Uplinks {
         }
     }
 
-    const fn all(self) -> RangeInclusive<u32> {
+    pub const fn all(self) -> RangeInclusive<u32> {
         self.first..=self.first + self.others
     }
 }
@@ -71,56 +71,35 @@ impl Bonds {
         let any = uplinks.all().any(|port| up(&port));
         uplinks.all().filter(move |port| !any || up(port))
     }
-}
 
-impl<B: Copy> Fabric<B> {
-    /// When the host may inject the next packet: when an uplink has sent everything that was injected on
-    /// it, unless too much waits for another one of the host's.
-    #[inline(always)]
-    pub fn uplink_free_at(&self, host: HostId) -> Time {
-        let uplinks = self.uplinks[host.0 as usize];
-        Time::from_ps(match uplinks.others {
-            0 => self.ports[uplinks.first as usize].busy_until_ps,
-            _ => self.bond_free_at_ps(uplinks),
-        })
-    }
-
+    /// When a host with several uplinks may inject the next packet: when one of them has sent everything
+    /// that was injected on it, unless too much waits for another one.
     #[cold]
     #[inline(never)]
-    fn bond_free_at_ps(&self, uplinks: Uplinks) -> u64 {
+    pub fn free_at_ps(&self, uplinks: Uplinks, network: &Network) -> u64 {
         let mut earliest = u64::MAX;
         let mut not_too_much = 0;
-        for port in self.bonds.up(uplinks) {
-            let port = &self.ports[port as usize];
-            let class = &self.classes[usize::from(port.class)];
-            let ahead = AHEAD * class.serialisation_ps(self.bonds.full_packet);
+        for port in self.up(uplinks) {
+            let port = &network.ports[port as usize];
+            let ahead = AHEAD * network.class(port).serialisation_ps(self.full_packet);
             earliest = earliest.min(port.busy_until_ps);
             not_too_much = not_too_much.max(port.busy_until_ps.saturating_sub(ahead));
         }
         earliest.max(not_too_much)
     }
 
-    /// The uplink that a packet of the host takes.
-    #[inline(always)]
-    pub(crate) fn uplink_for(&mut self, host: HostId, packet: &Packet) -> u32 {
-        let uplinks = self.uplinks[host.0 as usize];
-        match uplinks.others {
-            0 => uplinks.first,
-            _ => self.bonded_uplink(uplinks, packet),
-        }
-    }
-
+    /// The uplink that a packet takes of several.
     #[cold]
     #[inline(never)]
-    fn bonded_uplink(&mut self, uplinks: Uplinks, packet: &Packet) -> u32 {
-        self.bonds.full_packet = self.bonds.full_packet.max(packet.size);
-        let mut up = self.bonds.up(uplinks);
-        let chosen = match self.bonds.bonding {
+    pub fn choose(&mut self, uplinks: Uplinks, packet: &Packet, network: &Network) -> u32 {
+        self.full_packet = self.full_packet.max(packet.size);
+        let mut up = self.up(uplinks);
+        let chosen = match self.bonding {
             Bonding::ByFlow => {
                 let count = up.clone().count() as u32;
-                up.nth(ecmp(packet.flow_hash, self.bonds.seed, count) as usize)
+                up.nth(ecmp(packet.flow_hash, self.seed, count) as usize)
             }
-            Bonding::FreeFirst => up.min_by_key(|&port| self.ports[port as usize].busy_until_ps),
+            Bonding::FreeFirst => up.min_by_key(|&port| network.ports[port as usize].busy_until_ps),
         };
         chosen.unwrap_or(uplinks.first)
     }

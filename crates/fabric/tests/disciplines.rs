@@ -56,7 +56,7 @@ fn beside<Q: QueueDiscipline>(
                 arrive(id, &packets, verdict);
             }
             Step::Serve => {
-                let served = queue.dequeue(Time::ZERO, &mut packets);
+                let served = common::served(queue.dequeue(Time::ZERO, &mut packets));
                 serve(served, &packets);
             }
         }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{drop_tail, packet, wire};
+use common::{Faulty, drop_tail, packet, wire};
 use proptest::prelude::*;
 use tailcut_fabric::load_balancer::{
     CongaConfig, ExpeditusConfig, ExpeditusDeckConfig, LetFlowConfig, LoadBalancerConfig,
@@ -13,7 +13,7 @@ use tailcut_fabric::topology::{
     CustomLink, CustomTopology, LeafSpine, LinkFault, Node, NodeNames, SingleSwitch, Topology,
     Trouble,
 };
-use tailcut_fabric::{Fabric, FabricConfig, Handshake, PortEvents, PortId};
+use tailcut_fabric::{FabricConfig, Handshake, PortEvents, PortId};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
 const fn us(us: u64) -> Time {
@@ -90,21 +90,21 @@ fn with(mut topology: Topology, faults: &[LinkFault]) -> Topology {
     topology
 }
 
-fn fabric(topology: &Topology, load_balancer: LoadBalancerConfig) -> Fabric<u32> {
+fn fabric(topology: &Topology, load_balancer: LoadBalancerConfig) -> Faulty<u32> {
     let config = FabricConfig {
         load_balancer,
         seed: 1,
         ..FabricConfig::default()
     };
-    Fabric::new(topology, config)
+    Faulty::new(topology, &config)
 }
 
 /// Whether a packet that is sent at `at` arrives.
-fn arrives(fabric: &mut Fabric<u32>, at: Time, src: u32, dst: u32, src_port: u16) -> bool {
-    assert!(fabric.advance(at).is_none());
+fn arrives(fabric: &mut Faulty<u32>, at: Time, src: u32, dst: u32, src_port: u16) -> bool {
+    assert!(fabric.delivery(at).is_none());
     fabric.inject(at, HostId(src), packet(src, dst, 1_000, src_port), 0);
     fabric
-        .advance(at.saturating_add(Duration::from_us(20)))
+        .delivery(at.saturating_add(Duration::from_us(20)))
         .is_some()
 }
 
@@ -230,7 +230,7 @@ fn a_failure_between_aggregation_and_core_moves_only_what_crossed_it() {
     );
     for load_balancer in choosers() {
         let topology = with(fat_tree(), &[fault]);
-        let mut fabric = fabric(&topology, load_balancer);
+        let mut fabric = fabric(&topology, load_balancer.clone());
         for n in 0..300 {
             let (src, dst) = [(0, 15), (15, 0), (9, 1), (5, 12)][n as usize % 4];
             assert!(
@@ -265,12 +265,12 @@ fn a_slow_link_takes_as_long_as_its_rate_says_and_only_while_it_is_slow() {
             port_events,
             ..FabricConfig::default()
         };
-        let mut fabric: Fabric<u32> = Fabric::new(&topology, config);
+        let mut fabric: Faulty<u32> = Faulty::new(&topology, &config);
         // 1,250 B: 1 us at 10 Gb/s and 10 us at 1 Gb/s, and two links of 100 ns.
         let mut takes = |at| {
-            assert!(fabric.advance(at).is_none());
+            assert!(fabric.delivery(at).is_none());
             fabric.inject(at, HostId(0), packet(0, 1, 1_250, 1), 0);
-            let delivery = fabric.advance(Time::MAX).expect("it arrives");
+            let delivery = fabric.delivery(Time::MAX).expect("it arrives");
             delivery.time.since(at).as_ns()
         };
         assert_eq!(takes(us(10)), 2_200);
@@ -305,7 +305,7 @@ fn a_port_that_speeds_up_again_never_takes_back_what_it_has_carried() {
     }
     let mut before = 0;
     for at in (20..400).map(us) {
-        while fabric.advance(at).is_some() {}
+        while fabric.delivery(at).is_some() {}
         let carried = fabric.port_report(at, port).carried_bytes;
         assert!(carried >= before, "{carried} after {before} at {at:?}");
         before = carried;
@@ -368,8 +368,8 @@ proptest! {
         });
         let topology = with(fat_tree(), &faults.collect::<Vec<_>>());
         let run = |port_events| {
-            let mut fabric: Fabric<u32> = Fabric::new(&topology, FabricConfig {
-                load_balancer: choosers()[chooser],
+            let mut fabric: Faulty<u32> = Faulty::new(&topology, &FabricConfig {
+                load_balancer: choosers()[chooser].clone(),
                 port_events,
                 seed: 3,
                 ..FabricConfig::default()
@@ -378,15 +378,15 @@ proptest! {
             sorted.sort_by_key(|packet| packet.2);
             let mut out = Vec::new();
             for (number, &(src, dst, at, size, handshake)) in sorted.iter().enumerate() {
-                while let Some(delivery) = fabric.advance(us(at)) {
+                while let Some(delivery) = fabric.delivery(us(at)) {
                     out.push(delivery);
                 }
                 let mut packet = packet(src, dst, size, number as u16 % 5);
                 packet.handshake = [Handshake::None, Handshake::Open, Handshake::Answer][usize::from(handshake)];
                 let reverse = common::packet(dst, src, size, number as u16 % 5).flow_hash;
-                fabric.inject_handshake(us(at), packet.src, packet, reverse, number as u32);
+                fabric.inject_with(us(at), packet.src, packet, common::answers(reverse), number as u32);
             }
-            while let Some(delivery) = fabric.advance(us(end.max(400))) {
+            while let Some(delivery) = fabric.delivery(us(end.max(400))) {
                 out.push(delivery);
             }
             let drops = fabric.drops();

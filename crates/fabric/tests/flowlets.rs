@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{drop_tail, leaf_spine, packet};
+use common::{Deliveries, drop_tail, leaf_spine, packet};
 use std::collections::BTreeSet;
 use tailcut_fabric::load_balancer::{LetFlowConfig, LoadBalancerConfig};
 use tailcut_fabric::queue::Limit;
@@ -15,7 +15,7 @@ fn fabric(seed: u64) -> Fabric<u32> {
     let topology = leaf_spine(drop_tail(Limit::Packets(1_000), None));
     Fabric::new(
         &topology,
-        FabricConfig {
+        &FabricConfig {
             load_balancer: LoadBalancerConfig::LetFlow(LetFlowConfig { gap: GAP }),
             seed,
             ..FabricConfig::default()
@@ -38,7 +38,7 @@ fn spines(fabric: &mut Fabric<u32>, src_port: u16, at_ns: impl Iterator<Item = u
             let at = Time::from_ns(at);
             fabric.inject(at, packet.src, packet, 0);
             while fabric
-                .advance(at.saturating_add(Duration::from_us(10)))
+                .delivery(at.saturating_add(Duration::from_us(10)))
                 .is_some()
             {}
             let after = uplinks.map(|port| sent(fabric, port));

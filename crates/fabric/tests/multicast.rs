@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{drop_tail, leaf_spine, packet, wire};
+use common::{Deliveries, drop_tail, leaf_spine, packet, wire};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
@@ -74,7 +74,7 @@ fn fabric(topology: &Topology, load_balancer: LoadBalancerConfig, seed: u64) -> 
         seed,
         ..FabricConfig::default()
     };
-    Fabric::new(topology, config)
+    Fabric::new(topology, &config)
 }
 
 fn hosts(numbers: &[u32]) -> Vec<HostId> {
@@ -83,7 +83,7 @@ fn hosts(numbers: &[u32]) -> Vec<HostId> {
 
 /// The hosts that packets reach until nothing moves any more.
 fn delivered(fabric: &mut Fabric<u32>) -> Vec<HostId> {
-    let deliveries = std::iter::from_fn(|| fabric.advance(Time::MAX));
+    let deliveries = std::iter::from_fn(|| fabric.delivery(Time::MAX));
     let mut hosts: Vec<HostId> = deliveries.map(|delivery| delivery.host).collect();
     hosts.sort_unstable();
     hosts
@@ -240,7 +240,7 @@ fn a_branch_is_trimmed_alone() {
         fabric.inject(Time::from_ns(n * 1_500), HostId(0), sent, 1);
     }
     let (mut whole_at, mut headers_at) = ([0; 3], [0; 3]);
-    while let Some(delivery) = fabric.advance(Time::MAX) {
+    while let Some(delivery) = fabric.delivery(Time::MAX) {
         if delivery.body == 1 {
             assert_eq!(delivery.packet.dst, group, "the group's address stays");
             let counts = if delivery.packet.trimmed {

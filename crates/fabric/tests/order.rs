@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{drop_tail, packet, wire};
+use common::{Deliveries, drop_tail, packet, wire};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tailcut_fabric::load_balancer::{
@@ -49,7 +49,7 @@ fn arrivals(
         seed: 5,
         ..FabricConfig::default()
     };
-    let mut fabric: Fabric<(u64, (u32, u32, u16))> = Fabric::new(topology, config);
+    let mut fabric: Fabric<(u64, (u32, u32, u16))> = Fabric::new(topology, &config);
     let mut flows: Vec<(u32, u32, u16)> = sends.iter().map(|send| send.1).collect();
     flows.sort_unstable();
     flows.dedup();
@@ -63,9 +63,15 @@ fn arrivals(
             let at = at.saturating_add(Duration::from_us(delay));
             let mut packet = first;
             packet.handshake = step;
-            fabric.inject_handshake(at, packet.src, packet, second.flow_hash, (0, (0, 0, 0)));
+            fabric.inject_with(
+                at,
+                packet.src,
+                packet,
+                common::answers(second.flow_hash),
+                (0, (0, 0, 0)),
+            );
             while fabric
-                .advance(at.saturating_add(Duration::from_us(19)))
+                .delivery(at.saturating_add(Duration::from_us(19)))
                 .is_some()
             {}
         }
@@ -81,14 +87,14 @@ fn arrivals(
     };
     for (number, &(at, flow)) in sends.iter().enumerate() {
         let at = Time::from_ns(start + at);
-        while let Some(delivery) = fabric.advance(at) {
+        while let Some(delivery) = fabric.delivery(at) {
             note(delivery);
         }
         let (src, dst, port) = flow;
         let packet = packet(src, dst, 1_538, port);
         fabric.inject(at, packet.src, packet, (number as u64, flow));
     }
-    while let Some(delivery) = fabric.advance(Time::MAX) {
+    while let Some(delivery) = fabric.delivery(Time::MAX) {
         note(delivery);
     }
     arrived
@@ -124,7 +130,7 @@ proptest! {
             LoadBalancerConfig::Omniscient(OmniscientConfig::default()),
         ] {
             for topology in [fat_tree(), leaf_spine()] {
-                let arrived = arrivals(&topology, load_balancer, &sends);
+                let arrived = arrivals(&topology, load_balancer.clone(), &sends);
                 prop_assert!(in_order(&arrived), "{load_balancer:?}: {arrived:?}");
             }
         }
@@ -137,7 +143,7 @@ proptest! {
             LoadBalancerConfig::LetFlow(LetFlowConfig::default()),
             LoadBalancerConfig::Conga(CongaConfig::default()),
         ] {
-            let arrived = arrivals(&leaf_spine(), load_balancer, &sends);
+            let arrived = arrivals(&leaf_spine(), load_balancer.clone(), &sends);
             prop_assert!(in_order(&arrived), "{load_balancer:?}: {arrived:?}");
         }
     }

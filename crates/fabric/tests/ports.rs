@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Injection, drop_tail, leaf_spine, packet, run};
+use common::{Deliveries, Injection, drop_tail, leaf_spine, packet, run};
 use proptest::prelude::*;
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
@@ -45,12 +45,12 @@ proptest! {
             &topology,
             EngineKind::Heap,
             PortEvents::Two,
-            routing,
+            routing.clone(),
             &injections,
         );
         for engine in [EngineKind::Calendar, EngineKind::Heap] {
             for events in [PortEvents::OneWherePossible, PortEvents::Two] {
-                let (out, mut fabric) = run(&topology, engine, events, routing, &injections);
+                let (out, mut fabric) = run(&topology, engine, events, routing.clone(), &injections);
                 prop_assert_eq!(&out, &reference.0);
                 prop_assert_eq!(fabric.drops(), reference.1.drops());
                 prop_assert_eq!(fabric.packet_hops(), reference.1.packet_hops());
@@ -71,13 +71,13 @@ proptest! {
         let until = injections.partition_point(|&(at, _)| at <= at_ns);
         let reports = [PortEvents::OneWherePossible, PortEvents::Two].map(|events| {
             let config = tailcut_fabric::FabricConfig { port_events: events, ..Default::default() };
-            let mut fabric = tailcut_fabric::Fabric::<u32>::new(&topology, config);
+            let mut fabric = tailcut_fabric::Fabric::<u32>::new(&topology, &config);
             for &(at, packet) in &injections[..until] {
-                while fabric.advance(Time::from_ns(at)).is_some() {}
+                while fabric.delivery(Time::from_ns(at)).is_some() {}
                 fabric.inject(Time::from_ns(at), packet.src, packet, 0);
             }
             let now = Time::from_ns(at_ns);
-            while fabric.advance(now).is_some() {}
+            while fabric.delivery(now).is_some() {}
             (0..fabric.port_count())
                 .map(|port| {
                     let report = fabric.port_report(now, PortId(port));

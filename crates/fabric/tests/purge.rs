@@ -3,14 +3,14 @@
 
 mod common;
 
-use common::{leaf_spine, packet, wire};
+use common::{Deliveries, leaf_spine, packet, wire};
 use proptest::prelude::*;
 use tailcut_fabric::queue::{
     DropReason, DropTail, Fate, Limit, Priority, PriorityQueue, PushOut, PushOutQueue, QueueConfig,
     QueueDiscipline, Sharing,
 };
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Link, Node, NodeNames};
-use tailcut_fabric::{DropCounts, Ecn, Fabric, FabricConfig, Packet, PacketId, PortId};
+use tailcut_fabric::{DropCounts, Ecn, Fabric, FabricConfig, Hints, Packet, PacketId, PortId};
 use tailcut_units::{HostId, Time};
 
 const LIMIT: u32 = 6;
@@ -71,7 +71,7 @@ fn high_classes(
             }
             Step::Arrive(_) => {}
             Step::Serve => {
-                let id = queue.dequeue(Time::ZERO, &mut packets);
+                let id = common::served(queue.dequeue(Time::ZERO, &mut packets));
                 let packet = id.map(|id| packets[id.0 as usize]);
                 served.extend(packet.filter(|p| p.priority < high).map(|p| p.rank));
             }
@@ -109,23 +109,22 @@ proptest! {
     ) {
         let host_of = |flow: u32| if flow == 3 { 2 } else { flow };
         let topology = leaf_spine(QueueConfig::PushOut(push_out(Limit::Packets(1_000))));
-        let mut fabric = Fabric::<Sent>::new(&topology, FabricConfig::default());
-        fabric.purge_in_passing(|purger, other| purger.flow == other.flow);
+        let mut fabric = Fabric::<Sent>::new(&topology, &FabricConfig::default());
         // All to one host, so that queues build.
         for (number, &flow) in (0..).zip(&flows) {
             let priority = (flow % 2) as u8;
             let sent = Packet { priority, ..packet(host_of(flow), 0, 1_500, flow as u16) };
-            fabric.inject(Time::ZERO, sent.src, sent, Sent { flow, number });
+            fabric.inject_with(Time::ZERO, sent.src, sent, of_flow(flow), Sent { flow, number });
         }
         let mut arrived = Vec::new();
-        while let Some(delivery) = fabric.advance(Time::from_ns(purge_at_ns)) {
+        while let Some(delivery) = fabric.delivery(Time::from_ns(purge_at_ns)) {
             arrived.push(delivery.body);
         }
         // The hosts are on one switch.
-        let purger = Packet { purges: true, ..packet(0, 2, 84, 7) };
+        let purger = packet(0, 2, 84, 7);
         let of_purger = Sent { flow: 2, number: u32::MAX };
-        fabric.inject(Time::from_ns(purge_at_ns), purger.src, purger, of_purger);
-        while let Some(delivery) = fabric.advance(Time::MAX) {
+        fabric.inject_with(Time::from_ns(purge_at_ns), purger.src, purger, purges(2), of_purger);
+        while let Some(delivery) = fabric.delivery(Time::MAX) {
             match delivery.body == of_purger {
                 true => prop_assert_eq!(delivery.host, HostId(2)),
                 false => arrived.push(delivery.body),
@@ -153,6 +152,22 @@ struct Sent {
     number: u32,
 }
 
+/// The hints of a packet of a flow.
+fn of_flow(flow: u32) -> Hints {
+    Hints {
+        purge_key: u64::from(flow),
+        ..Hints::NONE
+    }
+}
+
+/// The hints of a packet that purges a flow.
+fn purges(flow: u32) -> Hints {
+    Hints {
+        purges: u64::from(flow),
+        ..Hints::NONE
+    }
+}
+
 #[test]
 fn each_switch_is_purged_when_the_purge_passes_it() {
     // h0 - s0 - s1 - h1: queues build at s1 towards s0, and at s0 towards h0.
@@ -177,26 +192,28 @@ fn each_switch_is_purged_when_the_purge_passes_it() {
     };
     let at_s0 = port(Node::Switch(0), Node::Host(HostId(0)));
     let at_s1 = port(Node::Switch(1), Node::Switch(0));
-    let mut fabric = Fabric::<Sent>::new(&topology, FabricConfig::default());
-    fabric.purge_in_passing(|purger, other| purger.flow == other.flow);
+    let mut fabric = Fabric::<Sent>::new(&topology, &FabricConfig::default());
     let mut number = 0;
     for flow in [1, 2].repeat(40) {
         let sent = packet(1, 0, 1_500, flow as u16);
-        fabric.inject(Time::ZERO, sent.src, sent, Sent { flow, number });
+        fabric.inject_with(
+            Time::ZERO,
+            sent.src,
+            sent,
+            of_flow(flow),
+            Sent { flow, number },
+        );
         number += 1;
     }
     // 96 us until the last packet has left h1. The purge leaves h0 at 100 us: 84 bytes take 0.672 us to s0
     // and 0.336 us more to s1, and each link 10 us.
     let start = Time::from_ns(100_000);
-    while fabric.advance(start).is_some() {}
-    let purger = Packet {
-        purges: true,
-        ..packet(0, 1, 84, 1)
-    };
+    while fabric.delivery(start).is_some() {}
+    let purger = packet(0, 1, 84, 1);
     let of_purger = Sent { flow: 1, number };
-    fabric.inject(start, purger.src, purger, of_purger);
+    fabric.inject_with(start, purger.src, purger, purges(1), of_purger);
     let mut waiting = |at_ns: u64| {
-        while fabric.advance(Time::from_ns(at_ns)).is_some() {}
+        while fabric.delivery(Time::from_ns(at_ns)).is_some() {}
         [at_s0, at_s1].map(|port| {
             let report = fabric.port_report(Time::from_ns(at_ns), port);
             (report.backlog_packets, report.dropped)
@@ -222,19 +239,15 @@ fn a_one_event_port_keeps_what_it_has_settled() {
         limit: Limit::Packets(100),
         mark_above: None,
     }));
-    let mut fabric = Fabric::<u32>::new(&topology, FabricConfig::default());
-    fabric.purge_in_passing(|_, _| true);
+    let mut fabric = Fabric::<u32>::new(&topology, &FabricConfig::default());
     for number in 0..20 {
         let sent = packet(1 + number % 2, 0, 1_500, 7);
-        fabric.inject(Time::ZERO, sent.src, sent, number);
+        fabric.inject_with(Time::ZERO, sent.src, sent, of_flow(7), number);
     }
-    let purger = Packet {
-        purges: true,
-        ..packet(0, 1, 84, 7)
-    };
-    fabric.inject(Time::from_ns(5_000), purger.src, purger, 20);
+    let purger = packet(0, 1, 84, 7);
+    fabric.inject_with(Time::from_ns(5_000), purger.src, purger, purges(7), 20);
     let mut arrived = 0;
-    while fabric.advance(Time::MAX).is_some() {
+    while fabric.delivery(Time::MAX).is_some() {
         arrived += 1;
     }
     assert_eq!((arrived, fabric.drops()), (21, DropCounts::default()));

@@ -46,7 +46,7 @@ fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
             ..FabricConfig::default()
         };
         let before = LIVE.with(Cell::get);
-        let fabric: Fabric<()> = Fabric::new(&topology, config);
+        let fabric: Fabric<()> = Fabric::new(&topology, &config);
         let held = LIVE.with(Cell::get) - before;
         drop(fabric);
         held
@@ -57,7 +57,7 @@ fn bytes_a_port(k: u32, load_balancer: LoadBalancerConfig) -> f64 {
 
 /// From 4 pods to 16, how many times as much a port takes.
 fn growth(load_balancer: LoadBalancerConfig) -> f64 {
-    let by_size = [4, 8, 16].map(|k| bytes_a_port(k, load_balancer));
+    let by_size = [4, 8, 16].map(|k| bytes_a_port(k, load_balancer.clone()));
     assert!(by_size[0] > 0.0);
     by_size[2] / by_size[0]
 }
@@ -68,7 +68,7 @@ fn expeditus_takes_the_same_memory_a_port_in_a_network_of_any_size() {
         LoadBalancerConfig::Expeditus(ExpeditusConfig::default()),
         LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig::default()),
     ] {
-        let growth = growth(form);
+        let growth = growth(form.clone());
         // What is there once a network weighs less in larger ones.
         assert!(growth <= 1.0, "{growth} {form:?}");
     }

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{drop_tail, packet, wire};
+use common::{Faulty, drop_tail, packet, wire};
 use tailcut_fabric::queue::Limit;
 use tailcut_fabric::topology::{
     CustomLink, CustomTopology, LinkFault, Node, NodeNames, Topology, Trouble,
 };
-use tailcut_fabric::{Bonding, Fabric, FabricConfig, Packet, PortId};
+use tailcut_fabric::{Bonding, FabricConfig, Packet, PortId};
 use tailcut_units::{Duration, HostId, Time};
 
 /// Two hosts on two leaves both; a third on the second leaf only.
@@ -36,12 +36,12 @@ fn two_leaves() -> Topology {
     custom.build().expect("two leaves")
 }
 
-fn fabric(topology: &Topology, bonding: Bonding) -> Fabric<u32> {
+fn fabric(topology: &Topology, bonding: Bonding) -> Faulty<u32> {
     let config = FabricConfig {
         bonding,
         ..FabricConfig::default()
     };
-    Fabric::new(topology, config)
+    Faulty::new(topology, &config)
 }
 
 /// When `packets` of host 0, all sent at once, have arrived, and how many left on each of its uplinks.
@@ -55,7 +55,7 @@ fn sent_at_once(
         fabric.inject(Time::ZERO, HostId(0), packet, 0);
     }
     let mut last = Time::ZERO;
-    while let Some(delivery) = fabric.advance(Time::MAX) {
+    while let Some(delivery) = fabric.delivery(Time::MAX) {
         last = delivery.time;
     }
     let ports = topology.uplinks_of(HostId(0)).map(PortId);
@@ -129,12 +129,12 @@ fn a_host_avoids_an_uplink_that_is_down_once_that_is_known() {
         let mut fabric = fabric(&topology, bonding);
         let mut lost_at = |at: Time| {
             for port in 0..32 {
-                assert!(fabric.advance(at).is_none());
+                assert!(fabric.delivery(at).is_none());
                 fabric.inject(at, HostId(0), packet(0, 1, 100, port), 0);
             }
             let until = at.saturating_add(Duration::from_us(20));
             let mut lost = 32;
-            while fabric.advance(until).is_some() {
+            while fabric.delivery(until).is_some() {
                 lost -= 1;
             }
             lost

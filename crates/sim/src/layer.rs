@@ -5,19 +5,19 @@ use tailcut_record::RunRecord;
 use tailcut_transport::Segment;
 use tailcut_units::{HostId, Time};
 
-/// Packets that take others along at switches.
+/// Packets that take others along at switches: by keys, 0 for none.
 #[derive(Clone, Copy)]
-pub(crate) struct Purge {
-    /// Which do.
-    pub by: fn(&Segment) -> bool,
-    /// Whether the first takes the second.
-    pub takes: fn(&Segment, &Segment) -> bool,
+pub(crate) struct PurgeKeys {
+    /// The key of a segment.
+    pub of: fn(&Segment) -> u64,
+    /// The key of the segments that one takes along.
+    pub purged_by: fn(&Segment) -> u64,
 }
 
 /// What the event loop asks of such a layer. `()` is none, and costs nothing.
 pub(crate) trait Layer<T>: Sized {
     /// Which packets take others with them at switches; `None` where none do.
-    const PURGE: Option<Purge> = None;
+    const PURGE_KEYS: Option<PurgeKeys> = None;
 
     /// When an application starts something next, as far as is known.
     fn peek(&self) -> Option<Time> {

@@ -2,8 +2,8 @@
 //! payload that arrives.
 
 use hdrhistogram::{Counter, Histogram};
-use tailcut_fabric::Wait;
 use tailcut_fabric::topology::{Node, Topology};
+use tailcut_fabric::{Observer, PacketId, Seen};
 use tailcut_record::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::Class;
@@ -102,6 +102,29 @@ pub(crate) struct PortWaits {
     all: Waits<u64>,
     to_hosts: Waits<u64>,
     between_switches: Waits<u64>,
+    /// When each packet came to the port where it is, by its place in the pool.
+    enqueued: Vec<Time>,
+}
+
+/// What looks on at the fabric of a run, where something does.
+pub(crate) type Watch = Option<Box<PortWaits>>;
+
+impl<B> Observer<B> for PortWaits {
+    fn enqueued(&mut self, seen: Seen<'_, B>) {
+        let PacketId(slot) = seen.id;
+        let slot = slot as usize;
+        if self.enqueued.len() <= slot {
+            self.enqueued.resize(slot + 1, Time::ZERO);
+        }
+        self.enqueued[slot] = seen.now;
+    }
+
+    fn started(&mut self, seen: Seen<'_, B>) {
+        let PacketId(slot) = seen.id;
+        if let Some(&enqueued) = self.enqueued.get(slot as usize) {
+            self.add(seen.port.0, seen.now.since(enqueued));
+        }
+    }
 }
 
 impl PortWaits {
@@ -117,23 +140,22 @@ impl PortWaits {
             all: Waits::new(3),
             to_hosts: Waits::new(3),
             between_switches: Waits::new(3),
+            enqueued: Vec::new(),
         }
     }
 
-    /// Waits that were noted since the last call.
-    pub fn add(&mut self, waits: Vec<Wait>) {
-        for Wait { port, wait } in waits {
-            let of_kind = match self.kinds[port as usize] {
-                Kind::FromHost => continue,
-                Kind::ToHost => &mut self.to_hosts,
-                Kind::BetweenSwitches => &mut self.between_switches,
-            };
-            of_kind.add(wait);
-            self.all.add(wait);
-            self.ports[port as usize]
-                .get_or_insert_with(|| Box::new(Waits::new(2)))
-                .add(wait);
-        }
+    /// A packet waited at a port before its service began.
+    fn add(&mut self, port: u32, wait: Duration) {
+        let of_kind = match self.kinds[port as usize] {
+            Kind::FromHost => return,
+            Kind::ToHost => &mut self.to_hosts,
+            Kind::BetweenSwitches => &mut self.between_switches,
+        };
+        of_kind.add(wait);
+        self.all.add(wait);
+        self.ports[port as usize]
+            .get_or_insert_with(|| Box::new(Waits::new(2)))
+            .add(wait);
     }
 
     /// The summary; `carried` are the bytes that each port has sent.

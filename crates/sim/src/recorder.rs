@@ -2,7 +2,7 @@
 
 use crate::capacity::Capacity;
 use crate::ideal::Ideal;
-use crate::measures::{Arrivals, Bursts, PortWaits};
+use crate::measures::{Arrivals, Bursts, Watch};
 use tailcut_fabric::{Fabric, PortId};
 use tailcut_record::{FlowRecord, LinkSample, QueueSample, Sampling};
 use tailcut_transport::{Event, FlowStats, Segment};
@@ -34,8 +34,6 @@ pub(crate) struct Recorder {
     sampled_at: Time,
     /// Samples of each port since the start.
     instants: u64,
-    /// Waits at switch ports, where they are measured.
-    pub waits: Option<PortWaits>,
     /// Bursts of hosts, where they are measured.
     pub bursts: Option<Bursts>,
     /// Payload that arrives, where it is measured.
@@ -57,7 +55,6 @@ impl Recorder {
             capacity,
             sampled_at: Time::ZERO,
             instants: 0,
-            waits: None,
             bursts: None,
             arrivals: None,
         }
@@ -177,7 +174,7 @@ impl Recorder {
     }
 
     /// Samples every port that has something to say.
-    pub fn sample(&mut self, now: Time, fabric: &mut Fabric<Segment>) {
+    pub fn sample(&mut self, now: Time, fabric: &Fabric<Segment, Watch>) {
         let interval = (self.sampled_at, now);
         self.instants += u64::from(self.sampled_at < now);
         self.sampled_at = now;
@@ -211,13 +208,6 @@ impl Recorder {
         Sampling {
             every_ns: every.as_ns(),
             instants: self.instants,
-        }
-    }
-
-    /// Takes the waits that the network has noted.
-    pub fn note_waits(&mut self, fabric: &mut Fabric<Segment>) {
-        if let Some(waits) = &mut self.waits {
-            waits.add(fabric.take_waits());
         }
     }
 

@@ -7,7 +7,7 @@ use crate::extent::Extent;
 use crate::hosts;
 use crate::ideal::Ideal;
 use crate::layer::Layer;
-use crate::measures::{Arrivals, Bursts, PortWaits};
+use crate::measures::{Arrivals, Bursts, PortWaits, Watch};
 use crate::offered;
 use crate::paths;
 use crate::queues;
@@ -23,7 +23,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 use tailcut_fabric::topology::{Topology, TopologyError};
-use tailcut_fabric::{Count, Fabric, FabricConfig, PortId};
+use tailcut_fabric::{Count, Fabric, FabricConfig, FaultPlan, PortId};
 use tailcut_record::{
     DropCounts, LinkFailure, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
 };
@@ -128,17 +128,18 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
 }
 
 /// The network, empty.
-fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment> {
-    Fabric::new(
+fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment, Watch> {
+    let waits = config.measures.waits;
+    Fabric::observed(
         topology,
-        FabricConfig {
+        &FabricConfig {
             load_balancer: paths::load_balancer(config),
             engine: config.engine,
             port_events: config.port_events,
             seed: config.seed,
-            record_waits: config.measures.waits,
             bonding: paths::bonding(config),
         },
+        waits.then(|| Box::new(PortWaits::new(topology))),
     )
 }
 
@@ -178,6 +179,7 @@ impl Stage<'_> {
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
         let mut simulation = Simulation::new(Parts {
             fabric: fabric(config, topology),
+            faults: FaultPlan::of(topology),
             transports: transports.collect::<Result<Vec<T>, RunError>>()?,
             source,
             sessions: sessions.map(Box::new),
@@ -243,7 +245,6 @@ impl Stage<'_> {
         let capacity = Capacity::new(self.topology, failures);
         let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
         let mut recorder = Recorder::new(ideal, capacity);
-        recorder.waits = config.measures.waits.then(|| PortWaits::new(topology));
         recorder.bursts = config
             .measures
             .bursts
@@ -267,8 +268,8 @@ impl Stage<'_> {
         } = remains;
         let mut record = RunRecord::new(config.key());
         record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
-        fill(&mut record, topology, fabric, host_events, end);
-        if let Some(waits) = recorder.waits.take() {
+        fill(&mut record, topology, &fabric, host_events, end);
+        if let Some(waits) = fabric.into_observer() {
             let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
             record.switch_waits = Some(waits.summary(topology, &carried));
         }
@@ -339,7 +340,7 @@ fn name_mixed(record: &mut RunRecord, config: &RunConfig) {
 fn fill(
     record: &mut RunRecord,
     topology: &Topology,
-    mut fabric: Fabric<Segment>,
+    fabric: &Fabric<Segment, Watch>,
     host_events: u64,
     end: Time,
 ) {
@@ -368,6 +369,8 @@ fn fill(
         ("no-member", drops.no_member),
         ("link-down", drops.link_down),
         ("purged", drops.purged),
+        ("unknown-address", drops.unknown_address),
+        ("active-queue", drops.active_queue),
     ];
     record.totals = RunTotals {
         // By what has begun: one-event ports know of transmissions that a run may end before.

@@ -4,6 +4,7 @@
 //! others send a flow to each server, or down a chain of them, and read whole blocks from one server
 //! each. All flows of sessions have numbers of their own, above those of the workload's other flows.
 
+use crate::measures::Watch;
 use crate::recorder::{LEG, Recorder};
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::Fabric;
@@ -204,7 +205,7 @@ impl Sessions {
     #[inline(never)]
     pub fn next(
         &mut self,
-        fabric: &mut Fabric<Segment>,
+        fabric: &mut Fabric<Segment, Watch>,
         recorder: &mut Recorder,
     ) -> VecDeque<Step> {
         if self.due.is_empty()
@@ -231,7 +232,12 @@ impl Sessions {
         FlowId(LEG | (self.ends.len() - 1) as u32)
     }
 
-    fn begin(&mut self, session: &Session, fabric: &mut Fabric<Segment>, recorder: &mut Recorder) {
+    fn begin(
+        &mut self,
+        session: &Session,
+        fabric: &mut Fabric<Segment, Watch>,
+        recorder: &mut Recorder,
+    ) {
         let receivers: Vec<HostId> = match session.operation {
             Operation::Write => session.blocks[0].replicas.clone(),
             Operation::Read => vec![session.client],
@@ -365,7 +371,7 @@ impl Sessions {
         &mut self,
         session: &Session,
         receivers: Vec<HostId>,
-        fabric: &mut Fabric<Segment>,
+        fabric: &mut Fabric<Segment, Watch>,
         recorder: &mut Recorder,
     ) {
         let group = fabric.form_group(&receivers);
@@ -434,7 +440,7 @@ impl Sessions {
         now: Time,
         host: HostId,
         event: Event,
-        fabric: &mut Fabric<Segment>,
+        fabric: &mut Fabric<Segment, Watch>,
         recorder: &mut Recorder,
     ) {
         let flow = event.flow();
@@ -580,7 +586,7 @@ impl Sessions {
         now: Time,
         host: HostId,
         event: Event,
-        fabric: &mut Fabric<Segment>,
+        fabric: &mut Fabric<Segment, Watch>,
         recorder: &mut Recorder,
     ) {
         let first = event.flow();

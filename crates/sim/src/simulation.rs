@@ -5,12 +5,13 @@
 //! samples, then arrivals: the same on every engine.
 
 use crate::extent::Started;
-use crate::layer::Layer;
+use crate::layer::{Layer, PurgeKeys};
+use crate::measures::Watch;
 use crate::paths::EcmpHash;
 use crate::recorder::Recorder;
 use crate::sessions::Sessions;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
-use tailcut_fabric::{Delivery, Fabric, Handshake, Packet};
+use tailcut_fabric::{Delivery, Fabric, FaultPlan, Handshake, Hints, Output, Packet};
 use tailcut_transport::{
     Condition, Ecn, Header, Message, PathPin, Replication, Segment, TcpFlags, Transport,
 };
@@ -40,8 +41,10 @@ pub(crate) struct Packing {
 
 /// What a simulation is put together from.
 pub(crate) struct Parts<T, C, L> {
-    pub fabric: Fabric<Segment>,
-    /// One a host.
+    pub fabric: Fabric<Segment, Watch>,
+    /// Links that fail on the way, where any do.
+    pub faults: Option<FaultPlan>,
+    /// One for each host.
     pub transports: Vec<T>,
     /// The workload's flows.
     pub source: Box<dyn Source>,
@@ -57,7 +60,8 @@ pub(crate) struct Parts<T, C, L> {
 
 /// Transports on the hosts of a fabric under a workload.
 pub(crate) struct Simulation<T, C, L> {
-    fabric: Fabric<Segment>,
+    fabric: Fabric<Segment, Watch>,
+    faults: Option<FaultPlan>,
     hosts: Vec<HostState<T>>,
     engine: Engine,
     source: Box<dyn Source>,
@@ -74,7 +78,7 @@ pub(crate) struct Simulation<T, C, L> {
 
 /// What a run leaves.
 pub(crate) struct Remains<T, L> {
-    pub fabric: Fabric<Segment>,
+    pub fabric: Fabric<Segment, Watch>,
     pub transports: Vec<T>,
     pub sessions: Option<Box<Sessions>>,
     pub layer: L,
@@ -101,10 +105,7 @@ pub(crate) struct Horizon<'a> {
 const LOOK_UP_EVERY: u32 = 1 << 16;
 
 impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C, L> {
-    pub fn new(mut parts: Parts<T, C, L>) -> Self {
-        if let Some(purge) = L::PURGE {
-            parts.fabric.purge_in_passing(purge.takes);
-        }
+    pub fn new(parts: Parts<T, C, L>) -> Self {
         let hosts = parts.transports.into_iter().map(|transport| HostState {
             transport,
             timer_at: Time::MAX,
@@ -112,6 +113,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         });
         Self {
             fabric: parts.fabric,
+            faults: parts.faults,
             hosts: hosts.collect(),
             engine: Engine::new(parts.engine),
             next_flow: parts.source.peek(),
@@ -145,29 +147,36 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             };
             let host_event = self.engine.peek().unwrap_or(Time::MAX);
             let next_arrival = arrival.unwrap_or(Time::MAX);
+            let fault = self.next_fault();
             let limit = host_event.min(next_arrival).min(next_sample).min(end);
+            let limit = limit.min(fault);
             until_look -= 1;
             if until_look == 0 {
                 until_look = LOOK_UP_EVERY;
-                self.recorder.note_waits(&mut self.fabric);
                 if !(horizon.go_on)(self.now, self.started()) {
                     return false;
                 }
             }
-            if let Some(delivery) = self.fabric.advance(limit) {
-                self.deliver(delivery);
-                arrival = self.next_arrival();
+            if let Some(output) = self.fabric.advance(limit) {
+                if let Output::Delivered(delivery) = output {
+                    self.deliver(delivery);
+                    arrival = self.next_arrival();
+                }
                 continue;
             }
             if limit == Time::MAX {
                 return true;
+            }
+            if fault == limit && limit < end {
+                self.change_links(limit);
+                continue;
             }
             self.now = limit;
             if host_event == limit {
                 self.host_event();
                 arrival = self.next_arrival();
             } else if next_sample == limit && limit < end {
-                self.recorder.sample(limit, &mut self.fabric);
+                self.recorder.sample(limit, &self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
                 next_sample = limit.saturating_add(every);
                 let is_busy = self.recorder.unfinished() > 0 || self.layer.started().unfinished > 0;
@@ -180,6 +189,21 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             } else {
                 return true;
             }
+        }
+    }
+
+    /// When a link changes next.
+    #[inline]
+    fn next_fault(&self) -> Time {
+        let next = self.faults.as_ref().and_then(FaultPlan::next);
+        next.unwrap_or(Time::MAX)
+    }
+
+    #[cold]
+    fn change_links(&mut self, now: Time) {
+        if let Some(faults) = &mut self.faults {
+            let changed = faults.apply(now, &mut self.fabric);
+            changed.expect("a port whose rate changes is built so that it can");
         }
     }
 
@@ -317,9 +341,12 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 let Some(segment) = state.transport.poll_transmit(self.now) else {
                     break;
                 };
-                let mut packet = to_packet(&segment, &self.packing);
-                packet.purges = L::PURGE.is_some_and(|purge| (purge.by)(&segment));
-                let departs = inject(&mut self.fabric, self.now, host, packet, segment);
+                let packet = to_packet(&segment, &self.packing);
+                let hints = hints(&packet, &segment, L::PURGE_KEYS);
+                let injected = self
+                    .fabric
+                    .inject_with(self.now, host, packet, hints, segment);
+                let departs = injected.free_at;
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts
                     && segment.payload > 0
@@ -348,7 +375,6 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
 
     /// What the run has left.
     pub fn finish(mut self) -> Remains<T, L> {
-        self.recorder.note_waits(&mut self.fabric);
         for host in &self.hosts {
             for (flow, stats) in host.transport.unfinished() {
                 self.recorder.cut_off(flow, stats);
@@ -367,21 +393,19 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
     }
 }
 
-/// Puts a segment's packet on its host's link, a handshake with the hash by which switches know its answer.
-/// Gives the time at which that link has sent everything.
+/// What switches are told of a packet beside its header: of a handshake, how they know its answer, and what
+/// it purges or is purged by.
 #[inline]
-fn inject(
-    fabric: &mut Fabric<Segment>,
-    now: Time,
-    host: HostId,
-    packet: Packet,
-    segment: Segment,
-) -> Time {
-    if packet.handshake == Handshake::None {
-        return fabric.inject(now, host, packet, segment);
+fn hints(packet: &Packet, segment: &Segment, purge_keys: Option<PurgeKeys>) -> Hints {
+    let mut hints = Hints::NONE;
+    if packet.handshake != Handshake::None {
+        hints.reverse_hash = segment.tuple.reversed().hash();
     }
-    let answers = segment.tuple.reversed().hash();
-    fabric.inject_handshake(now, host, packet, answers, segment)
+    if let Some(PurgeKeys { of, purged_by }) = purge_keys {
+        hints.purge_key = of(segment);
+        hints.purges = purged_by(segment);
+    }
+    hints
 }
 
 /// The packet that carries a segment: the payload with its header bytes, padding, preamble and gap.

@@ -237,6 +237,21 @@ impl Calendar {
         self.today.get(at).copied()
     }
 
+    /// Shows every event, in no particular order.
+    pub fn for_each(&self, mut show: impl FnMut(Event)) {
+        self.today.iter().copied().for_each(&mut show);
+        self.beyond.for_each(&mut show);
+        for &first in self.days.iter() {
+            let mut index = first;
+            while index != NONE {
+                let chunk = &self.chunks[index as usize];
+                let events = &chunk.events[..chunk.len as usize];
+                events.iter().copied().for_each(&mut show);
+                index = chunk.next;
+            }
+        }
+    }
+
     /// Moves to the next day that has events; there is one.
     #[cold]
     #[inline(never)]

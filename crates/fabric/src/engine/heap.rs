@@ -29,4 +29,8 @@ impl Heap {
         }
         self.0.pop().map(|event| event.0)
     }
+    /// Shows every event, in no particular order.
+    pub fn for_each(&self, show: impl FnMut(Event)) {
+        self.0.iter().map(|event| event.0).for_each(show);
+    }
 }

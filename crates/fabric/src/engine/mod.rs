@@ -103,4 +103,12 @@ impl Engine {
             Self::Heap(_) => None,
         }
     }
+
+    /// Shows every event, in no particular order.
+    pub fn for_each(&self, show: impl FnMut(Event)) {
+        match self {
+            Self::Calendar(calendar) => calendar.for_each(show),
+            Self::Heap(heap) => heap.for_each(show),
+        }
+    }
 }

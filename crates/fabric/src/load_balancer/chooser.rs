@@ -2,67 +2,18 @@
 //! packet arrive at and leave every switch, let packets carry what they tell each other, and choose
 //! before ECMP does.
 
+use super::carried::Passage;
+use super::config::{BalancerState, LoadBalancerConfig};
 use super::conga::Conga;
 use super::omniscient::Omniscient;
 use super::two_stage::TwoStage;
 use super::wiring::Wiring;
-use super::{BalancerState, LoadBalancerConfig};
-use crate::books::backlog_of;
-use crate::fabric::Switch;
-use crate::fifo::Rings;
-use crate::forwarding::{Choices, Forwarding};
-use crate::general::General;
+use crate::forwarding::Choices;
+use crate::network::Network;
 use crate::packet::{Packet, PacketId};
-use crate::port::{Port, PortClass};
 use crate::topology::Topology;
 use alloc::vec::Vec;
 use tailcut_units::{Rate, Time};
-
-/// What a design may look at of the network beside its own state.
-#[derive(Clone, Copy)]
-pub(crate) struct Network<'a> {
-    pub ports: &'a [Port],
-    pub classes: &'a [PortClass],
-    pub rings: &'a Rings,
-    pub generals: &'a [General],
-    pub switches: &'a [Switch],
-    pub far_ends: &'a [u32],
-}
-
-impl Network<'_> {
-    /// Bytes that wait at a port.
-    pub fn backlog_bytes(&self, now: Time, port: u32) -> u64 {
-        let port = &self.ports[port as usize];
-        let class = &self.classes[usize::from(port.class)];
-        backlog_of(now, port, class, self.rings, self.generals).bytes
-    }
-
-    /// A port's rate now.
-    pub fn rate(&self, port: u32) -> Rate {
-        self.classes[usize::from(self.ports[port as usize].class)].rate
-    }
-
-    pub fn first_port(&self, switch: u32) -> u32 {
-        self.switches[switch as usize].first_port
-    }
-
-    /// The choice of ECMP.
-    pub fn ecmp(&self, switch: u32, packet: &Packet, count: u32) -> u32 {
-        self.switches[switch as usize].balancer.ecmp(packet, count)
-    }
-
-    pub fn forwarding(&self, switch: u32) -> &Forwarding {
-        &self.switches[switch as usize].forwarding
-    }
-}
-
-/// A packet at a switch.
-pub(crate) struct Passage<'a> {
-    pub now: Time,
-    pub switch: u32,
-    pub id: PacketId,
-    pub packet: &'a mut Packet,
-}
 
 /// A design and what it knows.
 #[derive(Debug)]
@@ -80,21 +31,21 @@ enum Scheme {
 
 impl PathChooser {
     /// The chooser that a configuration asks for, if it asks for one.
-    pub fn new(config: LoadBalancerConfig, topology: &Topology, seed: u64) -> Option<Self> {
+    pub fn new(config: &LoadBalancerConfig, topology: &Topology, seed: u64) -> Option<Self> {
         let wiring = Wiring::of(topology);
         let rates: Vec<Rate> = topology.links.iter().map(|link| link.config.rate).collect();
         let scheme = match config {
             LoadBalancerConfig::Conga(config) => {
-                Scheme::Conga(Conga::new(config, &wiring, &rates, seed))
+                Scheme::Conga(Conga::new(*config, &wiring, &rates, seed))
             }
             LoadBalancerConfig::Expeditus(config) => {
-                Scheme::TwoStage(TwoStage::final_form(config, &wiring, &rates, seed))
+                Scheme::TwoStage(TwoStage::final_form(*config, &wiring, &rates, seed))
             }
             LoadBalancerConfig::ExpeditusDeck(config) => {
-                Scheme::TwoStage(TwoStage::deck_form(config, &wiring, seed))
+                Scheme::TwoStage(TwoStage::deck_form(*config, &wiring, seed))
             }
             LoadBalancerConfig::Omniscient(config) => {
-                Scheme::Omniscient(Omniscient::new(config, &wiring, &rates, seed))
+                Scheme::Omniscient(Omniscient::new(*config, &wiring, &rates, seed))
             }
             LoadBalancerConfig::Ecmp
             | LoadBalancerConfig::Remainder
@@ -116,7 +67,7 @@ impl PathChooser {
     }
 
     /// A packet arrives over a link.
-    pub fn arrives(&mut self, passage: &mut Passage<'_>, link: u32, network: &Network<'_>) {
+    pub fn arrives(&mut self, passage: &mut Passage<'_>, link: u32, network: &Network) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.arrives(&self.wiring, passage, link),
             Scheme::TwoStage(two_stage) => {
@@ -131,7 +82,7 @@ impl PathChooser {
         &mut self,
         passage: &mut Passage<'_>,
         ports: &Choices<'_>,
-        network: &Network<'_>,
+        network: &Network,
     ) -> Option<u32> {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.choose(&self.wiring, passage, ports, network),
@@ -143,7 +94,7 @@ impl PathChooser {
     }
 
     /// A packet leaves through a port, numbered over the network.
-    pub fn leaves(&mut self, passage: &mut Passage<'_>, port: u32, network: &Network<'_>) {
+    pub fn leaves(&mut self, passage: &mut Passage<'_>, port: u32, network: &Network) {
         match &mut self.scheme {
             Scheme::Conga(conga) => conga.leaves(&self.wiring, passage, port),
             Scheme::TwoStage(two_stage) => two_stage.leaves(&self.wiring, passage, port, network),
@@ -188,30 +139,10 @@ impl PathChooser {
 
     /// What a switch believes of the congestion beyond its port: of the link that leads away, and of
     /// the one that leads back. `None` for a port that it does not watch.
-    pub fn levels(&self, now: Time, port: u32, network: &Network<'_>) -> Option<(u8, u8)> {
+    pub fn levels(&self, now: Time, port: u32, network: &Network) -> Option<(u8, u8)> {
         match &self.scheme {
             Scheme::TwoStage(two_stage) => two_stage.levels(&self.wiring, now, port, network),
             Scheme::Conga(_) | Scheme::Omniscient(_) => None,
         }
-    }
-}
-
-/// Something a packet carries between switches, kept by the packet's place in the pool.
-#[derive(Debug)]
-pub(crate) struct Carried<T>(Vec<T>);
-
-impl<T: Clone + Default> Carried<T> {
-    pub const fn new() -> Self {
-        Self(Vec::new())
-    }
-
-    /// What a packet carries; nothing by default.
-    #[inline]
-    pub fn of(&mut self, id: PacketId) -> &mut T {
-        let slot = id.0 as usize;
-        if self.0.len() <= slot {
-            self.0.resize(slot + 1, T::default());
-        }
-        &mut self.0[slot]
     }
 }

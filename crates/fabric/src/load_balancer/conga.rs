@@ -13,11 +13,12 @@
 //! - A metric that is older than a limit counts as zero at once; the paper's fades over the same time.
 
 use super::BalancerState;
-use super::chooser::{Carried, Network, Passage};
+use super::carried::{Carried, Passage};
 use super::dre::{Dre, DreConfig, Gauge};
 use super::flow_table::{FlowKey, FlowTable};
 use super::wiring::{NONE, Wiring};
 use crate::forwarding::Choices;
+use crate::network::Network;
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
@@ -250,7 +251,7 @@ impl Conga {
         wiring: &Wiring,
         passage: &Passage<'_>,
         ports: &Choices<'_>,
-        network: &Network<'_>,
+        network: &Network,
     ) -> Option<u32> {
         let (now, key) = (passage.now, FlowKey::of(passage.packet));
         let first_port = network.first_port(passage.switch);

@@ -3,14 +3,14 @@
 //! could know that much; designs that choose once a flow can be measured against it.
 
 use super::BalancerState;
-use super::chooser::{Network, Passage};
+use super::carried::Passage;
 use super::dre::{Dre, DreConfig, Gauge};
 use super::expeditus::ExpeditusConfig;
 use super::flow_table::{FlowKey, FlowTable};
 use super::wiring::Wiring;
-use crate::fabric::HOST;
-use crate::faults::NOWHERE;
 use crate::forwarding::Choices;
+use crate::network::Network;
+use crate::network::{HOST, NOWHERE};
 use crate::packet::Handshake;
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
@@ -73,7 +73,7 @@ pub(crate) struct Omniscient {
 struct Search<'a> {
     now: Time,
     dst: HostId,
-    network: &'a Network<'a>,
+    network: &'a Network,
     path: Path,
     best: Path,
     least: f64,
@@ -97,7 +97,7 @@ impl Omniscient {
         }
     }
 
-    fn congestion(&self, now: Time, port: u32, network: &Network<'_>) -> f64 {
+    fn congestion(&self, now: Time, port: u32, network: &Network) -> f64 {
         match self.sight {
             Sight::Load => self.dre[port as usize].load(&self.gauge, now, self.full[port as usize]),
             Sight::Queue => {
@@ -111,7 +111,7 @@ impl Omniscient {
         wiring: &Wiring,
         passage: &Passage<'_>,
         ports: &Choices<'_>,
-        network: &Network<'_>,
+        network: &Network,
     ) -> Option<u32> {
         let (now, packet) = (passage.now, &passage.packet);
         let key = FlowKey::of(packet);
@@ -131,13 +131,7 @@ impl Omniscient {
         ports.position(u32::from(port))
     }
 
-    fn least_congested(
-        &mut self,
-        now: Time,
-        switch: u32,
-        dst: HostId,
-        network: &Network<'_>,
-    ) -> Path {
+    fn least_congested(&mut self, now: Time, switch: u32, dst: HostId, network: &Network) -> Path {
         let none = [u16::MAX; MOST_HOPS];
         let mut search = Search {
             now,

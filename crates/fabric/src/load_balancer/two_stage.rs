@@ -8,12 +8,13 @@
 //! third hop. Within a pod the SYN-ACK carries the destination edge's state and the source edge picks.
 
 use super::BalancerState;
-use super::chooser::{Carried, Network, Passage};
+use super::carried::{Carried, Passage};
 use super::expeditus::{ExpeditusConfig, Levels};
 use super::expeditus_deck::{Combination, ExpeditusDeckConfig, Occupancies};
 use super::flow_table::{FlowKey, FlowTable};
 use super::wiring::{NONE, Wiring};
 use crate::forwarding::Choices;
+use crate::network::Network;
 use crate::packet::{Handshake, Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -116,7 +117,7 @@ impl TwoStage {
         wiring: &Wiring,
         passage: &mut Passage<'_>,
         link: u32,
-        network: &Network<'_>,
+        network: &Network,
     ) {
         let back = wiring.back(link);
         if back == NONE || wiring.uplink(back) == NONE {
@@ -147,7 +148,7 @@ impl TwoStage {
     }
 
     /// The SYN is at the destination edge: the uplink whose worse of first and last hop is best.
-    fn first_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network<'_>) {
+    fn first_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         let Some(vector) = self.take_vector(passage) else {
             return;
         };
@@ -163,7 +164,7 @@ impl TwoStage {
 
     /// The SYN-ACK is at the aggregation switch of the source: the core whose worse of second and third
     /// hop is best.
-    fn second_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network<'_>) {
+    fn second_stage(&mut self, wiring: &Wiring, passage: &mut Passage<'_>, network: &Network) {
         let Some(vector) = self.take_vector(passage) else {
             return;
         };
@@ -196,7 +197,7 @@ impl TwoStage {
         wiring: &Wiring,
         passage: &mut Passage<'_>,
         back: u32,
-        network: &Network<'_>,
+        network: &Network,
     ) {
         let between_pods = !wiring.is_in_pod_of(passage.switch, passage.packet.src);
         let first = if between_pods {
@@ -230,7 +231,7 @@ impl TwoStage {
         &mut self,
         wiring: &Wiring,
         passage: &Passage<'_>,
-        network: &Network<'_>,
+        network: &Network,
         brought: &[u8],
         own: impl Fn(&Self, u32) -> u8,
     ) -> Option<u32> {
@@ -267,7 +268,7 @@ impl TwoStage {
         Some(ties[draw as usize])
     }
 
-    fn northbound(&self, wiring: &Wiring, now: Time, uplink: u32, network: &Network<'_>) -> u8 {
+    fn northbound(&self, wiring: &Wiring, now: Time, uplink: u32, network: &Network) -> u8 {
         match &self.form {
             Form::Final(levels) => levels.northbound(now, uplink),
             Form::Deck(occupancies) => {
@@ -315,7 +316,7 @@ impl TwoStage {
         wiring: &Wiring,
         passage: &mut Passage<'_>,
         port: u32,
-        network: &Network<'_>,
+        network: &Network,
     ) {
         let uplink = wiring.uplink(port);
         let switch = passage.switch;
@@ -378,7 +379,7 @@ impl TwoStage {
         &self,
         wiring: &Wiring,
         passage: &Passage<'_>,
-        network: &Network<'_>,
+        network: &Network,
         level: impl Fn(&Self, u32) -> u8,
     ) -> Box<[u8]> {
         let first_port = network.first_port(passage.switch);
@@ -458,7 +459,7 @@ impl TwoStage {
         wiring: &Wiring,
         now: Time,
         port: u32,
-        network: &Network<'_>,
+        network: &Network,
     ) -> Option<(u8, u8)> {
         let uplink = wiring.uplink(port);
         (uplink != NONE).then(|| {

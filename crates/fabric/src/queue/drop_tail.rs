@@ -1,7 +1,7 @@
 //! FIFO, drop-tail, with an optional ECN threshold on the instantaneous queue (RFC 8257, section
 //! 3.1: a packet is marked when the queue that it finds on arrival is above K).
 
-use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::collections::VecDeque;
 use tailcut_units::Time;
@@ -51,6 +51,13 @@ impl DropTailQueue {
             bytes: 0,
         }
     }
+
+    /// The packet that leaves next.
+    fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
+        let id = self.waiting.pop_front()?;
+        self.bytes -= u64::from(packets[id.0 as usize].size);
+        Some(id)
+    }
 }
 
 impl QueueDiscipline for DropTailQueue {
@@ -63,17 +70,15 @@ impl QueueDiscipline for DropTailQueue {
         let over = self.config.marks(waiting, self.bytes);
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(id);
-        if over && packet.ecn == Ecn::Capable {
+        if over && packet.ecn.is_markable() {
             packet.ecn = Ecn::Marked;
             return Fate::Marked.into();
         }
         Fate::Queued.into()
     }
 
-    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
-        let id = self.waiting.pop_front()?;
-        self.bytes -= u64::from(packets[id.0 as usize].size);
-        Some(id)
+    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.next(packets).into()
     }
 
     fn backlog_packets(&self) -> u32 {

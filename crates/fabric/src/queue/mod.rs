@@ -11,6 +11,7 @@ mod trimming;
 
 use crate::packet::{Packet, PacketId};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 pub use drop_tail::{DropTail, DropTailQueue};
 pub use pfabric::{PFabric, PFabricQueue};
@@ -59,6 +60,10 @@ pub enum DropReason {
     LinkDown,
     /// Nobody waits for it any more.
     Purged,
+    /// Its source or destination is no host of the network, nor a group.
+    UnknownAddress,
+    /// Queued packets have waited too long (CoDel and its like).
+    ActiveQueue,
 }
 
 /// What becomes of one packet.
@@ -100,6 +105,26 @@ impl From<Fate> for Verdict {
     }
 }
 
+/// What a queue gives a link that is free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dequeued {
+    /// It is sent.
+    Packet(PacketId),
+    /// There is none.
+    Empty,
+    /// It is not sent but dropped.
+    Drop(PacketId, DropReason),
+    /// There is one, and none before this time.
+    WaitUntil(Time),
+}
+
+impl From<Option<PacketId>> for Dequeued {
+    #[inline]
+    fn from(packet: Option<PacketId>) -> Self {
+        packet.map_or(Self::Empty, Self::Packet)
+    }
+}
+
 /// A queue before a link. The packet in service is not in the queue: it left with `dequeue`.
 pub trait QueueDiscipline: core::fmt::Debug + Send {
     /// A packet reaches the port at `now`. `packets` are the headers of all packets in the network,
@@ -108,8 +133,9 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     /// A discipline that marks sets the packet's `ecn`, one that trims calls [`Packet::trim`]; the
     /// verdict tells the port, which counts and disposes of what does not wait any more.
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict;
-    /// The link is free at `now`: the next packet, if any.
-    fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Option<PacketId>;
+    /// The link is free at `now`: the next packet, if any. A discipline that drops on the way out is asked
+    /// again at once; one that holds back is asked again at the time that it names, and not before.
+    fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued;
     /// Packets that wait.
     fn backlog_packets(&self) -> u32;
     /// Bytes that wait.
@@ -125,8 +151,25 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
     }
 }
 
-/// Builds a user's own discipline for a port; the argument is the seed of its random stream.
-pub type BuildDiscipline = fn(seed: u64) -> Box<dyn QueueDiscipline>;
+/// Builds a user's own discipline for each port.
+#[derive(Clone)]
+pub struct BuildDiscipline(Arc<dyn Fn(u64) -> Box<dyn QueueDiscipline> + Send + Sync>);
+
+impl BuildDiscipline {
+    /// Calls `build` for each port, with the seed of its random stream. The closure carries what parameters
+    /// there are.
+    pub fn new<Q: QueueDiscipline + 'static>(
+        build: impl Fn(u64) -> Q + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(move |seed| Box::new(build(seed))))
+    }
+}
+
+impl core::fmt::Debug for BuildDiscipline {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("BuildDiscipline")
+    }
+}
 
 /// The configuration of a queue; each port builds its own from it.
 #[derive(Clone, Debug)]
@@ -186,7 +229,7 @@ impl Queue {
             QueueConfig::PushOut(config) => Self::PushOut(PushOutQueue::new(*config)),
             QueueConfig::PFabric(config) => Self::PFabric(PFabricQueue::new(*config)),
             QueueConfig::Trimming(config) => Self::Trimming(TrimmingQueue::new(*config, seed)),
-            QueueConfig::Custom(build) => Self::Custom(build(seed)),
+            QueueConfig::Custom(build) => Self::Custom((build.0)(seed)),
         }
     }
 
@@ -204,7 +247,7 @@ impl Queue {
         each!(self, queue => queue.enqueue(now, id, packets))
     }
 
-    pub fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Option<PacketId> {
+    pub fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
         each!(self, queue => queue.dequeue(now, packets))
     }
 

@@ -7,7 +7,7 @@
 //! their own: a worse one that is too small, such as a probe, would go for nothing. A flow is known by
 //! its addresses and the hash of its five-tuple.
 
-use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
 use alloc::vec::Vec;
 use tailcut_units::Time;
@@ -41,6 +41,19 @@ impl PFabricQueue {
         let id = self.waiting.remove(at);
         self.bytes -= u64::from(packets[id.0 as usize].size);
         id
+    }
+
+    /// The packet that leaves next.
+    fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
+        let header = |id: &PacketId| &packets[id.0 as usize];
+        // The earliest of the smallest: `min_by_key` gives the first of equal ones.
+        let best = self.waiting.iter().min_by_key(|id| header(id).rank)?;
+        let best = *header(best);
+        let earliest = self
+            .waiting
+            .iter()
+            .position(|id| header(id).same_flow(&best))?;
+        Some(self.take(earliest, packets))
     }
 }
 
@@ -76,16 +89,8 @@ impl QueueDiscipline for PFabricQueue {
         }
     }
 
-    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
-        let header = |id: &PacketId| &packets[id.0 as usize];
-        // The earliest of the smallest: `min_by_key` gives the first of equal ones.
-        let best = self.waiting.iter().min_by_key(|id| header(id).rank)?;
-        let best = *header(best);
-        let earliest = self
-            .waiting
-            .iter()
-            .position(|id| header(id).same_flow(&best))?;
-        Some(self.take(earliest, packets))
+    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.next(packets).into()
     }
 
     fn backlog_packets(&self) -> u32 {

@@ -66,7 +66,7 @@ impl PhantomState {
             Compare::After => self.empty_at_ps,
         };
         let threshold = config.drain.serialisation(config.mark_above_bytes).as_ps();
-        let marks = compared - now_ps > threshold && packet.ecn == Ecn::Capable;
+        let marks = compared - now_ps > threshold && packet.ecn.is_markable();
         if marks {
             packet.ecn = Ecn::Marked;
         }

@@ -5,7 +5,7 @@
 //! Marking by the whole port and not by class is what PIAS asks for: with a threshold a class, low
 //! classes would build queues unmarked.
 
-use super::{DropReason, Fate, Limit, QueueDiscipline, Sharing, Verdict};
+use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Sharing, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -51,6 +51,18 @@ impl PriorityQueue {
             bytes: 0,
         }
     }
+
+    /// The packet that leaves next.
+    fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
+        let mut classes = self.classes.iter_mut();
+        let class = classes.find(|class| !class.ids.is_empty())?;
+        let id = class.ids.pop_front()?;
+        let size = u64::from(packets[id.0 as usize].size);
+        class.bytes -= size;
+        self.packets -= 1;
+        self.bytes -= size;
+        Some(id)
+    }
 }
 
 impl QueueDiscipline for PriorityQueue {
@@ -73,22 +85,15 @@ impl QueueDiscipline for PriorityQueue {
         self.bytes += size;
         class.bytes += size;
         class.ids.push_back(id);
-        if over && packet.ecn == Ecn::Capable {
+        if over && packet.ecn.is_markable() {
             packet.ecn = Ecn::Marked;
             return Fate::Marked.into();
         }
         Fate::Queued.into()
     }
 
-    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
-        let mut classes = self.classes.iter_mut();
-        let class = classes.find(|class| !class.ids.is_empty())?;
-        let id = class.ids.pop_front()?;
-        let size = u64::from(packets[id.0 as usize].size);
-        class.bytes -= size;
-        self.packets -= 1;
-        self.bytes -= size;
-        Some(id)
+    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.next(packets).into()
     }
 
     fn backlog_packets(&self) -> u32 {

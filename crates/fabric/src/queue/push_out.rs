@@ -2,7 +2,7 @@
 //! arrives above, and is not counted when that is admitted or marked. What RANS asks of switches, so that
 //! duplicates take only what primaries leave, in buffers as on links.
 
-use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -57,6 +57,15 @@ impl PushOutQueue {
             (packets + class.waiting.len() as u32, bytes + class.bytes)
         })
     }
+
+    /// The packet that leaves next.
+    fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
+        self.classes.iter_mut().find_map(|class| {
+            let id = class.waiting.pop_front()?;
+            class.bytes -= u64::from(packets[id.0 as usize].size);
+            Some(id)
+        })
+    }
 }
 
 impl QueueDiscipline for PushOutQueue {
@@ -74,7 +83,7 @@ impl QueueDiscipline for PushOutQueue {
         class.bytes += u64::from(packet.size);
         let over = self.config.mark_above;
         let over = over.is_some_and(|k| k.is_exceeded(before, bytes_before));
-        let arrival = match over && packet.ecn == Ecn::Capable {
+        let arrival = match over && packet.ecn.is_markable() {
             true => {
                 packet.ecn = Ecn::Marked;
                 Fate::Marked
@@ -94,12 +103,8 @@ impl QueueDiscipline for PushOutQueue {
         Verdict { arrival, displaced }
     }
 
-    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
-        self.classes.iter_mut().find_map(|class| {
-            let id = class.waiting.pop_front()?;
-            class.bytes -= u64::from(packets[id.0 as usize].size);
-            Some(id)
-        })
+    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.next(packets).into()
     }
 
     fn backlog_packets(&self) -> u32 {

@@ -14,7 +14,7 @@
 //! waits, if that is not above the arrival's own (the SCDP paper says only "trim on overflow").
 
 use super::lists::{Lists, MAX_LISTS};
-use super::{DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
@@ -204,6 +204,29 @@ impl TrimmingQueue {
             }
         }
     }
+
+    /// The packet that leaves next.
+    fn next(&mut self, packets: &[Packet]) -> Option<PacketId> {
+        let data_turn = self.headers_in_a_row >= self.config.headers_per_data;
+        let data_first = self.header_packets == 0 || (data_turn && self.data_packets > 0);
+        if data_first {
+            let highest = self.lists.first_occupied(DATA)?;
+            let id = self.lists.pop_front(highest)?;
+            self.data_left(highest, packets[id.0 as usize].size);
+            self.headers_in_a_row = 0;
+            return Some(id);
+        }
+        let id = self.lists.pop_front(HEADERS)?;
+        self.header_packets -= 1;
+        self.header_bytes -= u64::from(packets[id.0 as usize].size);
+        // Headers sent while no data waits take nobody's turn.
+        self.headers_in_a_row = if self.data_packets > 0 {
+            self.headers_in_a_row + 1
+        } else {
+            0
+        };
+        Some(id)
+    }
 }
 
 impl QueueDiscipline for TrimmingQueue {
@@ -244,26 +267,8 @@ impl QueueDiscipline for TrimmingQueue {
         self.admit_header(id, cut, packets).into()
     }
 
-    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Option<PacketId> {
-        let data_turn = self.headers_in_a_row >= self.config.headers_per_data;
-        let data_first = self.header_packets == 0 || (data_turn && self.data_packets > 0);
-        if data_first {
-            let highest = self.lists.first_occupied(DATA)?;
-            let id = self.lists.pop_front(highest)?;
-            self.data_left(highest, packets[id.0 as usize].size);
-            self.headers_in_a_row = 0;
-            return Some(id);
-        }
-        let id = self.lists.pop_front(HEADERS)?;
-        self.header_packets -= 1;
-        self.header_bytes -= u64::from(packets[id.0 as usize].size);
-        // Headers sent while no data waits take nobody's turn.
-        self.headers_in_a_row = if self.data_packets > 0 {
-            self.headers_in_a_row + 1
-        } else {
-            0
-        };
-        Some(id)
+    fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.next(packets).into()
     }
 
     fn backlog_packets(&self) -> u32 {
@@ -335,7 +340,7 @@ mod tests {
                         prop_assert!(displaced.is_none_or(|other| (other < 2) == (priority < 2)));
                     }
                     None => {
-                        if let Some(id) = queue.dequeue(Time::ZERO, &mut packets) {
+                        if let Some(id) = queue.next(&packets) {
                             let packet = packets[id.0 as usize];
                             above -= u32::from(!packet.trimmed && packet.priority < 2);
                         }
@@ -363,7 +368,7 @@ mod tests {
             queue.remove(&packets, &mut |id| id.0.is_multiple_of(2), &mut removed);
             let left = packets.len() - dropped - removed.len();
             prop_assert_eq!(queue.backlog_packets() as usize, left);
-            let served: Vec<PacketId> = core::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut packets)).collect();
+            let served: Vec<PacketId> = core::iter::from_fn(|| queue.next(&packets)).collect();
             prop_assert_eq!(served.len(), left);
             prop_assert!(served.iter().all(|id| !id.0.is_multiple_of(2)));
             prop_assert_eq!(queue.backlog_bytes(), 0);
@@ -393,7 +398,7 @@ mod tests {
                     let waited = plain.enqueue(Time::ZERO, id, &mut headers[1]).arrival == Fate::Queued;
                     prop_assert_eq!(ours.passes(&packet), waited);
                     if waited {
-                        prop_assert_eq!(plain.dequeue(Time::ZERO, &mut headers[1]), Some(id));
+                        prop_assert_eq!(plain.next(&headers[1]), Some(id));
                     } else {
                         ours.enqueue(Time::ZERO, id, &mut headers[0]);
                     }

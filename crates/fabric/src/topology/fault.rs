@@ -93,4 +93,15 @@ impl Topology {
         self.faults.extend_from_slice(faults);
         Ok(())
     }
+
+    /// Whether the rate of a link, by its place in `links`, changes while the network runs.
+    pub(crate) fn changes_rate(&self, link: usize) -> bool {
+        let link = &self.links[link];
+        let mut faults = self.faults.iter();
+        faults.any(|fault| {
+            let lasting = fault.from == Time::ZERO && fault.until == Time::MAX;
+            let slow = matches!(fault.trouble, Trouble::Slow(_));
+            slow && !lasting && fault.is_about(link.from, link.to)
+        })
+    }
 }

@@ -19,7 +19,7 @@ pub use custom::{CustomLink, CustomTopology};
 pub use fat_tree::{CoreOversubscription, FatTree};
 pub use fault::{LinkFault, Trouble};
 pub use leaf_spine::LeafSpine;
-pub(crate) use routes::Routes;
+pub use routes::Routes;
 pub use single_switch::SingleSwitch;
 use tailcut_units::{Duration, HostId, Rate};
 

@@ -2,6 +2,7 @@
 
 use super::{Node, Topology};
 use crate::forwarding::{Forwarding, Table};
+use crate::port::PortId;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::collections::btree_map::{BTreeMap, Entry};
@@ -13,18 +14,19 @@ pub(super) const UNREACHED: u32 = u32::MAX;
 
 /// A network as routing sees it.
 #[derive(Debug)]
-pub(crate) struct Routes {
+pub struct Routes {
     topology: Topology,
 }
 
 impl Routes {
+    /// Of a network whose links are all up.
     pub const fn new(topology: Topology) -> Self {
         Self { topology }
     }
 
     /// How each switch forwards while links are down that are not `up`: as the topology says, where that
     /// comes to the same.
-    pub fn avoiding(&self, up: impl Fn(Node, Node) -> bool) -> Vec<Forwarding> {
+    pub(crate) fn avoiding(&self, up: impl Fn(PortId) -> bool) -> Vec<Forwarding> {
         let topology = &self.topology;
         let switches = topology.switches.len();
         // The ports of each switch that are up, and the switches that they lead to.
@@ -35,7 +37,7 @@ impl Routes {
             let Node::Switch(from) = link.from else {
                 continue;
             };
-            if !up(link.from, link.to) {
+            if !up(PortId(port as u32)) {
                 continue;
             }
             let port = (port as u32 - topology.switches[from as usize].first_port) as u16;

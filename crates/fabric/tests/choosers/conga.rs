@@ -1,6 +1,6 @@
 //! CONGA on three tiers: what becomes of flowlets between pods.
 
-use crate::common::tuple;
+use crate::common::{Deliveries, tuple};
 use crate::net::{Net, fat_tree};
 use std::collections::BTreeMap;
 use tailcut_fabric::Packet;
@@ -33,7 +33,7 @@ fn ways_beside(
             net.fabric.inject(net.now, packet.src, packet, ());
         }
         net.now = Time::ZERO.saturating_add(Duration::from_us(180));
-        while net.fabric.advance(net.now).is_some() {}
+        while net.fabric.delivery(net.now).is_some() {}
         let taken = net.data(tuple(0, dst.0, 9));
         // Switch 0 is the edge of h0, and switch 8 the first aggregation switch above it.
         let first = taken[1] == net.uplinks(0)[0];
@@ -107,7 +107,7 @@ fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
                     net.fabric.inject(net.now, packet.src, packet, ());
                 }
                 net.now = net.now.saturating_add(Duration::from_us(100));
-                while net.fabric.advance(net.now).is_some() {}
+                while net.fabric.delivery(net.now).is_some() {}
             };
             // From another pod down through the first aggregation switch to the second edge.
             send(&mut net, 12, 2, 8);

@@ -70,7 +70,7 @@ proptest! {
         ] {
             let nets = [&built_in, &written_down];
             let mut nets =
-                nets.map(|topology| Net::congested(topology.clone(), load_balancer, seed, &traffic));
+                nets.map(|topology| Net::congested(topology.clone(), load_balancer.clone(), seed, &traffic));
             for &(src, dst, port) in flows.iter().filter(|(src, dst, _)| src != dst) {
                 let flow = tuple(src, dst, port);
                 for step in [Net::open, Net::answer, Net::data] {

@@ -1,6 +1,6 @@
 //! Expeditus' first form: what a switch sees of its own queues and has heard of those above decides.
 
-use crate::common::{drop_tail, tuple, wire};
+use crate::common::{Deliveries, drop_tail, tuple, wire};
 use crate::net::Net;
 use proptest::prelude::*;
 use tailcut_fabric::Packet;
@@ -89,7 +89,7 @@ proptest! {
             }
         }
         net.now = Time::from_ns(3_000_000);
-        while net.fabric.advance(net.now).is_some() {}
+        while net.fabric.delivery(net.now).is_some() {}
         let flow = over_the_last_spine(seed);
         net.open(flow);
         // What waits at the first leaf when the answer comes, beside the packet that each uplink sends.
@@ -99,7 +99,7 @@ proptest! {
             }
         }
         net.now = net.now.saturating_add(Duration::from_us(400));
-        while net.fabric.advance(net.now).is_some() {}
+        while net.fabric.delivery(net.now).is_some() {}
         net.answer(flow);
         let (up, down) = (net.uplinks(0), net.uplinks(1));
         let waiting: Vec<u8> = queued.iter().map(|packets| packets - 1).collect();

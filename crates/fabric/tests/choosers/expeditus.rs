@@ -1,7 +1,7 @@
 //! Expeditus: the path that a handshake leaves a flow is the best of all by what the switches on them
 //! know, and whatever happens to the handshake, the flow has a path.
 
-use crate::common::{self, drop_tail, tuple, wire};
+use crate::common::{self, Deliveries, drop_tail, tuple, wire};
 use crate::net::{Net, fat_tree, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use tailcut_fabric::load_balancer::{
 };
 use tailcut_fabric::queue::Limit;
 use tailcut_fabric::topology::{LeafSpine, LinkFault, Node, Topology, Trouble};
-use tailcut_fabric::{Packet, PortId};
+use tailcut_fabric::{FaultPlan, Packet, PortId};
 use tailcut_units::{Duration, FiveTuple, HostId, Rate, Time};
 
 /// Nothing fades within the first 20 ms, so that what a switch knows then is a sum that can be read.
@@ -152,7 +152,7 @@ fn ties_are_broken_evenly_over_all_paths() {
     for form in forms() {
         let mut chosen = BTreeMap::new();
         for seed in 0..400 {
-            let mut net = Net::new(fat_tree(), form, seed);
+            let mut net = Net::new(fat_tree(), form.clone(), seed);
             let flow = tuple(0, 13, 9);
             net.open(flow);
             net.answer(flow);
@@ -168,7 +168,7 @@ fn ties_are_broken_evenly_over_all_paths() {
 fn a_flow_keeps_the_path_that_its_handshake_found_whatever_happens_later() {
     for form in forms() {
         for seed in 0..20 {
-            let mut net = Net::new(fat_tree(), form, seed);
+            let mut net = Net::new(fat_tree(), form.clone(), seed);
             let flow = tuple(2, 9, 7);
             net.open(flow);
             let back = net.answer(flow);
@@ -193,7 +193,7 @@ fn a_flow_that_nobody_knows_goes_by_ecmp() {
         let flows = (1..30).map(|port| tuple(0, 13, port));
         for flow in flows {
             let mut ecmp = Net::new(fat_tree(), LoadBalancerConfig::Ecmp, 5);
-            let mut net = Net::new(fat_tree(), form, 5);
+            let mut net = Net::new(fat_tree(), form.clone(), 5);
             assert_eq!(net.data(flow), ecmp.data(flow));
             // So does the SYN itself, also the second one of the same ports.
             assert_eq!(net.open(flow), ecmp.open(flow));
@@ -208,7 +208,7 @@ fn lost_handshakes_leave_a_flow_routed_and_a_new_one_overwrites_the_old() {
     for form in forms() {
         let mut moved = 0;
         for seed in 0..40 {
-            let mut net = Net::new(fat_tree(), form, seed);
+            let mut net = Net::new(fat_tree(), form.clone(), seed);
             let flow = tuple(0, 13, 9);
             net.open(flow);
             net.answer(flow);
@@ -260,8 +260,16 @@ fn a_switch_knows_two_values_an_uplink_whatever_the_size_of_the_network() {
         let (edge, aggregation, core) = (0, k * k / 2, k * k);
         let [expeditus, deck] = forms();
         for switch in [edge, aggregation] {
-            assert_eq!(state(expeditus, switch), k, "two for each of k/2 uplinks");
-            assert_eq!(state(deck, switch), k / 2, "one: its own queues it can see");
+            assert_eq!(
+                state(expeditus.clone(), switch),
+                k,
+                "two for each of k/2 uplinks"
+            );
+            assert_eq!(
+                state(deck.clone(), switch),
+                k / 2,
+                "one: its own queues it can see"
+            );
         }
         assert_eq!(state(expeditus, core), 0);
         // CONGA: a table each way with k/2 entries for k*k/2 leaves, beside k/2 estimators.
@@ -284,7 +292,10 @@ fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
     let [expeditus, deck] = forms();
     // A count and two levels, from the first switch to the last.
     let open: fn(&mut Net, FiveTuple) -> Vec<u32> = Net::open;
-    assert_eq!(carried(expeditus, &[open]), [78, 81, 81, 81, 81, 78]);
+    assert_eq!(
+        carried(expeditus.clone(), &[open]),
+        [78, 81, 81, 81, 81, 78]
+    );
     let steps = [open, Net::answer];
     let answer = carried(expeditus, &steps);
     assert_eq!(
@@ -312,9 +323,12 @@ fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
         reconvergence: Duration::ZERO,
     };
     topology.add_faults(&[slow]).expect("a slow link");
+    let mut faults = FaultPlan::of(&topology).expect("a fault");
     let mut net = Net::new(topology, LoadBalancerConfig::Expeditus(LASTING), 1);
     net.now = Time::from_ns(2_000);
-    while net.fabric.advance(net.now).is_some() {}
+    while net.fabric.delivery(net.now).is_some() {}
+    let changed = faults.apply(net.now, &mut net.fabric);
+    changed.expect("a link that can change");
     // 12 Mb/s or so up and down over both uplinks of the first edge.
     for (src, dst) in [(0, 12), (12, 0)] {
         for path in [0, 1] {
@@ -331,7 +345,7 @@ fn a_link_that_has_become_slow_is_as_loaded_as_its_new_rate_says() {
         }
     }
     net.now = Time::from_ns(15_000_000);
-    while net.fabric.advance(net.now).is_some() {}
+    while net.fabric.delivery(net.now).is_some() {}
     let [slow, usual] = net.uplinks(0)[..] else {
         panic!("two uplinks")
     };

@@ -1,6 +1,6 @@
 //! A network through which packets go one at a time, so that the way of each can be seen.
 
-use crate::common::{self, drop_tail, wire};
+use crate::common::{self, Deliveries, drop_tail, wire};
 use proptest::prelude::*;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::Limit;
@@ -28,7 +28,7 @@ impl Net {
             ..FabricConfig::default()
         };
         Self {
-            fabric: Fabric::new(&topology, config),
+            fabric: Fabric::new(&topology, &config),
             topology,
             now: Time::ZERO,
         }
@@ -54,7 +54,7 @@ impl Net {
             net.fabric.inject(net.now, packet.src, packet, ());
         }
         net.now = Time::from_ns(15_000_000);
-        while net.fabric.advance(net.now).is_some() {}
+        while net.fabric.delivery(net.now).is_some() {}
         assert_eq!(net.fabric.in_network(), 0);
         net
     }
@@ -96,10 +96,10 @@ impl Net {
         let before: Vec<u64> = ports.clone().map(|port| taken(self, port)).collect();
         let answers = tuple.reversed().hash();
         self.fabric
-            .inject_handshake(self.now, tuple.src, packet, answers, ());
+            .inject_with(self.now, tuple.src, packet, common::answers(answers), ());
         self.now = self.now.saturating_add(Duration::from_us(200));
         let mut delivery = None;
-        while let Some(delivered) = self.fabric.advance(self.now) {
+        while let Some(delivered) = self.fabric.delivery(self.now) {
             delivery = Some(delivered);
         }
         let taken = ports.filter(|&port| taken(self, port) > before[port as usize]);

@@ -1,11 +1,15 @@
 //! Small networks and packets for the tests of the fabric.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::ops::{Deref, DerefMut};
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
-use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_fabric::queue::{Dequeued, DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, LeafSpine, Topology, Wire};
-use tailcut_fabric::{Delivery, Ecn, Fabric, FabricConfig, Packet, PortEvents};
+use tailcut_fabric::{
+    Delivery, Ecn, Fabric, FabricConfig, FaultPlan, Hints, Observer, Output, Packet, PacketId,
+    PortEvents,
+};
 use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Rate, Time};
 
 pub fn wire(gbps: u64, delay_ns: u64) -> Wire {
@@ -76,6 +80,84 @@ pub fn packet(src: u32, dst: u32, size: u32, src_port: u16) -> Packet {
     }
 }
 
+/// The packet that a queue gives, if any.
+pub fn served(dequeued: Dequeued) -> Option<PacketId> {
+    match dequeued {
+        Dequeued::Packet(id) => Some(id),
+        Dequeued::Empty => None,
+        other => panic!("{other:?} of a queue that serves what it has"),
+    }
+}
+
+/// What leaves a fabric at hosts.
+pub trait Deliveries<B> {
+    /// The next packet that reaches its host by `until`; those that are dropped until then go.
+    fn delivery(&mut self, until: Time) -> Option<Delivery<B>>;
+}
+
+impl<B: Clone, O: Observer<B>> Deliveries<B> for Fabric<B, O> {
+    fn delivery(&mut self, until: Time) -> Option<Delivery<B>> {
+        loop {
+            if let Output::Delivered(delivery) = self.advance(until)? {
+                return Some(delivery);
+            }
+        }
+    }
+}
+
+/// A fabric and the faults of its topology.
+pub struct Faulty<B> {
+    fabric: Fabric<B>,
+    plan: Option<FaultPlan>,
+}
+
+impl<B: Clone> Faulty<B> {
+    pub fn new(topology: &Topology, config: &FabricConfig) -> Self {
+        Self {
+            fabric: Fabric::new(topology, config),
+            plan: FaultPlan::of(topology),
+        }
+    }
+
+    /// The next packet that reaches its host by `until`, links failing on the way.
+    pub fn delivery(&mut self, until: Time) -> Option<Delivery<B>> {
+        loop {
+            let next = self.plan.as_ref().and_then(FaultPlan::next);
+            let next = next.filter(|&next| next <= until);
+            if let Some(delivery) = self.fabric.delivery(next.unwrap_or(until)) {
+                return Some(delivery);
+            }
+            let (Some(plan), Some(next)) = (&mut self.plan, next) else {
+                return None;
+            };
+            plan.apply(next, &mut self.fabric)
+                .expect("links that change");
+        }
+    }
+}
+
+impl<B> Deref for Faulty<B> {
+    type Target = Fabric<B>;
+
+    fn deref(&self) -> &Fabric<B> {
+        &self.fabric
+    }
+}
+
+impl<B> DerefMut for Faulty<B> {
+    fn deref_mut(&mut self) -> &mut Fabric<B> {
+        &mut self.fabric
+    }
+}
+
+/// The hints of a packet of a handshake: the hash of its answers.
+pub fn answers(reverse_hash: u32) -> Hints {
+    Hints {
+        reverse_hash,
+        ..Hints::NONE
+    }
+}
+
 /// An injection: when (ns), the packet.
 pub type Injection = (u64, Packet);
 
@@ -89,7 +171,7 @@ pub fn run(
 ) -> (Vec<Delivery<u32>>, Fabric<u32>) {
     let mut fabric = Fabric::new(
         topology,
-        FabricConfig {
+        &FabricConfig {
             load_balancer,
             engine,
             port_events,
@@ -101,12 +183,12 @@ pub fn run(
     for (number, &(at, packet)) in injections.iter().enumerate() {
         let at = Time::from_ns(at);
         // Up to the instant before, so that an injection precedes what happens at its own instant.
-        while let Some(delivery) = fabric.advance(Time::from_ps(at.as_ps().saturating_sub(1))) {
+        while let Some(delivery) = fabric.delivery(Time::from_ps(at.as_ps().saturating_sub(1))) {
             out.push(delivery);
         }
         fabric.inject(at, packet.src, packet, number as u32);
     }
-    while let Some(delivery) = fabric.advance(Time::MAX) {
+    while let Some(delivery) = fabric.delivery(Time::MAX) {
         out.push(delivery);
     }
     (out, fabric)

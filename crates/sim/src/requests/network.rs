@@ -4,7 +4,7 @@
 use super::{Books, source};
 use crate::config::{RequestsPart, RunConfig};
 use crate::extent::Started;
-use crate::layer::{Layer, Purge};
+use crate::layer::{Layer, PurgeKeys};
 use crate::run::RunError;
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::topology::Topology;
@@ -12,7 +12,7 @@ use tailcut_record::RunRecord;
 use tailcut_transport::FlowStats;
 use tailcut_transport::rans::{
     Answer, Ask, Carry, Client, CopyChange, CopyEvent, CopyId, Demand, Departure, End, Policy,
-    Purpose, RequestHeader, RequestId, Server, ToldWindow, purges, takes,
+    Purpose, RequestHeader, RequestId, Server, ToldWindow, purge_key, purges,
 };
 use tailcut_transport::tcp::Role;
 use tailcut_units::{Duration, HostId, Rate, Time};
@@ -133,7 +133,10 @@ pub(crate) fn link_of_servers(topology: &Topology, part: &RequestsPart) -> Rate 
 }
 
 impl<C: Carry> Layer<C> for Network<'_, C::Handle> {
-    const PURGE: Option<Purge> = Some(Purge { by: purges, takes });
+    const PURGE_KEYS: Option<PurgeKeys> = Some(PurgeKeys {
+        of: purge_key,
+        purged_by: purges,
+    });
 
     fn peek(&self) -> Option<Time> {
         self.requests.peek()

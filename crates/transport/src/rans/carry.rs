@@ -2,9 +2,9 @@
 
 use super::carrier::ToldWindow;
 use crate::tcp::Role;
-use crate::{FlowStats, Segment, Transport};
+use crate::{FlowStats, Header, Segment, Transport};
 use core::fmt::Debug;
-use tailcut_units::{FlowId, HostId, Time};
+use tailcut_units::{FiveTuple, FlowId, HostId, Time, mix64};
 
 /// The bit of a flow's number that tells copies of requests from other flows.
 const COPY: u32 = 1 << 30;
@@ -34,20 +34,41 @@ pub const fn copy_of_flow(flow: FlowId) -> Option<u32> {
     }
 }
 
-/// Whether a segment tells a server that a copy is not wanted any more, and takes along what waits of it.
-pub fn purges(segment: &Segment) -> bool {
-    segment.is_reset() || is_word(segment.flow) && segment.payload > 0
+/// The key by which a switch knows the segments of a copy that go one way: over TCP those of a connection,
+/// else those of a flow. Never 0.
+pub fn purge_key(segment: &Segment) -> u64 {
+    match &segment.header {
+        Header::Tcp(_) => key_of_connection(&segment.tuple),
+        _ => key_of_copy(segment.flow, segment.tuple.src),
+    }
 }
 
-/// Whether such a segment takes `other` along: the packets of the copy that come the other way.
-pub fn takes(purger: &Segment, other: &Segment) -> bool {
-    let Some(number) = copy_of_flow(purger.flow) else {
-        return false;
+/// The key of the segments that one takes along, which tells a server that a copy is not wanted any more:
+/// those of the copy that come the other way. 0 for a segment that says nothing of the kind.
+pub fn purges(segment: &Segment) -> u64 {
+    let Some(number) = copy_of_flow(segment.flow) else {
+        return 0;
     };
-    match is_word(purger.flow) {
-        false => other.tuple == purger.tuple.reversed(),
-        true => other.flow == flow_of_copy(number) && other.tuple.src == purger.tuple.dst,
+    if is_word(segment.flow) {
+        return match segment.payload {
+            0 => 0,
+            _ => key_of_copy(flow_of_copy(number), segment.tuple.dst),
+        };
     }
+    match segment.is_reset() {
+        true => key_of_connection(&segment.tuple.reversed()),
+        false => 0,
+    }
+}
+
+fn key_of_connection(tuple: &FiveTuple) -> u64 {
+    let hosts = u64::from(tuple.src.0) << 32 | u64::from(tuple.dst.0);
+    let ports = u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port);
+    mix64(mix64(hosts) ^ ports).max(1)
+}
+
+fn key_of_copy(flow: FlowId, src: HostId) -> u64 {
+    mix64(u64::from(flow.0) << 32 | u64::from(src.0)).max(1)
 }
 
 /// A copy of a request, as a client sends it.

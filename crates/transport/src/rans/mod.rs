@@ -39,7 +39,7 @@ mod station;
 
 pub use carrier::{Carried, Carrier, ToldWindow};
 pub use carry::{
-    Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy, purges, takes,
+    Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy, purge_key, purges,
 };
 pub use client::{Client, Completion};
 pub use coverage::Coverage;

@@ -1,0 +1,158 @@
+//! Time passes: packets move, and leave the network.
+
+use super::{ARRIVAL, Fabric, OUTLET};
+use crate::edge::Waste;
+use crate::engine::Event;
+use crate::network::{HOST, NOWHERE};
+use crate::observer::Observer;
+use crate::output::{Delivery, Dropped, Output};
+use crate::packet::{PacketId, prefetch};
+use crate::port::PortId;
+use crate::queue::DropReason;
+use tailcut_units::{HostId, Time};
+
+impl<B: Clone, O: Observer<B>> Fabric<B, O> {
+    /// Runs the network up to and including `until`, or until a packet leaves it. `None` when it has come to
+    /// `until`: call it until then. [`Time::MAX`] runs until nothing moves any more, and leaves the fabric's
+    /// time where that was.
+    #[inline]
+    pub fn advance(&mut self, until: Time) -> Option<Output<B>> {
+        while let Some(event) = self.engine.pop_until(until) {
+            self.books.events += 1;
+            self.prefetch_upcoming();
+            let now = event.time();
+            let entity = event.entity();
+            self.now = now;
+            if entity & ARRIVAL == 0 {
+                self.link_free(now, entity);
+                continue;
+            }
+            let far_end = self.network.far_ends[(entity ^ ARRIVAL) as usize];
+            let id = PacketId(event.payload());
+            if far_end & HOST == 0 {
+                if self.is_special {
+                    self.arrive_specially(now, entity ^ ARRIVAL, far_end, id);
+                } else {
+                    self.forward(now, far_end, id);
+                }
+            } else if far_end == NOWHERE {
+                let leaves = self.arrive_nowhere(now, &event);
+                if leaves.is_some() {
+                    return leaves;
+                }
+            } else if let Some(delivery) = self.deliver(now, HostId(far_end ^ HOST), id) {
+                return Some(Output::Delivered(delivery));
+            }
+        }
+        if until != Time::MAX {
+            self.now = self.now.max(until);
+        }
+        None
+    }
+
+    /// When `advance` next has something to do. Looking changes nothing.
+    #[inline]
+    pub fn next_timeout(&mut self) -> Option<Time> {
+        self.engine.peek()
+    }
+
+    #[inline]
+    fn deliver(&mut self, time: Time, host: HostId, id: PacketId) -> Option<Delivery<B>> {
+        let (packet, body) = self.packets.remove(id)?;
+        self.books.delivered.add(packet.size);
+        if self.is_special && packet.dst.is_group() {
+            self.multicast.leave_network(packet.dst);
+        }
+        self.observer.delivered(time, host, &packet, &body);
+        Some(Delivery {
+            time,
+            host,
+            packet,
+            body,
+        })
+    }
+
+    /// Something arrives nowhere: a packet over a link that is down, one that was dropped and now leaves, or
+    /// one that was injected ahead of its time and now enters.
+    #[cold]
+    fn arrive_nowhere(&mut self, now: Time, event: &Event) -> Option<Output<B>> {
+        let links = self.network.ports.len() as u32;
+        let id = PacketId(event.payload());
+        match (event.entity() ^ ARRIVAL).checked_sub(links) {
+            None => {
+                self.drop_packet(now, None, id, DropReason::LinkDown);
+                None
+            }
+            Some(OUTLET) => self.leave(now),
+            Some(_) => {
+                self.enter_now(now, id);
+                None
+            }
+        }
+    }
+
+    /// A packet that was dropped leaves the network.
+    fn leave(&mut self, time: Time) -> Option<Output<B>> {
+        let Waste { id, port, reason } = self.edge.next_dropped()?;
+        let (packet, body) = self.packets.remove(id)?;
+        Some(Output::Dropped(Dropped {
+            time,
+            port: port.map(PortId),
+            reason,
+            packet,
+            body,
+        }))
+    }
+
+    /// A packet goes no further.
+    #[cold]
+    pub(super) fn drop_packet(
+        &mut self,
+        now: Time,
+        port: Option<u32>,
+        id: PacketId,
+        reason: DropReason,
+    ) {
+        self.strip(id);
+        let packet = *self.packets.get(id);
+        if packet.dst.is_group() {
+            self.multicast.leave_network(packet.dst);
+        }
+        if let Some(port) = port {
+            self.network.dropped[port as usize] += 1;
+        }
+        self.books.drops.count(reason).add(packet.size);
+        if let Some((packet, body)) = self.packets.seen(id) {
+            let port = port.map(PortId);
+            self.observer.dropped(now, port, reason, packet, body);
+        }
+        self.edge.drop(Waste { id, port, reason });
+        self.engine.push(self.behind_links(now, OUTLET, id));
+    }
+
+    /// Loads early what the next events will touch: large networks do not fit the cache.
+    #[inline]
+    fn prefetch_upcoming(&self) {
+        if let Some(event) = self.engine.upcoming(3) {
+            let entity = event.entity();
+            if entity & ARRIVAL == 0 {
+                let place = self.network.ports[entity as usize].place as usize;
+                prefetch(&self.network.generals, place);
+                return;
+            }
+            let id = PacketId(event.payload());
+            self.packets.prefetch(id);
+            let far_end = self.network.far_ends[(entity ^ ARRIVAL) as usize];
+            if far_end & HOST == 0 {
+                prefetch(&self.network.switches, far_end as usize);
+            } else {
+                self.packets.prefetch_body(id);
+            }
+        }
+        if let Some(event) = self.engine.upcoming(6)
+            && event.entity() & ARRIVAL == 0
+        {
+            prefetch(&self.network.ports, event.entity() as usize);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Switches: where packets go next, and load balancers that choose paths by more than a switch knows.
+
+use super::Fabric;
+use crate::load_balancer::BalancerState;
+use crate::load_balancer::carried::Passage;
+use crate::network::forced;
+use crate::observer::Observer;
+use crate::packet::PacketId;
+use crate::port::PortId;
+use crate::queue::DropReason;
+use tailcut_units::Time;
+
+impl<B: Clone, O: Observer<B>> Fabric<B, O> {
+    #[inline]
+    pub(super) fn arrive_at_switch(&mut self, now: Time, switch: u32, id: PacketId) {
+        if self.packets.get(id).dst.is_group() {
+            return self.branch(now, switch, id);
+        }
+        self.forward(now, switch, id);
+    }
+
+    /// A packet to a single host leaves a switch.
+    #[inline]
+    pub(super) fn forward(&mut self, now: Time, switch: u32, id: PacketId) {
+        match self.network.egress(now, switch, self.packets.get(id)) {
+            Some(port) => self.arrive_at_port(now, port, id),
+            None => self.drop_packet(now, None, id, DropReason::NoRoute),
+        }
+    }
+
+    /// What the load balancer of a switch remembers at `now`.
+    pub fn balancer_state(&self, now: Time, switch: u32) -> BalancerState {
+        match &self.chooser {
+            Some(chooser) => chooser.state(now, switch),
+            None => {
+                let switch = self.network.switches.get(switch as usize);
+                switch.map_or_else(BalancerState::default, |switch| switch.balancer.state(now))
+            }
+        }
+    }
+
+    /// What a switch with Expeditus believes of the congestion at one of its ports: of the link that
+    /// leads away and of the one that leads back, in levels. `None` at ports that it does not watch.
+    pub fn congestion_levels(&self, now: Time, port: PortId) -> Option<(u8, u8)> {
+        let chooser = self.chooser.as_ref()?;
+        chooser.levels(now, port.0, &self.network)
+    }
+
+    /// A packet arrives at a switch of a network that has a chooser, groups, or packets that purge.
+    #[inline(never)]
+    pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
+        let purges = self.purge_keys.purges(id);
+        if purges != 0 {
+            self.purge_at(now, switch, purges);
+        }
+        if self.chooser.is_some() {
+            self.arrive_over_link(now, link, switch, id);
+        } else {
+            self.arrive_at_switch(now, switch, id);
+        }
+    }
+
+    /// A packet arrives at a switch of a network with a chooser.
+    fn arrive_over_link(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
+        if self.packets.get(id).dst.is_group() {
+            // Trees are ECMP's.
+            return self.branch(now, switch, id);
+        }
+        if let Some(chooser) = &mut self.chooser {
+            let packet = self.packets.header(id);
+            let mut passage = Passage {
+                now,
+                switch,
+                id,
+                packet,
+            };
+            chooser.arrives(&mut passage, link, &self.network);
+        }
+        match self.chosen_egress(now, switch, id) {
+            Some(port) => self.arrive_at_port(now, port, id),
+            None => self.drop_packet(now, None, id, DropReason::NoRoute),
+        }
+    }
+
+    /// The port through which a packet leaves a switch: as its sender has pinned it, else as the chooser
+    /// says, else by ECMP.
+    fn chosen_egress(&mut self, now: Time, switch: u32, id: PacketId) -> Option<u32> {
+        let chooser = self.chooser.as_mut()?;
+        let network = &self.network;
+        let mut passage = Passage {
+            now,
+            switch,
+            id,
+            packet: self.packets.header(id),
+        };
+        let forwarding = network.forwarding(switch);
+        let ports = forwarding.towards(passage.packet.dst);
+        let count = ports.count();
+        let choice = match forced(passage.packet, count, forwarding.pin_divisor())? {
+            Some(choice) => Some(choice),
+            None => chooser.choose(&mut passage, &ports, network),
+        };
+        let choice = choice.unwrap_or_else(|| network.ecmp(switch, passage.packet, count));
+        let port = network.first_port(switch) + ports.port(choice);
+        chooser.leaves(&mut passage, port, network);
+        Some(port)
+    }
+
+    /// Takes off a packet what switches have put on it, before it leaves the network or turns back.
+    pub(super) fn strip(&mut self, id: PacketId) {
+        if let Some(chooser) = &mut self.chooser {
+            chooser.strips(id, self.packets.header(id));
+        }
+    }
+}

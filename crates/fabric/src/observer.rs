@@ -1,0 +1,135 @@
+//! What looks on at a fabric: captures, waits, whatever counts packets one by one.
+
+use crate::packet::{Packet, PacketId};
+use crate::port::PortId;
+use crate::queue::DropReason;
+use tailcut_units::{HostId, Time};
+
+/// A packet at a port.
+#[derive(Debug)]
+pub struct Seen<'a, B> {
+    /// When.
+    pub now: Time,
+    /// Where.
+    pub port: PortId,
+    /// Its place in the pool, until it leaves the network.
+    pub id: PacketId,
+    /// Its header.
+    pub packet: &'a Packet,
+    /// What it carries.
+    pub body: &'a B,
+}
+
+/// Hears what happens to packets, one by one, and changes nothing. Every method does nothing by default,
+/// and `()` is an observer that costs nothing.
+pub trait Observer<B> {
+    /// A packet has been taken in at a port, before its service.
+    fn enqueued(&mut self, _seen: Seen<'_, B>) {}
+    /// A packet's service begins. A port with one event for each packet says so when the packet arrives:
+    /// then `now` may lie ahead.
+    fn started(&mut self, _seen: Seen<'_, B>) {}
+    /// A queue marked a packet on its arrival.
+    fn marked(&mut self, _seen: Seen<'_, B>) {}
+    /// A queue cut `cut` bytes of payload off a packet.
+    fn trimmed(&mut self, _seen: Seen<'_, B>, _cut: u32) {}
+    /// A packet was dropped, at a port or at none.
+    fn dropped(
+        &mut self,
+        _now: Time,
+        _port: Option<PortId>,
+        _reason: DropReason,
+        _packet: &Packet,
+        _body: &B,
+    ) {
+    }
+    /// A packet reached its host.
+    fn delivered(&mut self, _now: Time, _host: HostId, _packet: &Packet, _body: &B) {}
+}
+
+impl<B> Observer<B> for () {}
+
+/// An observer that may not be there.
+impl<B, O: Observer<B>> Observer<B> for Option<O> {
+    #[inline]
+    fn enqueued(&mut self, seen: Seen<'_, B>) {
+        if let Some(observer) = self {
+            observer.enqueued(seen);
+        }
+    }
+
+    #[inline]
+    fn started(&mut self, seen: Seen<'_, B>) {
+        if let Some(observer) = self {
+            observer.started(seen);
+        }
+    }
+
+    #[inline]
+    fn marked(&mut self, seen: Seen<'_, B>) {
+        if let Some(observer) = self {
+            observer.marked(seen);
+        }
+    }
+
+    #[inline]
+    fn trimmed(&mut self, seen: Seen<'_, B>, cut: u32) {
+        if let Some(observer) = self {
+            observer.trimmed(seen, cut);
+        }
+    }
+
+    #[inline]
+    fn dropped(
+        &mut self,
+        now: Time,
+        port: Option<PortId>,
+        reason: DropReason,
+        packet: &Packet,
+        body: &B,
+    ) {
+        if let Some(observer) = self {
+            observer.dropped(now, port, reason, packet, body);
+        }
+    }
+
+    #[inline]
+    fn delivered(&mut self, now: Time, host: HostId, packet: &Packet, body: &B) {
+        if let Some(observer) = self {
+            observer.delivered(now, host, packet, body);
+        }
+    }
+}
+
+/// An observer on the heap.
+impl<B, O: Observer<B> + ?Sized> Observer<B> for alloc::boxed::Box<O> {
+    fn enqueued(&mut self, seen: Seen<'_, B>) {
+        (**self).enqueued(seen);
+    }
+
+    fn started(&mut self, seen: Seen<'_, B>) {
+        (**self).started(seen);
+    }
+
+    fn marked(&mut self, seen: Seen<'_, B>) {
+        (**self).marked(seen);
+    }
+
+    fn trimmed(&mut self, seen: Seen<'_, B>, cut: u32) {
+        (**self).trimmed(seen, cut);
+    }
+
+    fn dropped(
+        &mut self,
+        now: Time,
+        port: Option<PortId>,
+        reason: DropReason,
+        packet: &Packet,
+        body: &B,
+    ) {
+        (**self).dropped(now, port, reason, packet, body);
+    }
+
+    fn delivered(&mut self, now: Time, host: HostId, packet: &Packet, body: &B) {
+        (**self).delivered(now, host, packet, body);
+    }
+}
