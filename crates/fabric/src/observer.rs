@@ -23,6 +23,10 @@ pub struct Seen<'a, B> {
 /// Hears what happens to packets, one by one, and changes nothing. Every method does nothing by default,
 /// and `()` is an observer that costs nothing.
 pub trait Observer<B> {
+    /// Whether it wants to hear anything.
+    fn is_on(&self) -> bool {
+        true
+    }
     /// A packet has been taken in at a port, before its service.
     fn enqueued(&mut self, _seen: Seen<'_, B>) {}
     /// A packet's service begins. A port with one event for each packet says so when the packet arrives:
@@ -46,10 +50,20 @@ pub trait Observer<B> {
     fn delivered(&mut self, _now: Time, _host: HostId, _packet: &Packet, _body: &B) {}
 }
 
-impl<B> Observer<B> for () {}
+impl<B> Observer<B> for () {
+    #[inline]
+    fn is_on(&self) -> bool {
+        false
+    }
+}
 
 /// An observer that may not be there.
 impl<B, O: Observer<B>> Observer<B> for Option<O> {
+    #[inline]
+    fn is_on(&self) -> bool {
+        self.is_some()
+    }
+
     #[inline]
     fn enqueued(&mut self, seen: Seen<'_, B>) {
         if let Some(observer) = self {
@@ -102,6 +116,10 @@ impl<B, O: Observer<B>> Observer<B> for Option<O> {
 
 /// An observer on the heap.
 impl<B, O: Observer<B> + ?Sized> Observer<B> for alloc::boxed::Box<O> {
+    fn is_on(&self) -> bool {
+        (**self).is_on()
+    }
+
     fn enqueued(&mut self, seen: Seen<'_, B>) {
         (**self).enqueued(seen);
     }

@@ -50,7 +50,7 @@ proptest! {
         );
         for engine in [EngineKind::Calendar, EngineKind::Heap] {
             for events in [PortEvents::OneWherePossible, PortEvents::Two] {
-                let (out, mut fabric) = run(&topology, engine, events, routing.clone(), &injections);
+                let (out, fabric) = run(&topology, engine, events, routing.clone(), &injections);
                 prop_assert_eq!(&out, &reference.0);
                 prop_assert_eq!(fabric.drops(), reference.1.drops());
                 prop_assert_eq!(fabric.packet_hops(), reference.1.packet_hops());

@@ -37,7 +37,7 @@ fn an_incast_loses_payload_only_and_what_has_no_room_comes_back() {
             (0, whole)
         })
         .collect();
-    let (out, mut fabric) = run(
+    let (out, fabric) = run(
         &topology,
         EngineKind::Calendar,
         PortEvents::OneWherePossible,

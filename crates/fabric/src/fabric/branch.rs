@@ -52,6 +52,31 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
+    /// `member` joins a group: every packet that enters the network from now on goes to it, too. A host that
+    /// has left may come back.
+    ///
+    /// # Errors
+    /// A group that is full, or a host that is in it.
+    pub fn join_group(&mut self, address: HostId, member: HostId) -> Result<(), GroupError> {
+        let Some(group) = self.multicast.group(address) else {
+            return Err(GroupError::Members(0));
+        };
+        if let Some(place) = group.members.iter().position(|host| *host == member) {
+            let bit = 1 << place;
+            let before = group.leaves.len();
+            group.leaves.retain(|leave| leave.member != bit);
+            return match group.leaves.len() == before {
+                true => Err(GroupError::Repeated(member)),
+                false => Ok(()),
+            };
+        }
+        if group.members.len() == MAX_MEMBERS {
+            return Err(GroupError::Members(MAX_MEMBERS + 1));
+        }
+        group.members.push(member);
+        Ok(())
+    }
+
     /// How long a word from a host takes to a switch, the way that packets to the host take back; `None`
     /// without a way.
     fn word_takes(&self, mut switch: u32, from: HostId) -> Option<Duration> {

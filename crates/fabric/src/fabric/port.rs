@@ -5,7 +5,7 @@ use crate::engine::Event;
 use crate::fifo::{self, Outcome};
 use crate::network::HOST;
 use crate::observer::{Observer, Seen};
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
 use crate::port::PortId;
 use crate::queue::{Dequeued, DropReason, Fate, Placement};
 use tailcut_units::{Duration, Time};
@@ -34,26 +34,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 let service_ps = class.serialisation_ps(packet.size);
                 let starts = Time::from_ps(port.busy_until_ps - service_ps);
                 let is_marked = port.marked != marked;
-                see(
-                    &mut self.observer,
-                    &self.packets,
-                    (now, port_id, id),
-                    Observer::enqueued,
-                );
+                self.show(now, port_id, id, Observer::enqueued);
                 if is_marked {
-                    see(
-                        &mut self.observer,
-                        &self.packets,
-                        (now, port_id, id),
-                        Observer::marked,
-                    );
+                    self.show(now, port_id, id, Observer::marked);
                 }
-                see(
-                    &mut self.observer,
-                    &self.packets,
-                    (starts, port_id, id),
-                    Observer::started,
-                );
+                self.show(starts, port_id, id, Observer::started);
                 let arrival = Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0);
                 self.engine.push(arrival);
             }
@@ -80,16 +65,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             let state = &mut self.network.phantoms[port_id as usize];
             port.marked += u64::from(state.pass(now.as_ps(), phantom, packet));
         }
-        see(
-            &mut self.observer,
-            &self.packets,
-            (now, port_id, id),
-            Observer::enqueued,
-        );
-        let port = &mut self.network.ports[port_id as usize];
-        let general = &mut self.network.generals[port.place as usize];
-        let packet = self.packets.header(id);
         if idle && general.queue.passes(packet) {
+            self.show(now, port_id, id, Observer::enqueued);
             return self.begin(now, port_id, id);
         }
         let before = general.queue.backlog_bytes();
@@ -101,6 +78,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if !idle {
             let after = u32::try_from(after).unwrap_or(u32::MAX);
             port.longest_backlog = port.longest_backlog.max(after);
+        }
+        if !matches!(verdict.arrival, Fate::Dropped(_) | Fate::Returned { .. }) {
+            self.show(now, port_id, id, Observer::enqueued);
         }
         if verdict.arrival != Fate::Queued {
             self.settle(now, port_id, id, verdict.arrival);
@@ -133,12 +113,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             Fate::Queued => {}
             Fate::Marked => {
                 self.network.ports[port_id as usize].marked += 1;
-                see(
-                    &mut self.observer,
-                    &self.packets,
-                    (now, port_id, id),
-                    Observer::marked,
-                );
+                self.show(now, port_id, id, Observer::marked);
             }
             Fate::Trimmed { cut } => self.count_trimmed(now, port_id, id, cut),
             Fate::Returned { cut } => {
@@ -155,9 +130,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let place = self.network.ports[port_id as usize].place;
         self.network.generals[place as usize].trimmed += 1;
         self.books.trimmed.add(cut);
-        let at = (now, port_id, id);
-        see(&mut self.observer, &self.packets, at, |o, seen| {
-            o.trimmed(seen, cut)
+        self.show(now, port_id, id, |observer, seen| {
+            observer.trimmed(seen, cut)
         });
     }
 
@@ -248,12 +222,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         if class.is_behind {
             arrives_ps = self.arrive_behind(port_id, arrives_ps);
         }
-        see(
-            &mut self.observer,
-            &self.packets,
-            (now, port_id, id),
-            Observer::started,
-        );
+        self.show(now, port_id, id, Observer::started);
         let arrival = Event::new(Time::from_ps(arrives_ps), port_id | ARRIVAL, id.0);
         self.engine.push(arrival);
     }
@@ -267,27 +236,25 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
         arrives_ps
     }
-}
 
-/// Shows an observer a packet at a port.
-#[inline(always)]
-fn see<B: Clone, O>(
-    observer: &mut O,
-    packets: &Packets<B>,
-    (now, port, id): (Time, u32, PacketId),
-    show: impl FnOnce(&mut O, Seen<'_, B>),
-) {
-    if let Some((packet, body)) = packets.seen(id) {
-        let port = PortId(port);
-        show(
-            observer,
-            Seen {
-                now,
-                port,
-                id,
-                packet,
-                body,
-            },
-        );
+    /// Shows the observer a packet at a port.
+    #[inline(always)]
+    fn show(&mut self, now: Time, port: u32, id: PacketId, show: impl FnOnce(&mut O, Seen<'_, B>)) {
+        if !self.observer.is_on() {
+            return;
+        }
+        if let Some((packet, body)) = self.packets.seen(id) {
+            let port = PortId(port);
+            show(
+                &mut self.observer,
+                Seen {
+                    now,
+                    port,
+                    id,
+                    packet,
+                    body,
+                },
+            );
+        }
     }
 }

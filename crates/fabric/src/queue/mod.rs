@@ -1,7 +1,9 @@
 //! Queue disciplines: what is kept, marked, trimmed or dropped, and what leaves next. A discipline
 //! decides; it never schedules.
 
+mod codel;
 mod drop_tail;
+mod fq_codel;
 mod lists;
 mod pfabric;
 mod phantom;
@@ -13,7 +15,9 @@ use crate::packet::{Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+pub use codel::{CoDel, CoDelQueue};
 pub use drop_tail::{DropTail, DropTailQueue};
+pub use fq_codel::{FqCoDel, FqCoDelQueue};
 pub use pfabric::{PFabric, PFabricQueue};
 pub(crate) use phantom::PhantomState;
 pub use phantom::{Compare, Phantom, Placement};
@@ -162,6 +166,22 @@ impl BuildDiscipline {
         build: impl Fn(u64) -> Q + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(move |seed| Box::new(build(seed))))
+    }
+}
+
+/// CoDel at each port.
+impl From<CoDel> for QueueConfig {
+    fn from(config: CoDel) -> Self {
+        Self::Custom(BuildDiscipline::new(move |_| CoDelQueue::new(config)))
+    }
+}
+
+/// FQ-CoDel at each port.
+impl From<FqCoDel> for QueueConfig {
+    fn from(config: FqCoDel) -> Self {
+        Self::Custom(BuildDiscipline::new(move |seed| {
+            FqCoDelQueue::new(config, seed)
+        }))
     }
 }
 

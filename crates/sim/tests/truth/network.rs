@@ -82,7 +82,7 @@ pub fn drive(
         seed,
         ..FabricConfig::default()
     };
-    let mut fabric: Fabric<Tag> = Fabric::new(&topology, config);
+    let mut fabric: Fabric<Tag> = Fabric::new(&topology, &config);
     let mut gaps: Vec<Stream> = (0..3).map(|host| Stream::new(seed, 1, host)).collect();
     let mut lengths: Vec<Stream> = (0..3).map(|host| Stream::new(seed, 2, host)).collect();
     let rates = [probes_per_second, cross_per_second, cross_per_second];
@@ -106,7 +106,10 @@ pub fn drive(
         let now = next[host];
         let over = now >= end;
         let until = if over { Time::MAX } else { now };
-        while let Some(delivery) = fabric.advance(until) {
+        while let Some(output) = fabric.advance(until) {
+            let Some(delivery) = output.delivered() else {
+                continue;
+            };
             let (role, since) = delivery.body;
             let size = u64::from(delivery.packet.size);
             let alone = INSTANT.serialisation(size) * 2 + SLOW.serialisation(size) + DELAY;

@@ -1,0 +1,263 @@
+//! CoDel: drops, or marks, at the head of a queue that has stood for too long (Nichols and Jacobson,
+//! "Controlling queue delay", CACM 2012; RFC 8289).
+//!
+//! Deviations: none in the control law. `1/sqrt(count)` is computed in floating point by `libm`, where the
+//! RFC's sample code does the same and Linux approximates it.
+
+use super::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
+use crate::packet::{Ecn, Packet, PacketId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use tailcut_units::{Duration, Time};
+
+/// CoDel's parameters (RFC 8289, section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CoDel {
+    /// The wait that is acceptable: 5 ms on the Internet, some tens of microseconds in a data centre.
+    pub target: Duration,
+    /// How long the wait may stay above `target`: of the order of the worst round-trip time.
+    pub interval: Duration,
+    /// The largest packet, in bytes on the wire: a queue that holds no more than one never drops.
+    pub mtu: u32,
+    /// What may be queued, in bytes on the wire; beyond it arrivals are dropped.
+    pub limit_bytes: u64,
+    /// Whether packets that can be marked are, instead of being dropped.
+    pub ecn: bool,
+}
+
+impl CoDel {
+    /// The RFC's values, with a limit of 1,000 packets of 1,538 bytes.
+    pub const INTERNET: Self = Self {
+        target: Duration::from_ms(5),
+        interval: Duration::from_ms(100),
+        mtu: 1_538,
+        limit_bytes: 1_538_000,
+        ecn: false,
+    };
+}
+
+/// What was last done within one call for a packet: after a drop the law is asked of the next packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Last {
+    #[default]
+    Forwarded,
+    /// The drop that begins a spell of dropping.
+    FirstDrop,
+    Drop,
+}
+
+/// The control law's state, one for each queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Control {
+    /// Until when the wait has to come down, once it is above the target; `None` while it is not.
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    is_dropping: bool,
+    last: Last,
+}
+
+/// What the law says of a packet at the head of the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Decision {
+    Forward,
+    Mark,
+    Drop,
+}
+
+/// A packet at the head of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    sojourn: Duration,
+    /// Bytes that are queued behind it.
+    left: u64,
+    /// Whether it may be marked instead of being dropped.
+    is_markable: bool,
+}
+
+impl Control {
+    /// The RFC's `dodequeue`: whether the head may be dropped.
+    fn may_drop(&mut self, now: Time, head: Head, config: &CoDel) -> bool {
+        if head.sojourn < config.target || head.left <= u64::from(config.mtu) {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now.saturating_add(config.interval));
+                false
+            }
+            Some(since) => now >= since,
+        }
+    }
+
+    /// The RFC's `dequeue`, one head after the other.
+    fn decide(&mut self, now: Time, head: Head, config: &CoDel) -> Decision {
+        let may_drop = self.may_drop(now, head, config);
+        let last = core::mem::take(&mut self.last);
+        if last == Last::FirstDrop {
+            return Decision::Forward;
+        }
+        if self.is_dropping {
+            if !may_drop {
+                self.is_dropping = false;
+                return Decision::Forward;
+            }
+            if last == Last::Drop {
+                self.drop_next = control_law(self.drop_next, self.count, config.interval);
+            }
+            if now < self.drop_next {
+                return Decision::Forward;
+            }
+            self.count += 1;
+            if head.is_markable {
+                self.drop_next = control_law(self.drop_next, self.count, config.interval);
+                return Decision::Mark;
+            }
+            self.last = Last::Drop;
+            return Decision::Drop;
+        }
+        if !may_drop {
+            return Decision::Forward;
+        }
+        self.is_dropping = true;
+        // Where it has been dropping lately, it starts at the rate that worked then.
+        let delta = self.count - self.last_count;
+        let recent = now
+            < self
+                .drop_next
+                .saturating_add(config.interval.saturating_mul(16));
+        self.count = match delta > 1 && recent {
+            true => delta,
+            false => 1,
+        };
+        self.drop_next = control_law(now, self.count, config.interval);
+        self.last_count = self.count;
+        if head.is_markable {
+            return Decision::Mark;
+        }
+        self.last = Last::FirstDrop;
+        Decision::Drop
+    }
+
+    /// There is nothing queued.
+    fn empties(&mut self) {
+        self.first_above = None;
+        if core::mem::take(&mut self.last) != Last::FirstDrop {
+            self.is_dropping = false;
+        }
+    }
+}
+
+/// When the next drop after one at `at` is due.
+fn control_law(at: Time, count: u32, interval: Duration) -> Time {
+    let ps = interval.as_ps() as f64 / libm::sqrt(f64::from(count));
+    at.saturating_add(Duration::from_ps(ps as u64))
+}
+
+/// A FIFO queue under CoDel.
+#[derive(Debug)]
+pub struct CoDelQueue {
+    config: CoDel,
+    pub(super) queued: VecDeque<(PacketId, Time)>,
+    pub(super) bytes: u64,
+    control: Control,
+}
+
+impl CoDelQueue {
+    /// An empty queue.
+    pub fn new(config: CoDel) -> Self {
+        Self {
+            config,
+            queued: VecDeque::new(),
+            bytes: 0,
+            control: Control::default(),
+        }
+    }
+
+    /// Puts a packet at the end.
+    pub(super) fn push(&mut self, now: Time, id: PacketId, packet: &Packet) {
+        self.queued.push_back((id, now));
+        self.bytes += u64::from(packet.size);
+    }
+
+    /// Takes the packet at the head.
+    pub(super) fn pop(&mut self, packets: &[Packet]) -> Option<(PacketId, Time)> {
+        let head = self.queued.pop_front()?;
+        self.bytes -= u64::from(packets[head.0.0 as usize].size);
+        Some(head)
+    }
+
+    /// What leaves next.
+    pub(super) fn take(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
+        let Some((id, since)) = self.pop(packets) else {
+            self.control.empties();
+            return Dequeued::Empty;
+        };
+        let packet = &mut packets[id.0 as usize];
+        let head = Head {
+            sojourn: now.since(since),
+            left: self.bytes,
+            is_markable: self.config.ecn && packet.ecn != Ecn::NotCapable,
+        };
+        match self.control.decide(now, head, &self.config) {
+            Decision::Forward => Dequeued::Packet(id),
+            Decision::Mark => {
+                packet.ecn = Ecn::Marked;
+                Dequeued::Packet(id)
+            }
+            Decision::Drop => Dequeued::Drop(id, DropReason::ActiveQueue),
+        }
+    }
+
+    /// Takes out what `matches`.
+    pub(super) fn remove_all(
+        &mut self,
+        packets: &[Packet],
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        let bytes = &mut self.bytes;
+        self.queued.retain(|&(id, _)| {
+            let goes = matches(id);
+            if goes {
+                *bytes -= u64::from(packets[id.0 as usize].size);
+                removed.push(id);
+            }
+            !goes
+        });
+    }
+}
+
+impl QueueDiscipline for CoDelQueue {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
+        let packet = &packets[id.0 as usize];
+        if self.bytes + u64::from(packet.size) > self.config.limit_bytes {
+            return Fate::Dropped(DropReason::QueueFull).into();
+        }
+        self.push(now, id, packet);
+        Fate::Queued.into()
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
+        self.take(now, packets)
+    }
+
+    fn backlog_packets(&self) -> u32 {
+        self.queued.len() as u32
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn remove(
+        &mut self,
+        packets: &[Packet],
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        self.remove_all(packets, matches, removed);
+    }
+}

@@ -1,0 +1,197 @@
+//! FQ-CoDel: a CoDel queue for each of many flows, served in turns by bytes, new flows first (RFC 8290).
+//!
+//! Deviations: flows are told apart by the packet's flow hash and a seed of the port. A packet that finds
+//! the queue full makes the flow with the most bytes drop one packet from its head; Linux drops up to 64.
+
+use super::codel::{CoDel, CoDelQueue};
+use super::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
+use crate::packet::{Packet, PacketId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use tailcut_units::{Time, mix64, reduce};
+
+/// FQ-CoDel's parameters (RFC 8290, section 5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FqCoDel {
+    /// Queues that flows are hashed into, 1 to 65,536; the RFC has 1,024.
+    pub flows: u32,
+    /// Bytes that a queue may send in its turn; the RFC has 1,514, a full packet.
+    pub quantum: u32,
+    /// What each queue does. Its limit is that of all queues together.
+    pub codel: CoDel,
+}
+
+impl FqCoDel {
+    /// The RFC's values.
+    pub const INTERNET: Self = Self {
+        flows: 1_024,
+        quantum: 1_538,
+        codel: CoDel::INTERNET,
+    };
+}
+
+/// Which list a flow is on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum On {
+    None,
+    New,
+    Old,
+}
+
+#[derive(Debug)]
+struct Flow {
+    queue: CoDelQueue,
+    credit: i64,
+    on: On,
+}
+
+/// Queues under FQ-CoDel.
+#[derive(Debug)]
+pub struct FqCoDelQueue {
+    config: FqCoDel,
+    seed: u64,
+    flows: Vec<Flow>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: u32,
+    bytes: u64,
+}
+
+impl FqCoDelQueue {
+    /// Empty queues; `seed` decides which flows share one.
+    pub fn new(config: FqCoDel, seed: u64) -> Self {
+        let flow = || Flow {
+            queue: CoDelQueue::new(config.codel),
+            credit: 0,
+            on: On::None,
+        };
+        Self {
+            config,
+            seed,
+            flows: (0..config.flows.clamp(1, 1 << 16))
+                .map(|_| flow())
+                .collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The queue of a packet.
+    pub fn flow_of(&self, packet: &Packet) -> u32 {
+        let mixed = mix64(u64::from(packet.flow_hash) ^ self.seed) >> 32;
+        reduce(mixed as u32, self.flows.len() as u32)
+    }
+
+    fn left(&mut self, id: PacketId, packets: &[Packet]) {
+        self.packets -= 1;
+        self.bytes -= u64::from(packets[id.0 as usize].size);
+    }
+
+    /// The head of the flow with the most bytes: what makes room.
+    fn displaced(&mut self, packets: &[Packet]) -> Option<PacketId> {
+        let flows = self.flows.iter().enumerate();
+        let (fattest, _) = flows.max_by_key(|(number, flow)| {
+            // The first of several.
+            (flow.queue.bytes, core::cmp::Reverse(*number))
+        })?;
+        let (id, _) = self.flows[fattest].queue.pop(packets)?;
+        self.left(id, packets);
+        Some(id)
+    }
+}
+
+impl QueueDiscipline for FqCoDelQueue {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
+        let packet = &packets[id.0 as usize];
+        let number = self.flow_of(packet);
+        let flow = &mut self.flows[number as usize];
+        flow.queue.push(now, id, packet);
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+        if flow.on == On::None {
+            flow.on = On::New;
+            flow.credit = i64::from(self.config.quantum);
+            self.new.push_back(number);
+        }
+        if self.bytes <= self.config.codel.limit_bytes {
+            return Fate::Queued.into();
+        }
+        let dropped = Fate::Dropped(DropReason::QueueFull);
+        match self.displaced(packets) {
+            Some(own) if own == id => dropped.into(),
+            Some(other) => Verdict {
+                arrival: Fate::Queued,
+                displaced: Some((other, dropped)),
+            },
+            None => Fate::Queued.into(),
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
+        loop {
+            let (number, from) = match (self.new.front(), self.old.front()) {
+                (Some(&number), _) => (number, On::New),
+                (None, Some(&number)) => (number, On::Old),
+                (None, None) => return Dequeued::Empty,
+            };
+            let list = match from {
+                On::New => &mut self.new,
+                _ => &mut self.old,
+            };
+            let flow = &mut self.flows[number as usize];
+            if flow.credit <= 0 {
+                flow.credit += i64::from(self.config.quantum);
+                flow.on = On::Old;
+                list.pop_front();
+                self.old.push_back(number);
+                continue;
+            }
+            match flow.queue.take(now, packets) {
+                Dequeued::Packet(id) => {
+                    flow.credit -= i64::from(packets[id.0 as usize].size);
+                    self.left(id, packets);
+                    return Dequeued::Packet(id);
+                }
+                Dequeued::Drop(id, reason) => {
+                    self.left(id, packets);
+                    return Dequeued::Drop(id, reason);
+                }
+                Dequeued::Empty | Dequeued::WaitUntil(_) => {
+                    list.pop_front();
+                    // A new flow goes through the old ones once, so that it cannot come back as new at once.
+                    if from == On::New && !self.old.is_empty() {
+                        flow.on = On::Old;
+                        self.old.push_back(number);
+                    } else {
+                        flow.on = On::None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn backlog_packets(&self) -> u32 {
+        self.packets
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn remove(
+        &mut self,
+        packets: &[Packet],
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        let before = removed.len();
+        for flow in &mut self.flows {
+            flow.queue.remove_all(packets, matches, removed);
+        }
+        for id in removed[before..].to_vec() {
+            self.left(id, packets);
+        }
+    }
+}
