@@ -11,7 +11,9 @@ mod ideal;
 mod layer;
 mod measures;
 mod offered;
+mod packing;
 mod parameters;
+mod parts;
 mod paths;
 mod priorities;
 mod queues;
@@ -37,8 +39,9 @@ pub use design::{
 pub use hull::{
     COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
 };
-pub use measures::Measures;
+pub use measures::{Measures, PortWaits, Watch};
 pub use parameters::{DecodeCores, DesignParameters, NdpParameters, ScdpParameters};
+pub use parts::RunParts;
 pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use requests::{Duplicates, RequestParameters};

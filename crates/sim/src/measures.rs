@@ -94,8 +94,8 @@ enum Kind {
     BetweenSwitches,
 }
 
-/// Waits at switch ports: by the kind of port, and of each port on its own.
-pub(crate) struct PortWaits {
+/// Waits at switch ports: by the kind of port, and of each port on its own. An observer of a fabric.
+pub struct PortWaits {
     kinds: Vec<Kind>,
     /// Ports at which nothing has come by have none.
     ports: Vec<Option<Box<Waits<u32>>>>,
@@ -107,7 +107,7 @@ pub(crate) struct PortWaits {
 }
 
 /// What looks on at the fabric of a run, where something does.
-pub(crate) type Watch = Option<Box<PortWaits>>;
+pub type Watch = Option<Box<PortWaits>>;
 
 impl<B> Observer<B> for PortWaits {
     fn enqueued(&mut self, seen: Seen<'_, B>) {
@@ -128,7 +128,7 @@ impl<B> Observer<B> for PortWaits {
 }
 
 impl PortWaits {
-    pub fn new(topology: &Topology) -> Self {
+    pub(crate) fn new(topology: &Topology) -> Self {
         let kind = |link: &tailcut_fabric::topology::Link| match (link.from, link.to) {
             (Node::Host(_), _) => Kind::FromHost,
             (Node::Switch(_), Node::Host(_)) => Kind::ToHost,
@@ -159,7 +159,7 @@ impl PortWaits {
     }
 
     /// The summary; `carried` are the bytes that each port has sent.
-    pub fn summary(&self, topology: &Topology, carried: &[u64]) -> SwitchWaits {
+    pub(crate) fn summary(&self, topology: &Topology, carried: &[u64]) -> SwitchWaits {
         let at_switch = |port: &usize| self.kinds[*port] != Kind::FromHost;
         // The first of the busiest, so that the answer does not depend on the order of the search.
         let busiest = (0..self.ports.len())

@@ -9,12 +9,13 @@ use crate::ideal::Ideal;
 use crate::layer::Layer;
 use crate::measures::{Arrivals, Bursts, PortWaits, Watch};
 use crate::offered;
+use crate::packing::Packing;
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests::{self, network::Network};
 use crate::sessions::Sessions;
-use crate::simulation::{Horizon, Packing, Parts, Remains, Simulation};
+use crate::simulation::{Horizon, Parts, Remains, Simulation};
 use crate::timers;
 use crate::topology_record;
 use crate::traffic;
@@ -25,7 +26,7 @@ use std::time::Instant;
 use tailcut_fabric::topology::{Topology, TopologyError};
 use tailcut_fabric::{Count, Fabric, FabricConfig, FaultPlan, PortId};
 use tailcut_record::{
-    DropCounts, LinkFailure, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
+    DropCounts, LinkFailure, OfferedLoad, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
 };
 use tailcut_transport::tcp;
 use tailcut_transport::{self as transport, Segment, Transport};
@@ -88,9 +89,7 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
     if config.design.transport == TransportKind::Stations {
         return run_stations(config, control);
     }
-    let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
-    queues::install(config, &mut topology);
-    let topology = Arc::new(topology);
+    let topology = topology(config)?;
     let stage = Stage {
         config,
         topology: &topology,
@@ -128,7 +127,7 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
 }
 
 /// The network, empty.
-fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment, Watch> {
+pub(crate) fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment, Watch> {
     let waits = config.measures.waits;
     Fabric::observed(
         topology,
@@ -149,6 +148,30 @@ fn cost(wall: Instant, cpu: Option<ThreadTime>) -> RunCost {
         wall_seconds: Some(wall.elapsed().as_secs_f64()),
         peak_rss_bytes: peak_rss_bytes(),
     }
+}
+
+/// How the run's segments become packets.
+pub(crate) fn packing(config: &RunConfig) -> Packing {
+    Packing {
+        framing: config.framing,
+        group_header: config.designs.scdp.group_header.0 as u32,
+        hash: config.designs.paths.ecmp_hash,
+    }
+}
+
+/// How a flow is replicated.
+pub(crate) fn replication(config: &RunConfig, flow: &Flow) -> transport::Replication {
+    match mixed(config, flow.id, flow.bytes) {
+        Some(drawn) => MIXED[drawn].1,
+        None => transport::Replication::AsConfigured,
+    }
+}
+
+/// The network of a run, with its queues and without its faults.
+pub(crate) fn topology(config: &RunConfig) -> Result<Arc<Topology>, RunError> {
+    let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
+    queues::install(config, &mut topology);
+    Ok(Arc::new(topology))
 }
 
 /// What every run over the fabric begins with.
@@ -173,8 +196,7 @@ impl Stage<'_> {
         let cpu = ThreadTime::try_now().ok();
         let source = traffic::source(config, self.topology).map_err(RunError::Workload)?;
         let sessions = traffic::sessions(config, self.topology).map_err(RunError::Workload)?;
-        let offered = offered::offered(config, self.topology).map_err(RunError::Workload)?;
-        let failures = capacity::failures(self.topology, &config.faults);
+        let told = Told::new(config, self.topology)?;
         let topology = &in_trouble(config, self.topology)?;
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
         let mut simulation = Simulation::new(Parts {
@@ -184,17 +206,10 @@ impl Stage<'_> {
             source,
             sessions: sessions.map(Box::new),
             layer,
-            recorder: self.recorder(topology, &failures),
-            packing: Packing {
-                framing: config.framing,
-                group_header: config.designs.scdp.group_header.0 as u32,
-                hash: config.designs.paths.ecmp_hash,
-            },
+            recorder: recorder(config, self.topology, topology, &told.failures),
+            packing: packing(config),
             engine: config.engine,
-            choose_replication: |flow: &Flow| match mixed(config, flow.id, flow.bytes) {
-                Some(drawn) => MIXED[drawn].1,
-                None => transport::Replication::AsConfigured,
-            },
+            choose_replication: |flow: &Flow| replication(config, flow),
         });
         let extent = Extent::new(&config.workload, config.drain);
         let whole = simulation.run(Horizon {
@@ -209,11 +224,7 @@ impl Stage<'_> {
         if !whole {
             return Err(RunError::Stopped);
         }
-        let mut record = self.record(topology, simulation.finish());
-        record.failures = failures;
-        record.offered = Some(offered);
-        record.timers = timers::timers(config, self.topology);
-        record.timers.chunk = timers::coarse_chunk(config, &record.requests);
+        let mut record = record(config, self.topology, told, simulation.finish());
         record.cost = cost(wall, cpu);
         Ok(record)
     }
@@ -238,58 +249,86 @@ impl Stage<'_> {
             }
         }
     }
+}
 
-    /// What notes the flows of a run on `topology`, faults included, and what else it measures.
-    fn recorder(self, topology: &Arc<Topology>, failures: &[LinkFailure]) -> Recorder {
-        let config = self.config;
-        let capacity = Capacity::new(self.topology, failures);
-        let ideal = Ideal::new(Arc::clone(topology), config.framing, config.design);
-        let mut recorder = Recorder::new(ideal, capacity);
-        recorder.bursts = config
-            .measures
-            .bursts
-            .then(|| Bursts::new(topology.hosts()));
-        let until = Time::ZERO + config.workload.span();
-        recorder.arrivals = config.measures.goodput.then(|| Arrivals::until(until));
-        recorder
-    }
+/// What notes the flows of a run on `faulty`, which is its network with its faults, and what else it measures.
+pub(crate) fn recorder(
+    config: &RunConfig,
+    topology: &Topology,
+    faulty: &Arc<Topology>,
+    failures: &[LinkFailure],
+) -> Recorder {
+    let capacity = Capacity::new(topology, failures);
+    let ideal = Ideal::new(Arc::clone(faulty), config.framing, config.design);
+    let mut recorder = Recorder::new(ideal, capacity);
+    let hosts = topology.hosts();
+    recorder.bursts = config.measures.bursts.then(|| Bursts::new(hosts));
+    let until = Time::ZERO + config.workload.span();
+    recorder.arrivals = config.measures.goodput.then(|| Arrivals::until(until));
+    recorder
+}
 
-    /// The record of a run on `topology`, its faults included, but for these and what it cost.
-    fn record<T, L: Layer<T>>(self, topology: &Topology, remains: Remains<T, L>) -> RunRecord {
-        let config = self.config;
-        let Remains {
-            fabric,
-            transports,
-            sessions,
-            layer,
-            mut recorder,
-            host_events,
-            end,
-        } = remains;
-        let mut record = RunRecord::new(config.key());
-        record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
-        fill(&mut record, topology, &fabric, host_events, end);
-        if let Some(waits) = fabric.into_observer() {
-            let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
-            record.switch_waits = Some(waits.summary(topology, &carried));
-        }
-        record.arrived = recorder.arrivals.take().map(Arrivals::summary);
-        record.host_bursts = recorder.bursts.take().map(Bursts::summary);
-        record.topology = topology_record::links(self.topology);
-        record.sampling = config.sample_every.map(|every| recorder.sampling(every));
-        let finish = |sessions: Box<Sessions>| sessions.finish(&mut recorder);
-        record.sessions = sessions.map_or_else(Vec::new, finish);
-        (record.flows, record.queues, record.links) = recorder.finish();
-        layer.finish(&transports, &mut record);
-        if config.design.replication == Replication::Mixed {
-            name_mixed(&mut record, config);
-        }
-        record
+/// What a record says of a run that is known before it begins.
+pub(crate) struct Told {
+    pub failures: Vec<LinkFailure>,
+    pub offered: OfferedLoad,
+}
+
+impl Told {
+    pub fn new(config: &RunConfig, topology: &Arc<Topology>) -> Result<Self, RunError> {
+        Ok(Self {
+            failures: capacity::failures(topology, &config.faults),
+            offered: offered::offered(config, topology).map_err(RunError::Workload)?,
+        })
     }
 }
 
+/// The record of a run: all but what it cost.
+pub(crate) fn record<T, L: Layer<T>>(
+    config: &RunConfig,
+    topology: &Arc<Topology>,
+    told: Told,
+    remains: Remains<T, L>,
+) -> RunRecord {
+    let Remains {
+        fabric,
+        transports,
+        sessions,
+        layer,
+        mut recorder,
+        host_events,
+        end,
+    } = remains;
+    let mut record = RunRecord::new(config.key());
+    record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
+    fill(&mut record, topology, &fabric, host_events, end);
+    if let Some(waits) = fabric.into_observer() {
+        let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
+        record.switch_waits = Some(waits.summary(topology, &carried));
+    }
+    record.arrived = recorder.arrivals.take().map(Arrivals::summary);
+    record.host_bursts = recorder.bursts.take().map(Bursts::summary);
+    record.topology = topology_record::links(topology);
+    record.sampling = config.sample_every.map(|every| recorder.sampling(every));
+    let finish = |sessions: Box<Sessions>| sessions.finish(&mut recorder);
+    record.sessions = sessions.map_or_else(Vec::new, finish);
+    (record.flows, record.queues, record.links) = recorder.finish();
+    layer.finish(&transports, &mut record);
+    if config.design.replication == Replication::Mixed {
+        name_mixed(&mut record, config);
+    }
+    record.failures = told.failures;
+    record.offered = Some(told.offered);
+    record.timers = timers::timers(config, topology);
+    record.timers.chunk = timers::coarse_chunk(config, &record.requests);
+    record
+}
+
 /// The network with the run's faults, which hosts and workload know nothing of.
-fn in_trouble(config: &RunConfig, topology: &Arc<Topology>) -> Result<Arc<Topology>, RunError> {
+pub(crate) fn in_trouble(
+    config: &RunConfig,
+    topology: &Arc<Topology>,
+) -> Result<Arc<Topology>, RunError> {
     if config.faults.is_empty() {
         return Ok(Arc::clone(topology));
     }

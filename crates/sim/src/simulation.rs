@@ -5,18 +5,16 @@
 //! samples, then arrivals: the same on every engine.
 
 use crate::extent::Started;
-use crate::layer::{Layer, PurgeKeys};
+use crate::layer::Layer;
 use crate::measures::Watch;
-use crate::paths::EcmpHash;
+use crate::packing::{Packing, hints, message, unpacked};
 use crate::recorder::Recorder;
 use crate::sessions::Sessions;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
-use tailcut_fabric::{Delivery, Fabric, FaultPlan, Handshake, Hints, Output, Packet};
-use tailcut_transport::{
-    Condition, Ecn, Header, Message, PathPin, Replication, Segment, TcpFlags, Transport,
-};
+use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output};
+use tailcut_transport::{Condition, Replication, Segment, Transport};
 use tailcut_units::{Duration, HostId, Time};
-use tailcut_workload::{Flow, Framing, Source};
+use tailcut_workload::{Flow, Source};
 
 /// Entities of host events: the host's number, and the kind above it.
 const TIMER: u32 = 1 << 31;
@@ -27,16 +25,6 @@ struct HostState<T> {
     timer_at: Time,
     /// Whether an event waits for the NIC to become free.
     waits_for_nic: bool,
-}
-
-/// How segments become packets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packing {
-    pub framing: Framing,
-    /// Bytes more on packets to a group.
-    pub group_header: u32,
-    /// What switches hash by.
-    pub hash: EcmpHash,
 }
 
 /// What a simulation is put together from.
@@ -230,18 +218,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
 
     fn deliver(&mut self, delivery: Delivery<Segment>) {
         self.now = delivery.time;
-        let mut segment = delivery.body;
-        let packet = &delivery.packet;
-        if packet.ecn == tailcut_fabric::Ecn::Marked {
-            segment.ecn = Ecn::Marked;
-        }
-        if packet.trimmed {
-            segment.condition = if packet.returned {
-                Condition::Returned
-            } else {
-                Condition::Trimmed
-            };
-        }
+        let segment = unpacked(&delivery);
         let host = delivery.host;
         if self.recorder.arrivals.is_some() || self.sessions.is_some() {
             self.note_arrived(&segment);
@@ -306,13 +283,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         };
         self.recorder.started(&flow);
         let replication = (self.choose_replication)(&flow);
-        let message = Message {
-            flow: flow.id,
-            dst: flow.dst,
-            bytes: flow.bytes,
-            path: flow.path.map_or(PathPin::NONE, PathPin::to),
-            replication,
-        };
+        let message = message(&flow, replication);
         self.hosts[flow.src.0 as usize]
             .transport
             .submit(self.now, message);
@@ -341,7 +312,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 let Some(segment) = state.transport.poll_transmit(self.now) else {
                     break;
                 };
-                let packet = to_packet(&segment, &self.packing);
+                let packet = self.packing.packet(&segment);
                 let hints = hints(&packet, &segment, L::PURGE_KEYS);
                 let injected = self
                     .fabric
@@ -390,67 +361,5 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             host_events: self.host_events,
             end: self.now,
         }
-    }
-}
-
-/// What switches are told of a packet beside its header: of a handshake, how they know its answer, and what
-/// it purges or is purged by.
-#[inline]
-fn hints(packet: &Packet, segment: &Segment, purge_keys: Option<PurgeKeys>) -> Hints {
-    let mut hints = Hints::NONE;
-    if packet.handshake != Handshake::None {
-        hints.reverse_hash = segment.tuple.reversed().hash();
-    }
-    if let Some(PurgeKeys { of, purged_by }) = purge_keys {
-        hints.purge_key = of(segment);
-        hints.purges = purged_by(segment);
-    }
-    hints
-}
-
-/// The packet that carries a segment: the payload with its header bytes, padding, preamble and gap.
-#[inline]
-fn to_packet(segment: &Segment, packing: &Packing) -> Packet {
-    let framing = &packing.framing;
-    let group_header = if segment.tuple.dst.is_group() {
-        packing.group_header
-    } else {
-        0
-    };
-    Packet {
-        src: segment.tuple.src,
-        dst: segment.tuple.dst,
-        flow_hash: packing.hash.of(&segment.tuple),
-        size: framing.wire_bytes(segment.payload) + group_header,
-        priority: segment.priority,
-        ecn: match segment.ecn {
-            Ecn::NotCapable => tailcut_fabric::Ecn::NotCapable,
-            Ecn::Capable => tailcut_fabric::Ecn::Capable,
-            Ecn::Marked => tailcut_fabric::Ecn::Marked,
-        },
-        path: segment.path.index().unwrap_or(Packet::ANY_PATH),
-        rank: segment.rank,
-        handshake: handshake(segment),
-        trimmed_size: if segment.trimmable {
-            (framing.wire_bytes(0) + group_header) as u16
-        } else {
-            0
-        },
-        ..Packet::default()
-    }
-}
-
-/// The segment's part in the handshake of a connection.
-#[inline]
-const fn handshake(segment: &Segment) -> Handshake {
-    match &segment.header {
-        Header::Tcp(header) if header.flags.has(TcpFlags::SYN) => {
-            if header.flags.has(TcpFlags::ACK) {
-                Handshake::Answer
-            } else {
-                Handshake::Open
-            }
-        }
-        _ => Handshake::None,
     }
 }
