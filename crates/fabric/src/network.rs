@@ -58,16 +58,18 @@ impl Network {
     }
 
     /// What is queued at a port at `now`.
-    #[inline]
     pub fn backlog(&self, now: Time, port: u32) -> Backlog {
-        backlog(
-            now,
-            &self.ports,
-            &self.classes,
-            &self.rings,
-            &self.generals,
-            port,
-        )
+        let port = &self.ports[port as usize];
+        let class = self.class(port);
+        if class.drop_tail.is_some() {
+            return fifo::backlog(now.as_ps(), port, class, &self.rings);
+        }
+        let queue = &self.generals[port.place as usize].queue;
+        Backlog {
+            packets: queue.backlog_packets(),
+            bytes: queue.backlog_bytes(),
+            service_ends_ps: port.busy_until_ps,
+        }
     }
 
     /// Bytes that are queued at a port.
@@ -96,90 +98,83 @@ impl Network {
     /// The port through which a packet to one host leaves a switch; `None` where none leads there.
     #[inline]
     pub fn egress(&mut self, now: Time, switch: u32, packet: &Packet) -> Option<u32> {
-        let Self {
-            ports,
-            far_ends,
-            classes,
-            rings,
-            generals,
-            switches,
-            dropped,
-            ..
-        } = self;
         let Switch {
             forwarding,
             balancer,
             first_port,
-        } = &mut switches[switch as usize];
-        let view = |within: u32| {
-            let number = *first_port + within;
-            let port = &ports[number as usize];
-            let backlog = backlog(now, ports, classes, rings, generals, number);
-            PortView {
-                port: within,
-                backlog_bytes: backlog.bytes,
-                backlog_packets: backlog.packets,
-                rate: classes[usize::from(port.class)].rate,
-                is_up: far_ends[number as usize] != NOWHERE,
-                accepted_packets: port.transmitted_packets,
-                accepted_bytes: port.transmitted_bytes,
-                dropped: dropped[number as usize],
-            }
-        };
+        } = &mut self.switches[switch as usize];
         let within = match forwarding {
             Forwarding::Clos(clos) => {
                 let group = clos.towards(packet.dst);
-                let choice = forced(packet, group.count, clos.pin_divisor)?;
-                let select =
-                    || balancer.select(now, packet, group.count, |i| view(group.first + i));
-                group.first + choice.unwrap_or_else(select)
+                let choice = match group.count {
+                    0 => return None,
+                    1 => 0,
+                    n if packet.path != Packet::ANY_PATH => pinned(packet, clos.pin_divisor, n),
+                    n => match balancer.select(now, packet, n) {
+                        Some(choice) => choice,
+                        None => return self.ask(now, switch, packet),
+                    },
+                };
+                group.first + choice
             }
             Forwarding::Table(table) => {
                 let group = table.towards(packet.dst);
-                let count = group.len() as u32;
-                let choice = forced(packet, count, table.pin_divisor)?;
-                let port = |i: u32| u32::from(group[i as usize]);
-                let select = || balancer.select(now, packet, count, |i| view(port(i)));
-                port(choice.unwrap_or_else(select))
+                let choice = match group.len() as u32 {
+                    0 => return None,
+                    1 => 0,
+                    n if packet.path != Packet::ANY_PATH => pinned(packet, table.pin_divisor, n),
+                    n => match balancer.select(now, packet, n) {
+                        Some(choice) => choice,
+                        None => return self.ask(now, switch, packet),
+                    },
+                };
+                u32::from(group[choice as usize])
             }
         };
         Some(*first_port + within)
     }
-}
 
-/// Which of `count` ports a packet has to take: the only one, or the one that its sender has pinned.
-/// `Some(None)` where it is free, `None` where there is no port.
-#[inline]
-pub(crate) fn forced(packet: &Packet, count: u32, pin_divisor: u32) -> Option<Option<u32>> {
-    match count {
-        0 => None,
-        1 => Some(Some(0)),
-        n if packet.path != Packet::ANY_PATH => {
-            Some(Some(u32::from(packet.path) / pin_divisor % n))
+    /// The choice of a user's own load balancer.
+    #[cold]
+    #[inline(never)]
+    fn ask(&mut self, now: Time, switch: u32, packet: &Packet) -> Option<u32> {
+        let first_port = self.first_port(switch);
+        let ports: Vec<u32> = self
+            .forwarding(switch)
+            .towards(packet.dst)
+            .ports()
+            .collect();
+        let views: Vec<PortView> = ports
+            .iter()
+            .map(|&port| self.view(now, first_port, port))
+            .collect();
+        let choice = self.switches[switch as usize]
+            .balancer
+            .ask(now, packet, &views);
+        let choice = choice.min(ports.len().saturating_sub(1));
+        ports.get(choice).map(|port| first_port + port)
+    }
+
+    /// What a load balancer sees of a port of its switch.
+    fn view(&self, now: Time, first_port: u32, port: u32) -> PortView {
+        let number = first_port + port;
+        let state = &self.ports[number as usize];
+        let backlog = self.backlog(now, number);
+        PortView {
+            port,
+            backlog_bytes: backlog.bytes,
+            backlog_packets: backlog.packets,
+            rate: self.rate(number),
+            is_up: self.far_ends[number as usize] != NOWHERE,
+            accepted_packets: state.transmitted_packets,
+            accepted_bytes: state.transmitted_bytes,
+            dropped: self.dropped[number as usize],
         }
-        _ => Some(None),
     }
 }
 
-/// What is queued at a port at `now`; apart from [`Network`] where a part of it is borrowed.
+/// Which of `count` ports a packet takes that its sender has pinned to a path.
 #[inline]
-fn backlog(
-    now: Time,
-    ports: &[Port],
-    classes: &[PortClass],
-    rings: &Rings,
-    generals: &[General],
-    port: u32,
-) -> Backlog {
-    let port = &ports[port as usize];
-    let class = &classes[usize::from(port.class)];
-    if class.drop_tail.is_some() {
-        return fifo::backlog(now.as_ps(), port, class, rings);
-    }
-    let queue = &generals[port.place as usize].queue;
-    Backlog {
-        packets: queue.backlog_packets(),
-        bytes: queue.backlog_bytes(),
-        service_ends_ps: port.busy_until_ps,
-    }
+pub(crate) fn pinned(packet: &Packet, pin_divisor: u32, count: u32) -> u32 {
+    u32::from(packet.path) / pin_divisor % count
 }

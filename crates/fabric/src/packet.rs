@@ -133,12 +133,14 @@ impl<B: Clone> Packets<B> {
         }
     }
 
-    /// Takes a packet out; `None` where its place is empty.
+    /// Takes a packet out and gives its body; `None` where its place is empty.
     #[inline]
-    pub fn remove(&mut self, id: PacketId) -> Option<(Packet, B)> {
-        let body = self.bodies.get_mut(id.0 as usize)?.take()?;
-        self.free.push(id.0);
-        Some((self.headers[id.0 as usize], body))
+    pub fn remove(&mut self, id: PacketId) -> Option<B> {
+        let body = self.bodies.get_mut(id.0 as usize)?;
+        if body.is_some() {
+            self.free.push(id.0);
+        }
+        body.take()
     }
 
     /// Puts a copy of a packet in; `None` where its place is empty.
@@ -227,10 +229,10 @@ mod tests {
         let a = packets.insert(Packet::default(), 'a');
         let b = packets.insert(Packet::default(), 'b');
         assert_eq!(packets.live(), 2);
-        assert_eq!(packets.remove(a).map(|it| it.1), Some('a'));
+        assert_eq!(packets.remove(a), Some('a'));
         let c = packets.insert(Packet::default(), 'c');
         assert_eq!(c, a, "the slot just freed");
-        assert_eq!(packets.remove(b).map(|it| it.1), Some('b'));
+        assert_eq!(packets.remove(b), Some('b'));
         assert_eq!(packets.live(), 1);
     }
 }

@@ -11,7 +11,7 @@ use crate::packing::{Packing, hints, message, unpacked};
 use crate::recorder::Recorder;
 use crate::sessions::Sessions;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
-use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output};
+use tailcut_fabric::{Delivery, Fabric, FaultPlan, Handshake, Output};
 use tailcut_transport::{Condition, Replication, Segment, Transport};
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::{Flow, Source};
@@ -123,6 +123,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             None => Time::MAX,
         };
         let mut arrival = self.next_arrival();
+        let mut fault = self.next_fault();
         let mut until_look = LOOK_UP_EVERY;
         loop {
             // A closed loop may have nothing due now and more to come.
@@ -135,7 +136,6 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             };
             let host_event = self.engine.peek().unwrap_or(Time::MAX);
             let next_arrival = arrival.unwrap_or(Time::MAX);
-            let fault = self.next_fault();
             let limit = host_event.min(next_arrival).min(next_sample).min(end);
             let limit = limit.min(fault);
             until_look -= 1;
@@ -146,7 +146,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                 }
             }
             if let Some(output) = self.fabric.advance(limit) {
-                if let Output::Delivered(delivery) = output {
+                if let Output::Delivered(delivery) = &output {
                     self.deliver(delivery);
                     arrival = self.next_arrival();
                 }
@@ -157,6 +157,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             }
             if fault == limit && limit < end {
                 self.change_links(limit);
+                fault = self.next_fault();
                 continue;
             }
             self.now = limit;
@@ -216,9 +217,10 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         }
     }
 
-    fn deliver(&mut self, delivery: Delivery<Segment>) {
+    #[inline]
+    fn deliver(&mut self, delivery: &Delivery<Segment>) {
         self.now = delivery.time;
-        let segment = unpacked(&delivery);
+        let segment = unpacked(delivery);
         let host = delivery.host;
         if self.recorder.arrivals.is_some() || self.sessions.is_some() {
             self.note_arrived(&segment);
@@ -313,10 +315,16 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                     break;
                 };
                 let packet = self.packing.packet(&segment);
-                let hints = hints(&packet, &segment, L::PURGE_KEYS);
-                let injected = self
-                    .fabric
-                    .inject_with(self.now, host, packet, hints, segment);
+                let injected = match L::PURGE_KEYS {
+                    None if packet.handshake == Handshake::None => {
+                        self.fabric.inject(self.now, host, packet, segment)
+                    }
+                    keys => {
+                        let hints = hints(&packet, &segment, keys);
+                        let fabric = &mut self.fabric;
+                        fabric.inject_with(self.now, host, packet, hints, segment)
+                    }
+                };
                 let departs = injected.free_at;
                 free_at = self.fabric.uplink_free_at(host);
                 if let Some(bursts) = &mut self.recorder.bursts

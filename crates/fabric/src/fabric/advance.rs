@@ -6,7 +6,7 @@ use crate::engine::Event;
 use crate::network::{HOST, NOWHERE};
 use crate::observer::Observer;
 use crate::output::{Delivery, Dropped, Output};
-use crate::packet::{PacketId, prefetch};
+use crate::packet::{Packet, PacketId, prefetch};
 use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
@@ -40,8 +40,18 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 if leaves.is_some() {
                     return leaves;
                 }
-            } else if let Some(delivery) = self.deliver(now, HostId(far_end ^ HOST), id) {
-                return Some(Output::Delivered(delivery));
+            } else {
+                let host = HostId(far_end ^ HOST);
+                let packet = *self.packets.get(id);
+                self.count_delivered(now, host, id, &packet);
+                if let Some(body) = self.packets.remove(id) {
+                    return Some(Output::Delivered(Delivery {
+                        time: now,
+                        host,
+                        packet,
+                        body,
+                    }));
+                }
             }
         }
         if until != Time::MAX {
@@ -57,19 +67,16 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     #[inline]
-    fn deliver(&mut self, time: Time, host: HostId, id: PacketId) -> Option<Delivery<B>> {
-        let (packet, body) = self.packets.remove(id)?;
+    fn count_delivered(&mut self, time: Time, host: HostId, id: PacketId, packet: &Packet) {
         self.books.delivered.add(packet.size);
         if self.is_special && packet.dst.is_group() {
             self.multicast.leave_network(packet.dst);
         }
-        self.observer.delivered(time, host, &packet, &body);
-        Some(Delivery {
-            time,
-            host,
-            packet,
-            body,
-        })
+        if self.observer.is_on()
+            && let Some((packet, body)) = self.packets.seen(id)
+        {
+            self.observer.delivered(time, host, packet, body);
+        }
     }
 
     /// Something arrives nowhere: a packet over a link that is down, one that was dropped and now leaves, or
@@ -94,7 +101,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// A packet that was dropped leaves the network.
     fn leave(&mut self, time: Time) -> Option<Output<B>> {
         let Waste { id, port, reason } = self.edge.next_dropped()?;
-        let (packet, body) = self.packets.remove(id)?;
+        let packet = *self.packets.get(id);
+        let body = self.packets.remove(id)?;
         Some(Output::Dropped(Dropped {
             time,
             port: port.map(PortId),

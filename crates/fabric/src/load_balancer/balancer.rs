@@ -74,25 +74,23 @@ impl Balancer {
         }
     }
 
-    /// An index below `count`; `views` gives a custom balancer what it may see of port `index`.
+    /// An index below `count`; `None` from a user's own, which has to be asked.
     #[inline]
-    pub fn select(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        count: u32,
-        views: impl FnMut(u32) -> PortView,
-    ) -> u32 {
-        match self {
+    pub fn select(&mut self, now: Time, packet: &Packet, count: u32) -> Option<u32> {
+        Some(match self {
             Self::Ecmp { seed } => ecmp(packet.flow_hash, *seed, count),
             Self::Remainder => packet.flow_hash % count,
             Self::Spray(rng) => reduce(rng.next_u32(), count),
             Self::LetFlow(flowlets) => flowlets.select(now, packet, count),
-            Self::Custom(balancer) => {
-                let views: alloc::vec::Vec<PortView> = (0..count).map(views).collect();
-                let chosen = balancer.select(now, packet, &views);
-                (chosen as u32).min(count - 1)
-            }
+            Self::Custom(_) => return None,
+        })
+    }
+
+    /// What a user's own load balancer says.
+    pub fn ask(&mut self, now: Time, packet: &Packet, views: &[PortView]) -> usize {
+        match self {
+            Self::Custom(balancer) => balancer.select(now, packet, views),
+            _ => 0,
         }
     }
 

@@ -9,7 +9,7 @@ use tailcut_sim::fabric::queue::Limit;
 use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_units::{Duration, Rate, Time};
 
-const DESIGNS: [&str; 18] = [
+pub const DESIGNS: [&str; 18] = [
     "tcp",
     "cubic@spray",
     "dctcp",
@@ -30,7 +30,7 @@ const DESIGNS: [&str; 18] = [
     "tcp@omniscient",
 ];
 
-fn run_of(design: &str) -> RunConfig {
+pub fn run_of(design: &str) -> RunConfig {
     let (name, shape) = match design {
         "tcp" | "repflow" => ("leaf-spine", leaf_spine(queue_of(20), None)),
         _ => ("fat-tree", fat_tree(queue_of(20))),

@@ -11,6 +11,7 @@ mod lone_flow;
 mod network;
 mod queueing;
 mod repflow_model;
+mod second_driver;
 mod sharing;
 mod storage;
 mod support;

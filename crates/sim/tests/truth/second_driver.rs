@@ -1,0 +1,306 @@
+//! A second driver, under a clock of its own: it moves the same parts as the simulator and ends with the same
+//! record. Woken late, early or for many things at once it keeps the books and never goes back in time.
+
+use crate::determinism::{DESIGNS, run_of};
+use crate::support::simulate;
+use std::collections::BTreeSet;
+use tailcut_record::{RunRecord, RunTotals};
+use tailcut_sim::fabric::{Hints, Lateness, Output, Packet, PortEvents};
+use tailcut_sim::transport::Segment;
+use tailcut_sim::{RunConfig, RunParts};
+use tailcut_units::{Duration, HostId, Time, mix64};
+
+/// A wall clock that is slept on, and wakes its sleeper when it likes.
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    /// At the instant that was asked for.
+    Exact,
+    /// Up to 20 us later.
+    Late,
+    /// Before the time as often as not, else up to 5 us later.
+    Early,
+    /// At the next whole 50 us: many things are due at once.
+    Coarse,
+}
+
+impl Clock {
+    /// When a sleeper that asks for `due` at `now` is woken.
+    fn wake(self, now: Time, due: Time, wakes: u64) -> Time {
+        let draw = mix64(wakes);
+        let later = |ps: u64| due.saturating_add(Duration::from_ps(draw % ps));
+        let wake = match self {
+            Self::Exact => due,
+            Self::Late => later(20_000_000),
+            Self::Early if draw & 1 == 1 => Time::from_ps(now.as_ps().midpoint(due.as_ps())),
+            Self::Early => later(5_000_000),
+            Self::Coarse => Time::from_ps(due.as_ps().next_multiple_of(50_000_000)),
+        };
+        wake.max(now)
+    }
+}
+
+/// A packet that entered the network: when, where, and what.
+struct Entry {
+    at: Time,
+    host: HostId,
+    packet: Packet,
+    hints: Hints,
+    segment: Segment,
+}
+
+/// A packet that reached its host: when, where, and what.
+type Exit = (Time, HostId, Segment);
+
+struct Driver {
+    parts: RunParts,
+    drain: Duration,
+    sample_every: Option<Duration>,
+    next_sample: Time,
+    now: Time,
+    /// What is due at hosts: when, whether it is a timer (NICs that are free come first), and whose.
+    due: BTreeSet<(Time, bool, u32)>,
+    waits_for_nic: Vec<bool>,
+    timer_at: Vec<Time>,
+    host_events: u64,
+    wakes: u64,
+    entries: Vec<Entry>,
+    exits: Vec<Exit>,
+}
+
+impl Driver {
+    fn new(config: &RunConfig) -> Self {
+        let parts = RunParts::new(config).expect("a run of flows");
+        let hosts = parts.transports.len();
+        Self {
+            parts,
+            drain: config.drain,
+            sample_every: config.sample_every,
+            next_sample: config.sample_every.map_or(Time::MAX, |_| Time::ZERO),
+            now: Time::ZERO,
+            due: BTreeSet::new(),
+            waits_for_nic: vec![false; hosts],
+            timer_at: vec![Time::MAX; hosts],
+            host_events: 0,
+            wakes: 0,
+            entries: Vec::new(),
+            exits: Vec::new(),
+        }
+    }
+
+    fn end(&self, arrival: Option<Time>) -> Time {
+        match arrival {
+            Some(_) => Time::MAX,
+            None => self.parts.last_start().saturating_add(self.drain),
+        }
+    }
+
+    /// Sleeps and wakes until the run is over.
+    fn drive(mut self, clock: Clock) -> (RunRecord, Lateness, Vec<Entry>, Vec<Exit>) {
+        loop {
+            let arrival = self.parts.source.peek();
+            let host = self.due.first().map(|due| due.0);
+            let fault = self.parts.faults.as_ref().and_then(|faults| faults.next());
+            let next = [arrival, host, fault, self.parts.fabric.next_timeout()];
+            let next = next.into_iter().flatten().min().unwrap_or(Time::MAX);
+            let end = self.end(arrival);
+            let asked = next.min(self.next_sample).min(end);
+            if asked == Time::MAX {
+                break;
+            }
+            self.wakes += 1;
+            let woken = clock.wake(self.now, asked, self.wakes);
+            assert!(woken >= self.now, "time went back");
+            self.now = woken.min(end.max(self.now));
+            while self.step(end) {}
+            if self.now >= end && self.end(self.parts.source.peek()) <= self.now {
+                break;
+            }
+        }
+        let lateness = self.parts.fabric.lateness();
+        let record = self.parts.record(self.now, self.host_events);
+        (record, lateness, self.entries, self.exits)
+    }
+
+    /// Does one thing that is due, in the order of things at one instant. False when there is none.
+    fn step(&mut self, end: Time) -> bool {
+        let now = self.now;
+        if let Some(output) = self.parts.fabric.advance(now) {
+            if let Output::Delivered(delivery) = output {
+                assert!(delivery.time <= now, "it comes from the future");
+                let segment = self.parts.segment(&delivery);
+                self.exits.push((delivery.time, delivery.host, segment));
+                let host = delivery.host;
+                self.parts.transports[host.0 as usize].on_segment(now, segment);
+                self.serve(host, delivery.time);
+            }
+            return true;
+        }
+        if let Some(faults) = &mut self.parts.faults
+            && faults.next().is_some_and(|at| at <= now && at < end)
+        {
+            let changed = faults.apply(now, &mut self.parts.fabric);
+            changed.expect("links that can change");
+            return true;
+        }
+        if let Some(&(at, is_timer, host)) = self.due.first()
+            && at <= now
+        {
+            self.due.pop_first();
+            self.host_events += 1;
+            if !is_timer {
+                self.waits_for_nic[host as usize] = false;
+            } else if self.timer_at[host as usize] == at {
+                self.timer_at[host as usize] = Time::MAX;
+                self.parts.transports[host as usize].on_timeout(now);
+            } else {
+                return true;
+            }
+            self.serve(HostId(host), at);
+            return true;
+        }
+        if self.next_sample <= now && now < end {
+            self.parts.sample(now);
+            let every = self.sample_every.unwrap_or(Duration::MAX);
+            self.next_sample = self.next_sample.saturating_add(every);
+            if self.parts.source.peek().is_none() && self.parts.unfinished() == 0 {
+                self.next_sample = Time::MAX;
+            }
+            return true;
+        }
+        if self
+            .parts
+            .source
+            .peek()
+            .is_some_and(|at| at <= now && at < end)
+            && let Some(flow) = self.parts.source.next()
+        {
+            let message = self.parts.start(&flow);
+            self.parts.transports[flow.src.0 as usize].submit(now, message);
+            self.serve(flow.src, flow.start);
+            return true;
+        }
+        false
+    }
+
+    /// After any input to a host that was due at `due`: its events, its NIC, its timer.
+    fn serve(&mut self, host: HostId, due: Time) {
+        let (now, number) = (self.now, host.0 as usize);
+        while let Some(event) = self.parts.transports[number].poll_event() {
+            if let Some(flow) = self.parts.event(now, event) {
+                self.parts.source.completed(now, flow);
+            }
+        }
+        if !self.waits_for_nic[number] {
+            while self.parts.fabric.uplink_free_at(host) <= now
+                && let Some(segment) = self.parts.transports[number].poll_transmit(now)
+            {
+                let (packet, hints) = self.parts.packet(&segment);
+                // The host could have sent it then: what the driver is late by is for the fabric to count.
+                let fabric = &mut self.parts.fabric;
+                fabric.inject_with(due, host, packet, hints, segment);
+                self.entries.push(Entry {
+                    at: fabric.now(),
+                    host,
+                    packet,
+                    hints,
+                    segment,
+                });
+            }
+            let free_at = self.parts.fabric.uplink_free_at(host);
+            if free_at > now && self.parts.transports[number].has_transmit() {
+                self.waits_for_nic[number] = true;
+                self.due.insert((free_at, false, host.0));
+            }
+        }
+        if let Some(timeout) = self.parts.transports[number].next_timeout()
+            && timeout < self.timer_at[number]
+        {
+            self.timer_at[number] = timeout.max(now);
+            self.due.insert((self.timer_at[number], true, host.0));
+        }
+    }
+}
+
+/// Without what the drivers may differ in: events and cost.
+fn comparable(record: RunRecord) -> RunRecord {
+    RunRecord {
+        totals: RunTotals {
+            events: 0,
+            ..record.totals
+        },
+        cost: Default::default(),
+        ..record
+    }
+}
+
+#[test]
+fn woken_when_it_asked_to_be_a_second_driver_ends_with_the_same_record() {
+    for design in DESIGNS {
+        let mut config = run_of(design);
+        config.measures.waits = true;
+        let simulated = simulate(&config);
+        let (driven, lateness, ..) = Driver::new(&config).drive(Clock::Exact);
+        assert_eq!(driven.hash(), simulated.hash(), "{design}");
+        assert!(comparable(driven) == comparable(simulated), "{design}");
+        assert_eq!(lateness, Lateness::default(), "{design}");
+    }
+}
+
+#[test]
+fn woken_late_early_or_for_many_things_at_once_it_keeps_the_books() {
+    for design in DESIGNS {
+        for clock in [Clock::Late, Clock::Early, Clock::Coarse] {
+            let mut config = run_of(design);
+            config.sample_every = None;
+            config.drain = Duration::from_ms(2_000);
+            let (record, lateness, ..) = Driver::new(&config).drive(clock);
+            let case = format!("{design}, {clock:?}");
+            let totals = &record.totals;
+            let dropped = totals.drops.total().packets;
+            assert_eq!(
+                totals.sent.packets + totals.copied.packets,
+                totals.delivered.packets + dropped + totals.remaining.packets,
+                "{case}"
+            );
+            assert_eq!(totals.remaining.packets, 0, "{case}: left in the network");
+            assert!(lateness.packets > 0, "{case}: nothing was late");
+            for flow in &record.flows {
+                let fct = flow.fct.expect("every flow finishes");
+                assert!(fct >= flow.ideal_fct, "{case}: {flow:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn departures_inside_the_network_keep_their_own_times_however_late_the_driver_is() {
+    for (design, two) in [("dctcp", false), ("dctcp", true), ("tcp", true)] {
+        let mut config = run_of(design);
+        config.faults = Vec::new();
+        if two {
+            config.port_events = PortEvents::Two;
+        }
+        let (_, _, entries, exits) = Driver::new(&config).drive(Clock::Coarse);
+        // The same packets, put in at the times at which they entered, by a driver that is never late.
+        let mut parts = RunParts::new(&config).expect("a run of flows");
+        let mut exact: Vec<Exit> = Vec::new();
+        let mut run_to = |parts: &mut RunParts, at: Time| {
+            while let Some(output) = parts.fabric.advance(at) {
+                if let Output::Delivered(delivery) = output {
+                    exact.push((delivery.time, delivery.host, parts.segment(&delivery)));
+                }
+            }
+        };
+        for entry in entries {
+            run_to(&mut parts, entry.at);
+            let (packet, hints) = (entry.packet, entry.hints);
+            let fabric = &mut parts.fabric;
+            fabric.inject_with(entry.at, entry.host, packet, hints, entry.segment);
+        }
+        run_to(&mut parts, Time::MAX);
+        assert!(!exact.is_empty());
+        assert_eq!(exact.len(), exits.len(), "{design}");
+        let differs = exact.iter().zip(&exits).position(|(a, b)| a != b);
+        assert_eq!(differs, None, "{design}");
+    }
+}
