@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{drop_tail, leaf_spine, packet, run, wire};
+use common::{Deliveries, drop_tail, leaf_spine, packet, run, wire};
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 use tailcut_fabric::queue::Limit;
 use tailcut_fabric::topology::{SingleSwitch, Topology};
-use tailcut_fabric::{PortEvents, SharedBuffer};
-use tailcut_units::{Bytes, Duration, Rate, Time};
+use tailcut_fabric::{Fabric, FabricConfig, PortEvents, SharedBuffer};
+use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
 fn times(topology: &Topology, injections: &[common::Injection]) -> Vec<(u32, Time)> {
     let (out, _) = run(
@@ -30,6 +30,26 @@ fn a_packet_is_stored_and_forwarded_at_every_hop() {
     // Within the rack: two links of 500 ns.
     let arrived = times(&topology, &[(0, packet(0, 1, 1_250, 1))]);
     assert_eq!(arrived, [(0, Time::from_ns(2_000 + 1_000))]);
+}
+
+#[test]
+fn an_idle_network_waits_for_nothing_and_a_busy_one_for_its_next_event() {
+    let topology = leaf_spine(drop_tail(Limit::Packets(100), None));
+    let mut fabric = Fabric::new(&topology, &FabricConfig::default());
+    assert_eq!(fabric.next_timeout(), None);
+    fabric.inject(Time::ZERO, HostId(0), packet(0, 4, 1_250, 1), ());
+    let mut now = Time::ZERO;
+    let delivered = loop {
+        let next = fabric.next_timeout().expect("a packet is on its way");
+        assert!(next > now, "{next:?} after {now:?}");
+        now = next;
+        if let Some(delivery) = fabric.delivery(now) {
+            break delivery.time;
+        }
+    };
+    assert_eq!(delivered, now);
+    assert_eq!(delivered, Time::from_ns(4_000 + 3_000));
+    assert_eq!(fabric.next_timeout(), None);
 }
 
 #[test]

@@ -112,6 +112,15 @@ fn pinned_paths_of_a_fat_tree_are_all_different_and_as_documented() {
             route.contains(&format!("s{aggregation}>s{core}")),
             "{route:?}"
         );
+        // And the topology knows that without a packet, switch by switch.
+        for (at, next) in [(0, aggregation), (aggregation, core)] {
+            let ports = topology.ports_towards(u32::from(at), HostId(127), Some(path));
+            let names: Vec<_> = ports
+                .iter()
+                .filter_map(|&p| topology.port_name(p))
+                .collect();
+            assert_eq!(names, [format!("s{at}>s{next}")]);
+        }
         routes.insert(route);
     }
     assert_eq!(routes.len(), 16);

@@ -36,6 +36,13 @@ fn two_leaves() -> Topology {
     custom.build().expect("two leaves")
 }
 
+#[test]
+fn hosts_with_two_uplinks_and_one_are_told_apart() {
+    let topology = two_leaves();
+    let of = [0, 1, 2].map(|host| topology.is_multi_homed(HostId(host)));
+    assert_eq!(of, [true, true, false]);
+}
+
 fn fabric(topology: &Topology, bonding: Bonding) -> Faulty<u32> {
     let config = FabricConfig {
         bonding,

@@ -399,8 +399,8 @@ fn too_few_sentence(too_few: TooFew) -> String {
             format!("{seeds}, and a percentile takes {SEEDS_FOR_QUANTILES}")
         }
         _ => format!(
-            "{seeds}, with {} flows beyond the percentile, which takes ten and {SEEDS_FOR_QUANTILES} seeds; \
-             {would_do} seeds of this size would do",
+            "{seeds}, with {} flows beyond the percentile; it takes {SEEDS_FOR_QUANTILES} seeds and ten \
+             flows beyond it, and {would_do} seeds of this size would do",
             count(too_few.beyond as u64)
         ),
     }

@@ -298,8 +298,8 @@ fn too_few_flows_or_seeds_for_a_percentile_make_no_claim_and_say_what_would_do()
         (
             6,
             100,
-            "6 seeds were run, with 3 flows beyond the percentile, which takes ten and 6 seeds; 19 seeds of \
-             this size would do.",
+            "6 seeds were run, with 3 flows beyond the percentile; it takes 6 seeds and ten flows beyond \
+             it, and 19 seeds of this size would do.",
             "too few: 19 seeds",
         ),
         (

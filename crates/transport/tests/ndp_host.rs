@@ -299,6 +299,34 @@ fn window_from(id: u32, packets: u64) -> Vec<Segment> {
 }
 
 #[test]
+fn what_belongs_to_no_flow_or_lies_beyond_its_end_is_counted_and_dropped() {
+    let window = window_from(1, 3);
+    let altered = |change: fn(&mut NdpHeader)| {
+        let mut header = header(&window[2]);
+        change(&mut header);
+        Segment {
+            header: Header::Ndp(header),
+            ..window[2]
+        }
+    };
+    let mut receiver = host(9, config());
+    let now = Time::from_ns(1_000);
+    let stray = altered(|header| header.first_window = false);
+    receiver.on_segment(now, stray);
+    assert_eq!(receiver.ignored(), 1, "of no flow");
+    receiver.on_segment(now, altered(|header| header.kind = NdpKind::Ack));
+    assert_eq!(receiver.ignored(), 2, "answers nothing");
+    assert_eq!(receiver.poll_transmit(now), None);
+
+    receiver.on_segment(now, window[2]);
+    assert!(receiver.poll_transmit(now).is_some(), "an ACK");
+    receiver.on_segment(now, altered(|header| header.index = 3));
+    assert_eq!(receiver.ignored(), 3, "the flow has three packets");
+    receiver.on_segment(now, window[0]);
+    assert_eq!(receiver.ignored(), 3);
+}
+
+#[test]
 fn flows_take_turns_in_the_pull_queue_whoever_came_first() {
     let mut receiver = host(9, config());
     let now = Time::from_ns(1_000);

@@ -60,6 +60,21 @@ fn three_copies_share_an_object_and_its_tail_is_asked_for_piece_by_piece() {
     assert!((3_400..3_800).contains(&sent), "{sent}");
 }
 
+#[test]
+fn three_copies_whose_bytes_count_have_to_be_purged_and_two_need_not() {
+    let unpurged = |copies| Policy {
+        copies,
+        purge: None,
+        ..Policy::RANS
+    };
+    assert_eq!(unpurged(2).fault(), None);
+    assert!(
+        unpurged(3)
+            .fault()
+            .is_some_and(|fault| fault.contains("purged"))
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 

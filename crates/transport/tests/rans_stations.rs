@@ -84,6 +84,36 @@ fn a_job_that_is_taken_away_leaves_the_station_to_the_others() {
 }
 
 #[test]
+fn waiting_work_that_is_taken_away_does_not_interrupt_the_work_in_service() {
+    let mut station = Station::new(Discipline::Fifo, Preemption::Never);
+    station.add(at(0), 1, 1, ms(10), ms(10));
+    station.add(at(1), 2, 1, ms(10), ms(10));
+    for high in [3, 4] {
+        station.add(at(2), high, 0, ms(3), ms(3));
+    }
+    // One that is next in its class, and one of the class in service.
+    assert!(station.remove(at(3), 3).is_some());
+    assert!(station.remove(at(4), 2).is_some());
+    assert_eq!(completions(&mut station), [(1, at(10)), (4, at(13))]);
+}
+
+#[test]
+fn low_work_that_shares_the_processor_has_begun_once_high_work_has_left() {
+    let mut station = Station::new(Discipline::ProcessorSharing, Preemption::Resume);
+    station.add(at(0), 1, 0, ms(5), ms(5));
+    for low in [2, 3] {
+        station.add(at(0), low, 1, ms(5), ms(5));
+    }
+    station.advance(at(4));
+    assert_eq!(
+        [1, 2, 3].map(|job| station.has_started(job)),
+        [true, false, false].map(Some)
+    );
+    station.advance(at(5));
+    assert_eq!([2, 3].map(|job| station.has_started(job)), [Some(true); 2]);
+}
+
+#[test]
 fn a_job_that_changes_its_class_keeps_the_service_that_it_has_got() {
     let mut station = Station::new(Discipline::Fifo, Preemption::Resume);
     station.add(at(0), 1, 0, ms(10), ms(10));

@@ -57,6 +57,20 @@ fn flows_time_out_in_the_order_in_which_they_came_unless_they_were_paired() {
 }
 
 #[test]
+fn a_flow_in_the_place_of_one_that_has_ended_has_a_timeout_of_its_own() {
+    let mut list = list();
+    list.enter(at(0), client(7), Leg::First, 70);
+    let ended = list.enter(at(1), client(8), Leg::First, 80);
+    list.arrival(at(2), client(8), Leg::Second);
+    assert_eq!(list.bury(at(3), ended), None);
+    list.enter(at(50), client(9), Leg::First, 90);
+    assert_eq!(list.pop_timed_out(at(100)), Some(70));
+    assert_eq!(list.pop_timed_out(at(101)), None);
+    assert_eq!(list.next_timeout(), Some(at(150)));
+    assert_eq!(list.pop_timed_out(at(150)), Some(90));
+}
+
+#[test]
 fn a_flow_off_the_list_is_known_as_long_as_it_lives() {
     let mut list = list();
     let entry = list.enter(at(0), client(7), Leg::First, 70);

@@ -5,7 +5,7 @@ mod pair;
 use pair::{A, B, Fate, Pair, Passage};
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{
-    Condition, Event, Header, Message, PathPin, Replication, Segment, Transport,
+    Condition, Event, Header, Message, PathPin, Replication, Segment, Streams, Transport,
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
@@ -451,4 +451,63 @@ fn either_end_gives_up_on_a_peer_that_has_vanished() {
         pair.hosts[A].open_sessions() + pair.hosts[B].open_sessions(),
         0
     );
+}
+
+#[test]
+fn what_belongs_to_no_session_or_lies_beyond_its_end_is_counted_and_dropped() {
+    let mut pair = scdp(config());
+    pair.submit(0, 5 * T);
+    pair.run_until(Time::from_ns(5_000));
+    let window = sent(&pair, A, ScdpKind::Symbol);
+    let (_, first) = window[0];
+    assert!(header(&first).syn);
+    let altered = |change: fn(&mut ScdpHeader)| {
+        let mut header = header(&first);
+        change(&mut header);
+        Segment {
+            header: Header::Scdp(header),
+            ..first
+        }
+    };
+    let now = Time::from_ns(10_000);
+    let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1);
+    let mut receiver = Host::new(HostId(1), config(), codec).expect("a valid configuration");
+    receiver.on_segment(now, altered(|header| header.syn = false));
+    assert_eq!(receiver.ignored(), 1, "it opens nothing");
+    assert_eq!(
+        (receiver.open_sessions(), receiver.poll_transmit(now)),
+        (0, None)
+    );
+
+    receiver.on_segment(now, first);
+    assert_eq!((receiver.ignored(), receiver.open_sessions()), (1, 1));
+    receiver.on_segment(now, altered(|header| header.block = 1));
+    assert_eq!(receiver.ignored(), 2, "the object has one block");
+}
+
+#[test]
+fn a_message_that_becomes_ready_bit_by_bit_is_sent_as_far_as_it_is_ready() {
+    let mut pair = scdp(config());
+    let message = Message {
+        flow: FlowId(0),
+        dst: HostId(1),
+        bytes: 200 * T,
+        path: PathPin::NONE,
+        replication: Replication::AsConfigured,
+    };
+    pair.act(A, |host, now| {
+        host.report_arrivals();
+        host.open(now, message, 0, false);
+    });
+    pair.run_until(Time::from_ns(1_000_000));
+    assert_eq!(symbols(&pair), [], "nothing is ready");
+    pair.act(A, |host, now| host.extend(now, FlowId(0), 100 * T));
+    pair.run_until(Time::from_ns(2_000_000));
+    let first = symbols(&pair).len();
+    assert!((90..=100).contains(&first), "{first}");
+    assert_eq!(pair.completed(0), None);
+    pair.act(A, |host, now| host.extend(now, FlowId(0), 200 * T));
+    pair.run();
+    assert_eq!(symbols(&pair).len(), 200);
+    assert!(pair.completed(0).is_some());
 }

@@ -378,6 +378,28 @@ fn a_quorum_does_without_a_dead_receiver_and_with_all_that_it_needs() {
 }
 
 #[test]
+fn a_quorum_does_without_one_receiver_but_not_without_a_second_that_it_needs() {
+    // Host 3 dies, is left out after 10 ms, and then host 4 dies.
+    let second_death = Time::from_ns(10_500_000);
+    let mut hub = hub(5).with_fault(move |at, to, segment| {
+        let of = |host: u32| to == host as usize || segment.tuple.src == HostId(host);
+        if of(3) && at >= DEATH || of(4) && at >= second_death {
+            Fate::Drop
+        } else {
+            Fate::Deliver
+        }
+    });
+    write(&mut hub, OBJECT, StragglerPolicy::Quorum(3));
+    hub.run_until(Time::from_ns(100_000_000));
+    let straggler = |host, dropped| Straggler {
+        receiver: HostId(host),
+        dropped,
+    };
+    assert_eq!(stragglers(&hub), [straggler(3, true), straggler(4, false)]);
+    assert_eq!(hub.completed(0, 1), None, "the others wait for host 4");
+}
+
+#[test]
 fn lost_pulls_are_asked_again_and_everything_arrives() {
     let mut lost = 0;
     let mut hub = hub(4).with_fault(move |_, _, segment| {
@@ -659,4 +681,29 @@ fn a_trimmed_first_symbol_opens_a_session_with_several_ends_too() {
         assert!(hub.completed(0, to).is_some(), "host {to}");
     }
     all_released(&hub);
+}
+
+#[test]
+fn a_sender_that_has_died_is_asked_for_no_more_while_others_answer() {
+    let config = ScdpConfig {
+        timeout: Duration::from_ms(2),
+        ..ScdpConfig::default()
+    };
+    let host = |id| {
+        let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), u64::from(id));
+        Host::new(HostId(id), config, codec).expect("a valid configuration")
+    };
+    let mut hub = Hub::new((0..4).map(host).collect()).with_fault(host_3_silent(DEATH..));
+    // The others are slower than the reader's link, so that it waits and its timers run.
+    hub.rates[1..].fill(Rate::from_gbps(1));
+    read(&mut hub, 4 * OBJECT);
+    hub.run_until(Time::from_ns(40_000_000));
+    let silent_from = DEATH + Duration::from_ms(3);
+    let end = hub.completed(0, 0).expect("the others have all");
+    assert!(end > silent_from + Duration::from_ms(3), "{end:?}");
+    let pulls = hub.sent.iter().filter(|(at, from, segment)| {
+        let to_host_3 = *from == 0 && segment.tuple.dst == HostId(3);
+        to_host_3 && *at > silent_from && *at < end
+    });
+    assert_eq!(pulls.count(), 0);
 }

@@ -1,9 +1,9 @@
 //! The endpoint as the layers above TCP use it: many connections, both directions, stale names.
 
 use tailcut_transport::tcp::{
-    ConnectError, ConnectionEvent, ConnectionId, Endpoint, Role, TcpConfig,
+    ConnectError, ConnectionEvent, ConnectionId, Endpoint, Host, Role, TcpConfig,
 };
-use tailcut_transport::{PathPin, TcpFlags};
+use tailcut_transport::{Message, PathPin, Replication, TcpFlags, Transport};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 /// Two endpoints; what one sends the other has 10 us later.
@@ -313,4 +313,24 @@ fn nonsense_from_the_network_is_counted_and_dropped() {
     wire.ends[1].on_segment(wire.now, &syn);
     assert_eq!(wire.ends[1].ignored(), before + 2);
     assert_eq!(wire.ends[1].delivered(there), Some(1_000));
+}
+
+#[test]
+fn a_host_in_a_box_has_something_to_send_when_the_host_has() {
+    let host = Host::new(HostId(0), TcpConfig::default()).expect("a valid configuration");
+    let mut host: Box<dyn Transport> = Box::new(host);
+    assert!(!host.has_transmit());
+    host.submit(
+        Time::ZERO,
+        Message {
+            flow: FlowId(0),
+            dst: HostId(1),
+            bytes: 1_000,
+            path: PathPin::NONE,
+            replication: Replication::AsConfigured,
+        },
+    );
+    assert!(host.has_transmit());
+    assert!(host.poll_transmit(Time::ZERO).is_some(), "the SYN");
+    assert!(!host.has_transmit());
 }

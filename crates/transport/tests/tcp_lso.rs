@@ -58,6 +58,20 @@ fn with_it_a_flow_waits_for_a_third_of_its_window_and_sends_it_at_once() {
 }
 
 #[test]
+fn a_burst_that_just_fits_the_window_does_not_wait() {
+    let config = TcpConfig {
+        lso_bytes: 2_000,
+        initial_window: InitialWindow::Segments(10),
+        ..plain_config()
+    };
+    let mut pair = tcp(&config);
+    pair.submit(0, 1_000_000);
+    // The handshake takes 200 us, and what was sent first is acknowledged after 200 us more.
+    pair.run_until(Time::ZERO + Duration::from_us(390));
+    assert_eq!(runs(&pair), [10]);
+}
+
+#[test]
 fn the_end_of_the_data_waits_for_nothing() {
     let config = TcpConfig {
         lso_bytes: 65_536,

@@ -40,7 +40,10 @@ proptest! {
             .map(|path| worst(&between_switches(&paths.pinned(tuple(src, dst, 9), path))))
             .min();
         let before: Vec<u64> = (0..net.fabric.port_count()).map(|port| carried(&net, &port)).collect();
+        // Its first packet, and the flow stays there.
+        let opened = between_switches(&net.open(tuple(src, dst, 9)));
         let taken = between_switches(&net.data(tuple(src, dst, 9)));
+        prop_assert_eq!(&opened, &taken);
         let taken = taken.iter().map(|&port| before[port as usize]).max();
         prop_assert_eq!(Some(taken), best);
     }

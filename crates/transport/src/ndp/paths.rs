@@ -170,6 +170,25 @@ mod tests {
     }
 
     #[test]
+    fn paths_that_lose_little_more_than_the_mean_stay() {
+        let mut paths = Paths::new(4, 10_000, 1);
+        // Three lose a half of what arrives, one a fifth: the mean is 0.42, and 1.25 times that 0.53.
+        let mut answers = [0; 4];
+        for path in indices(&mut paths, 400) {
+            let place = usize::from(path);
+            if answers[place] % if path == 3 { 6 } else { 3 } == 0 {
+                paths.on_nack(PathPin::to(path));
+            } else {
+                paths.on_ack(PathPin::to(path));
+            }
+            answers[place] += 1;
+        }
+        assert_eq!(answers, [100; 4]);
+        let next: BTreeSet<u16> = indices(&mut paths, 4).into_iter().collect();
+        assert_eq!(next.len(), 4);
+    }
+
+    #[test]
     fn paths_that_are_all_alike_stay_however_bad_they_are() {
         let mut paths = Paths::new(4, 10_000, 1);
         for path in indices(&mut paths, 400) {
