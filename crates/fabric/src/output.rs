@@ -25,10 +25,6 @@ impl Hints {
         purge_key: 0,
         purges: 0,
     };
-
-    pub(crate) const fn is_none(&self) -> bool {
-        self.reverse_hash == 0 && self.purge_key == 0 && self.purges == 0
-    }
 }
 
 /// What became of a packet at its host's uplink.

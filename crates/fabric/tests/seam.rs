@@ -402,7 +402,7 @@ impl Observer<u32> for Log {
 }
 
 #[test]
-fn an_observer_hears_the_same_of_both_kinds_of_ports() {
+fn an_observer_hears_of_every_packet_at_every_port_whatever_ports_were_asked_for() {
     let topology = star(3, drop_tail(Limit::Packets(1), None));
     let logs = [general(), FabricConfig::default()].map(|config| {
         let mut fabric = Fabric::observed(&topology, &config, Log::default());

@@ -17,12 +17,13 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// time where that was.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<Output<B>> {
+        let mut last = self.now;
         while let Some(event) = self.engine.pop_until(until) {
             self.books.events += 1;
             self.prefetch_upcoming();
             let now = event.time();
+            last = now;
             let entity = event.entity();
-            self.now = now;
             if entity & ARRIVAL == 0 {
                 self.link_free(now, entity);
                 continue;
@@ -36,12 +37,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                     self.forward(now, far_end, id);
                 }
             } else if far_end == NOWHERE {
+                self.now = now;
                 let leaves = self.arrive_nowhere(now, &event);
                 if leaves.is_some() {
                     return leaves;
                 }
             } else {
                 let host = HostId(far_end ^ HOST);
+                self.now = now;
                 let packet = *self.packets.get(id);
                 self.count_delivered(now, host, id, &packet);
                 if let Some(body) = self.packets.remove(id) {
@@ -54,9 +57,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 }
             }
         }
-        if until != Time::MAX {
-            self.now = self.now.max(until);
-        }
+        self.now = match until {
+            Time::MAX => last,
+            _ => self.now.max(until),
+        };
         None
     }
 

@@ -15,7 +15,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// or a destination that the network does not have is counted, and the packet dropped.
     #[inline]
     pub fn inject(&mut self, now: Time, from: HostId, packet: Packet, body: B) -> Injected {
-        self.inject_with(now, from, packet, Hints::NONE, body)
+        self.put(now, from, packet, None, body)
     }
 
     /// Like [`Fabric::inject`], with what its driver knows of the packet beside its header.
@@ -28,10 +28,22 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         hints: Hints,
         body: B,
     ) -> Injected {
+        self.put(now, from, packet, Some(&hints), body)
+    }
+
+    #[inline(always)]
+    fn put(
+        &mut self,
+        now: Time,
+        from: HostId,
+        packet: Packet,
+        hints: Option<&Hints>,
+        body: B,
+    ) -> Injected {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        if self.is_special || !hints.is_none() {
-            self.note_hints(packet.dst, id, &hints);
+        if self.is_special || hints.is_some() {
+            self.note_hints(packet.dst, id, hints.unwrap_or(&Hints::NONE));
         }
         if now != self.now && self.is_ahead(now) {
             return self.enter_later(now, from, id);

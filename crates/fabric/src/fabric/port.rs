@@ -5,7 +5,7 @@ use crate::engine::Event;
 use crate::fifo::{self, Outcome};
 use crate::network::HOST;
 use crate::observer::{Observer, Seen};
-use crate::packet::{Ecn, PacketId};
+use crate::packet::PacketId;
 use crate::port::PortId;
 use crate::queue::{Dequeued, DropReason, Fate, Placement};
 use tailcut_units::{Duration, Time};
@@ -19,7 +19,6 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             return self.arrive_at_general_port(now, port_id, id);
         };
         let packet = self.packets.header(id);
-        let ecn = packet.ecn;
         let rings = &mut self.network.rings;
         match fifo::arrive(now.as_ps(), port, class, queue, rings, packet) {
             Outcome::Arrives(at_ps) => {
@@ -27,27 +26,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 self.books.hops += 1;
                 let arrival = Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0);
                 self.engine.push(arrival);
-                if self.observer.is_on() {
-                    self.show_settled(now, port_id, id, ecn);
-                }
             }
             Outcome::Dropped(reason) => self.drop_packet(now, Some(port_id), id, reason),
         }
-    }
-
-    /// Shows what a port with one event for each packet has settled; the packet came with this ECN field.
-    #[cold]
-    fn show_settled(&mut self, now: Time, port_id: u32, id: PacketId, ecn: Ecn) {
-        let port = &self.network.ports[port_id as usize];
-        let packet = self.packets.get(id);
-        let service_ps = self.network.class(port).serialisation_ps(packet.size);
-        let starts = Time::from_ps(port.busy_until_ps - service_ps);
-        let is_marked = packet.ecn != ecn;
-        self.show(now, port_id, id, Observer::enqueued);
-        if is_marked {
-            self.show(now, port_id, id, Observer::marked);
-        }
-        self.show(starts, port_id, id, Observer::started);
     }
 
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
