@@ -23,14 +23,14 @@ pub struct Seen<'a, B> {
 /// Hears what happens to packets, one by one, and changes nothing. Every method does nothing by default,
 /// and `()` is an observer that costs nothing.
 pub trait Observer<B> {
-    /// Whether it wants to hear anything. Asked when the fabric is built, too: ports whose departures are
-    /// settled on arrival have nothing to tell, so a fabric with an observer has none.
+    /// Whether it wants to hear anything.
     fn is_on(&self) -> bool {
         true
     }
     /// A packet has been taken in at a port, before its service.
     fn enqueued(&mut self, _seen: Seen<'_, B>) {}
-    /// A packet's service begins.
+    /// A packet's service begins. A port whose departures are settled on arrival says so when the packet
+    /// arrives: then `now` may lie ahead.
     fn started(&mut self, _seen: Seen<'_, B>) {}
     /// A queue marked a packet on its arrival.
     fn marked(&mut self, _seen: Seen<'_, B>) {}

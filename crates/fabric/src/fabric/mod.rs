@@ -145,14 +145,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 Node::Host(host) => (None, host.0 | HOST),
             };
             let one_event = match &link.config.queue {
-                // A phantom queue marks when a packet leaves, which must not count before it has; and an
-                // observer hears of a service when it begins.
+                // A phantom queue marks when a packet leaves, which must not count before it has.
                 QueueConfig::DropTail(drop_tail)
                     if pool.is_none()
                         && link.config.phantom.is_none()
                         && !topology.changes_rate(number)
-                        && config.port_events == PortEvents::OneWherePossible
-                        && !self.observer.is_on() =>
+                        && config.port_events == PortEvents::OneWherePossible =>
                 {
                     Some(*drop_tail)
                 }
