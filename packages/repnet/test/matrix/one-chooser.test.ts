@@ -7,6 +7,17 @@ import { PAIRINGS, published } from '../harness/replication';
 
 const LAG_CAP = 65_536;
 
+/** A paired flow that has asked, whose leg B brings its client no more than ten bytes after the hello. */
+async function lagging(arena: Arena) {
+  const client = arena.connect();
+  const sink = new Sink(client);
+  client.write('?');
+  const [a, b] = [await arena.legA(), await arena.legB()];
+  await arena.paired();
+  b.down.allow(arena.head + 10);
+  return { client, sink, a, b };
+}
+
 for (const pairing of PAIRINGS) {
   test(`a server whose slower leg is full does not choose: the client's choice holds (${pairing})`, async (t) => {
     const arena = await Arena.open(t, { pairing, mode: 'repflow', server: { lagCap: LAG_CAP } });
@@ -37,12 +48,7 @@ for (const pairing of PAIRINGS) {
   test(`a client gives up the leg that is behind with the answer by more than its lag cap (${pairing})`, async (t) => {
     const arena = await Arena.open(t, { pairing, mode: 'repflow', client: { maxBytes: Infinity, lagCap: LAG_CAP } });
     const sent = pattern(4_000_000);
-    const client = arena.connect();
-    const sink = new Sink(client);
-    client.write('?');
-    const b = await arena.legB();
-    await arena.paired();
-    b.down.allow(arena.head + 10);
+    const { client, sink } = await lagging(arena);
     const dropped = published<{ reason: string; leg: number }>('repnet:leg:drop', (message) => message.reason === 'lag_over_cap');
     (await arena.flow()).end(sent);
     assert.equal((await dropped).leg, 1);
@@ -54,12 +60,7 @@ for (const pairing of PAIRINGS) {
   test(`a FIN that comes early on the leg that is behind costs that leg, not the flow (${pairing})`, async (t) => {
     const arena = await Arena.open(t, { pairing, mode: 'repflow' });
     const diverged = repnet.stats().flows.diverged;
-    const client = arena.connect();
-    const sink = new Sink(client);
-    client.write('?');
-    const b = await arena.legB();
-    await arena.paired();
-    b.down.allow(arena.head + 10);
+    const { client, sink, b } = await lagging(arena);
     const served = await arena.flow();
     served.write(pattern(500));
     await sink.until(500);
@@ -77,12 +78,7 @@ for (const pairing of PAIRINGS) {
 
   test(`a FIN that comes early on the only leg left is an error, never an end (${pairing})`, async (t) => {
     const arena = await Arena.open(t, { pairing, mode: 'repflow' });
-    const client = arena.connect();
-    const sink = new Sink(client);
-    client.write('?');
-    const [a, b] = [await arena.legA(), await arena.legB()];
-    await arena.paired();
-    b.down.allow(arena.head + 10);
+    const { sink, a, b } = await lagging(arena);
     (await arena.flow()).write(pattern(500));
     await sink.until(500);
     await b.down.until(arena.head + 10);
