@@ -276,7 +276,7 @@ export interface ChaosPathOptions {
   retain?: boolean;
   /** The address clients connect to. */
   host?: string;
-  /** The relay's address towards the server; one apart, so that a leg's port is free on it. */
+  /** The relay's address towards the server, where it keeps source ports; one apart, so that a leg's port is free on it. */
   source?: string;
 }
 
@@ -371,8 +371,7 @@ export class ChaosPath {
       const leg = new ChaosLeg(door, client, {
         host,
         port: port + offset,
-        localAddress: source,
-        ...(keepSourcePort ? { localPort: client.remotePort } : {}),
+        ...(keepSourcePort ? { localAddress: source, localPort: client.remotePort } : {}),
       });
       if (retain) this.legs.push(leg);
       this.#open.add(leg);
