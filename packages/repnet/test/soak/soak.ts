@@ -288,11 +288,13 @@ class Soak {
       // since a flow can also end on the first, and an eager one fails with it while no banner is in.
       leg.up.allow(head);
       leg.down.allow(head);
-      const joined = this.#joined(publicName(key));
+      const flowId = publicName(key);
+      const joined = this.#joined(flowId);
       await admit();
       // The other leg may never come: the path had no port for it, or the flow has ended without this one.
       const given = leg.clientGone().then(() => false);
       const both = await Promise.race([joined.then(() => true), given, delay(PATIENCE_MS, false, { ref: false })]);
+      this.#awaited.delete(flowId);
       (lane === leg.up ? leg.down : leg.up).flow();
       if (!both) return lane.flow();
       lane.allow(head + at);
