@@ -51,7 +51,7 @@ export class HelloExchange implements HelloOutcome {
     else {
       // RepSYN: the first leg is chosen with its bytes, and the other one is for its failure.
       first.socket.once('close', () => {
-        if (!leg.socket.destroyed) hello.send(leg, { mode });
+        if (this.#flow.status[leg.index] === 'pending' && !leg.socket.destroyed) hello.send(leg, { mode });
       });
     }
   }

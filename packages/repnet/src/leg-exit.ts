@@ -10,7 +10,7 @@ import type { Mode, State } from './state-machine';
  */
 export function leavesToPeer(flow: { mode: Mode; state: State; settings: FlowSettings }, { socket }: Leg): boolean {
   const settled = flow.mode === 'repsyn' && flow.settings.pairing === 'hello' && flow.state === 'CHOSEN';
-  return settled && !socket.connecting && !socket.destroyed;
+  return settled && !socket.connecting && !socket.destroyed && socket.bytesWritten > 0;
 }
 
 /** As the application's `destroy()`; a leg that has sent less than the other is reset, so that the peer does not see two ends. */

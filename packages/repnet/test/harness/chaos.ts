@@ -83,6 +83,8 @@ export class Lane {
     this.#limit = this.passed;
     this.finished = true;
     this.#to?.end();
+    // What still comes is read, so that its end or its reset is seen.
+    this.#from?.resume();
     this.#wake();
   }
 
@@ -191,6 +193,8 @@ export class ChaosLeg {
   readonly #target: net.TcpNetConnectOpts;
   #clientClosed = false;
   #clientFailed = false;
+  /** The client was reset by the path, and the server is not to hear of it. */
+  #clientOnly = false;
   #serverClosed = false;
 
   constructor(
@@ -204,8 +208,8 @@ export class ChaosLeg {
     client.on('close', (hadError) => {
       this.#clientClosed = true;
       // A reset travels on at once; after clean FINs both sides are finished by the lanes.
-      this.#clientFailed = hadError;
-      if (hadError) this.resetServer();
+      this.#clientFailed = hadError && !this.#clientOnly;
+      if (this.#clientFailed) this.resetServer();
     });
     this.up.join(client, undefined);
   }
@@ -232,10 +236,7 @@ export class ChaosLeg {
 
   /** RST to the client only: the server does not hear of it. */
   resetClient(): void {
-    this.client.removeAllListeners('close');
-    this.client.on('close', () => {
-      this.#clientClosed = true;
-    });
+    this.#clientOnly = true;
     reset(this.client);
   }
 
@@ -276,7 +277,7 @@ export interface ChaosPathOptions {
   retain?: boolean;
   /** The address clients connect to. */
   host?: string;
-  /** The relay's address towards the server; one apart, so that a leg's port is free on it. */
+  /** The relay's address towards the server, where it keeps source ports; one apart, so that a leg's port is free on it. */
   source?: string;
 }
 
@@ -371,8 +372,7 @@ export class ChaosPath {
       const leg = new ChaosLeg(door, client, {
         host,
         port: port + offset,
-        localAddress: source,
-        ...(keepSourcePort ? { localPort: client.remotePort } : {}),
+        ...(keepSourcePort ? { localAddress: source, localPort: client.remotePort } : {}),
       });
       if (retain) this.legs.push(leg);
       this.#open.add(leg);

@@ -27,6 +27,9 @@ class Stage {
   visits: Visit[] = [];
   plain = 0;
   onVisit: (visit: Visit) => void = () => {};
+  /** To the replica port, of the current flow. */
+  #connections: net.Socket[] = [];
+  #onConnection: () => void = () => {};
   #sockets: net.Socket[] = [];
 
   private constructor(
@@ -47,6 +50,8 @@ class Stage {
     });
     const replica = net.createServer({ allowHalfOpen: true }, (socket) => {
       track(socket);
+      stage.#connections.push(socket);
+      stage.#onConnection();
       stage.#visited(socket);
     });
     const ports = await Promise.all(
@@ -99,7 +104,14 @@ class Stage {
     client.destroy();
     await once(client, 'close');
     this.visits = [];
+    this.#connections = [];
     this.plain = 0;
+  }
+
+  /** Resolves when so many connections of the current flow are there, whether they say something or not. */
+  async untilConnected(count: number): Promise<net.Socket[]> {
+    while (this.#connections.length < count) await new Promise<void>((resolve) => (this.#onConnection = resolve));
+    return this.#connections;
   }
 
   /** Resolves when so many hellos of the current flow are there. */
@@ -210,6 +222,20 @@ test('a leg that has joined shows that its server has the hello of the other one
   other.socket.write('an answer');
   await sink.until(9);
   sink.socket.destroy();
+});
+
+test('the connection that an eager RepSYN flow did not choose never says a word, also after the flow', async (t) => {
+  const stage = await Stage.open(t, 600_000);
+  await stage.teach('repsyn');
+  const sink = new Sink(stage.connect('repsyn'));
+  sink.socket.end(QUESTION);
+  const [[served], connections] = await Promise.all([stage.until(1), stage.untilConnected(2)]);
+  const silent = connections.find((socket) => socket !== served?.socket) ?? assert.fail('no other connection');
+  const gone = new Promise((resolve) => silent.on('close', resolve));
+  served?.answer('opened');
+  served?.socket.end('an answer');
+  await Promise.all([sink.untilClose(), gone]);
+  assert.deepEqual([sink.text(), sink.errors, silent.bytesRead], ['an answer', 0, 0]);
 });
 
 test('a repnet server runs an eager flow once, and its answer comes behind the banner', async (t) => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import net from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -117,6 +118,16 @@ test('publint has nothing to say about the package', async () => {
   const command = path.join(packageFolder, 'node_modules', '.bin', 'publint');
   const { stdout } = await run(process.execPath, [command, '--strict'], { cwd: packageFolder });
   assert.match(stdout, /All good!/);
+});
+
+test('arethetypeswrong has nothing to say about the package', async (t) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'repnet-pack-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: packageFolder });
+  const [packed = ''] = readdirSync(folder);
+  const command = path.join(packageFolder, 'node_modules', '.bin', 'attw');
+  const { stdout } = await run(process.execPath, [command, '--no-definitely-typed', path.join(folder, packed)]);
+  assert.match(stdout, /No problems found/);
 });
 
 test('the package has every file that its README names', async () => {

@@ -39,13 +39,18 @@ export interface SoakResult {
   late: number;
   /** One line for each flow that did not do what it must. */
   faults: string[];
-  /** The most that the process held at a time, above what it held at the start, in bytes. */
-  mostMemory: number;
+  /** The most that the process held in each quarter of the run, in bytes, above what it held before its first run. */
+  memory: number[];
+  /** The most TCP sockets that the process had in each quarter of the run: clients, path and server. */
+  sockets: number[];
 }
 
 const NUMBER_BYTES = 4;
-/** The path's address towards the server. */
-const SOURCE = '127.0.0.3';
+/** The paths' addresses: towards the clients, and towards the server where they keep source ports. Two flows may have one source port. */
+const PATHS = [
+  { host: '127.0.0.2', source: '127.0.0.3' },
+  { host: '127.0.0.4', source: '127.0.0.5' },
+] as const;
 /** How long a leg that comes late, or stalls, stands still at most, in milliseconds. */
 const PAUSE_MS = 60;
 /** How long a leg that is to be lost waits for the server to have both, in milliseconds. */
@@ -93,6 +98,14 @@ async function send(socket: net.Socket, bytes: Buffer, random: Random): Promise<
   socket.end();
 }
 
+const QUARTERS = 4;
+
+/** TCP sockets and listeners that there are. */
+export const tcpHandles = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
+
+/** What the process held before its first run. */
+let baseline: number | undefined;
+
 class Soak {
   readonly result: SoakResult;
   /** Those who wait for a flow to have both legs, by its id, and at how many of its ends it has not yet. */
@@ -105,7 +118,7 @@ class Soak {
   readonly #surfaced = new Map<number, { count: number; sha: string | undefined }>();
 
   constructor(readonly size: SoakSize) {
-    this.result = { flows: 0, bytes: 0, killed: 0, cut: 0, hurried: 0, stalled: 0, late: 0, faults: [], mostMemory: 0 };
+    this.result = { flows: 0, bytes: 0, killed: 0, cut: 0, hurried: 0, stalled: 0, late: 0, faults: [], memory: [], sockets: [] };
   }
 
   async run(): Promise<SoakResult> {
@@ -126,26 +139,27 @@ class Soak {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as net.AddressInfo;
-    const open = (kills: boolean): Promise<ChaosPath> =>
+    const open = (addresses: (typeof PATHS)[number], kills: boolean): Promise<ChaosPath> =>
       ChaosPath.open({
         to: { host: '127.0.0.1', port },
         retain: false,
-        source: SOURCE,
+        ...addresses,
+        // Only there are they asked for. One that is taken is a leg that cannot reach the server.
+        keepSourcePort: size.pairing === 'port',
         admit: () => 'hold',
-        onLeg: (leg) => void this.#upset(leg, kills),
+        onLeg: (leg) => void this.#upset(leg, kills, addresses.source),
       });
     // A flow that may lose a leg at any byte must not settle on one; the others settle as usual.
-    const paths = [await open(false), await open(size.mode === 'repflow')] as const;
+    const paths = [await open(PATHS[0], false), await open(PATHS[1], size.mode === 'repflow')] as const;
     diagnostics.subscribe('repnet:leg:pair', this.#onPair);
-    const before = bytesInUse();
+    baseline ??= bytesInUse();
     let next = 0;
     const lane = async (): Promise<void> => {
       while (next < size.flows) {
         const number = next++;
         await this.#flow(paths[number % 2 === 0 ? 0 : 1], number % 2 === 0 ? this.#hurry(number) : { maxBytes: Infinity }, number);
         result.flows += 1;
-        if (number % Math.max(64, Math.floor(size.flows / 40)) === 0)
-          result.mostMemory = Math.max(result.mostMemory, bytesInUse() - before);
+        if (number % Math.max(50, Math.floor(size.flows / 40)) === 0) this.#sample(Math.floor((QUARTERS * number) / size.flows));
       }
     };
     await Promise.all(Array.from({ length: size.concurrency }, lane));
@@ -163,6 +177,12 @@ class Soak {
       else if (surfaced.sha !== expected) this.#fault(number, 'the server received other bytes than were sent');
     }
     return result;
+  }
+
+  #sample(quarter: number): void {
+    const { memory, sockets } = this.result;
+    memory[quarter] = Math.max(memory[quarter] ?? 0, bytesInUse() - (baseline ?? 0));
+    sockets[quarter] = Math.max(sockets[quarter] ?? 0, tcpHandles());
   }
 
   /** Now and then a flow whose legs, or one of them, come after every timeout of the client. An eager flow fails then, by design. */
@@ -230,11 +250,11 @@ class Soak {
    * Decides what becomes of a leg once it is known whose it is: by the flow id of its preamble, or
    * by its source port. Both legs of a flow get the same draw, which names one of them.
    */
-  async #upset(leg: ChaosLeg, kills: boolean): Promise<void> {
+  async #upset(leg: ChaosLeg, kills: boolean, source: string): Promise<void> {
     const head = headOf(this.size.pairing);
     // A flow that runs plain, because the budget says so, has nothing to lose a leg for.
     if (this.size.pairing === 'hello' && leg.door === 'primary') return leg.admit().catch(() => {});
-    let key = String(leg.client.remotePort);
+    let key = `${source}|${leg.client.remotePort}`;
     let index = leg.door === 'primary' ? 0 : 1;
     if (this.size.pairing === 'hello') {
       // A leg that its client gives up before the preamble stays here, and needs nothing.
@@ -268,11 +288,13 @@ class Soak {
       // since a flow can also end on the first, and an eager one fails with it while no banner is in.
       leg.up.allow(head);
       leg.down.allow(head);
-      const joined = this.#joined(publicName(this.size.pairing === 'hello' ? key : `${SOURCE}|${key}`));
+      const flowId = publicName(key);
+      const joined = this.#joined(flowId);
       await admit();
       // The other leg may never come: the path had no port for it, or the flow has ended without this one.
       const given = leg.clientGone().then(() => false);
       const both = await Promise.race([joined.then(() => true), given, delay(PATIENCE_MS, false, { ref: false })]);
+      this.#awaited.delete(flowId);
       (lane === leg.up ? leg.down : leg.up).flow();
       if (!both) return lane.flow();
       lane.allow(head + at);
@@ -295,9 +317,10 @@ class Soak {
   /** Waits for the receiving end of a flow to have more than `bytes`. @returns false: it is gone before */
   async #hasMore(leg: ChaosLeg, other: ChaosLeg, up: boolean, bytes: number): Promise<boolean> {
     const ports = [leg, other].map(({ client, server }) => (up ? server?.localPort : client.remotePort));
+    const address = up ? leg.server?.localAddress : leg.client.localAddress;
     const ends = up ? this.#served : this.#dialed;
     for (;;) {
-      const end = [...ends].find((socket) => ports.includes(up ? socket.remotePort : socket.localPort));
+      const end = [...ends].find((socket) => socket.remoteAddress === address && ports.includes(up ? socket.remotePort : socket.localPort));
       if (!end) return false;
       if (end.bytesRead > bytes) return true;
       await delay(5);
