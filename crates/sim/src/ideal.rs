@@ -191,6 +191,8 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
     let rack = topology.racks[dst.0 as usize];
     let mut hops = Vec::new();
     let mut here = vec![from];
+    // Shortest paths come by no switch twice, so what was seen stays so.
+    let mut seen = vec![false; topology.switches.len()];
     while !here.contains(&rack) {
         let mut ports = Vec::new();
         let mut next = Vec::new();
@@ -198,7 +200,7 @@ fn between_racks(topology: &Topology, from: u32, dst: HostId) -> Vec<Hop> {
             for port in topology.ports_towards(switch, dst, None) {
                 ports.push(port);
                 if let Node::Switch(switch) = topology.links[port as usize].to
-                    && !next.contains(&switch)
+                    && !std::mem::replace(&mut seen[switch as usize], true)
                 {
                     next.push(switch);
                 }
