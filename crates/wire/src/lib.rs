@@ -3,7 +3,10 @@
 
 extern crate alloc;
 
+pub mod capture;
+mod checksum;
 mod codec;
+pub mod foreign;
 pub mod ndp;
 pub mod pfabric;
 mod prefix;
