@@ -61,7 +61,10 @@ impl fmt::Display for DecodeError {
                 write!(f, "a header of {needed} bytes: found {found} bytes")
             }
             Self::Magic { expected, found } => {
-                write!(f, "first byte: found {found:#04x}, expected {expected:#04x}")
+                write!(
+                    f,
+                    "first byte: found {found:#04x}, expected {expected:#04x}"
+                )
             }
             Self::Unknown { found } => {
                 write!(f, "first byte: found {found:#04x}, which no protocol has")
@@ -76,7 +79,10 @@ impl fmt::Display for DecodeError {
                 write!(f, "{name}: found {found}, which is not allowed")
             }
             Self::Payload { expected, found } => {
-                write!(f, "payload: found {found} bytes, expected {expected} or none")
+                write!(
+                    f,
+                    "payload: found {found} bytes, expected {expected} or none"
+                )
             }
         }
     }
@@ -120,7 +126,10 @@ impl fmt::Display for EncodeError {
                 write!(f, "{name}: found {found}, which the wire has no room for")
             }
             Self::NotCarried { kind } => {
-                write!(f, "a field is set that a header of kind {kind} does not carry")
+                write!(
+                    f,
+                    "a field is set that a header of kind {kind} does not carry"
+                )
             }
             Self::Tcp => f.write_str("a TCP segment: its header is not one of ours"),
         }
@@ -145,10 +154,13 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (first, rest) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::Short {
-            needed: self.taken + N,
-            found: self.taken + self.rest.len(),
-        })?;
+        let (first, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or(DecodeError::Short {
+                needed: self.taken + N,
+                found: self.taken + self.rest.len(),
+            })?;
         self.rest = rest;
         self.taken += N;
         Ok(*first)

@@ -142,10 +142,7 @@ pub(crate) fn write<'a>(
 }
 
 /// Magic and version, and that the bytes are as many as the header says. Gives that number.
-pub(crate) fn open<'a>(
-    bytes: &'a [u8],
-    magic: Magic,
-) -> Result<(Reader<'a>, usize), DecodeError> {
+pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usize), DecodeError> {
     let mut reader = Reader::new(bytes);
     let expected = magic as u8;
     match reader.u8()? {

@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tailcut_transport::{Condition, Segment, TcpFlags};
 use tailcut_wire::foreign::{
-    Change, Content, EcnField, Fragment, IcmpKind, Ip, Membership, Neighbour, Record,
-    RewriteError, TooShort, View, set_dscp, set_ecn, shorten, trim,
+    Change, Content, EcnField, Fragment, IcmpKind, Ip, Membership, Neighbour, Record, RewriteError,
+    TooShort, View, set_dscp, set_ecn, shorten, trim,
 };
 use tailcut_wire::{DecodeError, decode, encode};
 
@@ -34,7 +34,7 @@ fn a_tcp_syn_shows_its_addresses_its_class_and_that_it_is_one() {
         traffic_class: 46 << 2 | 1,
         ..V4::default()
     };
-    let frame = packet.frame(6, &tcp([40_000, 80], 0xc2, &[]));
+    let frame = packet.tcp([40_000, 80], 0xc2, &[]);
     let seen = view(&frame);
     assert_eq!((seen.size, seen.vlan, seen.ether_type), (54, None, 0x0800));
     assert_eq!((seen.source, seen.destination), (MAC_A, MAC_B));
@@ -125,7 +125,10 @@ fn a_datagram_shows_its_payload_behind_tags_options_and_extensions() {
     let plain = packet.udp([5, 6], b"hello");
     let frame = tagged(&tagged(&plain, 7), 0x2000 | 42);
     assert_eq!(view(&frame).content, payload);
-    assert_eq!((view(&frame).vlan, view(&frame).ether_type), (Some(42), 0x0800));
+    assert_eq!(
+        (view(&frame).vlan, view(&frame).ether_type),
+        (Some(42), 0x0800)
+    );
     assert_eq!(ip(&frame).hash(), ip(&plain).hash());
 
     let plain = V6::default().udp([5, 6], b"hello");
@@ -243,10 +246,24 @@ fn hosts_join_and_leave_groups_by_igmp() {
         };
         packet.frame(2, &message)
     };
-    let one = |change| [Record { group: GROUP, change }];
-    assert_eq!(records(&igmp(&[0x16, 0, 0, 0, 239, 1, 2, 3])), one(Change::Join));
-    assert_eq!(records(&igmp(&[0x12, 0, 0, 0, 239, 1, 2, 3])), one(Change::Join));
-    assert_eq!(records(&igmp(&[0x17, 0, 0, 0, 239, 1, 2, 3])), one(Change::Leave));
+    let one = |change| {
+        [Record {
+            group: GROUP,
+            change,
+        }]
+    };
+    assert_eq!(
+        records(&igmp(&[0x16, 0, 0, 0, 239, 1, 2, 3])),
+        one(Change::Join)
+    );
+    assert_eq!(
+        records(&igmp(&[0x12, 0, 0, 0, 239, 1, 2, 3])),
+        one(Change::Join)
+    );
+    assert_eq!(
+        records(&igmp(&[0x17, 0, 0, 0, 239, 1, 2, 3])),
+        one(Change::Leave)
+    );
     assert_eq!(query(&igmp(&[0x11, 10, 0, 0, 0, 0, 0, 0])), None);
     assert_eq!(query(&igmp(&[0x11, 10, 0, 0, 239, 1, 2, 3])), Some(GROUP));
 
@@ -258,7 +275,10 @@ fn hosts_join_and_leave_groups_by_igmp() {
     };
     let all = [record(4, 0), record(3, 1), record(3, 0), record(6, 1)].concat();
     let report = [&[0x22, 0, 0, 0, 0, 0, 0, 4], &all[..]].concat();
-    let changes: Vec<Change> = records(&igmp(&report)).iter().map(|one| one.change).collect();
+    let changes: Vec<Change> = records(&igmp(&report))
+        .iter()
+        .map(|one| one.change)
+        .collect();
     let expected = [Change::Join, Change::Join, Change::Leave, Change::Neither];
     assert_eq!(changes, expected);
     // Of a report that ends too early, what is whole.
@@ -288,7 +308,10 @@ fn hosts_join_and_leave_groups_by_mld() {
     let all = [record(4), record(3)].concat();
     let report = [&[143, 0, 0, 0, 0, 0, 0, 2], &all[..]].concat();
     let changes = [Change::Join, Change::Leave];
-    assert_eq!(records(&mld(&report)), changes.map(|change| Record { group, change }));
+    assert_eq!(
+        records(&mld(&report)),
+        changes.map(|change| Record { group, change })
+    );
 }
 
 #[test]
@@ -312,34 +335,43 @@ fn datagrams(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = V
     let six = (any::<[u128; 2]>(), any::<u32>());
     let tags = prop::collection::vec(0u16..4096, 0..3);
     let kind = any::<bool>();
-    (four, six, any::<u8>(), any::<[u16; 2]>(), tags, payload, kind).prop_map(
-        |(four, six, traffic_class, ports, tags, payload, is_ipv4)| {
-            let ([src, dst], id, ttl, options) = four;
-            let frame = if is_ipv4 {
-                let packet = V4 {
-                    src: src.into(),
-                    dst: dst.into(),
-                    traffic_class,
-                    ttl,
-                    id,
-                    fragment: 0x4000,
-                    options: vec![[1; 4]; options],
-                };
-                packet.udp(ports, &payload)
-            } else {
-                let ([src, dst], label) = six;
-                let packet = V6 {
-                    src: src.into(),
-                    dst: dst.into(),
-                    traffic_class,
-                    flow_label: label & 0xf_ffff,
-                    hop_limit: ttl,
-                };
-                packet.udp(ports, &payload)
-            };
-            tags.iter().fold(frame, |frame, tag| tagged(&frame, *tag))
-        },
+    (
+        four,
+        six,
+        any::<u8>(),
+        any::<[u16; 2]>(),
+        tags,
+        payload,
+        kind,
     )
+        .prop_map(
+            |(four, six, traffic_class, ports, tags, payload, is_ipv4)| {
+                let ([src, dst], id, ttl, options) = four;
+                let frame = if is_ipv4 {
+                    let packet = V4 {
+                        src: src.into(),
+                        dst: dst.into(),
+                        traffic_class,
+                        ttl,
+                        id,
+                        fragment: 0x4000,
+                        options: vec![[1; 4]; options],
+                    };
+                    packet.udp(ports, &payload)
+                } else {
+                    let ([src, dst], label) = six;
+                    let packet = V6 {
+                        src: src.into(),
+                        dst: dst.into(),
+                        traffic_class,
+                        flow_label: label & 0xf_ffff,
+                        hop_limit: ttl,
+                    };
+                    packet.udp(ports, &payload)
+                };
+                tags.iter().fold(frame, |frame, tag| tagged(&frame, *tag))
+            },
+        )
 }
 
 /// Where the IP header of a frame starts.

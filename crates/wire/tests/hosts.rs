@@ -115,10 +115,7 @@ fn codec() -> ModelCodec {
 
 #[test]
 fn scdp_over_bytes_is_scdp() {
-    run(|id| {
-            scdp::Host::new(HostId(id), ScdpConfig::default(), codec())
-                .expect("a configuration")
-    });
+    run(|id| scdp::Host::new(HostId(id), ScdpConfig::default(), codec()).expect("a configuration"));
 }
 
 #[test]

@@ -122,11 +122,7 @@ fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
 ///
 /// # Errors
 /// An address or a length that IPv4 has no room for, or a header that cannot be written.
-pub fn frame(
-    segment: &Segment,
-    connection: &Connection,
-    snap: usize,
-) -> Result<Frame, FrameError> {
+pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<Frame, FrameError> {
     let tuple = &segment.tuple;
     let (src, dst) = (address(tuple.src)?, address(tuple.dst)?);
     let payload = match segment.condition {
@@ -193,8 +189,26 @@ fn ipv4(segment: &Segment, addresses: [Ipv4Addr; 2], total: u16, protocol: u8) -
     // Don't fragment, so that the identification may be zero (RFC 6864); a TTL of 64.
     let with_checksum = |[high, low]: [u8; 2]| {
         [
-            0x45, traffic_class, total_high, total_low, 0, 0, 0x40, 0, 64, protocol, high, low,
-            s0, s1, s2, s3, d0, d1, d2, d3,
+            0x45,
+            traffic_class,
+            total_high,
+            total_low,
+            0,
+            0,
+            0x40,
+            0,
+            64,
+            protocol,
+            high,
+            low,
+            s0,
+            s1,
+            s2,
+            s3,
+            d0,
+            d1,
+            d2,
+            d3,
         ]
     };
     let checksum = finish(add(0, &with_checksum([0, 0])));

@@ -115,9 +115,7 @@ pub(super) fn igmp(message: &[u8]) -> Option<Membership<'_>> {
         IGMP_QUERY => Membership::Query {
             group: (!address.is_unspecified()).then_some(address),
         },
-        IGMP_REPORT_V1 | IGMP_REPORT_V2 => {
-            Membership::Report(Records::one(address, Change::Join))
-        }
+        IGMP_REPORT_V1 | IGMP_REPORT_V2 => Membership::Report(Records::one(address, Change::Join)),
         IGMP_LEAVE => Membership::Report(Records::one(address, Change::Leave)),
         IGMP_REPORT_V3 => Membership::Report(Records {
             first: None,

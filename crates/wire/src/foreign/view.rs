@@ -249,7 +249,11 @@ pub struct TooShort {
 
 impl fmt::Display for TooShort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an Ethernet frame: found {} bytes, its header has 14", self.found)
+        write!(
+            f,
+            "an Ethernet frame: found {} bytes, its header has 14",
+            self.found
+        )
     }
 }
 
@@ -310,16 +314,18 @@ fn ip_of(net: &LaxNetSlice<'_>, packet: &LaxSlicedPacket<'_>) -> Option<Ip> {
         LaxNetSlice::Ipv6(ip) => {
             let header = ip.header();
             let fragment = ip.is_payload_fragmented().then(|| {
-                let found = ip.extensions().clone().into_iter().find_map(|extension| {
-                    match extension {
-                        etherparse::Ipv6ExtensionSlice::Fragment(fragment) => Some(Fragment {
-                            id: Some(fragment.identification()),
-                            offset: u32::from(fragment.fragment_offset().byte_offset()),
-                            more: fragment.more_fragments(),
-                        }),
-                        _ => None,
-                    }
-                });
+                let found =
+                    ip.extensions()
+                        .clone()
+                        .into_iter()
+                        .find_map(|extension| match extension {
+                            etherparse::Ipv6ExtensionSlice::Fragment(fragment) => Some(Fragment {
+                                id: Some(fragment.identification()),
+                                offset: u32::from(fragment.fragment_offset().byte_offset()),
+                                more: fragment.more_fragments(),
+                            }),
+                            _ => None,
+                        });
                 found.unwrap_or(Fragment {
                     id: None,
                     offset: 0,

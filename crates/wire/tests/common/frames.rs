@@ -83,6 +83,19 @@ impl V4 {
         ethernet(0x0800, &self.packet(protocol, payload))
     }
 
+    /// A TCP segment with its checksum.
+    pub fn tcp(&self, ports: [u16; 2], flags: u8, payload: &[u8]) -> Vec<u8> {
+        let mut segment = tcp(ports, flags, payload);
+        let mut summed = self.src.octets().to_vec();
+        summed.extend(self.dst.octets());
+        summed.extend([0, 6]);
+        summed.extend((segment.len() as u16).to_be_bytes());
+        summed.extend(&segment);
+        let sum = checksum(&summed);
+        segment[16..18].copy_from_slice(&sum.to_be_bytes());
+        self.frame(6, &segment)
+    }
+
     pub fn udp(&self, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
         let mut pseudo = self.src.octets().to_vec();
         pseudo.extend(self.dst.octets());

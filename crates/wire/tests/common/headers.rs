@@ -13,10 +13,7 @@ use tailcut_wire::Prefix;
 use tailcut_wire::rans::RansHeader;
 
 fn path() -> impl Strategy<Value = PathPin> {
-    prop_oneof![
-        Just(PathPin::NONE),
-        (0..u16::MAX).prop_map(PathPin::to),
-    ]
+    prop_oneof![Just(PathPin::NONE), (0..u16::MAX).prop_map(PathPin::to),]
 }
 
 fn condition() -> impl Strategy<Value = Condition> {
@@ -79,7 +76,12 @@ pub fn pfabric() -> impl Strategy<Value = PFabricHeader> {
 pub fn scdp() -> impl Strategy<Value = ScdpHeader> {
     let kinds = vec![ScdpKind::Symbol, ScdpKind::Pull, ScdpKind::Done];
     let kind = prop::sample::select(kinds);
-    let numbers = (any::<[u32; 5]>(), 0..MAX_ESI, any::<u64>(), any::<[u16; 2]>());
+    let numbers = (
+        any::<[u32; 5]>(),
+        0..MAX_ESI,
+        any::<u64>(),
+        any::<[u16; 2]>(),
+    );
     (kind, any::<[bool; 3]>(), numbers).prop_map(|(kind, [syn, fin, pinned], numbers)| {
         let ([block, pull, count, blocks, symbol], esi, length, [senders, share]) = numbers;
         let named = ScdpHeader {
@@ -129,30 +131,38 @@ pub fn rans() -> impl Strategy<Value = RansHeader> {
         numbers
     });
     let told = prop::option::of(any::<u64>());
-    (copy, any::<u8>(), sorted, any::<bool>(), prop::option::of(purpose), told).prop_map(
-        |(copy, priority, [from, to, object], flag, purpose, window)| match purpose {
-            Some(purpose) => RansHeader::Request(RequestHeader {
-                copy,
-                purpose,
-                priority,
-                range: ByteRange { from, to },
-                object,
-                order: match flag {
-                    true => Order::Backwards,
-                    false => Order::Forwards,
-                },
-            }),
-            None => RansHeader::Answer(AnswerHeader {
-                copy,
-                priority,
-                offset: from,
-                bytes: to - from,
-                of: object,
-                is_last: flag,
-                window,
-            }),
-        },
+    (
+        copy,
+        any::<u8>(),
+        sorted,
+        any::<bool>(),
+        prop::option::of(purpose),
+        told,
     )
+        .prop_map(
+            |(copy, priority, [from, to, object], flag, purpose, window)| match purpose {
+                Some(purpose) => RansHeader::Request(RequestHeader {
+                    copy,
+                    purpose,
+                    priority,
+                    range: ByteRange { from, to },
+                    object,
+                    order: match flag {
+                        true => Order::Backwards,
+                        false => Order::Forwards,
+                    },
+                }),
+                None => RansHeader::Answer(AnswerHeader {
+                    copy,
+                    priority,
+                    offset: from,
+                    bytes: to - from,
+                    of: object,
+                    is_last: flag,
+                    window,
+                }),
+            },
+        )
 }
 
 /// A segment of NDP, SCDP or pFabric whose addresses, and whose payload, fit a packet.
@@ -165,24 +175,32 @@ pub fn segment() -> impl Strategy<Value = Segment> {
     let ecn = prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Marked]);
     let host = 0..1u32 << 24;
     let payload = prop_oneof![0..9_000u32, 0..65_000u32];
-    (prefix(), header, ecn, [host.clone(), host], any::<[u16; 2]>(), payload).prop_map(
-        |(prefix, header, ecn, [src, dst], [src_port, dst_port], payload)| Segment {
-            tuple: FiveTuple {
-                src: HostId(src),
-                dst: HostId(dst),
-                src_port,
-                dst_port,
-                protocol: Protocol::Udp,
-            },
-            flow: prefix.flow,
-            payload,
-            ecn,
-            priority: prefix.priority,
-            path: prefix.path,
-            rank: prefix.rank,
-            trimmable: prefix.trimmable,
-            condition: prefix.condition,
-            header,
-        },
+    (
+        prefix(),
+        header,
+        ecn,
+        [host.clone(), host],
+        any::<[u16; 2]>(),
+        payload,
     )
+        .prop_map(
+            |(prefix, header, ecn, [src, dst], [src_port, dst_port], payload)| Segment {
+                tuple: FiveTuple {
+                    src: HostId(src),
+                    dst: HostId(dst),
+                    src_port,
+                    dst_port,
+                    protocol: Protocol::Udp,
+                },
+                flow: prefix.flow,
+                payload,
+                ecn,
+                priority: prefix.priority,
+                path: prefix.path,
+                rank: prefix.rank,
+                trimmable: prefix.trimmable,
+                condition: prefix.condition,
+                header,
+            },
+        )
 }
