@@ -7,8 +7,8 @@
 //! - [`foreign`]: what a driver has to know of a frame, and what switches rewrite in it.
 //! - [`capture`]: a simulated segment as a frame, and pcapng files.
 //!
-//! What this crate does *not* do: it reads no clock and no socket, keeps no state of a protocol, and
-//! never panics on input. Bytes that it does not know are an error that says what was found.
+//! What this crate does *not* do: it reads no clock and no socket, keeps no state of a protocol,
+//! and never panics on input. Bytes that it does not know are an error that says what was found.
 //!
 //! ```
 //! use tailcut_transport::ndp::{NdpHeader, NdpKind};
@@ -26,7 +26,7 @@
 //!     },
 //!     header: NdpHeader { kind: NdpKind::Data, index: 41, ..NdpHeader::default() },
 //! };
-//! let mut datagram = [0; 1_500];
+//! let mut datagram = [0; 1_600];
 //! let header = ndp::encode(&sent, &mut datagram)?;
 //!
 //! // A switch without room cuts the payload off; what is left still says what it was.

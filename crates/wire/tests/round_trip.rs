@@ -121,7 +121,10 @@ proptest! {
     }
 
     #[test]
-    fn a_payload_that_is_cut_in_part_is_refused(segment in headers::segment(), kept in any::<u16>()) {
+    fn a_payload_that_is_cut_in_part_is_refused(
+        segment in headers::segment(),
+        kept in any::<u16>(),
+    ) {
         let mut whole = segment;
         whole.condition = Condition::Whole;
         prop_assume!(kept > 0 && u32::from(kept) != segment.payload);
