@@ -8,17 +8,19 @@
 
 mod scenario;
 mod stored;
+mod wire;
 mod workload;
 
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
+pub use wire::{wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_scdp, wire_segment};
 pub use workload::{size_name, size_table, trace};
 
 /// A target: its name, which is that of its corpus too, and what it does with bytes.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 19] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -32,4 +34,10 @@ pub const TARGETS: [Target; 13] = [
     ("table_parquet", table_parquet),
     ("comparisons", comparisons),
     ("sensitivity", sensitivity),
+    ("wire_scdp", wire_scdp),
+    ("wire_ndp", wire_ndp),
+    ("wire_pfabric", wire_pfabric),
+    ("wire_rans", wire_rans),
+    ("wire_segment", wire_segment),
+    ("wire_frame", wire_frame),
 ];

@@ -26,6 +26,7 @@
 //!   answer to a request that is done.
 
 mod aggregation;
+mod answer;
 mod carrier;
 mod carry;
 mod client;
@@ -37,6 +38,7 @@ mod policy;
 mod server;
 mod station;
 
+pub use answer::AnswerHeader;
 pub use carrier::{Carried, Carrier, ToldWindow};
 pub use carry::{
     Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy, purge_key, purges,

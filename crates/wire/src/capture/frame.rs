@@ -1,0 +1,296 @@
+//! A simulated segment as the Ethernet frame that it would be.
+
+use crate::checksum::{add, finish};
+use crate::codec::EncodeError;
+use crate::foreign::EcnField;
+use crate::segment::{MAX_HEADER_BYTES, encode};
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::Ipv4Addr;
+use tailcut_transport::{Condition, Header, Segment, TcpFlags, TcpHeader};
+use tailcut_units::{FiveTuple, HostId, mix64};
+
+const ETHERNET_BYTES: usize = 14;
+const IPV4_BYTES: usize = 20;
+const UDP_BYTES: usize = 8;
+const TCP_BYTES: usize = 20;
+/// The largest shift of a window (RFC 7323, section 2.3).
+const WINDOW_SHIFT: u8 = 14;
+
+/// What segments of a TCP connection have on the wire and not in the simulator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Connection {
+    /// The initial sequence number of the segment's sender.
+    pub own: u32,
+    /// The initial sequence number of its receiver.
+    pub peer: u32,
+    /// The MSS that SYNs tell.
+    pub mss: u16,
+    /// Whether SYNs permit SACK.
+    pub sack: bool,
+}
+
+impl Connection {
+    /// Initial sequence numbers that hang on the addresses, the ports and a seed.
+    pub const fn drawn(tuple: &FiveTuple, seed: u64, mss: u16, sack: bool) -> Self {
+        Self {
+            own: initial(tuple, seed),
+            peer: initial(&tuple.reversed(), seed),
+            mss,
+            sack,
+        }
+    }
+}
+
+const fn initial(tuple: &FiveTuple, seed: u64) -> u32 {
+    (mix64(seed ^ mix64(tuple.hash() as u64)) >> 32) as u32
+}
+
+/// A frame, of which a capture may hold the front only.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// The captured bytes, from the Ethernet header on, without FCS.
+    pub bytes: Vec<u8>,
+    /// Bytes of the whole frame, without FCS.
+    pub length: u32,
+}
+
+/// Why a segment has no frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameError {
+    /// A host's or a group's number has more than 24 bits.
+    Address {
+        /// The address.
+        found: HostId,
+    },
+    /// The packet is longer than an IPv4 packet can be: what a receiver's stack has merged did not
+    /// travel like that.
+    Length {
+        /// Its length in bytes.
+        found: usize,
+    },
+    /// Our header cannot be written.
+    Header(EncodeError),
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address { found } => {
+                let number = found.group_number().unwrap_or(found.0);
+                write!(f, "address: found number {number}, 16,777,215 is the last")
+            }
+            Self::Length { found } => {
+                write!(f, "IPv4 packet: found {found} bytes, 65,535 is the most")
+            }
+            Self::Header(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FrameError {}
+
+/// The IPv4 address of a host, 10.x.y.z, or of a multicast group, 239.x.y.z; x.y.z is its number.
+///
+/// # Errors
+/// The number has more than 24 bits.
+pub const fn address(host: HostId) -> Result<Ipv4Addr, FrameError> {
+    let (first, number) = match host.group_number() {
+        Some(number) => (239, number),
+        None => (10, host.0),
+    };
+    match number.to_be_bytes() {
+        [0, x, y, z] => Ok(Ipv4Addr::new(first, x, y, z)),
+        _ => Err(FrameError::Address { found: host }),
+    }
+}
+
+/// 02:00 and the host's number, or the group's Ethernet address (RFC 1112, section 6.4).
+fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
+    let [_, x, y, z] = address.octets();
+    match host.is_group() {
+        true => [0x01, 0x00, 0x5e, x & 0x7f, y, z],
+        false => [0x02, 0x00, 0x00, x, y, z],
+    }
+}
+
+/// The frame of a segment: Ethernet, IPv4, and TCP or UDP with our header; the payload is zeros.
+/// At most `snap` bytes of it are kept, while checksums and lengths are those of the whole.
+///
+/// The DSCP is the segment's priority class. A trimmed segment has no payload. The connection
+/// counts for TCP only.
+///
+/// # Errors
+/// An address or a length that IPv4 has no room for, or a header that cannot be written.
+pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<Frame, FrameError> {
+    let tuple = &segment.tuple;
+    let (src, dst) = (address(tuple.src)?, address(tuple.dst)?);
+    let payload = match segment.condition {
+        Condition::Whole => segment.payload as usize,
+        Condition::Trimmed | Condition::Returned => 0,
+    };
+    let transport = match &segment.header {
+        Header::Tcp(header) => tcp(tuple, header, connection),
+        Header::Ndp(_) | Header::Scdp(_) | Header::PFabric(_) => udp(segment)?,
+    };
+    let carried = transport.bytes.len() + payload;
+    let found = IPV4_BYTES + carried;
+    let total = u16::try_from(found).map_err(|_| FrameError::Length { found })?;
+    let whole = ETHERNET_BYTES + found;
+
+    let mut bytes = Vec::with_capacity(whole.min(snap.max(ETHERNET_BYTES + IPV4_BYTES + 60)));
+    bytes.extend(ethernet_address(tuple.dst, dst));
+    bytes.extend(ethernet_address(tuple.src, src));
+    bytes.extend([0x08, 0x00]);
+    bytes.extend(ipv4(segment, [src, dst], total, transport.protocol));
+    let [high, low] = total_checksum(&transport, [src, dst], carried).to_be_bytes();
+    for (at, byte) in transport.bytes.iter().enumerate() {
+        bytes.push(match at.checked_sub(transport.checksum_at) {
+            Some(0) => high,
+            Some(1) => low,
+            _ => *byte,
+        });
+    }
+    bytes.resize(whole.min(snap.max(bytes.len())), 0);
+    bytes.truncate(snap);
+    Ok(Frame {
+        bytes,
+        length: whole as u32,
+    })
+}
+
+/// A header of TCP, or of UDP with ours, without its checksum.
+struct Transport {
+    bytes: Vec<u8>,
+    protocol: u8,
+    checksum_at: usize,
+}
+
+/// The checksum over the pseudo-header, the headers and a payload of zeros.
+fn total_checksum(transport: &Transport, addresses: [Ipv4Addr; 2], carried: usize) -> u16 {
+    let [src, dst] = addresses.map(|address| address.octets());
+    let pseudo = add(add(0, &src), &dst) + u64::from(transport.protocol) + carried as u64;
+    let checksum = finish(add(pseudo, &transport.bytes));
+    match (transport.protocol, checksum) {
+        // Zero would stand for no checksum.
+        (UDP, 0) => 0xffff,
+        _ => checksum,
+    }
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+fn ipv4(segment: &Segment, addresses: [Ipv4Addr; 2], total: u16, protocol: u8) -> [u8; 20] {
+    let [s0, s1, s2, s3] = addresses[0].octets();
+    let [d0, d1, d2, d3] = addresses[1].octets();
+    let [total_high, total_low] = total.to_be_bytes();
+    let traffic_class = (segment.priority.min(63) << 2) | EcnField::from(segment.ecn) as u8;
+    // Don't fragment, so that the identification may be zero (RFC 6864); a TTL of 64.
+    let with_checksum = |[high, low]: [u8; 2]| {
+        [
+            0x45,
+            traffic_class,
+            total_high,
+            total_low,
+            0,
+            0,
+            0x40,
+            0,
+            64,
+            protocol,
+            high,
+            low,
+            s0,
+            s1,
+            s2,
+            s3,
+            d0,
+            d1,
+            d2,
+            d3,
+        ]
+    };
+    let checksum = finish(add(0, &with_checksum([0, 0])));
+    with_checksum(checksum.to_be_bytes())
+}
+
+fn udp(segment: &Segment) -> Result<Transport, FrameError> {
+    let mut header = [0; MAX_HEADER_BYTES];
+    let length = encode(segment, &mut header).map_err(FrameError::Header)?;
+    let payload = match segment.condition {
+        Condition::Whole => segment.payload as usize,
+        Condition::Trimmed | Condition::Returned => 0,
+    };
+    let found = UDP_BYTES + length + payload;
+    let total = u16::try_from(found).map_err(|_| FrameError::Length { found })?;
+    let mut bytes = Vec::with_capacity(UDP_BYTES + length);
+    bytes.extend(segment.tuple.src_port.to_be_bytes());
+    bytes.extend(segment.tuple.dst_port.to_be_bytes());
+    bytes.extend(total.to_be_bytes());
+    bytes.extend([0, 0]);
+    bytes.extend(header.iter().take(length));
+    Ok(Transport {
+        bytes,
+        protocol: UDP,
+        checksum_at: 6,
+    })
+}
+
+/// A TCP header: the SYN takes one sequence number, so that the stream starts one above the
+/// initial one. The window is the largest there is.
+fn tcp(tuple: &FiveTuple, header: &TcpHeader, connection: &Connection) -> Transport {
+    let flags = header.flags;
+    let in_stream = |initial: u32, offset: u64| initial.wrapping_add(1).wrapping_add(offset as u32);
+    let is_syn = flags.has(TcpFlags::SYN);
+    let sequence = match is_syn {
+        true => connection.own,
+        false => in_stream(connection.own, header.offset),
+    };
+    let acknowledged = match flags.has(TcpFlags::ACK) {
+        true => in_stream(connection.peer, header.ack),
+        false => 0,
+    };
+    let options = match is_syn {
+        true => syn_options(connection),
+        false => sack_option(header, acknowledged),
+    };
+    let length = TCP_BYTES + options.len();
+    let mut bytes = Vec::with_capacity(length);
+    bytes.extend(tuple.src_port.to_be_bytes());
+    bytes.extend(tuple.dst_port.to_be_bytes());
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend(acknowledged.to_be_bytes());
+    bytes.extend([(length as u8 / 4) << 4, flags.0]);
+    bytes.extend(u16::MAX.to_be_bytes());
+    // Checksum and urgent pointer.
+    bytes.extend([0; 4]);
+    bytes.extend(options);
+    Transport {
+        bytes,
+        protocol: TCP,
+        checksum_at: 16,
+    }
+}
+
+fn syn_options(connection: &Connection) -> Vec<u8> {
+    let [high, low] = connection.mss.to_be_bytes();
+    let mut options = Vec::from([2, 4, high, low, 1, 3, 3, WINDOW_SHIFT]);
+    if connection.sack {
+        options.extend([1, 1, 4, 2]);
+    }
+    options
+}
+
+fn sack_option(header: &TcpHeader, acknowledged: u32) -> Vec<u8> {
+    let blocks = header.sack.iter().filter(|block| block.end > block.start);
+    let edges = blocks.flat_map(|block| [block.start, block.end]);
+    let edges = edges.flat_map(|edge| acknowledged.wrapping_add(edge).to_be_bytes());
+    let edges: Vec<u8> = edges.collect();
+    if edges.is_empty() {
+        return edges;
+    }
+    let mut options = Vec::from([1, 1, 5, 2 + edges.len() as u8]);
+    options.extend(edges);
+    options
+}

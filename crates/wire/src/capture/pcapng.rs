@@ -1,0 +1,159 @@
+//! pcapng files (draft-ietf-opsawg-pcapng): one section, its interfaces, enhanced packet blocks.
+
+use super::frame::Frame;
+use alloc::vec::Vec;
+use tailcut_units::Time;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+/// Tells readers the order of bytes, which is little-endian here.
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+const ETHERNET: u16 = 1;
+
+const END: u16 = 0;
+const COMMENT: u16 = 1;
+const APPLICATION: u16 = 4;
+const INTERFACE_NAME: u16 = 2;
+const INTERFACE_SPEED: u16 = 8;
+const INTERFACE_RESOLUTION: u16 = 9;
+const PACKET_FLAGS: u16 = 2;
+const PACKET_DROPS: u16 = 4;
+/// Stamps count units of 10^-9 s.
+const NANOSECONDS: u8 = 9;
+
+/// An interface of a file: a port of a switch, or a host's link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interface(u32);
+
+/// Which way a frame went through its interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// It came in.
+    In = 1,
+    /// It went out.
+    Out = 2,
+}
+
+/// What can be said about a frame.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Note<'a> {
+    /// Text for a reader, such as why the frame was dropped; none where it is empty.
+    pub comment: &'a str,
+    /// Which way it went.
+    pub direction: Option<Direction>,
+    /// Frames that the interface lost between the one before and this one.
+    pub drops: u64,
+}
+
+/// Builds a capture file piece by piece; the caller writes what [`take`](Self::take) gives, in
+/// order, and need not keep it.
+#[derive(Clone, Debug)]
+pub struct PcapNg {
+    out: Vec<u8>,
+    interfaces: u32,
+}
+
+impl PcapNg {
+    /// A file by the program `application`.
+    pub fn new(application: &str) -> Self {
+        let mut file = Self {
+            out: Vec::new(),
+            interfaces: 0,
+        };
+        file.block(SECTION, |out| {
+            out.extend(BYTE_ORDER.to_le_bytes());
+            // Version 1.0, of unknown length.
+            out.extend(1u16.to_le_bytes());
+            out.extend(0u16.to_le_bytes());
+            out.extend(u64::MAX.to_le_bytes());
+            option(out, APPLICATION, application.as_bytes());
+            option(out, END, &[]);
+        });
+        file
+    }
+
+    /// One more interface, whose frames are cut at `snap` bytes, and its rate in bit/s.
+    pub fn interface(&mut self, name: &str, snap: u32, speed: Option<u64>) -> Interface {
+        self.block(INTERFACE, |out| {
+            out.extend(ETHERNET.to_le_bytes());
+            out.extend([0, 0]);
+            out.extend(snap.to_le_bytes());
+            option(out, INTERFACE_NAME, name.as_bytes());
+            if let Some(speed) = speed {
+                option(out, INTERFACE_SPEED, &speed.to_le_bytes());
+            }
+            option(out, INTERFACE_RESOLUTION, &[NANOSECONDS]);
+            option(out, END, &[]);
+        });
+        self.interfaces += 1;
+        Interface(self.interfaces - 1)
+    }
+
+    /// One more frame, stamped with the nanosecond that `at` lies in.
+    pub fn packet(&mut self, interface: Interface, at: Time, frame: &Frame, note: &Note<'_>) {
+        let stamp = at.as_ns();
+        self.block(ENHANCED_PACKET, |out| {
+            out.extend(interface.0.to_le_bytes());
+            out.extend(((stamp >> 32) as u32).to_le_bytes());
+            out.extend((stamp as u32).to_le_bytes());
+            out.extend((frame.bytes.len() as u32).to_le_bytes());
+            out.extend(frame.length.to_le_bytes());
+            out.extend(&frame.bytes);
+            pad(out, frame.bytes.len());
+            let is_silent = *note == Note::default();
+            if !note.comment.is_empty() {
+                option(out, COMMENT, note.comment.as_bytes());
+            }
+            if let Some(direction) = note.direction {
+                option(out, PACKET_FLAGS, &(direction as u32).to_le_bytes());
+            }
+            if note.drops > 0 {
+                option(out, PACKET_DROPS, &note.drops.to_le_bytes());
+            }
+            if !is_silent {
+                option(out, END, &[]);
+            }
+        });
+    }
+
+    /// Bytes that [`take`](Self::take) would give.
+    pub const fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Whether it would give none.
+    pub const fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// What has been added since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.out)
+    }
+
+    /// A block: its type, its length, what it holds, its length again.
+    fn block(&mut self, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+        let mut held = Vec::new();
+        body(&mut held);
+        let length = (held.len() as u32 + 12).to_le_bytes();
+        self.out.extend(kind.to_le_bytes());
+        self.out.extend(length);
+        self.out.append(&mut held);
+        self.out.extend(length);
+    }
+}
+
+/// An option: its number, its length, its value, padded. Values are cut at 65,535 bytes.
+fn option(out: &mut Vec<u8>, number: u16, value: &[u8]) {
+    let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
+    out.extend(number.to_le_bytes());
+    out.extend(length.to_le_bytes());
+    out.extend(value.iter().take(length.into()));
+    pad(out, length.into());
+}
+
+/// Zeros up to a multiple of four.
+fn pad(out: &mut Vec<u8>, length: usize) {
+    out.extend(core::iter::repeat_n(0u8, length.wrapping_neg() % 4));
+}

@@ -1,0 +1,34 @@
+//! The Internet checksum (RFC 1071), and its update when one word changes (RFC 1624, equation 3).
+
+/// Sums the 16-bit words of bytes onto `sum`; an odd byte at the end is a word with a zero.
+pub(crate) fn add(sum: u64, bytes: &[u8]) -> u64 {
+    let mut words = bytes.chunks_exact(2);
+    let mut total = sum;
+    for word in &mut words {
+        if let Ok(word) = <[u8; 2]>::try_from(word) {
+            total += u64::from(u16::from_be_bytes(word));
+        }
+    }
+    match words.remainder() {
+        [last] => total + (u64::from(*last) << 8),
+        _ => total,
+    }
+}
+
+/// The checksum of what was summed.
+pub(crate) const fn finish(sum: u64) -> u16 {
+    !fold(sum)
+}
+
+/// The checksum after `old` has become `new` in a word that it covers.
+pub(crate) const fn update(checksum: u16, old: u16, new: u16) -> u16 {
+    !fold(!checksum as u64 + !old as u64 + new as u64)
+}
+
+const fn fold(sum: u64) -> u16 {
+    let mut sum = sum;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

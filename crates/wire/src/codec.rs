@@ -1,0 +1,233 @@
+//! Reading and writing fields in network byte order, and what can be wrong with them.
+
+use core::fmt;
+
+/// Why bytes are not a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecodeError {
+    /// The bytes end before the header does.
+    Short {
+        /// Bytes that the header has, as far as that is known.
+        needed: usize,
+        /// Bytes that there are.
+        found: usize,
+    },
+    /// The first byte is that of another protocol.
+    Magic {
+        /// The protocol's byte.
+        expected: u8,
+        /// The first byte.
+        found: u8,
+    },
+    /// The first byte is that of none of our protocols.
+    Unknown {
+        /// The first byte.
+        found: u8,
+    },
+    /// A version that is not spoken here.
+    Version {
+        /// The only version there is.
+        expected: u8,
+        /// The header's version.
+        found: u8,
+    },
+    /// The header's length is not that of a header of its kind.
+    Length {
+        /// The length of a header of this kind.
+        expected: usize,
+        /// The length that the header states.
+        found: usize,
+    },
+    /// A field has a value that it cannot have.
+    Field {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        found: u64,
+    },
+    /// The payload is neither whole nor cut off entirely.
+    Payload {
+        /// Bytes of payload that the header states.
+        expected: usize,
+        /// Bytes behind the header.
+        found: usize,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Short { needed, found } => {
+                write!(f, "a header of {needed} bytes: found {found} bytes")
+            }
+            Self::Magic { expected, found } => {
+                write!(
+                    f,
+                    "first byte: found {found:#04x}, expected {expected:#04x}"
+                )
+            }
+            Self::Unknown { found } => {
+                write!(f, "first byte: found {found:#04x}, which no protocol has")
+            }
+            Self::Version { expected, found } => {
+                write!(f, "version: found {found}, expected {expected}")
+            }
+            Self::Length { expected, found } => {
+                write!(f, "header length: found {found}, expected {expected}")
+            }
+            Self::Field { name, found } => {
+                write!(f, "{name}: found {found}, which is not allowed")
+            }
+            Self::Payload { expected, found } => {
+                write!(
+                    f,
+                    "payload: found {found} bytes, expected {expected} or none"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// Why a header cannot be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EncodeError {
+    /// The buffer is too small.
+    Short {
+        /// Bytes of the header.
+        needed: usize,
+        /// Bytes of the buffer.
+        found: usize,
+    },
+    /// A field has a value that the wire has no room for.
+    Field {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        found: u64,
+    },
+    /// A field is set that a header of this kind does not carry.
+    NotCarried {
+        /// The kind.
+        kind: &'static str,
+    },
+    /// TCP has a header of its own ([`capture::frame`](crate::capture::frame) writes it).
+    Tcp,
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Short { needed, found } => {
+                write!(f, "buffer: found {found} bytes, the header has {needed}")
+            }
+            Self::Field { name, found } => {
+                write!(f, "{name}: found {found}, which the wire has no room for")
+            }
+            Self::NotCarried { kind } => {
+                write!(
+                    f,
+                    "a field is set that a header of kind {kind} does not carry"
+                )
+            }
+            Self::Tcp => f.write_str("a TCP segment: its header is not one of ours"),
+        }
+    }
+}
+
+impl core::error::Error for EncodeError {}
+
+/// Takes fields from the front of bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    taken: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            rest: bytes,
+            taken: 0,
+        }
+    }
+
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (first, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or(DecodeError::Short {
+                needed: self.taken + N,
+                found: self.taken + self.rest.len(),
+            })?;
+        self.rest = rest;
+        self.taken += N;
+        Ok(*first)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, DecodeError> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    /// A field that has to be zero.
+    pub(crate) fn reserved<const N: usize>(&mut self) -> Result<(), DecodeError> {
+        let bytes = self.take::<N>()?;
+        match bytes.iter().find(|byte| **byte != 0) {
+            None => Ok(()),
+            Some(&byte) => Err(DecodeError::Field {
+                name: "reserved",
+                found: byte.into(),
+            }),
+        }
+    }
+}
+
+/// Puts fields at the front of a buffer.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    rest: &'a mut [u8],
+    written: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Writes a header of `length` bytes.
+    pub(crate) fn new(buffer: &'a mut [u8], length: usize) -> Result<Self, EncodeError> {
+        let found = buffer.len();
+        let rest = buffer.get_mut(..length).ok_or(EncodeError::Short {
+            needed: length,
+            found,
+        })?;
+        Ok(Self { rest, written: 0 })
+    }
+
+    pub(crate) fn put<const N: usize>(&mut self, bytes: [u8; N]) -> Result<(), EncodeError> {
+        let rest = core::mem::take(&mut self.rest);
+        let found = self.written + rest.len();
+        let needed = self.written + N;
+        let (first, rest) = rest
+            .split_first_chunk_mut::<N>()
+            .ok_or(EncodeError::Short { needed, found })?;
+        *first = bytes;
+        self.rest = rest;
+        self.written = needed;
+        Ok(())
+    }
+
+    /// Bytes written so far.
+    pub(crate) const fn written(&self) -> usize {
+        self.written
+    }
+}

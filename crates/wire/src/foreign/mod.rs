@@ -1,0 +1,13 @@
+//! Frames of others: what a driver has to know of an Ethernet frame that real programs sent, and
+//! the few places that a switch rewrites in it.
+//!
+//! [`View::read`] reads Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP, ARP,
+//! neighbour discovery, IGMP and MLD. The headers themselves are read by `etherparse`.
+
+mod membership;
+mod rewrite;
+mod view;
+
+pub use membership::{Change, Membership, Record, Records};
+pub use rewrite::{RewriteError, set_dscp, set_ecn, shorten, trim};
+pub use view::{Content, EcnField, Fragment, IcmpKind, Ip, Neighbour, TooShort, View};

@@ -1,0 +1,468 @@
+//! One plain view of a frame.
+
+use super::membership::{Membership, igmp, mld};
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use etherparse::{
+    ArpOperation, ArpPacketSlice, Icmpv4Slice, Icmpv6Slice, LaxNetSlice, LaxSlicedPacket,
+    LinkSlice, TcpSlice, TransportSlice,
+};
+use tailcut_transport::{Ecn, TcpFlags};
+use tailcut_units::mix64;
+
+/// A frame, as far as it could be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct View<'a> {
+    /// Bytes of the frame as it was handed over: without preamble and, from a TAP, without FCS.
+    pub size: usize,
+    /// The sender's Ethernet address.
+    pub source: [u8; 6],
+    /// The receiver's Ethernet address.
+    pub destination: [u8; 6],
+    /// The outermost VLAN, if there is one.
+    pub vlan: Option<u16>,
+    /// The EtherType behind all VLAN tags.
+    pub ether_type: u16,
+    /// The IP header, if there is one.
+    pub ip: Option<Ip>,
+    /// What is in the frame.
+    pub content: Content<'a>,
+}
+
+/// What switches look at in an IP header, and in the ports behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ip {
+    /// The sender's address.
+    pub src: IpAddr,
+    /// The receiver's address.
+    pub dst: IpAddr,
+    /// The protocol's number (IANA), behind all extension headers.
+    pub protocol: u8,
+    /// Source and destination port of TCP or UDP. Fragments have none: only the first one carries
+    /// ports, and all of a datagram are to take one path.
+    pub ports: Option<[u16; 2]>,
+    /// The differentiated services code point.
+    pub dscp: u8,
+    /// The ECN field.
+    pub ecn: EcnField,
+    /// TTL or hop limit.
+    pub ttl: u8,
+    /// Set where the packet is a fragment.
+    pub fragment: Option<Fragment>,
+    /// Whether the frame ends before the packet does, by the IP header's length.
+    pub is_cut: bool,
+}
+
+impl Ip {
+    /// The hash of the five-tuple, with zeros where there are no ports.
+    pub fn hash(&self) -> u32 {
+        let [src_port, dst_port] = self.ports.unwrap_or_default();
+        hash([self.src, self.dst], [src_port, dst_port], self.protocol)
+    }
+
+    /// The hash of packets in the opposite direction.
+    pub fn reversed_hash(&self) -> u32 {
+        let [src_port, dst_port] = self.ports.unwrap_or_default();
+        hash([self.dst, self.src], [dst_port, src_port], self.protocol)
+    }
+}
+
+fn hash(addresses: [IpAddr; 2], ports: [u16; 2], protocol: u8) -> u32 {
+    let mut state = 0;
+    for address in addresses {
+        let bits = match address {
+            IpAddr::V4(address) => u128::from(address.to_bits()),
+            IpAddr::V6(address) => address.to_bits(),
+        };
+        state = mix64(state ^ (bits >> 64) as u64);
+        state = mix64(state ^ bits as u64);
+    }
+    let [src, dst] = ports.map(u64::from);
+    (mix64(state ^ (src << 24 | dst << 8 | u64::from(protocol))) >> 32) as u32
+}
+
+/// Where a fragment belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fragment {
+    /// The datagram's identification. `None` where an IPv6 fragment header cannot be read.
+    pub id: Option<u32>,
+    /// Its first byte's place in the datagram.
+    pub offset: u32,
+    /// Whether others follow.
+    pub more: bool,
+}
+
+/// The ECN field (RFC 3168), with both codes of ECN-capable transports.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum EcnField {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, ECT(1): L4S (RFC 9331).
+    Ect1 = 1,
+    /// ECN-capable, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl EcnField {
+    /// The two bits of an IP header.
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            3 => Self::Ce,
+            _ => Self::NotEct,
+        }
+    }
+}
+
+impl From<Ecn> for EcnField {
+    fn from(ecn: Ecn) -> Self {
+        match ecn {
+            Ecn::NotCapable => Self::NotEct,
+            Ecn::Capable => Self::Ect0,
+            Ecn::Marked => Self::Ce,
+        }
+    }
+}
+
+impl From<EcnField> for Ecn {
+    /// Our transports do not tell ECT(1) from ECT(0).
+    fn from(field: EcnField) -> Self {
+        match field {
+            EcnField::NotEct => Self::NotCapable,
+            EcnField::Ect1 | EcnField::Ect0 => Self::Capable,
+            EcnField::Ce => Self::Marked,
+        }
+    }
+}
+
+/// What is in a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content<'a> {
+    /// A TCP segment.
+    Tcp {
+        /// Its flags.
+        flags: TcpFlags,
+        /// Bytes of payload in the frame.
+        payload: usize,
+    },
+    /// A UDP datagram.
+    Udp {
+        /// What of its payload is in the frame.
+        payload: &'a [u8],
+    },
+    /// An ICMP message of either version.
+    Icmp(IcmpKind),
+    /// ARP, or neighbour discovery.
+    Neighbour(Neighbour),
+    /// IGMP, or MLD.
+    Membership(Membership<'a>),
+    /// A fragment of an IP packet, of which nothing further is read.
+    Fragment,
+    /// Something else, that may well be sound.
+    Other,
+    /// The headers contradict themselves or end too early.
+    Malformed,
+}
+
+impl Content<'_> {
+    /// Whether it is the first segment of a TCP handshake.
+    pub const fn is_syn(&self) -> bool {
+        match self {
+            Self::Tcp { flags, .. } => flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK),
+            _ => false,
+        }
+    }
+
+    /// Whether it is the second segment of a TCP handshake.
+    pub const fn is_syn_ack(&self) -> bool {
+        match self {
+            Self::Tcp { flags, .. } => flags.has(TcpFlags::SYN.with(TcpFlags::ACK)),
+            _ => false,
+        }
+    }
+}
+
+/// The kinds of ICMP messages, those of IPv4 and IPv6 under one name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IcmpKind {
+    /// A ping.
+    EchoRequest,
+    /// Its answer.
+    EchoReply,
+    /// Destination unreachable, for the reason that the code gives.
+    Unreachable {
+        /// The code, which differs between the versions of IP.
+        code: u8,
+    },
+    /// The packet did not fit a link.
+    TooBig {
+        /// What fits.
+        mtu: u32,
+    },
+    /// TTL or reassembly time are over.
+    TimeExceeded,
+    /// There is a better router.
+    Redirect,
+    /// A header could not be read.
+    ParameterProblem,
+    /// Another type.
+    Other {
+        /// The type.
+        kind: u8,
+        /// The code.
+        code: u8,
+    },
+}
+
+/// What neighbours ask each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Neighbour {
+    /// Who has this address? (ARP request, neighbour solicitation)
+    Request {
+        /// The address that is asked for.
+        target: IpAddr,
+    },
+    /// I have it. (ARP reply, neighbour advertisement)
+    Reply {
+        /// The address.
+        target: IpAddr,
+    },
+    /// Router solicitation.
+    RouterSolicitation,
+    /// Router advertisement.
+    RouterAdvertisement,
+    /// ARP of another kind, or about other than IPv4 over Ethernet.
+    Other,
+}
+
+/// Bytes that are too few for an Ethernet frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooShort {
+    /// How many there are.
+    pub found: usize,
+}
+
+impl fmt::Display for TooShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "an Ethernet frame: found {} bytes, its header has 14",
+            self.found
+        )
+    }
+}
+
+impl core::error::Error for TooShort {}
+
+impl<'a> View<'a> {
+    /// Reads a frame. Whatever is behind a sound Ethernet header, there is a view of it.
+    ///
+    /// # Errors
+    /// The frame is shorter than an Ethernet header.
+    pub fn read(frame: &'a [u8]) -> Result<Self, TooShort> {
+        let found = frame.len();
+        let packet = LaxSlicedPacket::from_ethernet(frame).map_err(|_| TooShort { found })?;
+        let Some(LinkSlice::Ethernet2(ethernet)) = &packet.link else {
+            return Err(TooShort { found });
+        };
+        let vlan = packet.vlan_ids().first().map(|id| id.value());
+        let behind_tags = packet.ether_payload().map(|payload| payload.ether_type);
+        let ip = packet.net.as_ref().and_then(|net| ip_of(net, &packet));
+        Ok(Self {
+            size: found,
+            source: ethernet.source(),
+            destination: ethernet.destination(),
+            vlan,
+            ether_type: behind_tags.unwrap_or(ethernet.ether_type()).0,
+            ip,
+            content: content_of(&packet, ip.as_ref()),
+        })
+    }
+}
+
+fn ip_of(net: &LaxNetSlice<'_>, packet: &LaxSlicedPacket<'_>) -> Option<Ip> {
+    let ports = match &packet.transport {
+        Some(TransportSlice::Tcp(tcp)) => Some([tcp.source_port(), tcp.destination_port()]),
+        Some(TransportSlice::Udp(udp)) => Some([udp.source_port(), udp.destination_port()]),
+        _ => None,
+    };
+    match net {
+        LaxNetSlice::Ipv4(ip) => {
+            let header = ip.header();
+            let is_fragment = header.is_fragmenting_payload();
+            Some(Ip {
+                src: header.source_addr().into(),
+                dst: header.destination_addr().into(),
+                protocol: ip.payload().ip_number.0,
+                ports,
+                dscp: header.dcp().value(),
+                ecn: EcnField::from_bits(header.ecn().value()),
+                ttl: header.ttl(),
+                fragment: is_fragment.then(|| Fragment {
+                    id: Some(header.identification().into()),
+                    offset: u32::from(header.fragments_offset().byte_offset()),
+                    more: header.more_fragments(),
+                }),
+                is_cut: ip.payload().incomplete,
+            })
+        }
+        LaxNetSlice::Ipv6(ip) => {
+            let header = ip.header();
+            let fragment = ip.is_payload_fragmented().then(|| {
+                let found =
+                    ip.extensions()
+                        .clone()
+                        .into_iter()
+                        .find_map(|extension| match extension {
+                            etherparse::Ipv6ExtensionSlice::Fragment(fragment) => Some(Fragment {
+                                id: Some(fragment.identification()),
+                                offset: u32::from(fragment.fragment_offset().byte_offset()),
+                                more: fragment.more_fragments(),
+                            }),
+                            _ => None,
+                        });
+                found.unwrap_or(Fragment {
+                    id: None,
+                    offset: 0,
+                    more: false,
+                })
+            });
+            Some(Ip {
+                src: header.source_addr().into(),
+                dst: header.destination_addr().into(),
+                protocol: ip.payload().ip_number.0,
+                ports,
+                dscp: header.dscp().value(),
+                ecn: EcnField::from_bits(header.ecn().value()),
+                ttl: header.hop_limit(),
+                fragment,
+                is_cut: ip.payload().incomplete,
+            })
+        }
+        LaxNetSlice::Arp(_) => None,
+    }
+}
+
+fn content_of<'a>(packet: &LaxSlicedPacket<'a>, ip: Option<&Ip>) -> Content<'a> {
+    if packet.stop_err.is_some() {
+        return Content::Malformed;
+    }
+    if ip.is_some_and(|ip| ip.fragment.is_some()) {
+        return Content::Fragment;
+    }
+    match (&packet.net, &packet.transport) {
+        (Some(LaxNetSlice::Arp(packet)), _) => Content::Neighbour(arp(packet)),
+        (_, Some(TransportSlice::Tcp(tcp))) => Content::Tcp {
+            flags: flags_of(tcp),
+            payload: tcp.payload().len(),
+        },
+        (_, Some(TransportSlice::Udp(udp))) => Content::Udp {
+            payload: udp.payload(),
+        },
+        (_, Some(TransportSlice::Icmpv4(icmp))) => Content::Icmp(icmp4(icmp)),
+        (_, Some(TransportSlice::Icmpv6(icmp))) => icmp6(icmp),
+        (_, Some(TransportSlice::Igmp(message))) => {
+            igmp(message.slice()).map_or(Content::Other, Content::Membership)
+        }
+        // MLD messages that are too short for a header of ICMPv6 end in `stop_err`.
+        _ => Content::Other,
+    }
+}
+
+fn flags_of(tcp: &TcpSlice<'_>) -> TcpFlags {
+    let flags = [
+        (tcp.fin(), TcpFlags::FIN),
+        (tcp.syn(), TcpFlags::SYN),
+        (tcp.rst(), TcpFlags::RST),
+        (tcp.ack(), TcpFlags::ACK),
+        (tcp.ece(), TcpFlags::ECE),
+        (tcp.cwr(), TcpFlags::CWR),
+    ];
+    let set = flags.into_iter().filter(|(is_set, _)| *is_set);
+    set.fold(TcpFlags::default(), |all, (_, flag)| all.with(flag))
+}
+
+fn arp(packet: &ArpPacketSlice<'_>) -> Neighbour {
+    let Ok(target) = <[u8; 4]>::try_from(packet.target_protocol_addr()) else {
+        return Neighbour::Other;
+    };
+    let sender = <[u8; 4]>::try_from(packet.sender_protocol_addr()).unwrap_or(target);
+    match packet.operation() {
+        ArpOperation::REQUEST => Neighbour::Request {
+            target: Ipv4Addr::from(target).into(),
+        },
+        ArpOperation::REPLY => Neighbour::Reply {
+            target: Ipv4Addr::from(sender).into(),
+        },
+        _ => Neighbour::Other,
+    }
+}
+
+fn icmp4(icmp: &Icmpv4Slice<'_>) -> IcmpKind {
+    use etherparse::icmpv4::{
+        CODE_DST_UNREACH_NEED_FRAG, TYPE_DEST_UNREACH, TYPE_ECHO_REPLY, TYPE_ECHO_REQUEST,
+        TYPE_PARAMETER_PROBLEM, TYPE_REDIRECT, TYPE_TIME_EXCEEDED,
+    };
+    let (kind, code) = (icmp.type_u8(), icmp.code_u8());
+    let [_, _, high, low] = icmp.bytes5to8();
+    match kind {
+        TYPE_ECHO_REQUEST => IcmpKind::EchoRequest,
+        TYPE_ECHO_REPLY => IcmpKind::EchoReply,
+        TYPE_DEST_UNREACH if code == CODE_DST_UNREACH_NEED_FRAG => IcmpKind::TooBig {
+            mtu: u16::from_be_bytes([high, low]).into(),
+        },
+        TYPE_DEST_UNREACH => IcmpKind::Unreachable { code },
+        TYPE_TIME_EXCEEDED => IcmpKind::TimeExceeded,
+        TYPE_REDIRECT => IcmpKind::Redirect,
+        TYPE_PARAMETER_PROBLEM => IcmpKind::ParameterProblem,
+        kind => IcmpKind::Other { kind, code },
+    }
+}
+
+fn icmp6<'a>(icmp: &Icmpv6Slice<'a>) -> Content<'a> {
+    use etherparse::icmpv6::{
+        TYPE_DST_UNREACH, TYPE_ECHO_REPLY, TYPE_ECHO_REQUEST, TYPE_NEIGHBOR_ADVERTISEMENT,
+        TYPE_NEIGHBOR_SOLICITATION, TYPE_PACKET_TOO_BIG, TYPE_PARAMETER_PROBLEM,
+        TYPE_REDIRECT_MESSAGE, TYPE_ROUTER_ADVERTISEMENT, TYPE_ROUTER_SOLICITATION,
+        TYPE_TIME_EXCEEDED,
+    };
+    if let Some(message) = mld(icmp.slice()) {
+        return Content::Membership(message);
+    }
+    let (kind, code) = (icmp.type_u8(), icmp.code_u8());
+    let target = icmp.payload().first_chunk::<16>();
+    let target = target.map(|address| IpAddr::from(Ipv6Addr::from(*address)));
+    let kind = match (kind, target) {
+        (TYPE_NEIGHBOR_SOLICITATION, Some(target)) => {
+            return Content::Neighbour(Neighbour::Request { target });
+        }
+        (TYPE_NEIGHBOR_ADVERTISEMENT, Some(target)) => {
+            return Content::Neighbour(Neighbour::Reply { target });
+        }
+        (TYPE_NEIGHBOR_SOLICITATION | TYPE_NEIGHBOR_ADVERTISEMENT, None) => {
+            return Content::Malformed;
+        }
+        (TYPE_ROUTER_SOLICITATION, _) => {
+            return Content::Neighbour(Neighbour::RouterSolicitation);
+        }
+        (TYPE_ROUTER_ADVERTISEMENT, _) => {
+            return Content::Neighbour(Neighbour::RouterAdvertisement);
+        }
+        (TYPE_ECHO_REQUEST, _) => IcmpKind::EchoRequest,
+        (TYPE_ECHO_REPLY, _) => IcmpKind::EchoReply,
+        (TYPE_DST_UNREACH, _) => IcmpKind::Unreachable { code },
+        (TYPE_PACKET_TOO_BIG, _) => IcmpKind::TooBig {
+            mtu: u32::from_be_bytes(icmp.bytes5to8()),
+        },
+        (TYPE_TIME_EXCEEDED, _) => IcmpKind::TimeExceeded,
+        (TYPE_REDIRECT_MESSAGE, _) => IcmpKind::Redirect,
+        (TYPE_PARAMETER_PROBLEM, _) => IcmpKind::ParameterProblem,
+        (kind, _) => IcmpKind::Other { kind, code },
+    };
+    Content::Icmp(kind)
+}

@@ -1,0 +1,224 @@
+//! RANS messages, which travel in streams or as messages of another transport: `docs/wire/rans.md`.
+
+use crate::codec::{DecodeError, EncodeError, Reader, Writer};
+use crate::prefix::{self, Magic, VERSION, flag_bits, flags_of, unknown_kind};
+use tailcut_transport::rans::{
+    AnswerHeader, ByteRange, CancelScope, CopyId, Order, Purpose, RequestHeader, RequestId,
+};
+
+/// Bytes of a client's message, without the request itself.
+pub const REQUEST_BYTES: usize = 36;
+/// Bytes of the header of a part of an answer.
+pub const ANSWER_BYTES: usize = 44;
+
+const ASK: u8 = 0;
+const MORE: u8 = 1;
+const CANCEL: u8 = 2;
+const REPRIORITISE: u8 = 3;
+const ANSWER: u8 = 4;
+
+/// The header of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RansHeader {
+    /// From a client.
+    Request(RequestHeader),
+    /// From a server; bytes of the object follow it.
+    Answer(AnswerHeader),
+}
+
+/// Writes a header to the front of `buffer` and gives its length.
+///
+/// # Errors
+/// The buffer is too small, or a range does not lie within its object or answer.
+pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    match header {
+        RansHeader::Request(header) => encode_request(header, buffer),
+        RansHeader::Answer(header) => encode_answer(header, buffer),
+    }
+}
+
+/// Reads the header at the front of `bytes` and gives its length. In a stream,
+/// [`DecodeError::Short`] says how many bytes to wait for.
+///
+/// # Errors
+/// The bytes are no RANS header of this version.
+pub fn decode(bytes: &[u8]) -> Result<(RansHeader, usize), DecodeError> {
+    let (mut reader, length) = prefix::open(bytes, Magic::Rans)?;
+    let [kind, flags, priority, copy] = reader.take()?;
+    reader.reserved::<1>()?;
+    let copy = CopyId {
+        request: RequestId(reader.u32()?),
+        copy,
+    };
+    let expected = match kind {
+        ASK | MORE | CANCEL | REPRIORITISE => REQUEST_BYTES,
+        ANSWER => ANSWER_BYTES,
+        kind => return Err(unknown_kind(kind)),
+    };
+    if length != expected {
+        return Err(DecodeError::Length {
+            expected,
+            found: length,
+        });
+    }
+    let header = match kind {
+        ANSWER => RansHeader::Answer(decode_answer(&mut reader, flags, priority, copy)?),
+        kind => RansHeader::Request(decode_request(&mut reader, kind, flags, priority, copy)?),
+    };
+    Ok((header, length))
+}
+
+fn start<'a>(
+    buffer: &'a mut [u8],
+    length: usize,
+    kind_and_flags: [u8; 2],
+    priority: u8,
+    copy: CopyId,
+) -> Result<Writer<'a>, EncodeError> {
+    let [kind, flags] = kind_and_flags;
+    let mut writer = Writer::new(buffer, length)?;
+    writer.put([Magic::Rans as u8, VERSION, length as u8, kind])?;
+    writer.put([flags, priority, copy.copy, 0])?;
+    writer.put(copy.request.0.to_be_bytes())?;
+    Ok(writer)
+}
+
+const fn lies_within(range: ByteRange, object: u64) -> bool {
+    range.from <= range.to && range.to <= object
+}
+
+fn encode_request(header: &RequestHeader, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    let RequestHeader {
+        copy,
+        purpose,
+        priority,
+        range,
+        object,
+        order,
+    } = *header;
+    if !lies_within(range, object) {
+        return Err(EncodeError::Field {
+            name: "to",
+            found: range.to,
+        });
+    }
+    let kind = match purpose {
+        Purpose::Ask => ASK,
+        Purpose::More => MORE,
+        Purpose::Cancel(_) => CANCEL,
+        Purpose::Reprioritise => REPRIORITISE,
+    };
+    let flags = flag_bits([
+        order == Order::Backwards,
+        purpose == Purpose::Cancel(CancelScope::Queued),
+    ]);
+    let mut writer = start(buffer, REQUEST_BYTES, [kind, flags], priority, copy)?;
+    for field in [range.from, range.to, object] {
+        writer.put(field.to_be_bytes())?;
+    }
+    Ok(writer.written())
+}
+
+fn decode_request(
+    reader: &mut Reader<'_>,
+    kind: u8,
+    flags: u8,
+    priority: u8,
+    copy: CopyId,
+) -> Result<RequestHeader, DecodeError> {
+    let [backwards, queued] = flags_of(flags)?;
+    let purpose = match (kind, queued) {
+        (ASK, false) => Purpose::Ask,
+        (MORE, false) => Purpose::More,
+        (CANCEL, false) => Purpose::Cancel(CancelScope::Running),
+        (CANCEL, true) => Purpose::Cancel(CancelScope::Queued),
+        (REPRIORITISE, false) => Purpose::Reprioritise,
+        _ => {
+            return Err(DecodeError::Field {
+                name: "flags",
+                found: flags.into(),
+            });
+        }
+    };
+    let range = ByteRange {
+        from: reader.u64()?,
+        to: reader.u64()?,
+    };
+    let object = reader.u64()?;
+    if !lies_within(range, object) {
+        return Err(DecodeError::Field {
+            name: "to",
+            found: range.to,
+        });
+    }
+    Ok(RequestHeader {
+        copy,
+        purpose,
+        priority,
+        range,
+        object,
+        order: match backwards {
+            true => Order::Backwards,
+            false => Order::Forwards,
+        },
+    })
+}
+
+fn encode_answer(header: &AnswerHeader, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    let AnswerHeader {
+        copy,
+        priority,
+        offset,
+        bytes,
+        of,
+        is_last,
+        window,
+    } = *header;
+    if offset.checked_add(bytes).is_none_or(|end| end > of) {
+        return Err(EncodeError::Field {
+            name: "bytes",
+            found: bytes,
+        });
+    }
+    let flags = flag_bits([is_last, window.is_some()]);
+    let mut writer = start(buffer, ANSWER_BYTES, [ANSWER, flags], priority, copy)?;
+    for field in [offset, bytes, of, window.unwrap_or(0)] {
+        writer.put(field.to_be_bytes())?;
+    }
+    Ok(writer.written())
+}
+
+fn decode_answer(
+    reader: &mut Reader<'_>,
+    flags: u8,
+    priority: u8,
+    copy: CopyId,
+) -> Result<AnswerHeader, DecodeError> {
+    let [is_last, tells_window] = flags_of(flags)?;
+    let (offset, bytes, of) = (reader.u64()?, reader.u64()?, reader.u64()?);
+    if offset.checked_add(bytes).is_none_or(|end| end > of) {
+        return Err(DecodeError::Field {
+            name: "bytes",
+            found: bytes,
+        });
+    }
+    let window = match (tells_window, reader.u64()?) {
+        (true, window) => Some(window),
+        (false, 0) => None,
+        (false, found) => {
+            return Err(DecodeError::Field {
+                name: "window",
+                found,
+            });
+        }
+    };
+    Ok(AnswerHeader {
+        copy,
+        priority,
+        offset,
+        bytes,
+        of,
+        is_last,
+        window,
+    })
+}

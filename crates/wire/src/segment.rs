@@ -1,0 +1,92 @@
+//! Whole segments: what their addresses and the IP header do not say is in our header.
+
+use crate::codec::{DecodeError, EncodeError};
+use crate::prefix::{CONDITION_BITS, Magic, NETWORK_OFFSET, Packet, Prefix, condition_bits};
+use crate::{ndp, pfabric, scdp};
+use tailcut_transport::{Condition, Ecn, Header, Segment};
+use tailcut_units::FiveTuple;
+
+/// Bytes that hold any header of a segment.
+pub const MAX_HEADER_BYTES: usize = ndp::HEADER_BYTES;
+
+const _: () = assert!(pfabric::HEADER_BYTES <= MAX_HEADER_BYTES);
+const _: () = assert!(scdp::SYN_BYTES <= MAX_HEADER_BYTES && scdp::PULL_BYTES <= MAX_HEADER_BYTES);
+
+/// Writes the header of a segment to the front of `buffer` and gives its length. Addresses, ports
+/// and ECN belong to the headers below.
+///
+/// # Errors
+/// The buffer is too small, a field does not fit, or the segment is one of TCP.
+pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    let prefix = Prefix::of(segment);
+    match segment.header {
+        Header::Tcp(_) => Err(EncodeError::Tcp),
+        Header::Ndp(header) => ndp::encode(&Packet { prefix, header }, buffer),
+        Header::Scdp(header) => scdp::encode(&Packet { prefix, header }, buffer),
+        Header::PFabric(header) => pfabric::encode(&Packet { prefix, header }, buffer),
+    }
+}
+
+/// Reads the header at the front of a datagram, and gives the segment and the header's length.
+/// What follows it is payload, whole or cut off: [`Prefix::arrived`] decides which.
+///
+/// # Errors
+/// The bytes are no header of NDP, SCDP or pFabric, or the payload is cut off in part.
+pub fn decode(
+    tuple: FiveTuple,
+    ecn: Ecn,
+    datagram: &[u8],
+) -> Result<(Segment, usize), DecodeError> {
+    let (prefix, header, length) = match Magic::of(datagram)? {
+        Magic::Ndp => {
+            let (packet, length) = ndp::decode(datagram)?;
+            (packet.prefix, Header::Ndp(packet.header), length)
+        }
+        Magic::Scdp => {
+            let (packet, length) = scdp::decode(datagram)?;
+            (packet.prefix, Header::Scdp(packet.header), length)
+        }
+        Magic::PFabric => {
+            let (packet, length) = pfabric::decode(datagram)?;
+            (packet.prefix, Header::PFabric(packet.header), length)
+        }
+        Magic::Rans => {
+            let found = Magic::Rans as u8;
+            return Err(DecodeError::Unknown { found });
+        }
+    };
+    let segment = Segment {
+        tuple,
+        flow: prefix.flow,
+        payload: prefix.payload,
+        ecn,
+        priority: prefix.priority,
+        path: prefix.path,
+        rank: prefix.rank,
+        trimmable: prefix.trimmable,
+        condition: prefix.arrived(datagram.len() - length)?,
+        header,
+    };
+    Ok((segment, length))
+}
+
+/// Notes in a datagram's header what a switch did to it, and gives the header's length: where the
+/// payload is to be cut off.
+///
+/// # Errors
+/// The bytes are no header of NDP, SCDP or pFabric. Nothing is changed then.
+pub fn set_condition(datagram: &mut [u8], condition: Condition) -> Result<usize, DecodeError> {
+    let length = match Magic::of(datagram)? {
+        Magic::Ndp => ndp::decode(datagram)?.1,
+        Magic::Scdp => scdp::decode(datagram)?.1,
+        Magic::PFabric => pfabric::decode(datagram)?.1,
+        Magic::Rans => {
+            let found = Magic::Rans as u8;
+            return Err(DecodeError::Unknown { found });
+        }
+    };
+    if let Some(network) = datagram.get_mut(NETWORK_OFFSET) {
+        *network = (*network & !CONDITION_BITS) | condition_bits(condition);
+    }
+    Ok(length)
+}

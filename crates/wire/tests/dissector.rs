@@ -1,0 +1,298 @@
+//! The Wireshark dissector, held against the golden vectors.
+
+mod common;
+#[path = "common/frames.rs"]
+#[expect(dead_code, reason = "frames of UDP and TCP are enough")]
+mod frames;
+#[path = "common/tshark.rs"]
+mod tshark;
+
+use common::vectors;
+use frames::V4;
+use tailcut_transport::rans::Order;
+use tailcut_units::Time;
+use tailcut_wire::capture::{Frame, Note, PcapNg};
+use tailcut_wire::rans::RansHeader;
+use tailcut_wire::{Prefix, ndp, pfabric, rans, scdp};
+
+const PORTS: [u16; 2] = [40_000, 41_000];
+
+fn file_of(frames: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    let mut file = PcapNg::new("tailcut");
+    let port = file.interface("h0", 65_535, None);
+    for bytes in frames {
+        let length = bytes.len() as u32;
+        file.packet(port, Time::ZERO, &Frame { bytes, length }, &Note::default());
+    }
+    file.take()
+}
+
+/// A header in a datagram, with a payload of `payload` bytes.
+fn datagram(header: &[u8], payload: usize) -> Vec<u8> {
+    let mut bytes = header.to_vec();
+    bytes.resize(header.len() + payload, 0);
+    V4::default().udp(PORTS, &bytes)
+}
+
+/// What the dissector gives for each vector of a protocol: `fields` of it, and the columns.
+fn dissected(protocol: &str, frames: Vec<Vec<u8>>, fields: &[&str]) -> Vec<Vec<String>> {
+    let mut named = vec!["_ws.col.Protocol".to_owned(), "_ws.col.Info".to_owned()];
+    named.push("_ws.expert.message".to_owned());
+    named.extend(
+        fields
+            .iter()
+            .map(|field| format!("tailcut_{protocol}.{field}")),
+    );
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    let count = frames.len();
+    let rows = tshark::read(&file_of(frames), &["-X", &tshark::dissector()], &named);
+    assert_eq!(rows.len(), count);
+    for row in &rows {
+        assert_eq!(row[2], "", "{row:?}");
+    }
+    rows
+}
+
+const PREFIX_FIELDS: [&str; 7] = [
+    "flow",
+    "payload",
+    "priority",
+    "path",
+    "rank",
+    "trimmable",
+    "condition",
+];
+
+fn prefix_values(prefix: &Prefix) -> Vec<String> {
+    let numbers = [
+        u64::from(prefix.flow.0),
+        u64::from(prefix.payload),
+        u64::from(prefix.priority),
+        u64::from(prefix.path.index().unwrap_or(u16::MAX)),
+        u64::from(prefix.rank),
+        u64::from(prefix.trimmable),
+        prefix.condition as u64,
+    ];
+    numbers.map(|number| number.to_string()).to_vec()
+}
+
+/// Holds every vector of a protocol over UDP against what the dissector says.
+fn hold(
+    protocol: &str,
+    title: &str,
+    fields: &[&str],
+    read: impl Fn(&[u8]) -> (Prefix, Vec<Option<u64>>),
+) -> Vec<String> {
+    let vectors = vectors(protocol);
+    let payload = |bytes: &[u8]| {
+        let (prefix, _) = read(bytes);
+        match prefix.condition {
+            tailcut_transport::Condition::Whole => prefix.payload as usize,
+            _ => 0,
+        }
+    };
+    let frames = vectors
+        .iter()
+        .map(|(_, bytes)| datagram(bytes, payload(bytes)));
+    let named: Vec<&str> = PREFIX_FIELDS.iter().chain(fields).copied().collect();
+    let rows = dissected(protocol, frames.collect(), &named);
+    for (row, (name, bytes)) in rows.iter().zip(&vectors) {
+        assert_eq!(row[0], title, "{name}");
+        let (prefix, values) = read(bytes);
+        let mut expected = prefix_values(&prefix);
+        let shown = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+        expected.extend(values.into_iter().map(shown));
+        assert_eq!(row[3..], expected, "{name}");
+    }
+    rows.into_iter().map(|row| row[1].clone()).collect()
+}
+
+#[test]
+fn ndp_packets_are_dissected() {
+    let fields = [
+        "kind",
+        "first_window",
+        "last",
+        "pinned",
+        "answered_path",
+        "index",
+        "cumulative",
+        "pull",
+        "sent",
+    ];
+    let said = hold("ndp", "NDP", &fields, |bytes| {
+        let (packet, _) = ndp::decode(bytes).expect("a header");
+        let header = packet.header;
+        let values = [
+            header.kind as u64,
+            header.first_window.into(),
+            header.last.into(),
+            header.pinned.into(),
+            header.path.index().unwrap_or(u16::MAX).into(),
+            header.index,
+            header.cumulative,
+            header.pull,
+            header.sent.as_ps(),
+        ];
+        (packet.prefix, values.map(Some).to_vec())
+    });
+    assert_eq!(said[0], "data flow 16909060 packet 7 path 3");
+    assert_eq!(said[2], "data flow 16909060 packet 7 path 3 trimmed");
+    assert_eq!(said[4], "ACK flow 16909060 packet 7 below 5 pulls 12");
+    assert_eq!(said[6], "pull flow 16909060 below 6 pulls 13");
+}
+
+#[test]
+fn scdp_packets_are_dissected() {
+    let fields = [
+        "kind", "syn", "fin", "pinned", "block", "esi", "pull", "count", "blocks", "length",
+        "symbol", "senders", "share",
+    ];
+    let said = hold("scdp", "SCDP", &fields, |bytes| {
+        let (packet, _) = scdp::decode(bytes).expect("a header");
+        let header = packet.header;
+        let is_symbol = header.kind == tailcut_transport::scdp::ScdpKind::Symbol;
+        let of_symbol = |value: u64| is_symbol.then_some(value);
+        let of_pull = |value: u32| (!is_symbol).then_some(value.into());
+        let of_both = |value: u32| (header.syn || !is_symbol).then_some(value.into());
+        let of_syn = |value: u64| header.syn.then_some(value);
+        let values = vec![
+            Some(header.kind as u64),
+            Some(header.syn.into()),
+            Some(header.fin.into()),
+            Some(header.pinned.into()),
+            Some(header.block.into()),
+            of_symbol(header.esi.into()),
+            of_pull(header.pull),
+            of_both(header.count),
+            of_both(header.blocks),
+            of_syn(header.length),
+            of_syn(header.symbol.into()),
+            of_syn(header.senders.into()),
+            of_syn(header.share.into()),
+        ];
+        (packet.prefix, values)
+    });
+    assert_eq!(said[0], "symbol flow 77 block 3 symbol 11259375");
+    assert_eq!(said[2], "symbol flow 77 SYN block 0 symbol 1 path 4");
+    assert_eq!(said[4], "pull flow 77 FIN block 29 pulls 88");
+    assert_eq!(said[5], "done flow 77");
+}
+
+#[test]
+fn pfabric_packets_are_dissected() {
+    let fields = ["kind", "index", "packets", "cumulative"];
+    let said = hold("pfabric", "pFabric", &fields, |bytes| {
+        let (packet, _) = pfabric::decode(bytes).expect("a header");
+        let header = packet.header;
+        let kind = header.kind as u64;
+        let values = [kind, header.index, header.packets, header.cumulative];
+        (packet.prefix, values.map(Some).to_vec())
+    });
+    assert_eq!(said[0], "data flow 5 packet 10");
+    assert_eq!(said[3], "probe ACK flow 5 below 9 path 1");
+}
+
+#[test]
+fn rans_messages_are_dissected_over_tcp() {
+    let fields = [
+        "kind",
+        "priority",
+        "copy",
+        "request",
+        "from",
+        "to",
+        "object",
+        "backwards",
+        "queued",
+        "offset",
+        "bytes",
+        "of",
+        "window",
+        "last",
+    ];
+    let vectors = vectors("rans");
+    // Each in a segment of a connection of its own, so that no segment seems to be sent again.
+    let frame = |(number, (_, bytes)): (u16, &(String, Vec<u8>))| {
+        V4::default().tcp([40_000 + number, 41_000], 0x18, bytes)
+    };
+    let frames: Vec<Vec<u8>> = (0..).zip(&vectors).map(frame).collect();
+    let rows = dissected("rans", frames, &fields);
+    for (row, (name, bytes)) in rows.iter().zip(&vectors) {
+        assert_eq!(row[0], "RANS", "{name}");
+        let (header, _) = rans::decode(bytes).expect("a header");
+        let kind = u64::from(bytes[3]);
+        let values = match header {
+            RansHeader::Request(header) => {
+                let queued = u64::from(bytes[4] & 2 != 0);
+                let mut values = [
+                    kind,
+                    header.priority.into(),
+                    header.copy.copy.into(),
+                    header.copy.request.0.into(),
+                    header.range.from,
+                    header.range.to,
+                    header.object,
+                    u64::from(header.order == Order::Backwards),
+                    queued,
+                ]
+                .map(Some)
+                .to_vec();
+                values.resize(fields.len(), None);
+                values
+            }
+            RansHeader::Answer(header) => {
+                let mut values = [
+                    kind,
+                    header.priority.into(),
+                    header.copy.copy.into(),
+                    header.copy.request.0.into(),
+                ]
+                .map(Some)
+                .to_vec();
+                values.resize(9, None);
+                let window = header.window.unwrap_or(0);
+                let rest = [header.offset, header.bytes, header.of, window];
+                values.extend(rest.map(Some));
+                values.push(Some(header.is_last.into()));
+                values
+            }
+        };
+        let shown = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+        let expected: Vec<String> = values.into_iter().map(shown).collect();
+        assert_eq!(row[3..], expected, "{name}");
+    }
+    assert_eq!(
+        rows[2][1],
+        "more request 1000 copy 2 bytes 500000 to 600000"
+    );
+    assert_eq!(
+        rows[6][1],
+        "answer request 1000 copy 0 at 65536 bytes 16384"
+    );
+}
+
+#[test]
+fn two_messages_of_one_segment_are_both_dissected() {
+    let vectors = vectors("rans");
+    let both = [&vectors[0].1[..], &vectors[5].1].concat();
+    let frame = V4::default().tcp(PORTS, 0x18, &both);
+    let rows = dissected("rans", vec![frame], &["kind"]);
+    assert_eq!(rows[0][3], "0,3");
+    let said = "ask request 1000 copy 0 bytes 0 to 1000000; reprioritise request 1000 copy 0";
+    assert_eq!(rows[0][1], said);
+}
+
+#[test]
+fn what_is_not_ours_is_left_to_others() {
+    let mut version_2 = vectors("ndp")[0].1.clone();
+    version_2[1] = 2;
+    let mut too_long = vectors("scdp")[0].1.clone();
+    too_long[2] += 1;
+    let early = vectors("pfabric")[0].1[..47].to_vec();
+    let others = [version_2, too_long, early, b"hello, world".to_vec()];
+    let frames = others.iter().map(|bytes| datagram(bytes, 0)).collect();
+    for row in dissected("ndp", frames, &["kind"]) {
+        assert_eq!(row[0], "UDP", "{row:?}");
+    }
+}

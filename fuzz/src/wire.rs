@@ -1,0 +1,163 @@
+//! Headers and frames from the network.
+
+use std::fmt::Debug;
+use tailcut_transport::{Condition, Ecn, Segment};
+use tailcut_units::FiveTuple;
+use tailcut_wire::capture::{Connection, frame};
+use tailcut_wire::foreign::{
+    Content, EcnField, Ip, Membership, View, set_dscp, set_ecn, shorten, trim,
+};
+use tailcut_wire::{
+    DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, scdp, set_condition,
+};
+
+/// An SCDP header.
+///
+/// # Panics
+/// Where what was read is written as other bytes, or a refusal does not say why.
+pub fn wire_scdp(bytes: &[u8]) {
+    header(bytes, scdp::encode, scdp::decode);
+}
+
+/// An NDP header.
+///
+/// # Panics
+/// As [`wire_scdp`].
+pub fn wire_ndp(bytes: &[u8]) {
+    header(bytes, ndp::encode, ndp::decode);
+}
+
+/// A pFabric header.
+///
+/// # Panics
+/// As [`wire_scdp`].
+pub fn wire_pfabric(bytes: &[u8]) {
+    header(bytes, pfabric::encode, pfabric::decode);
+}
+
+/// A RANS message.
+///
+/// # Panics
+/// As [`wire_scdp`].
+pub fn wire_rans(bytes: &[u8]) {
+    header(bytes, rans::encode, rans::decode);
+}
+
+fn header<T: PartialEq + Debug>(
+    bytes: &[u8],
+    encode: impl Fn(&T, &mut [u8]) -> Result<usize, EncodeError>,
+    decode: impl Fn(&[u8]) -> Result<(T, usize), DecodeError>,
+) {
+    match decode(bytes) {
+        Ok((header, length)) => {
+            let mut buffer = [0; 256];
+            let written = encode(&header, &mut buffer).expect("what was read can be written");
+            assert_eq!(buffer[..written], bytes[..length]);
+        }
+        Err(error) => one_line(&error.to_string()),
+    }
+}
+
+/// A datagram with a header of ours: its payload is whole or cut off, or it is refused.
+///
+/// # Panics
+/// Where a segment is another one as bytes or in a frame, or trimming changes more than that.
+pub fn wire_segment(bytes: &[u8]) {
+    let (segment, length) = match decode(FiveTuple::default(), Ecn::Capable, bytes) {
+        Ok(read) => read,
+        Err(error) => return one_line(&error.to_string()),
+    };
+    let mut trimmed = bytes.to_vec();
+    assert_eq!(set_condition(&mut trimmed, Condition::Trimmed), Ok(length));
+    let condition = Condition::Trimmed;
+    let expected = Segment {
+        condition,
+        ..segment
+    };
+    let read = decode(segment.tuple, segment.ecn, &trimmed[..length]);
+    assert_eq!(read, Ok((expected, length)));
+
+    let mut buffer = [0; 256];
+    let written = encode(&segment, &mut buffer).expect("what was read can be written");
+    assert_eq!(written, length);
+    let connection = Connection::drawn(&segment.tuple, 0, 1460, true);
+    let Ok(captured) = frame(&segment, &connection, usize::MAX) else {
+        return;
+    };
+    let seen = View::read(&captured.bytes).expect("an Ethernet frame");
+    let Content::Udp { payload } = seen.content else {
+        panic!("no datagram: {seen:?}");
+    };
+    let read = decode(segment.tuple, segment.ecn, payload);
+    assert_eq!(read, Ok((segment, length)));
+}
+
+/// An Ethernet frame.
+///
+/// # Panics
+/// Where a rewritten frame differs in what was not rewritten, or a frame that was refused has
+/// changed.
+pub fn wire_frame(bytes: &[u8]) {
+    let seen = match View::read(bytes) {
+        Ok(seen) => seen,
+        Err(error) => return one_line(&error.to_string()),
+    };
+    assert_eq!(seen.size, bytes.len());
+    if let Content::Membership(Membership::Report(records)) = seen.content {
+        assert!(records.count() <= bytes.len());
+    }
+    let mut changed = bytes.to_vec();
+    match (seen.ip, set_ecn(&mut changed, EcnField::Ce)) {
+        (Some(ip), Ok(())) => {
+            ip.hash();
+            let ecn = EcnField::Ce;
+            assert_eq!(ip_of(&changed), Some(Ip { ecn, ..ip }));
+            let dscp = 46;
+            assert_eq!(set_dscp(&mut changed, dscp), Ok(()));
+            assert_eq!(ip_of(&changed), Some(Ip { ecn, dscp, ..ip }));
+        }
+        (None, Err(error)) => {
+            one_line(&error.to_string());
+            assert_eq!(changed, bytes);
+        }
+        (ip, set) => panic!("{ip:?}: {set:?}"),
+    }
+    for kept in [0, 56] {
+        let mut changed = bytes.to_vec();
+        match shorten(&mut changed, kept) {
+            Ok(length) => {
+                let seen = View::read(&changed[..length]).expect("an Ethernet frame");
+                assert!(matches!(seen.content, Content::Udp { payload } if payload.len() == kept));
+            }
+            Err(error) => {
+                one_line(&error.to_string());
+                assert_eq!(changed, bytes);
+            }
+        }
+    }
+    let mut changed = bytes.to_vec();
+    match trim(&mut changed, Condition::Trimmed) {
+        Ok(length) => {
+            let seen = View::read(&changed[..length]).expect("an Ethernet frame");
+            let Content::Udp { payload } = seen.content else {
+                panic!("no datagram: {seen:?}");
+            };
+            let tuple = FiveTuple::default();
+            let (segment, _) = decode(tuple, Ecn::Capable, payload).expect("a header of ours");
+            assert_eq!(segment.condition, Condition::Trimmed);
+        }
+        Err(error) => {
+            one_line(&error.to_string());
+            assert_eq!(changed, bytes);
+        }
+    }
+}
+
+fn ip_of(frame: &[u8]) -> Option<Ip> {
+    View::read(frame).ok()?.ip
+}
+
+/// An error of one line.
+fn one_line(error: &str) {
+    assert!(!error.is_empty() && !error.contains('\n'), "{error}");
+}
