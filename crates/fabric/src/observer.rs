@@ -32,7 +32,8 @@ pub trait Observer<B> {
     /// A packet's service begins. A port whose departures are settled on arrival says so when the packet
     /// arrives: then `now` may lie ahead.
     fn started(&mut self, _seen: Seen<'_, B>) {}
-    /// A queue marked a packet on its arrival.
+    /// A discipline marked a packet on its arrival. A port whose departures are settled on arrival says
+    /// so by the packet's ECN field when it is enqueued.
     fn marked(&mut self, _seen: Seen<'_, B>) {}
     /// A queue cut `cut` bytes of payload off a packet.
     fn trimmed(&mut self, _seen: Seen<'_, B>, _cut: u32) {}

@@ -13,23 +13,10 @@ use tailcut_units::{Duration, Time};
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     #[inline]
     pub(super) fn arrive_at_port(&mut self, now: Time, port_id: u32, id: PacketId) {
-        let port = &self.network.ports[port_id as usize];
-        if self.network.class(port).drop_tail.is_none() {
-            self.arrive_at_general_port(now, port_id, id);
-        } else if self.observer.is_on() {
-            self.arrive_watched(now, port_id, id);
-        } else {
-            self.arrive_at_settled_port(now, port_id, id);
-        }
-    }
-
-    /// At a port with one event for each packet. False where the packet was dropped.
-    #[inline(always)]
-    fn arrive_at_settled_port(&mut self, now: Time, port_id: u32, id: PacketId) -> bool {
         let port = &mut self.network.ports[port_id as usize];
         let class = &self.network.classes[usize::from(port.class)];
         let Some(queue) = &class.drop_tail else {
-            return false;
+            return self.arrive_at_general_port(now, port_id, id);
         };
         let packet = self.packets.header(id);
         let rings = &mut self.network.rings;
@@ -39,32 +26,23 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 self.books.hops += 1;
                 let arrival = Event::new(Time::from_ps(at_ps), port_id | ARRIVAL, id.0);
                 self.engine.push(arrival);
-                true
+                if self.observer.is_on() {
+                    self.show_settled(now, port_id, id);
+                }
             }
-            Outcome::Dropped(reason) => {
-                self.drop_packet(now, Some(port_id), id, reason);
-                false
-            }
+            Outcome::Dropped(reason) => self.drop_packet(now, Some(port_id), id, reason),
         }
     }
 
-    /// The same while somebody looks on, who hears of the service at once.
+    /// Shows what a port with one event for each packet has settled: a service that may lie ahead.
     #[cold]
     #[inline(never)]
-    fn arrive_watched(&mut self, now: Time, port_id: u32, id: PacketId) {
-        let ecn = self.packets.get(id).ecn;
-        if !self.arrive_at_settled_port(now, port_id, id) {
-            return;
-        }
+    fn show_settled(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
-        let packet = self.packets.get(id);
-        let service_ps = self.network.class(port).serialisation_ps(packet.size);
+        let size = self.packets.get(id).size;
+        let service_ps = self.network.class(port).serialisation_ps(size);
         let starts = Time::from_ps(port.busy_until_ps - service_ps);
-        let is_marked = packet.ecn != ecn;
         self.show(now, port_id, id, Observer::enqueued);
-        if is_marked {
-            self.show(now, port_id, id, Observer::marked);
-        }
         self.show(starts, port_id, id, Observer::started);
     }
 
