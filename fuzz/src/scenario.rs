@@ -2,10 +2,9 @@
 //! `reproduce --page` fills.
 
 use std::str::from_utf8;
-use tailcut_cli::page;
-use tailcut_cli::scenario::{Place, Scenario, ScenarioError};
-use tailcut_cli::study::{self, Study};
 use tailcut_report::Comparison;
+use tailcut_reproduce::page;
+use tailcut_scenario::{Place, Scenario, ScenarioError, Study, replace_topology, replace_workload};
 use tailcut_sim::Design;
 
 const FILE: &str = "s.toml";
@@ -38,8 +37,8 @@ pub fn setting(bytes: &[u8]) {
     let (path, value) = text.split_once('=').unwrap_or((text, ""));
     let mut scenario = Scenario::parse(FILE, "/nonexistent", "").expect("no text is a scenario");
     let changed = match path {
-        "--topology" => study::replace_topology(&mut scenario, value, &Place::flag(path)),
-        "--workload" => study::replace_workload(&mut scenario, value, &Place::flag(path)),
+        "--topology" => replace_topology(&mut scenario, value, &Place::flag(path)),
+        "--workload" => replace_workload(&mut scenario, value, &Place::flag(path)),
         _ => scenario.set(path, value, &Place::flag("--set")),
     };
     if let Err(error) = changed.and_then(|()| whole_study(scenario)) {

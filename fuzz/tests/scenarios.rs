@@ -3,9 +3,8 @@
 use proptest::prelude::*;
 use std::fs;
 use std::path::PathBuf;
-use tailcut_cli::scenario::Scenario;
-use tailcut_cli::study::Study;
 use tailcut_fuzz::scenario;
+use tailcut_scenario::{Scenario, Study};
 
 fn scenarios() -> Vec<String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../scenarios");

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tailcut_cli::main()
+    tailcut_shell::main()
 }

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use tailcut_cli::scenario::schema::{Fallback, SECTIONS, Section};
+use tailcut_scenario::schema::{Fallback, SECTIONS, Section};
 
 fn document(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -88,7 +88,7 @@ fn the_scenario_reference_lists_every_key_that_the_parser_takes_and_no_other() {
 #[test]
 fn the_command_reference_names_every_command_and_flag() {
     let text = read("cli.md");
-    let definition = tailcut_cli::definition();
+    let definition = tailcut_shell::definition();
     for command in definition.get_subcommands().chain([&definition]) {
         let heading = format!("tailcut {}", command.get_name());
         let is_top = command.get_name() == "tailcut";

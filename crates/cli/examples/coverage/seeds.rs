@@ -7,9 +7,8 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tailcut_cli::scenario::{Place, Scenario};
-use tailcut_cli::study::Study;
 use tailcut_record::SizeGroup;
+use tailcut_scenario::{Place, Scenario, Study};
 use tailcut_sim::{RunConfig, Unattended};
 
 /// The seeds of all sets together.

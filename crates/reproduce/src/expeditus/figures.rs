@@ -1,0 +1,61 @@
+//! What the figures of this folder share.
+
+use crate::measure::{MICE, fcts};
+use tailcut_report::Statistic;
+use tailcut_scenario::record::{FlowRecord, RunRecord};
+
+pub const FINAL: &str = include_str!("../../../../scenarios/reproduce/expeditus.toml");
+pub const DECK: &str = include_str!("../../../../scenarios/reproduce/expeditus-deck.toml");
+
+pub const ECMP: &str = "tcp";
+pub const FINAL_FORM: &str = "tcp@expeditus";
+pub const DECK_FORM: &str = "tcp@expeditus-deck";
+
+/// Flows from this size on are elephants here, in bytes: the papers' word for the longest.
+pub const ELEPHANTS: u64 = 1_000_000;
+
+/// What the published numbers are of.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Measure {
+    TailOfMice,
+    MeanOfElephants,
+    MeanOfMice,
+}
+
+impl Measure {
+    pub const ALL: [Self; 3] = [Self::MeanOfMice, Self::TailOfMice, Self::MeanOfElephants];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TailOfMice => "p99 of mice",
+            Self::MeanOfElephants => "mean of elephants",
+            Self::MeanOfMice => "mean of mice",
+        }
+    }
+
+    /// The largest published change against ECMP, "up to", in per cent.
+    pub const fn published(self) -> Option<f64> {
+        match self {
+            Self::TailOfMice => Some(-45.0),
+            Self::MeanOfElephants => Some(-38.0),
+            Self::MeanOfMice => None,
+        }
+    }
+
+    pub const fn statistic(self) -> Statistic {
+        match self {
+            Self::TailOfMice => Statistic::P99,
+            Self::MeanOfElephants | Self::MeanOfMice => Statistic::Mean,
+        }
+    }
+
+    /// Completion times of the flows that it is of and that `keep` lets through, in microseconds.
+    pub fn fcts(self, run: &RunRecord, keep: impl Fn(&FlowRecord) -> bool) -> Vec<f64> {
+        match self {
+            Self::TailOfMice | Self::MeanOfMice => {
+                fcts(run, |flow| flow.bytes.0 < MICE && keep(flow))
+            }
+            Self::MeanOfElephants => fcts(run, |flow| flow.bytes.0 >= ELEPHANTS && keep(flow)),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Expeditus (SoCC 2016, and the slides that show its first form), and what its figures depend on.
+
+mod figures;
+mod paths;
+mod sensitivity;
+
+pub use paths::Expeditus;
+pub use sensitivity::Sensitivity;

@@ -1,0 +1,180 @@
+//! What the figures of this folder share.
+
+use crate::band::Band;
+use crate::measure::{At, Figure, Metric, fcts};
+use crate::ours::Ours;
+use crate::part::Results;
+use tailcut_report::Statistic;
+use tailcut_scenario::record::{RunRecord, WaitStats};
+
+/// Of figures whose testbed has unpublished parameters (round trip, buffer, the pacer's unit): a factor of 1.5 either
+/// way, what this project holds HULL's table to.
+pub const FACTOR: f64 = 1.5;
+
+/// The band of a published figure.
+pub fn within_factor(theirs: f64) -> Band {
+    (theirs / FACTOR, theirs * FACTOR)
+}
+
+/// How long packets waited at the port that carried the most bytes.
+pub fn waits_at_busiest(run: &RunRecord) -> WaitStats {
+    let waits = run.switch_waits.as_ref();
+    waits.map(|waits| waits.busiest).unwrap_or_default()
+}
+
+/// A full packet's payload and what it takes on the wire, in bytes.
+pub const FULL_PACKET: (f64, f64) = (1_460.0, 1_538.0);
+
+/// The payload that the port with the most bytes carried over the run's time, of long flows.
+pub fn throughput_mbps(run: &RunRecord) -> f64 {
+    let (payload, wire) = FULL_PACKET;
+    let most = run.ports.iter().map(|port| port.bytes.0).max();
+    let bits = most.unwrap_or(0) as f64 * 8.0 * payload / wire;
+    bits / run.totals.simulated.as_us_f64()
+}
+
+/// A row of the dynamic-flow table: its name, its design, the keys that make it, and its four published
+/// figures.
+pub struct TableRow {
+    pub part: &'static str,
+    pub name: &'static str,
+    pub design: &'static str,
+    pub keys: &'static [(&'static str, &'static str)],
+    pub published: [f64; 4],
+}
+
+/// The table. Which threshold the phantom queue had is not said; 6 KB is that of the row above.
+pub const TABLE: [TableRow; 4] = [
+    TableRow {
+        part: "tcp",
+        name: "TCP",
+        design: "tcp",
+        keys: &[("designs", "tcp")],
+        published: [111.5, 1_224.8, 110.2, 349.6],
+    },
+    TableRow {
+        part: "dctcp-30k",
+        name: "DCTCP-30K",
+        design: "dctcp",
+        keys: &[("designs", "dctcp"), ("queue.mark_above", "30KB")],
+        published: [38.4, 295.2, 106.8, 301.7],
+    },
+    TableRow {
+        part: "dctcp-6k-pacer",
+        name: "DCTCP-6K-Pacer",
+        design: "hull",
+        keys: &[
+            ("designs", "hull"),
+            ("hull.phantom_drain", "off"),
+            ("queue.mark_above", "6KB"),
+        ],
+        published: [6.6, 59.7, 111.8, 320.0],
+    },
+    TableRow {
+        part: "dctcp-pq950-pacer",
+        name: "DCTCP-PQ950-Pacer",
+        design: "hull",
+        keys: &[("designs", "hull")],
+        published: [2.8, 18.6, 125.4, 359.9],
+    },
+];
+
+/// The columns of the table, with their units. The latency is the wait at the port to the receiver.
+pub const COLUMNS: [Metric; 4] = [
+    (
+        "switch latency, mean, us",
+        Figure::Run(&|run| waits_at_busiest(run).mean_us),
+    ),
+    (
+        "switch latency, p99, us",
+        Figure::Run(&|run| waits_at_busiest(run).p99_us),
+    ),
+    (
+        "10 MB FCT, mean, ms",
+        Figure::Of(Statistic::Mean, &large_ms),
+    ),
+    ("10 MB FCT, p99, ms", Figure::Of(Statistic::P99, &large_ms)),
+];
+
+/// Flows from this size on are the large ones, which have 10 MB, in bytes.
+pub const LARGE: u64 = 1_000_000;
+
+/// Completion times of the large flows, in milliseconds.
+pub fn large_ms(run: &RunRecord) -> Vec<f64> {
+    let us = fcts(run, |flow| flow.bytes.0 >= LARGE);
+    us.into_iter().map(|us| us / 1_000.0).collect()
+}
+
+/// The ratio of two rows of a column that is farthest from the published one: by which factor it is
+/// off, and the names of the two rows. `parts` are those of the rows.
+pub fn farthest_ratio(
+    results: &Results,
+    parts: [&str; 4],
+    column: usize,
+) -> (Ours, &'static str, &'static str) {
+    let figure = COLUMNS[column].1;
+    let at = parts.map(|part| At::new(results, part, None));
+    let theirs = TABLE.each_ref().map(|row| row.published[column]);
+    let lines = [0, 1, 2, 3];
+    let ours = lines.map(|line| at[line].ours(TABLE[line].design, figure));
+    let ours = ours.map(|ours| ours.value.unwrap_or(f64::NAN));
+    let (high, low) = worst_ratio(ours, theirs);
+    let change = at[high].against(TABLE[high].design, (at[low], TABLE[low].design), figure);
+    let published = theirs[high] / theirs[low];
+    let factor = change.map(|per_cent| (1.0 + per_cent / 100.0) / published);
+    (factor, TABLE[high].name, TABLE[low].name)
+}
+
+/// How many of these changes are below zero: as they stand, and as their intervals leave open.
+pub fn below_zero(changes: &[Ours]) -> Ours {
+    let count = |holds: &dyn Fn(&Ours) -> bool| changes.iter().filter(|c| holds(c)).count() as f64;
+    let surely = count(&|change| change.interval.is_some_and(|(_, high)| high < 0.0));
+    let surely_not = count(&|change| change.interval.is_some_and(|(low, _)| low >= 0.0));
+    let would_do = changes
+        .iter()
+        .filter_map(|change| change.seeds_that_would_do);
+    Ours {
+        value: Some(count(&|change| {
+            change.value.is_some_and(|change| change < 0.0)
+        })),
+        interval: Some((surely, changes.len() as f64 - surely_not)),
+        seeds: changes.iter().map(|change| change.seeds).min().unwrap_or(0),
+        flows: None,
+        seeds_that_would_do: would_do.max(),
+    }
+}
+
+/// The two rows of a column whose ratio differs most from the published one: the one that is too high
+/// before the one that is too low.
+pub fn worst_ratio(ours: [f64; 4], theirs: [f64; 4]) -> (usize, usize) {
+    let over = |row: usize| ours[row] / theirs[row];
+    let by_over = |a: &usize, b: &usize| over(*a).total_cmp(&over(*b));
+    let high = (0..4).max_by(by_over).unwrap_or(0);
+    let low = (0..4).min_by(by_over).unwrap_or(0);
+    (high, low)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::*;
+
+    #[test]
+    fn the_worst_ratio_is_that_of_the_most_and_the_least_exaggerated_row() {
+        let (high, low) = worst_ratio([2.0, 4.0, 6.0, 4.0], [1.0, 4.0, 2.0, 8.0]);
+        assert_eq!((high, low), (2, 3));
+    }
+
+    #[test]
+    fn a_change_whose_interval_holds_zero_counts_as_open() {
+        let change = |low: f64, high: f64| Ours {
+            value: Some((low + high) / 2.0),
+            interval: Some((low, high)),
+            seeds: 6,
+            ..Ours::default()
+        };
+        let ours = below_zero(&[change(-9.0, -1.0), change(-3.0, 1.0), change(2.0, 4.0)]);
+        assert_eq!((ours.value, ours.interval), (Some(2.0), Some((1.0, 2.0))));
+        let none_known = below_zero(&[Ours::default()]);
+        assert_eq!(none_known.interval, Some((0.0, 1.0)));
+    }
+}

@@ -1,0 +1,196 @@
+//! The static experiment: two long flows through one port, by the phantom queue's drain rate and
+//! threshold, paced and not.
+
+use super::figures::{below_zero, throughput_mbps, waits_at_busiest, within_factor};
+use crate::band;
+use crate::measure::{At, Figure, Metric};
+use crate::ours::Ours;
+use crate::part::{Part, Reproduction, Results, keys};
+use crate::row::row;
+use std::sync::LazyLock;
+use tailcut_report::ComparisonRow;
+
+/// See the module.
+pub struct HullStatic;
+
+const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/hull-static.toml");
+
+/// A point of the charts.
+struct Point {
+    part: String,
+    paced: bool,
+    threshold_kb: u32,
+    drain_mbps: u32,
+}
+
+/// The published lines.
+const THRESHOLDS_KB: [u32; 5] = [1, 3, 6, 15, 30];
+
+/// Of the published 600 to 1,000 Mb/s in steps of 50 those that show the lines' shape.
+const DRAINS_MBPS: [u32; 5] = [600, 800, 900, 950, 1_000];
+
+static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
+    let mut points = Vec::new();
+    for paced in [false, true] {
+        for threshold_kb in THRESHOLDS_KB {
+            for drain_mbps in DRAINS_MBPS {
+                let pacing = if paced { "paced" } else { "unpaced" };
+                points.push(Point {
+                    part: format!("{pacing}-ecn{threshold_kb}k-pq{drain_mbps}"),
+                    paced,
+                    threshold_kb,
+                    drain_mbps,
+                });
+            }
+        }
+    }
+    points
+});
+
+/// Threshold and drain rate of the table's last row. At which point of the paced charts the slides'
+/// two numbers stand is not said.
+const MARKED: (u32, u32) = (6, 950);
+
+/// What a point is measured by.
+const METRICS: [Metric; 3] = [
+    (
+        "switch latency, mean, us",
+        Figure::Run(&|run| waits_at_busiest(run).mean_us),
+    ),
+    (
+        "switch latency, p99, us",
+        Figure::Run(&|run| waits_at_busiest(run).p99_us),
+    ),
+    ("throughput, Mb/s", Figure::Run(&throughput_mbps)),
+];
+
+const CHART: &str = "theirs is a chart";
+
+impl Reproduction for HullStatic {
+    fn name(&self) -> &'static str {
+        "hull-static"
+    }
+
+    fn title(&self) -> &'static str {
+        "HULL, two long flows: latency and throughput by the phantom queue's drain rate (HULL slides)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let part = |point: &'static Point| Part {
+            name: point.part.as_str(),
+            scenario: SCENARIO,
+            changes: vec![
+                ("hull.pacer", point.paced.to_string()),
+                (
+                    "hull.phantom_mark_above",
+                    format!("{}KB", point.threshold_kb),
+                ),
+                (
+                    "hull.phantom_drain",
+                    (f64::from(point.drain_mbps) / 1_000.0).to_string(),
+                ),
+            ],
+            quick: keys(&[("drain", "6s")]),
+        };
+        POINTS.iter().map(part).collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let mut rows = marked(results);
+        rows.extend(shapes(results));
+        for (metric, figure) in METRICS {
+            for point in POINTS.iter() {
+                let pacing = if point.paced { "paced" } else { "unpaced" };
+                let (threshold, drain) = (point.threshold_kb, point.drain_mbps);
+                rows.push(row(
+                    format!("{pacing}, {threshold} KB, drain {drain} Mb/s: {metric}"),
+                    at(results, point).ours("hull", figure),
+                    None,
+                    band::SHOWN,
+                    CHART,
+                ));
+            }
+        }
+        rows
+    }
+}
+
+fn at<'a>(results: &'a Results, point: &'static Point) -> At<'a> {
+    At::new(results, &point.part, None)
+}
+
+/// The two figures that the slides give as numbers.
+fn marked(results: &Results) -> Vec<ComparisonRow> {
+    let is_marked =
+        |point: &&Point| point.paced && (point.threshold_kb, point.drain_mbps) == MARKED;
+    let Some(point) = POINTS.iter().find(is_marked) else {
+        return Vec::new();
+    };
+    let (threshold, drain) = MARKED;
+    let published = METRICS.iter().zip([5.0, 21.0]);
+    published
+        .map(|((metric, figure), theirs)| {
+            row(
+                format!("paced, {threshold} KB, drain {drain} Mb/s: {metric}"),
+                at(results, point).ours("hull", *figure),
+                Some(theirs),
+                within_factor(theirs),
+                "the round trip, and at which point of the chart the number stands",
+            )
+        })
+        .collect()
+}
+
+/// What the charts' lines have in common, as the share of their points at which it holds. Without the line
+/// of 1 KB, less than a packet, in which every packet is marked; the end at 1,000 Mb/s is where no
+/// packet is, so that nothing is paced.
+fn shapes(results: &Results) -> Vec<ComparisonRow> {
+    // By how much one point's figure is above another's.
+    let change = |point: &'static Point, other: &'static Point, metric: usize| {
+        at(results, point).against("hull", (at(results, other), "hull"), METRICS[metric].1)
+    };
+    let lines: Vec<&'static [Point]> = POINTS
+        .chunks(DRAINS_MBPS.len())
+        .filter(|line| line[0].threshold_kb > 1)
+        .collect();
+    let throughput_rises = lines.iter().flat_map(|line| {
+        let steps = line.windows(2);
+        steps.map(|step| change(&step[0], &step[1], 2))
+    });
+    let highest_at_the_end = lines.iter().flat_map(|line| {
+        let (end, others) = line.split_last().expect("a line has points");
+        others.iter().map(|point| change(point, end, 0))
+    });
+    let (unpaced, paced) = lines.split_at(lines.len() / 2);
+    let pacing_lowers = |metric: usize| {
+        let lines = unpaced.iter().zip(paced);
+        let points = lines.flat_map(|(unpaced, paced)| unpaced.iter().zip(*paced));
+        points
+            .filter(|(unpaced, _)| unpaced.drain_mbps < 1_000)
+            .map(move |(unpaced, paced)| change(paced, unpaced, metric))
+            .collect()
+    };
+    let share = |what: &str, changes: Vec<Ours>| {
+        let points = changes.len();
+        row(
+            format!("{what}, % of {points} points"),
+            below_zero(&changes).map(|count| 100.0 * count / points as f64),
+            Some(100.0),
+            // The lines of a chart cross where two values hardly differ.
+            (90.0, 100.0),
+            CHART,
+        )
+    };
+    vec![
+        share(
+            "throughput rises with the drain rate",
+            throughput_rises.collect(),
+        ),
+        share(
+            "mean latency is highest at 1000 Mb/s, without headroom",
+            highest_at_the_end.collect(),
+        ),
+        share("pacing lowers the mean latency", pacing_lowers(0)),
+        share("pacing lowers the p99 of the latency", pacing_lowers(1)),
+    ]
+}

@@ -1,0 +1,149 @@
+//! A Markdown page with tables of rows.
+//!
+//! A line `<!-- rows of NAME -->` stands before the table of that reproduction, and
+//! `<!-- rows of NAME: WORDS -->` before that of its rows whose metric has these words. With `judged
+//! rows` in place of `rows` only those that have a band are shown. What is no such table stays as it is.
+
+use crate::named;
+use tailcut_report::{Comparison, ComparisonRow};
+
+/// The rows that a line of a page asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark<'p> {
+    name: &'p str,
+    words: &'p str,
+    judged: bool,
+}
+
+impl<'p> Mark<'p> {
+    /// The mark on a line, where it is one.
+    fn on(line: &'p str) -> Option<Self> {
+        let inner = line
+            .trim()
+            .strip_prefix("<!--")?
+            .strip_suffix("-->")?
+            .trim();
+        let (judged, of) = match inner.strip_prefix("judged ") {
+            Some(rest) => (true, rest),
+            None => (false, inner),
+        };
+        let of = of.strip_prefix("rows of ")?;
+        let (name, words) = of.split_once(": ").unwrap_or((of, ""));
+        Some(Self {
+            name,
+            words,
+            judged,
+        })
+    }
+
+    fn asks_for(&self, row: &ComparisonRow) -> bool {
+        row.metric.contains(self.words) && (row.band.is_some() || !self.judged)
+    }
+}
+
+/// The marks of a page that name no reproduction, with their lines.
+pub fn unknown_marks(page: &str) -> Vec<(usize, &str)> {
+    let marks = (1..).zip(page.lines()).filter_map(|(number, line)| {
+        let mark = Mark::on(line)?;
+        let known = named(mark.name).is_some();
+        (!known).then_some((number, mark.name))
+    });
+    marks.collect()
+}
+
+/// The page with tables of the reproduction `name` in place of those after its marks.
+pub fn fill(page: &str, name: &str, comparison: &Comparison) -> String {
+    let mut filled = String::with_capacity(page.len());
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        filled.push_str(line);
+        filled.push('\n');
+        let Some(mark) = Mark::on(line).filter(|mark| mark.name == name) else {
+            continue;
+        };
+        while lines.next_if(|line| line.trim().is_empty()).is_some() {}
+        while lines.next_if(|line| line.starts_with('|')).is_some() {}
+        let rows = comparison.rows.iter().filter(|row| mark.asks_for(row));
+        let shown = Comparison {
+            name: comparison.name.clone(),
+            rows: rows.cloned().collect(),
+        };
+        filled.push('\n');
+        filled.push_str(&shown.table().without("why they differ").to_markdown());
+        if lines.peek().is_some_and(|line| !line.trim().is_empty()) {
+            filled.push('\n');
+        }
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::row;
+
+    fn comparison() -> Comparison {
+        let figures = vec![1.0, 1.1, 0.9];
+        Comparison {
+            name: "a title".to_owned(),
+            rows: vec![
+                row("load 0.5: p99, us", &figures, Some(2.0), (0.0, 4.0), "why"),
+                row("load 0.8: p99, us", &figures, None, None, ""),
+            ],
+        }
+    }
+
+    fn filled(page: &str) -> String {
+        fill(page, "incast-drain", &comparison())
+    }
+
+    #[test]
+    fn the_table_after_a_mark_is_replaced_and_nothing_else() {
+        let page = "# Title\n\n<!-- rows of incast-drain -->\n\n| old | table |\n|---|---|\n| 1 | 2 |\n\n\
+                    Words.\n\n| another | table |\n";
+        let once = filled(page);
+        assert!(!once.contains("old"), "{once}");
+        assert!(
+            once.contains("| load 0.5: p99, us | 1.00 (0.752 to 1.25) | 3 |"),
+            "{once}"
+        );
+        assert!(
+            once.ends_with("|\n\nWords.\n\n| another | table |\n"),
+            "{once}"
+        );
+        assert_eq!(filled(&once), once);
+    }
+
+    #[test]
+    fn a_mark_without_a_table_gets_one() {
+        let page = filled("<!-- rows of incast-drain -->\nWords.\n");
+        assert!(page.ends_with("| shown |\n\nWords.\n"), "{page}");
+    }
+
+    #[test]
+    fn a_mark_may_ask_for_some_rows() {
+        let words = filled("<!-- rows of incast-drain: load 0.8 -->\n");
+        assert!(
+            !words.contains("load 0.5") && words.contains("load 0.8: p99"),
+            "{words}"
+        );
+        let judged = filled("<!-- judged rows of incast-drain -->\n");
+        assert!(
+            judged.contains("load 0.5") && !judged.contains("load 0.8: p99"),
+            "{judged}"
+        );
+    }
+
+    #[test]
+    fn the_tables_of_others_stay() {
+        let page = "<!-- rows of rans -->\n\n| old | table |\n";
+        assert_eq!(filled(page), page);
+    }
+
+    #[test]
+    fn every_mark_of_the_page_names_a_reproduction() {
+        let page = include_str!("../../../docs/reproduce.md");
+        assert_eq!(unknown_marks(page), []);
+        assert!(page.lines().filter_map(Mark::on).count() > 10);
+    }
+}

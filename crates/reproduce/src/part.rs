@@ -1,0 +1,95 @@
+//! What is run again: studies, each a scenario with keys changed, and the rows made of their records.
+
+use tailcut_report::ComparisonRow;
+use tailcut_scenario::record::RunRecord;
+use tailcut_scenario::{Outcome, Place, Scenario, Study};
+
+/// A figure or table that is run again.
+pub trait Reproduction: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What is reproduced and where it was published, in a line.
+    fn title(&self) -> &'static str;
+
+    /// The studies that it takes.
+    fn parts(&self) -> Vec<Part>;
+
+    /// The rows, from the finished runs of all parts.
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow>;
+}
+
+/// One study of a reproduction.
+pub struct Part {
+    /// Its name, unique within the reproduction; that of its directory too.
+    pub name: &'static str,
+    /// The text of its scenario.
+    pub scenario: &'static str,
+    /// Keys that differ from the scenario, so that parts can share one.
+    pub changes: Vec<(&'static str, String)>,
+    /// Keys that differ in the quick form.
+    pub quick: Vec<(&'static str, String)>,
+}
+
+impl Part {
+    /// The keys that differ from the scenario, in the order in which they are set.
+    pub fn keys(&self, quick: bool) -> impl Iterator<Item = &(&'static str, String)> {
+        let short = self.quick.iter().filter(move |_| quick);
+        self.changes.iter().chain(short)
+    }
+
+    /// The part's runs; `seed` and `seeds` come from the command line.
+    ///
+    /// # Errors
+    /// Flags that the scenario does not allow; none else for a scenario that was tested.
+    pub fn study(&self, quick: bool, seed: Option<u64>, seeds: Option<u64>) -> Outcome<Study> {
+        let file = format!("scenarios/reproduce/{}.toml", self.name);
+        let mut scenario = Scenario::parse(&file, "", self.scenario)?;
+        for (path, text) in self.keys(quick) {
+            scenario.set(path, text, &Place::flag(self.name))?;
+        }
+        // Parts with other designs share it.
+        scenario.start_from_here();
+        for (flag, path, value) in [("--seed", "seed", seed), ("--seeds", "seeds", seeds)] {
+            if let Some(value) = value {
+                scenario.set(path, &value.to_string(), &Place::flag(flag))?;
+            }
+        }
+        Study::of(&scenario)
+    }
+}
+
+/// Keys with their values as a [`Part`] has them.
+pub fn keys(given: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    let owned = given.iter().map(|&(key, value)| (key, value.to_owned()));
+    owned.collect()
+}
+
+/// The finished runs of a reproduction's parts.
+#[derive(Default)]
+pub struct Results {
+    /// By part, in the order of its study.
+    pub parts: Vec<(&'static str, Vec<RunRecord>)>,
+}
+
+impl Results {
+    /// The runs of a part and a design, in the order of their seeds.
+    pub fn runs<'a>(
+        &'a self,
+        part: &'a str,
+        design: &'a str,
+    ) -> impl Iterator<Item = &'a RunRecord> {
+        let of_part = self.parts.iter().filter(move |(name, _)| *name == part);
+        let runs = of_part.flat_map(|(_, runs)| runs);
+        runs.filter(move |run| run.key.design == design)
+    }
+
+    /// The loads at which a part ran a design, ascending.
+    pub fn loads(&self, part: &str, design: &str) -> Vec<f64> {
+        let loads = self.runs(part, design).filter_map(|run| run.key.load);
+        let mut loads: Vec<f64> = loads.collect();
+        loads.sort_unstable_by(f64::total_cmp);
+        loads.dedup();
+        loads
+    }
+}

@@ -1,0 +1,210 @@
+//! RANS' five curves (slides of HotNets 2014), and what they depend on among what the source leaves open.
+
+use crate::band;
+use crate::measure::{At, Figure, latencies};
+use crate::part::{Part, Reproduction, Results};
+use crate::row::row;
+use tailcut_report::{ComparisonRow, Statistic};
+
+/// See the module.
+pub struct Rans;
+
+/// A variant: its name, what it is, the keys that differ.
+type Variant = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+const SHARED: (&str, &str) = ("servers.discipline", "processor-sharing");
+
+/// All curves at all loads.
+const CURVES: [Variant; 2] = [
+    ("rans-fifo", "first come first served", &[]),
+    ("rans-shared", "links shared as TCP shares them", &[SHARED]),
+];
+
+/// The same curves with packets: its name and what it is.
+const PACKETS: (&str, &str) = ("rans-packets", "packets of DCTCP");
+
+/// What the source leaves open, one thing at a time.
+const OPEN: [Variant; 8] = [
+    (
+        "rans-drawn-sizes",
+        "objects of 1 to 127 MB",
+        &[("workload.sizes", "uniform:1MB:127MB")],
+    ),
+    (
+        "rans-client-link",
+        "a client's link no faster than a server's",
+        &[("servers.client_link", "1Gbps")],
+    ),
+    (
+        "rans-client-link-shared",
+        "the same, shared",
+        &[("servers.client_link", "1Gbps"), SHARED],
+    ),
+    (
+        "rans-client-link-4",
+        "a client's link four times as fast",
+        &[("servers.client_link", "4Gbps")],
+    ),
+    (
+        "rans-purge-delay",
+        "a purge takes a tenth of a service time",
+        &[("servers.purge_delay", "51ms")],
+    ),
+    (
+        "rans-chunk-purge",
+        "chunks of 16 MB are not interrupted",
+        &[("servers.chunk", "16MB"), ("servers.preemption", "chunk")],
+    ),
+    (
+        "rans-3-servers",
+        "three servers",
+        &[("workload.servers", "3")],
+    ),
+    (
+        "rans-100-servers",
+        "a hundred servers",
+        &[("workload.servers", "100"), ("workload.clients", "100")],
+    ),
+];
+
+/// The published range of the gain over the baseline, 50 to 80 % at all loads, and 5 points on either side;
+/// the row shows its middle.
+const GAIN: band::Band = (-85.0, -45.0);
+const PUBLISHED: f64 = -65.0;
+
+/// The loads of the variants.
+const OPEN_LOADS: [f64; 3] = [0.1, 0.5, 0.9];
+
+const BASE: &str = "stations";
+
+const MEAN_LATENCY: Figure<'static> = Figure::Of(Statistic::Mean, &latencies);
+
+impl Reproduction for Rans {
+    fn name(&self) -> &'static str {
+        "rans"
+    }
+
+    fn title(&self) -> &'static str {
+        "RANS: mean request completion time against load, five curves (slides of HotNets 2014)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let owned = |keys: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
+            let keys = keys.iter();
+            keys.map(|&(key, value)| (key, value.to_owned())).collect()
+        };
+        let part = |(name, _, changes): &Variant, common: &[(&'static str, &str)], quick| Part {
+            name,
+            scenario: include_str!("../../../scenarios/reproduce/rans.toml"),
+            changes: [owned(common), owned(changes)].concat(),
+            quick: owned(quick),
+        };
+        let short: &[(&'static str, &str)] = &[
+            ("loads", "0.1..0.9:0.2"),
+            ("flows", "10000"),
+            ("seeds", "4"),
+        ];
+        let curves = CURVES.iter().map(|variant| part(variant, &[], short));
+        let some = [
+            ("designs", "stations, das, rans"),
+            ("loads", "0.1, 0.5, 0.9"),
+        ];
+        let open = OPEN.iter();
+        let open = open.map(|variant| part(variant, &some, &[("seeds", "4"), ("flows", "5000")]));
+        let packets = Part {
+            name: PACKETS.0,
+            scenario: include_str!("../../../scenarios/reproduce/rans-packets.toml"),
+            changes: Vec::new(),
+            quick: owned(&[("flows", "600"), ("seeds", "4")]),
+        };
+        curves.chain([packets]).chain(open).collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let mut rows = Vec::new();
+        for (part, what, _) in CURVES {
+            let designs = ["duplicate", "duplicate-low", "das", "rans"];
+            rows.extend(curves(results, (part, what), BASE, designs));
+        }
+        let designs = [
+            "duplicate+dctcp",
+            "duplicate-low+dctcp",
+            "das+dctcp",
+            "rans+dctcp",
+        ];
+        rows.extend(curves(results, PACKETS, "dctcp", designs));
+        for (part, what, _) in OPEN {
+            for load in OPEN_LOADS {
+                let at = At::new(results, part, Some(load));
+                for design in ["das", "rans"] {
+                    rows.push(row(
+                        format!("{what}, load {load}: {design}, mean against {BASE}, %"),
+                        at.change(design, BASE, MEAN_LATENCY),
+                        (design == "rans").then_some(PUBLISHED),
+                        band::SHOWN,
+                        "",
+                    ));
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// The rows of one part's curves against its baseline.
+fn curves(
+    results: &Results,
+    (part, what): (&'static str, &str),
+    base: &'static str,
+    designs: [&'static str; 4],
+) -> Vec<ComparisonRow> {
+    let mut rows = Vec::new();
+    for load in loads(results, part, base) {
+        let at = At::new(results, part, Some(load));
+        for design in designs {
+            let (theirs, band, why) = expected(design);
+            rows.push(row(
+                format!("{what}, load {load}: {design}, mean against {base}, %"),
+                at.change(design, base, MEAN_LATENCY),
+                theirs,
+                band,
+                why,
+            ));
+        }
+    }
+    rows
+}
+
+/// What is published of a curve, the band of ours, and why it may differ.
+fn expected(design: &str) -> (Option<f64>, Option<band::Band>, &'static str) {
+    match design.trim_end_matches("+dctcp") {
+        "rans" => (
+            Some(PUBLISHED),
+            Some(GAIN),
+            "published: 50 to 80 % at all loads; service discipline and sizes are not",
+        ),
+        "duplicate-low" | "das" => (
+            None,
+            Some(band::NEVER_WORSE),
+            "a chart: low duplicates take only what primaries leave",
+        ),
+        _ => (
+            None,
+            band::SHOWN,
+            "doubles the load: diverges from half of it on",
+        ),
+    }
+}
+
+/// The loads that were run, ascending.
+fn loads(results: &Results, part: &str, base: &str) -> Vec<f64> {
+    let runs = results.runs(part, base);
+    let mut loads: Vec<f64> = runs.filter_map(|run| run.key.load).collect();
+    loads.sort_unstable_by(f64::total_cmp);
+    loads.dedup();
+    loads
+}

@@ -1,0 +1,249 @@
+//! RepNet's testbed (RepNet paper, sections IV-B1 and IV-B3): mice under web search between two
+//! racks, with and without oversubscription, by size group, and what becomes of elephants.
+
+use crate::band::{self, Band};
+use crate::measure::{At, Figure, MICE, fcts, mice};
+use crate::ours::Ours;
+use crate::part::{Part, Reproduction, Results, keys};
+use crate::row::row;
+use tailcut_report::{ComparisonRow, Statistic};
+use tailcut_scenario::record::RunRecord;
+
+/// See the module.
+pub struct RepNetTestbed;
+
+const TCP: &str = "cubic";
+const REPFLOW: &str = "repflow+cubic";
+const REPSYN: &str = "repsyn+cubic";
+const NO_KERNEL: &str = "theirs holds kernel and node.js, ours the network only";
+const LOST_SYNS: &str = "tails hang on lost SYNs, and these on slow start and a port's share of the \
+                         buffer, unpublished: `tailcut reproduce repnet-sensitivity` has both ends";
+
+/// The published changes at load 0.5 without oversubscription, in per cent.
+const PUBLISHED: [(&str, [(Statistic, f64); 3]); 2] = [
+    (
+        REPFLOW,
+        [
+            (Statistic::Mean, -15.3),
+            (Statistic::P99, -33.0),
+            (Statistic::P999, -69.9),
+        ],
+    ),
+    (
+        REPSYN,
+        [
+            (Statistic::Mean, -10.0),
+            (Statistic::P99, -15.8),
+            (Statistic::P999, -57.8),
+        ],
+    ),
+];
+
+/// Segments that round trip r ends with, for an initial window of 3 that doubles: 3 (2^r - 1).
+const LAST_SEGMENT_OF_ROUND: [u64; 5] = [3, 9, 21, 45, 93];
+const MSS: u64 = 1_460;
+
+impl Reproduction for RepNetTestbed {
+    fn name(&self) -> &'static str {
+        "repnet-testbed"
+    }
+
+    fn title(&self) -> &'static str {
+        "RepNet's testbed: 12 hosts, 3 paths, 1 Gb/s, web search (RepNet paper, IV-B1 and IV-B3)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let quick = |loads: &str| keys(&[("loads", loads), ("flows", "2000")]);
+        vec![
+            Part {
+                name: "repnet-testbed-1to1",
+                scenario: include_str!("../../../scenarios/reproduce/repnet-testbed-1to1.toml"),
+                changes: Vec::new(),
+                quick: quick("0.1, 0.4, 0.5"),
+            },
+            Part {
+                name: "repnet-testbed-2to1",
+                scenario: include_str!("../../../scenarios/reproduce/repnet-testbed-2to1.toml"),
+                changes: Vec::new(),
+                quick: quick("0.5"),
+            },
+        ]
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let mut rows = published(results);
+        rows.extend(low_load(results));
+        rows.extend(oversubscribed(results));
+        rows.extend(by_size(results));
+        rows.extend(elephants(results));
+        rows
+    }
+}
+
+/// The change of a statistic of mice at one load.
+fn change(
+    at: &At<'_>,
+    what: &str,
+    (design, statistic): (&'static str, Statistic),
+    (theirs, band): (Option<f64>, Band),
+    why: &str,
+) -> ComparisonRow {
+    let ours = at.change(design, TCP, Figure::Of(statistic, &mice));
+    let name = statistic.name();
+    let metric = format!("{what}: {design}, {name} of mice against {TCP}, %");
+    row(metric, ours, theirs, band, why)
+}
+
+fn published(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-1to1", Some(0.5));
+    let rows = PUBLISHED.iter().flat_map(|(design, figures)| {
+        figures
+            .iter()
+            .map(|&(statistic, theirs)| (*design, statistic, theirs))
+    });
+    rows.map(|(design, statistic, theirs)| {
+        let published = (Some(theirs), band::of_gain(theirs));
+        let why = match statistic {
+            Statistic::Mean => NO_KERNEL,
+            Statistic::Quantile(_) => LOST_SYNS,
+        };
+        change(&at, "1:1, load 0.5", (design, statistic), published, why)
+    })
+    .collect()
+}
+
+fn low_load(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-1to1", Some(0.1));
+    let why = "little to gain, and theirs is a chart in which hosts dominate";
+    let cases = [REPFLOW, REPSYN]
+        .into_iter()
+        .flat_map(|design| [Statistic::Mean, Statistic::P99].map(|statistic| (design, statistic)));
+    cases
+        .map(|case| change(&at, "1:1, load 0.1", case, (None, band::NO_HARM), why))
+        .collect()
+}
+
+fn oversubscribed(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-2to1", Some(0.5));
+    let cases = [REPFLOW, REPSYN].into_iter().flat_map(|design| {
+        [Statistic::Mean, Statistic::P99, Statistic::P999].map(|statistic| (design, statistic))
+    });
+    let why = "published as a chart: similar to 1:1, with more benefit";
+    cases
+        .map(|case| change(&at, "2:1, load 0.5", case, (None, band::SOME_GAIN), why))
+        .collect()
+}
+
+/// Mice by the least number of round trips that carry their data.
+fn by_size(results: &Results) -> Vec<ComparisonRow> {
+    let at = At::new(results, "repnet-testbed-1to1", Some(0.4));
+    let p99 = |rounds: usize| {
+        let group = |run: &RunRecord| {
+            let is_of = |bytes: u64| bytes < MICE && rounds_of(bytes) == rounds;
+            fcts(run, |flow| is_of(flow.bytes.0))
+        };
+        at.change(REPFLOW, TCP, Figure::Of(Statistic::P99, &group))
+    };
+    // The smallest flow of the table takes two round trips.
+    let groups: Vec<Ours> = (2..=LAST_SEGMENT_OF_ROUND.len()).map(p99).collect();
+    let mut rows: Vec<ComparisonRow> = (2..)
+        .zip(&groups)
+        .map(|(rounds, change)| {
+            let metric =
+                format!("1:1, load 0.4: {REPFLOW}, p99 of mice of {rounds} round trips, %");
+            row(
+                metric,
+                change.clone(),
+                None,
+                band::SOME_GAIN,
+                "published as a chart: equally beneficial",
+            )
+        })
+        .collect();
+    rows.push(row(
+        "1:1, load 0.4: spread of these changes over the groups, points",
+        spread(&groups),
+        Some(0.0),
+        (0.0, 30.0),
+        "a group has a quarter of the mice, and its p99 is good to about ten points",
+    ));
+    rows
+}
+
+/// How far figures lie apart: at least as far as their intervals do, at most as far as the ends of all.
+fn spread(figures: &[Ours]) -> Ours {
+    let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
+    let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);
+    let values: Option<Vec<f64>> = figures.iter().map(|ours| ours.value).collect();
+    let intervals: Option<Vec<(f64, f64)>> = figures.iter().map(|ours| ours.interval).collect();
+    let interval = intervals.map(|intervals| {
+        let (lows, highs): (Vec<f64>, Vec<f64>) = intervals.into_iter().unzip();
+        let apart = most(&lows) - least(&highs);
+        (apart.max(0.0), most(&highs) - least(&lows))
+    });
+    let would_do = figures.iter().filter_map(|ours| ours.seeds_that_would_do);
+    Ours {
+        value: values.map(|values| most(&values) - least(&values)),
+        interval,
+        seeds: figures.iter().map(|ours| ours.seeds).min().unwrap_or(0),
+        flows: figures.iter().map(|ours| ours.flows).sum(),
+        seeds_that_would_do: would_do.max(),
+    }
+}
+
+/// The round trips that carry a flow's data.
+fn rounds_of(bytes: u64) -> usize {
+    let segments = bytes.div_ceil(MSS);
+    1 + LAST_SEGMENT_OF_ROUND.partition_point(|&last| last < segments)
+}
+
+fn elephants(results: &Results) -> Vec<ComparisonRow> {
+    let cases = [0.1, 0.5]
+        .into_iter()
+        .flat_map(|load| [(load, REPFLOW), (load, REPSYN)]);
+    cases
+        .map(|(load, design)| {
+            let at = At::new(results, "repnet-testbed-1to1", Some(load));
+            row(
+                format!("1:1, load {load}: {design}, throughput of elephants against {TCP}, %"),
+                at.change(design, TCP, Figure::Of(Statistic::Mean, &throughputs)),
+                Some(0.0),
+                band::UNCHANGED,
+                "copies of mice are about 1 % more bytes",
+            )
+        })
+        .collect()
+}
+
+/// Size over completion time of the flows from 100 KB on, in bytes a microsecond.
+fn throughputs(run: &RunRecord) -> Vec<f64> {
+    let large = run.flows.iter().filter(|flow| flow.bytes.0 >= MICE);
+    let rates = large.map(|flow| {
+        flow.fct
+            .map_or(0.0, |fct| flow.bytes.0 as f64 / fct.as_us_f64())
+    });
+    rates.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounds_of;
+
+    #[test]
+    fn a_flow_takes_one_more_round_trip_from_the_segment_after_a_full_window() {
+        let ends = [
+            (1, 1),
+            (3, 1),
+            (4, 2),
+            (9, 2),
+            (10, 3),
+            (21, 3),
+            (22, 4),
+            (46, 5),
+            (69, 5),
+        ];
+        for (segments, rounds) in ends {
+            assert_eq!(rounds_of(segments * 1_460), rounds, "{segments} segments");
+        }
+    }
+}

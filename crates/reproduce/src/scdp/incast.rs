@@ -1,0 +1,118 @@
+//! Incast (SCDP paper, section V-E, figures 12a and 12b): goodput by the number of senders, and the distribution of
+//! completion times with 70.
+
+use super::figures::{NOT_MORE, concerned, is_of};
+use crate::band;
+use crate::case::{Case, cases};
+use crate::measure::{At, Figure, fcts};
+use crate::part::{Part, Reproduction, Results};
+use crate::row::row;
+use tailcut_report::{ComparisonRow, Statistic};
+use tailcut_scenario::record::{FlowRecord, RunRecord};
+use tailcut_scenario::sim::workload::Class;
+
+/// See the module.
+pub struct Incast;
+
+const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-incast.toml");
+
+const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
+
+const CROWDS: &str = include_str!("../../cases/scdp-incast-crowds.txt");
+const MOST: &str = "senders-70";
+
+const CHANGED: &str = include_str!("../../cases/scdp-incast-changed.txt");
+
+fn is_studied(flow: &FlowRecord) -> bool {
+    is_of(flow, Class::Incast)
+}
+
+/// Completion times of the incast's flows, in microseconds.
+fn studied(run: &RunRecord) -> Vec<f64> {
+    fcts(run, is_studied)
+}
+
+/// All bytes of the incast over the time until its last flow ends, in Mb/s.
+fn goodput(run: &RunRecord) -> f64 {
+    let last = studied(run).into_iter().fold(0.0, f64::max);
+    let flows = run.flows.iter().filter(|flow| is_studied(flow));
+    let bytes: u64 = flows.map(|flow| flow.bytes.0).sum();
+    bytes as f64 * 8.0 / last
+}
+
+impl Reproduction for Incast {
+    fn name(&self) -> &'static str {
+        "scdp-incast"
+    }
+
+    fn title(&self) -> &'static str {
+        "Incast of up to 70 senders: SCDP, NDP and TCP (SCDP paper, figures 12a and 12b)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let cases = cases(CROWDS).chain(cases(CHANGED));
+        cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let mut rows = Vec::new();
+        for Case { name, what, .. } in cases(CROWDS) {
+            let at = At::new(results, name, None);
+            for design in DESIGNS {
+                // No collapse: most of the link, of which the background takes a tenth. Collapse: less than
+                // half, as soon as many windows together are longer than the buffer.
+                let band = match (design, name) {
+                    (_, "senders-1") => None,
+                    ("tcp", "senders-10" | "senders-20") => None,
+                    ("tcp", _) => Some((0.0, 475.0)),
+                    _ => Some((650.0, 950.0)),
+                };
+                rows.push(row(
+                    format!("{what}: {design}, goodput of the incast, Mb/s"),
+                    &at.by_seed(design, goodput),
+                    None,
+                    band,
+                    "published as a chart: TCP collapses, SCDP and NDP do not",
+                ));
+            }
+        }
+        let most = At::new(results, MOST, None);
+        for percentile in [0.1, 0.5, 0.9, 0.99] {
+            let statistic = Statistic::Quantile(percentile);
+            for design in DESIGNS {
+                rows.push(row(
+                    format!(
+                        "70 senders: {design}, {} of completion times, ms",
+                        statistic.name()
+                    ),
+                    most.ours(design, Figure::Of(statistic, &studied))
+                        .map(|us| us / 1e3),
+                    None,
+                    band::SHOWN,
+                    "",
+                ));
+            }
+        }
+        rows.push(row(
+            "70 senders: scdp, median completion time against ndp, %",
+            most.change("scdp", "ndp", Figure::Of(Statistic::P50, &studied)),
+            None,
+            NOT_MORE,
+            "published as a chart: SCDP is slightly better",
+        ));
+        for case in cases(CHANGED) {
+            let Case { name, what, .. } = case;
+            let at = At::new(results, name, None);
+            for design in concerned(&case, &DESIGNS) {
+                rows.push(row(
+                    format!("{what}: {design}, goodput of the incast, Mb/s"),
+                    &at.by_seed(design, goodput),
+                    None,
+                    band::SHOWN,
+                    "one parameter at a time",
+                ));
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,158 @@
+//! The initial window (SCDP paper, section V-F, figure 15): goodput and trimmed packets at 1, 5 and 10 Gb/s.
+
+use super::figures::{goodput_mbps, is_of};
+use crate::band;
+use crate::case::{Case, cases};
+use crate::measure::{At, Figure, mean};
+use crate::ours::Ours;
+use crate::part::{Part, Reproduction, Results};
+use crate::row::row;
+use tailcut_report::{ComparisonRow, Statistic};
+use tailcut_scenario::record::{FlowRecord, RunRecord};
+use tailcut_scenario::sim::workload::Class;
+
+/// See the module.
+pub struct InitialWindow;
+
+const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-initial-window.toml");
+
+/// By rate, and one thing changed at 1 Gb/s.
+const WINDOWS: &str = include_str!("../../cases/scdp-initial-window.txt");
+
+const CHANGED: &str = include_str!("../../cases/scdp-initial-window-changed.txt");
+
+fn all_cases() -> impl Iterator<Item = Case> {
+    cases(WINDOWS).chain(cases(CHANGED))
+}
+
+/// By rate: its part's name, the paper's window, one far too small and one far too large.
+const CHOICES: [(&str, &str, f64, &str, &str); 3] = [
+    ("1 Gb/s", "1g-12", 12.0, "1g-2", "1g-100"),
+    ("5 Gb/s", "5g-24", 24.0, "5g-4", "5g-64"),
+    ("10 Gb/s", "10g-32", 32.0, "10g-8", "10g-96"),
+];
+
+/// A figure of each session of a run.
+fn of_sessions(run: &RunRecord, figure: fn(&FlowRecord) -> f64) -> Vec<f64> {
+    let flows = run.flows.iter();
+    let sessions = flows.filter(|flow| is_of(flow, Class::Foreground));
+    sessions.map(figure).collect()
+}
+
+/// Goodputs of the sessions, in Mb/s.
+fn goodputs(run: &RunRecord) -> Vec<f64> {
+    of_sessions(run, goodput_mbps)
+}
+
+/// Repair symbols of each session: one for each of its trimmed packets, and two a block that lost any.
+fn repairs(run: &RunRecord) -> Vec<f64> {
+    of_sessions(run, |flow| f64::from(flow.retransmissions))
+}
+
+const GOODPUT: Figure<'static> = Figure::Of(Statistic::Mean, &goodputs);
+const REPAIR: Figure<'static> = Figure::Of(Statistic::Mean, &repairs);
+
+impl Reproduction for InitialWindow {
+    fn name(&self) -> &'static str {
+        "scdp-initial-window"
+    }
+
+    fn title(&self) -> &'static str {
+        "SCDP's initial window at 1, 5 and 10 Gb/s (SCDP paper, figure 15)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        all_cases()
+            .map(|case| case.part(SCENARIO, &[], &[("topology.k", "4")]))
+            .collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let at = |part| At::new(results, part, None);
+        let mut rows = Vec::new();
+        for Case { name, what, .. } in all_cases() {
+            rows.push(row(
+                format!("{what}: goodput of a session of 1 MB, Mb/s"),
+                at(name).ours("scdp", GOODPUT),
+                None,
+                band::SHOWN,
+                "",
+            ));
+            rows.push(row(
+                format!("{what}: repair symbols a session, one a trimmed packet and two a block"),
+                at(name).ours("scdp", REPAIR),
+                None,
+                band::SHOWN,
+                "",
+            ));
+        }
+        let ratio = |part: &'static str, base: &'static str| -> Ours {
+            let change = at(part).against("scdp", (at(base), "scdp"), GOODPUT);
+            change.map(|per_cent| 100.0 + per_cent)
+        };
+        for (rate, chosen, window, small, large) in CHOICES {
+            rows.push(row(
+                format!("{rate}: smallest of these windows with 95 % of the best goodput"),
+                &smallest_sufficient(results, rate),
+                Some(window),
+                (window / 2.0, window * 2.0),
+                "the links' delay is not published",
+            ));
+            rows.push(row(
+                format!(
+                    "{rate}: goodput with a far too small window over that with the paper's, %"
+                ),
+                ratio(small, chosen),
+                None,
+                (0.0, 70.0),
+                "published as a chart: very low",
+            ));
+            rows.push(row(
+                format!(
+                    "{rate}: goodput with a far too large window over that with the paper's, %"
+                ),
+                ratio(large, chosen),
+                None,
+                (rate == "1 Gb/s").then_some((0.0, 100.0)),
+                "published for 1 Gb/s: it deteriorates, with 39 trimmed packets a session",
+            ));
+        }
+        rows.push(row(
+            "1 Gb/s, load 0.4: goodput with a far too large window over that with the paper's, %",
+            ratio("1g-100-busy", "1g-12-busy"),
+            None,
+            band::SHOWN,
+            "as published: it deteriorates where there is more to congest",
+        ));
+        rows.push(row(
+            "1 Gb/s: goodput with a window of 24 over that with 12, %",
+            ratio("1g-24", "1g-12"),
+            Some(100.0),
+            (90.0, 110.0),
+            "flat up to 24",
+        ));
+        rows
+    }
+}
+
+/// For each seed, the smallest window of a rate whose goodput is at least 95 % of the rate's best.
+fn smallest_sufficient(results: &Results, rate: &str) -> Vec<f64> {
+    let tried: Vec<(f64, Vec<f64>)> = cases(WINDOWS)
+        .filter(|case| case.what.starts_with(rate))
+        .filter_map(|case| {
+            let window = case.name.rsplit('-').next()?.parse().ok()?;
+            let at = At::new(results, case.name, None);
+            Some((window, at.by_seed("scdp", |run| mean(&goodputs(run)))))
+        })
+        .collect();
+    let seeds = tried.iter().map(|(_, by_seed)| by_seed.len()).min();
+    let of_seed = |seed: usize| {
+        let best = tried.iter().map(|(_, by_seed)| by_seed[seed]);
+        let best = best.fold(0.0, f64::max);
+        let enough = tried
+            .iter()
+            .find(|(_, by_seed)| by_seed[seed] >= 0.95 * best);
+        enough.map_or(f64::NAN, |(window, _)| *window)
+    };
+    (0..seeds.unwrap_or(0)).map(of_seed).collect()
+}

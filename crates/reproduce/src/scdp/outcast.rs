@@ -1,0 +1,181 @@
+//! Outcast (SCDP paper, section V-E, figures 12c and 12d): two flows of 4 hops and twelve of 6 hops through one port
+//! that drops its tail, which hits runs of packets of the near flows' input port ("port blackout").
+
+use super::figures::{carried_mbps, concerned, per_cent};
+use crate::band;
+use crate::case::{Case, case, cases};
+use crate::measure::At;
+use crate::part::{Part, Reproduction, Results};
+use crate::row::row;
+use tailcut_report::ComparisonRow;
+use tailcut_scenario::record::{FlowRecord, RunRecord};
+use tailcut_scenario::units::{Duration, Time};
+
+/// See the module.
+pub struct Outcast;
+
+const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-outcast.toml");
+
+const AS_IS: Case = case("outcast", "", "");
+
+const CHANGED: &str = include_str!("../../cases/scdp-outcast.txt");
+
+/// The receivers' links.
+const NEAR: [&str; 1] = ["rack>receiver[0]"];
+const FAR: [&str; 1] = ["rack>receiver[1]"];
+
+fn is_near(flow: &FlowRecord) -> bool {
+    flow.dst.0 == 0
+}
+
+/// When the first of both groups has all its bytes.
+fn both_until(run: &RunRecord) -> Time {
+    let ends = |near: bool| {
+        let group = run.flows.iter().filter(|flow| is_near(flow) == near);
+        let ends = group.map(|flow| flow.fct.map_or(Time::MAX, |fct| flow.start + fct));
+        ends.max().unwrap_or(Time::MAX)
+    };
+    let end = ends(true).min(ends(false));
+    // Samples are whole intervals.
+    let interval = Duration::from_us(100).as_ps();
+    Time::from_ps(end.as_ps() / interval * interval)
+}
+
+fn goodput(run: &RunRecord, links: &[&str]) -> f64 {
+    carried_mbps(run, links, both_until(run))
+}
+
+/// The share of a group's flows that waited for a retransmission timeout.
+fn timed_out(run: &RunRecord, near: bool) -> f64 {
+    let group = run.flows.iter().filter(|flow| is_near(flow) == near);
+    per_cent(group, |flow| flow.timeouts > 0)
+}
+
+/// Bytes that a group sent again, over its bytes, in per cent.
+fn sent_again(run: &RunRecord, near: bool) -> f64 {
+    let group = run.flows.iter().filter(|flow| is_near(flow) == near);
+    let (sent, bytes) = group.fold((0, 0), |(sent, bytes), flow| {
+        (sent + flow.payload_sent.0, bytes + flow.bytes.0)
+    });
+    100.0 * (sent as f64 / bytes as f64 - 1.0)
+}
+
+const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
+
+impl Reproduction for Outcast {
+    fn name(&self) -> &'static str {
+        "scdp-outcast"
+    }
+
+    fn title(&self) -> &'static str {
+        "Outcast: two near flows against twelve far ones (SCDP paper, figures 12c and 12d)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let cases = std::iter::once(AS_IS).chain(cases(CHANGED));
+        cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let at = At::new(results, AS_IS.name, None);
+        let why = "both groups' payload until the first of them is done";
+        let mut rows = Vec::new();
+        // From half to twice the published goodput, within what the link carries; TCP's depends on its
+        // timeouts, so that only the order counts.
+        for (design, near, far) in [
+            ("scdp", Some(460.0), Some(435.0)),
+            ("ndp", None, None),
+            ("tcp", Some(113.0), Some(274.0)),
+        ] {
+            for (what, links, theirs) in [("near", NEAR, near), ("far", FAR, far)] {
+                let band = theirs.filter(|_| design == "scdp");
+                rows.push(row(
+                    format!("{design}: {what} flows, goodput while both groups send, Mb/s"),
+                    &at.by_seed(design, |run| goodput(run, &links)),
+                    theirs,
+                    band.map(|theirs| (theirs / 2.0, 2.0 * theirs)),
+                    why,
+                ));
+            }
+            let theirs = near.zip(far);
+            rows.push(row(
+                format!("{design}: near over far goodput, %"),
+                &at.by_seed(design, |run| {
+                    100.0 * goodput(run, &NEAR) / goodput(run, &FAR)
+                }),
+                theirs.map(|(near, far)| 100.0 * near / far),
+                match design {
+                    "tcp" => Some((0.0, 82.0)),
+                    "scdp" => Some((50.0, 200.0)),
+                    _ => band::SHOWN,
+                },
+                why,
+            ));
+            rows.push(row(
+                format!("{design}: goodput of both groups while both send, Mb/s"),
+                &at.by_seed(design, |run| goodput(run, &NEAR) + goodput(run, &FAR)),
+                theirs.map(|(near, far)| near + far),
+                match design {
+                    "tcp" => Some((0.0, 774.0)),
+                    _ => Some((800.0, 950.0)),
+                },
+                why,
+            ));
+        }
+        for (what, near) in [("near", true), ("far", false)] {
+            rows.push(row(
+                format!("tcp: {what} flows that wait for a timeout, %"),
+                &at.by_seed("tcp", |run| timed_out(run, near)),
+                None,
+                band::SHOWN,
+                "the blackout",
+            ));
+            rows.push(row(
+                format!("tcp: bytes that {what} flows send again, %"),
+                &at.by_seed("tcp", |run| sent_again(run, near)),
+                None,
+                band::SHOWN,
+                "the blackout",
+            ));
+        }
+        for case in cases(CHANGED) {
+            let Case { name, what, .. } = case;
+            let at = At::new(results, name, None);
+            for design in concerned(&case, &DESIGNS) {
+                for (group, links) in [("near", NEAR), ("far", FAR)] {
+                    rows.push(row(
+                        format!("{what}: {design}, {group} flows, Mb/s"),
+                        &at.by_seed(design, |run| goodput(run, &links)),
+                        None,
+                        band::SHOWN,
+                        "one parameter at a time",
+                    ));
+                }
+            }
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scdp::figures::samples_of;
+    use tailcut_scenario::sim::Unattended;
+    use tailcut_scenario::{Place, Scenario, Study};
+
+    #[test]
+    fn both_receivers_links_carry_bytes() {
+        let mut scenario = Scenario::parse("scdp-outcast.toml", "", SCENARIO).expect("a scenario");
+        for (key, value) in [("seeds", "1"), ("drain", "1ms")] {
+            let place = Place::flag(key);
+            scenario.set(key, value, &place).expect("a key");
+        }
+        let study = Study::of(&scenario).expect("a study");
+        let run = tailcut_scenario::sim::run(&study.runs[0], &Unattended).expect("a run");
+        for links in [NEAR, FAR] {
+            let bytes: u64 = samples_of(&run, &links).map(|sample| sample.bytes.0).sum();
+            assert!(bytes > 10_000, "{links:?}: {bytes}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Writes to three replicas (SCDP paper, figure 5): by multicast, by a flow to each, down a chain.
+
+use super::figures::{Load, rows_of};
+use crate::case::Keys;
+use crate::part::{Part, Reproduction, Results};
+use tailcut_report::ComparisonRow;
+
+/// See the module.
+pub struct Writes;
+
+/// Each by multicast (by a flow to each server in designs without it), and down a chain.
+const LOADS: [Load; 4] = [
+    Load {
+        what: "writes of 1 MB, 4 a second a host",
+        parts: ("writes-1mb-light", "chains-1mb-light"),
+        sizes: "fixed:1MB",
+        per_host: 4,
+    },
+    Load {
+        what: "writes of 1 MB, 8 a second a host",
+        parts: ("writes-1mb-heavy", "chains-1mb-heavy"),
+        sizes: "fixed:1MB",
+        per_host: 8,
+    },
+    Load {
+        what: "writes of 4 MB, 4 a second a host",
+        parts: ("writes-4mb-light", "chains-4mb-light"),
+        sizes: "fixed:4MB",
+        per_host: 4,
+    },
+    Load {
+        what: "writes of 4 MB, 8 a second a host",
+        parts: ("writes-4mb-heavy", "chains-4mb-heavy"),
+        sizes: "fixed:4MB",
+        per_host: 8,
+    },
+];
+
+/// With the heaviest load, in Gb/s.
+const BACKGROUND: &[(&str, f64)] = &[("scdp", 0.408), ("ndp", 0.252), ("pias", 0.182)];
+
+impl Reproduction for Writes {
+    fn name(&self) -> &'static str {
+        "scdp-storage-writes"
+    }
+
+    fn title(&self) -> &'static str {
+        "Writes to three replicas: SCDP, NDP, NDP+, PIAS (SCDP paper, figure 5)"
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let chains: Keys = &[
+            ("workload.write", "daisy-chain"),
+            ("designs", "ndp, ndp-plus, pias"),
+        ];
+        let parts = LOADS.iter().flat_map(|load| {
+            let (own, other) = load.parts;
+            [load.part(own, &[]), load.part(other, chains)]
+        });
+        parts.collect()
+    }
+
+    fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
+        let rows = LOADS.iter().flat_map(|load| {
+            let heaviest = load.parts.0 == "writes-4mb-heavy";
+            let published = if heaviest { BACKGROUND } else { &[] };
+            rows_of(results, load, ("multi-unicast", "daisy chain"), published)
+        });
+        rows.collect()
+    }
+}

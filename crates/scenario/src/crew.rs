@@ -1,0 +1,314 @@
+//! Runs over the cores of the machine, one run a thread.
+
+use crate::study::Study;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use tailcut_record::RunRecord;
+use tailcut_sim::{RunConfig, RunControl, RunError};
+
+/// What is told how far runs are, from the threads that run them. A run is known by its place in
+/// the study.
+pub trait Progress: Sync {
+    /// A run starts.
+    fn started(&self, _run: usize) {}
+    /// About this share of a run is over, 0 to 1.
+    fn advanced(&self, _run: usize, _share: f64) {}
+    /// A run has ended, and its record is kept.
+    fn ended(&self, _run: usize, _ended: &Ended<'_>) {}
+    /// A run was stopped, or failed.
+    fn left(&self, _run: usize) {}
+    /// Whether the runs are to stop now.
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// A run that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    /// What was run.
+    pub config: &'a RunConfig,
+    /// The flows that started.
+    pub flows: usize,
+    /// The requests that started.
+    pub requests: usize,
+    /// How long it took, where that is known.
+    pub wall_seconds: Option<f64>,
+}
+
+/// Tells nobody, and never stops.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Silent;
+
+impl Progress for Silent {}
+
+/// How runs are run.
+#[derive(Clone, Copy)]
+pub struct Crew<'a> {
+    /// Runs at the same time. Results do not depend on it.
+    pub threads: NonZeroUsize,
+    /// What is told how far they are.
+    pub progress: &'a dyn Progress,
+}
+
+impl Default for Crew<'_> {
+    /// One run a core, silent.
+    fn default() -> Self {
+        Self {
+            threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            progress: &Silent,
+        }
+    }
+}
+
+/// A run that has no record.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunFailed {
+    /// The run in a few words, as [`label`] gives them.
+    pub run: String,
+    /// Why.
+    pub error: RunError,
+}
+
+impl fmt::Display for RunFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.run, self.error)
+    }
+}
+
+impl std::error::Error for RunFailed {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl Study {
+    /// Runs all of its runs and gives their records, in the order of the runs.
+    ///
+    /// # Errors
+    /// The first run that failed; [`RunError::Stopped`] where [`Progress::stop`] ended one.
+    pub fn run(&self, crew: &Crew<'_>) -> Result<Vec<RunRecord>, RunFailed> {
+        let all: Vec<usize> = (0..self.runs.len()).collect();
+        let records = crew.run(&self.runs, &all, |_, record| Ok::<_, RunFailed>(record))?;
+        let records = records.into_iter().zip(&self.runs);
+        let stopped = |config| RunFailed {
+            run: label(config),
+            error: RunError::Stopped,
+        };
+        records
+            .map(|(record, config)| record.ok_or_else(|| stopped(config)))
+            .collect()
+    }
+}
+
+impl Crew<'_> {
+    /// Runs those of `runs` whose places are `wanted` and gives each record, with its run's place, to
+    /// `keep`, from the thread that ran it. What `keep` makes of them comes back in the order of
+    /// `wanted`; `None` for runs that were stopped.
+    ///
+    /// # Errors
+    /// The first error of a run or of `keep`; the other runs are stopped then.
+    pub fn run<T: Send, E: From<RunFailed> + Send>(
+        &self,
+        runs: &[RunConfig],
+        wanted: &[usize],
+        keep: impl Fn(usize, RunRecord) -> Result<T, E> + Sync,
+    ) -> Result<Vec<Option<T>>, E> {
+        let next = AtomicUsize::new(0);
+        let failed = AtomicBool::new(false);
+        let kept: Mutex<Vec<Option<T>>> = Mutex::new(wanted.iter().map(|_| None).collect());
+        let failure: Mutex<Option<E>> = Mutex::new(None);
+        let work = || {
+            while !self.progress.stop() && !failed.load(Ordering::Relaxed) {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&run) = wanted.get(place) else {
+                    return;
+                };
+                let following = Following {
+                    progress: self.progress,
+                    run,
+                    failed: &failed,
+                };
+                match following.one(&runs[run], |record| keep(run, record)) {
+                    Ok(summary) => {
+                        kept.lock().unwrap_or_else(PoisonError::into_inner)[place] = summary;
+                    }
+                    Err(error) => {
+                        failed.store(true, Ordering::Relaxed);
+                        let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                        first.get_or_insert(error);
+                    }
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..self.threads.get().min(wanted.len()) {
+                scope.spawn(work);
+            }
+        });
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(failure) => Err(failure),
+            None => Ok(kept.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+}
+
+/// One run under way.
+struct Following<'a> {
+    progress: &'a dyn Progress,
+    run: usize,
+    failed: &'a AtomicBool,
+}
+
+impl Following<'_> {
+    /// Runs it; `None` when it was stopped.
+    fn one<T, E: From<RunFailed>>(
+        &self,
+        config: &RunConfig,
+        keep: impl FnOnce(RunRecord) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        self.progress.started(self.run);
+        let kept = match tailcut_sim::run(config, self) {
+            Ok(record) => {
+                let ended = Ended {
+                    config,
+                    flows: record.flows.len(),
+                    requests: record.requests.len(),
+                    wall_seconds: record.cost.wall_seconds,
+                };
+                keep(record).map(|kept| Some((kept, ended)))
+            }
+            Err(RunError::Stopped) => Ok(None),
+            Err(error) => Err(E::from(RunFailed {
+                run: label(config),
+                error,
+            })),
+        };
+        match kept {
+            Ok(Some((kept, ended))) => {
+                self.progress.ended(self.run, &ended);
+                Ok(Some(kept))
+            }
+            none => {
+                self.progress.left(self.run);
+                none.map(|_| None)
+            }
+        }
+    }
+}
+
+impl RunControl for Following<'_> {
+    fn progress(&self, share: f64) {
+        self.progress.advanced(self.run, share);
+    }
+
+    fn stop(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.progress.stop()
+    }
+}
+
+/// A run in a few words.
+pub fn label(config: &RunConfig) -> String {
+    let load = config
+        .workload
+        .load
+        .map_or_else(String::new, |load| format!(" at load {load}"));
+    format!("{}{load}, seed {}", config.design, config.seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn study() -> Study {
+        let text = "designs = [\"tcp\", \"dctcp\"]\nseeds = 2\nloads = 0.3\nflows = 20\n[topology]\n\
+                    kind = \"single-switch\"\nhosts = 4\n[[workload]]\nsizes = \"fixed:20KB\"\n";
+        Study::of(&Scenario::from_text(text).expect("a scenario")).expect("a study")
+    }
+
+    /// Counts what it is told, and stops the runs once so many have ended.
+    #[derive(Default)]
+    struct Counts {
+        started: AtomicUsize,
+        ended: AtomicUsize,
+        left: AtomicUsize,
+        stop_after: Option<usize>,
+    }
+
+    impl Counts {
+        fn all(&self) -> [usize; 3] {
+            [&self.started, &self.ended, &self.left].map(|count| count.load(Ordering::SeqCst))
+        }
+    }
+
+    impl Progress for Counts {
+        fn started(&self, _run: usize) {
+            self.started.fetch_add(1, Ordering::SeqCst);
+        }
+        fn ended(&self, _run: usize, ended: &Ended<'_>) {
+            assert_eq!((ended.flows, ended.requests), (20, 0));
+            self.ended.fetch_add(1, Ordering::SeqCst);
+        }
+        fn left(&self, _run: usize) {
+            self.left.fetch_add(1, Ordering::SeqCst);
+        }
+        fn stop(&self) -> bool {
+            self.stop_after
+                .is_some_and(|most| self.ended.load(Ordering::SeqCst) >= most)
+        }
+    }
+
+    fn crew(threads: usize, progress: &dyn Progress) -> Crew<'_> {
+        Crew {
+            threads: NonZeroUsize::new(threads).expect("a thread"),
+            progress,
+        }
+    }
+
+    #[test]
+    fn records_come_in_the_order_of_the_runs_whatever_the_number_of_threads() {
+        let study = study();
+        let counts = Counts::default();
+        let hashes = |threads| {
+            let records = study.run(&crew(threads, &counts)).expect("four records");
+            let keys: Vec<_> = records.iter().map(|record| record.key.clone()).collect();
+            assert_eq!(
+                keys,
+                study.runs.iter().map(RunConfig::key).collect::<Vec<_>>()
+            );
+            records.iter().map(RunRecord::hash).collect::<Vec<_>>()
+        };
+        assert_eq!(hashes(1), hashes(3));
+        assert_eq!(counts.all(), [8, 8, 0]);
+    }
+
+    #[test]
+    fn what_was_stopped_has_no_record() {
+        let counts = Counts {
+            stop_after: Some(1),
+            ..Counts::default()
+        };
+        let failed = study().run(&crew(1, &counts)).expect_err("stopped");
+        assert_eq!(failed.error, RunError::Stopped);
+        assert_eq!(failed.run, "dctcp at load 0.3, seed 1");
+        assert_eq!(counts.all(), [1, 1, 0]);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_kept_ends_the_others() {
+        let (study, counts) = (study(), Counts::default());
+        let full = |_, _| -> Result<(), RunFailed> {
+            Err(RunFailed {
+                run: "a full disk".to_owned(),
+                error: RunError::Stopped,
+            })
+        };
+        let failed = crew(1, &counts).run(&study.runs, &[1, 3], full);
+        assert_eq!(failed.expect_err("nothing is kept").run, "a full disk");
+        assert_eq!(counts.all(), [1, 0, 1]);
+    }
+}

@@ -1,0 +1,261 @@
+//! From the text of a scenario file to its tables, each value checked against its key.
+
+use super::{Entry, Scenario, Table};
+use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::schema::{SECTIONS, Section, section};
+use crate::value::{Raw, shortened};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A file's name and where its lines begin, so that a byte's place becomes a line.
+struct Lines {
+    file: Arc<str>,
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(file: &str, text: &str) -> Self {
+        let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            file: file.into(),
+            starts: std::iter::once(0).chain(newlines).collect(),
+        }
+    }
+
+    fn place(&self, byte: usize) -> Place {
+        Place::Line {
+            file: self.file.clone(),
+            line: self.starts.partition_point(|&start| start <= byte).max(1),
+        }
+    }
+}
+
+/// The text of a file that is to be UTF-8.
+pub fn text_of(file: &str, bytes: Vec<u8>, allowed: &str) -> Outcome<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let place = Place::line(file, line);
+        ScenarioError::new(&place, "", "a byte that is not UTF-8", allowed)
+    })
+}
+
+impl Scenario {
+    /// Reads a scenario's text, without a file. Relative paths in it start where the program runs.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn from_text(text: &str) -> Outcome<Self> {
+        Self::parse("scenario", "", text)
+    }
+
+    /// Reads what a file holds, as [`parse`](Self::parse) does.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line; a byte that is not UTF-8 among them.
+    pub fn parse_bytes(file: &str, directory: impl Into<PathBuf>, bytes: Vec<u8>) -> Outcome<Self> {
+        let text = text_of(file, bytes, "a scenario in TOML, which is UTF-8")?;
+        Self::parse(file, directory, &text)
+    }
+
+    /// Reads a scenario's text. `file` is the name that errors give; `directory` is where relative
+    /// paths in it start.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn parse(file: &str, directory: impl Into<PathBuf>, text: &str) -> Outcome<Self> {
+        let lines = Lines::new(file, text);
+        let document = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let found = format!("text that is not TOML ({})", shortened(error.message()));
+            ScenarioError::new(
+                &lines.place(at),
+                "",
+                found,
+                "a scenario in TOML, see docs/scenario.md",
+            )
+        })?;
+        let mut scenario = Self {
+            start: lines.place(0),
+            name: file_stem(file),
+            directory: directory.into(),
+            tables: Vec::new(),
+        };
+        let mut top = Table::new(&SECTIONS[0], lines.place(0));
+        for (name, value) in in_order(document.get_ref()) {
+            let place = lines.place(name.span().start);
+            let name = name.get_ref().as_ref();
+            if SECTIONS[0].key(name).is_some() {
+                top.insert(name, &raw(value.get_ref()), lines.place(value.span().start))?;
+                continue;
+            }
+            let Some(section) = section(name).filter(|section| !section.name.is_empty()) else {
+                return Err(unknown_key(&SECTIONS[0], name, &place));
+            };
+            for (table, at) in tables_of(section, value, &place, &lines)? {
+                scenario
+                    .tables
+                    .push(read_table(section, table, at, &lines)?);
+            }
+        }
+        scenario.tables.push(top);
+        Ok(scenario)
+    }
+}
+
+fn file_stem(file: &str) -> String {
+    let stem = std::path::Path::new(file).file_stem();
+    stem.map_or_else(
+        || "scenario".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+/// Keys and values in the order of the text, so that the first error reported is the first there is.
+fn in_order<'t, 'i>(
+    table: &'t DeTable<'i>,
+) -> Vec<(
+    &'t Spanned<std::borrow::Cow<'i, str>>,
+    &'t Spanned<DeValue<'i>>,
+)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, value)| (value.span().start, name.span().start));
+    entries
+}
+
+type Found<'t, 'i> = (&'t DeTable<'i>, Place);
+
+/// The tables that a section's header stands for: one, or for a repeated section any number.
+fn tables_of<'t, 'i>(
+    section: &Section,
+    value: &'t Spanned<DeValue<'i>>,
+    place: &Place,
+    lines: &Lines,
+) -> Outcome<Vec<Found<'t, 'i>>> {
+    let wrong = |found: String, place: &Place| {
+        let allowed = format!("a table {}", section.header());
+        ScenarioError::new(place, section.name, found, allowed)
+    };
+    match value.get_ref() {
+        DeValue::Table(table) => Ok(vec![(table, place.clone())]),
+        DeValue::Array(items) if section.repeated => items
+            .iter()
+            .map(|item| {
+                let at = lines.place(item.span().start);
+                match item.get_ref() {
+                    DeValue::Table(table) => Ok((table, at)),
+                    other => Err(wrong(raw(other).to_string(), &at)),
+                }
+            })
+            .collect(),
+        other => Err(wrong(
+            raw(other).to_string(),
+            &lines.place(value.span().start),
+        )),
+    }
+}
+
+fn read_table(
+    section: &'static Section,
+    table: &DeTable<'_>,
+    place: Place,
+    lines: &Lines,
+) -> Outcome<Table> {
+    let mut read = Table::new(section, place);
+    for (name, value) in in_order(table) {
+        let key = name.get_ref().as_ref();
+        if section.key(key).is_none() {
+            return Err(unknown_key(section, key, &lines.place(name.span().start)));
+        }
+        read.insert(key, &raw(value.get_ref()), lines.place(value.span().start))?;
+    }
+    Ok(read)
+}
+
+impl Table {
+    pub(super) fn new(section: &'static Section, place: Place) -> Self {
+        Self {
+            section,
+            place,
+            entries: BTreeMap::new(),
+        }
+    }
+
+    /// Checks a value against its key and keeps it.
+    pub(super) fn insert(&mut self, name: &str, raw: &Raw, place: Place) -> Outcome<()> {
+        let Some(key) = self.section.key(name) else {
+            return Err(unknown_key(self.section, name, &place));
+        };
+        let Some(value) = key.read(raw) else {
+            let path = self.section.path(name);
+            let meant = match raw {
+                Raw::Text(text) | Raw::Argument(text) => {
+                    did_you_mean(text, key.words.iter().copied())
+                }
+                _ => None,
+            };
+            return Err(
+                ScenarioError::new(&place, path, key.kind.found(raw), key.allowed())
+                    .meaning(meant.map(str::to_owned)),
+            );
+        };
+        let entry = Entry {
+            value,
+            place,
+            is_start: false,
+        };
+        self.entries.insert(key.name, entry);
+        Ok(())
+    }
+}
+
+/// A key that a section does not have, with what may have been meant: a key of the section that is
+/// spelled alike, or the same key of another section.
+pub(super) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<ScenarioError> {
+    let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
+    if section.name.is_empty() {
+        allowed.extend(
+            SECTIONS
+                .iter()
+                .map(|s| s.name)
+                .filter(|name| !name.is_empty()),
+        );
+    }
+    let near = did_you_mean(name, allowed.iter().copied()).map(str::to_owned);
+    let under = |name: &str| {
+        let other = SECTIONS.iter().find(|other| other.key(name).is_some())?;
+        Some(format!("{name} under {}", other.header()))
+    };
+    let everywhere = SECTIONS
+        .iter()
+        .flat_map(|section| section.keys.iter().map(|key| key.name));
+    let meant = under(name)
+        .or(near)
+        .or_else(|| did_you_mean(name, everywhere).and_then(under));
+    let header = match section.name {
+        "" => "at the top".to_owned(),
+        _ => format!("in {}", section.header()),
+    };
+    let found = format!("the key '{}' {header}", shortened(name));
+    ScenarioError::new(place, "", found, allowed.join(", ")).meaning(meant)
+}
+
+/// A value as it was written.
+fn raw(value: &DeValue<'_>) -> Raw {
+    match value {
+        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Integer(integer) if integer.radix() == 10 => {
+            Raw::Number(integer.as_str().trim_start_matches('+').to_owned())
+        }
+        // Hexadecimal and the like: what is allowed is told of plain digits.
+        DeValue::Integer(_) => Raw::Other("a number that is not decimal"),
+        DeValue::Float(float) => Raw::Number(float.as_str().to_owned()),
+        DeValue::Boolean(value) => Raw::Flag(*value),
+        DeValue::Datetime(_) => Raw::Other("a date"),
+        DeValue::Array(items) => Raw::Array(items.iter().map(|item| raw(item.get_ref())).collect()),
+        DeValue::Table(_) => Raw::Other("a table"),
+    }
+}

@@ -1,0 +1,361 @@
+//! Scenarios: what a file and the flags say, checked key by key against one schema.
+//!
+//! A [`Scenario`] knows values and where each was written, and nothing of networks;
+//! [`Study`](crate::Study) makes runs of it.
+
+mod document;
+
+pub use document::text_of;
+
+use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::schema::{self, Fallback, SECTIONS, Section};
+use crate::value::{Raw, Value, shortened};
+use serde_json::{Map, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tailcut_units::{Bytes, Duration, Rate};
+
+/// A scenario as written, every value checked against its key.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its first line: the place of what is missing.
+    pub start: Place,
+    /// What it is called unless it names itself.
+    pub name: String,
+    /// Where relative paths in it start.
+    pub directory: PathBuf,
+    tables: Vec<Table>,
+}
+
+/// One table of a scenario.
+#[derive(Clone, Debug)]
+pub struct Table {
+    section: &'static Section,
+    /// Where it begins.
+    pub place: Place,
+    entries: BTreeMap<&'static str, Entry>,
+}
+
+/// A value and where it was written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// The value.
+    pub value: Value,
+    /// Its place.
+    pub place: Place,
+    /// Whether it is only what the user starts from.
+    pub is_start: bool,
+}
+
+impl Default for Scenario {
+    /// Nothing but defaults. A study needs `designs` beside them.
+    fn default() -> Self {
+        Self {
+            start: Place::Value,
+            name: "scenario".to_owned(),
+            directory: PathBuf::new(),
+            tables: Vec::new(),
+        }
+    }
+}
+
+impl Scenario {
+    /// The table of a section that is not repeated; an empty one where it was not written.
+    ///
+    /// # Panics
+    /// When the schema has no such section.
+    pub fn table(&self, section: &str) -> Table {
+        self.tables(section).first().map_or_else(
+            || Table::new(known(section), self.start.clone()),
+            |table| (*table).clone(),
+        )
+    }
+
+    /// All tables of a section, in order.
+    pub fn tables(&self, section: &str) -> Vec<&Table> {
+        let of_section = |table: &&Table| table.section.name == section;
+        self.tables.iter().filter(of_section).collect()
+    }
+
+    /// Makes what it says so far only what the user starts from: a key may then stand there that nothing
+    /// reads.
+    pub fn start_from_here(&mut self) {
+        let entries = self
+            .tables
+            .iter_mut()
+            .flat_map(|table| table.entries.values_mut());
+        entries.for_each(|entry| entry.is_start = true);
+    }
+
+    /// Removes all tables of a section.
+    pub fn clear(&mut self, section: &str) {
+        self.tables.retain(|table| table.section.name != section);
+    }
+
+    /// Removes a key of the first table of a section.
+    pub fn unset(&mut self, section: &str, key: &str) {
+        let first = self
+            .tables
+            .iter_mut()
+            .find(|table| table.section.name == section);
+        if let Some(table) = first {
+            table.entries.remove(key);
+        }
+    }
+
+    /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag. In a
+    /// repeated section it is that of the first table, which is made where there is none.
+    ///
+    /// # Errors
+    /// An unknown key, or a value that it does not allow, at `place`.
+    pub fn set(&mut self, path: &str, text: &str, place: &Place) -> Outcome<()> {
+        self.put(path, &Raw::Argument(text.to_owned()), place)
+    }
+
+    /// The same scenario with a key set by its path. A text may be that of any value, as on a command
+    /// line: `"10ms"`, `"0.1..0.5:0.1"`, `"tcp, repflow"`.
+    ///
+    /// # Errors
+    /// An unknown key, or a value that it does not allow.
+    pub fn with(mut self, path: &str, value: impl Into<Raw>) -> Outcome<Self> {
+        self.put(path, &value.into(), &Place::Value)?;
+        Ok(self)
+    }
+
+    fn put(&mut self, path: &str, raw: &Raw, place: &Place) -> Outcome<()> {
+        let (section, key) = path.split_once('.').unwrap_or(("", path));
+        let Some(section) = schema::section(section) else {
+            let paths: Vec<String> = SECTIONS
+                .iter()
+                .flat_map(|section| section.keys.iter().map(|key| section.path(key.name)))
+                .collect();
+            let meant = did_you_mean(path, paths.iter().map(String::as_str)).map(str::to_owned);
+            let found = format!("the key '{}'", shortened(path));
+            let allowed = "the keys that `tailcut list keys` shows";
+            return Err(ScenarioError::new(place, "", found, allowed).meaning(meant));
+        };
+        let index = self
+            .tables
+            .iter()
+            .position(|table| table.section.name == section.name);
+        let index = index.unwrap_or_else(|| {
+            self.tables.push(Table::new(section, place.clone()));
+            self.tables.len() - 1
+        });
+        self.tables[index].insert(key, raw, place.clone())
+    }
+
+    /// Every key with its value: as given, else its default, else in words what it follows from.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut sections = Map::new();
+        for section in SECTIONS {
+            let mut tables: Vec<serde_json::Value> = self
+                .tables(section.name)
+                .iter()
+                .map(|table| table.to_json())
+                .collect();
+            if !section.repeated {
+                let table = tables
+                    .pop()
+                    .unwrap_or_else(|| self.table(section.name).to_json());
+                let name = if section.name.is_empty() {
+                    "study"
+                } else {
+                    section.name
+                };
+                sections.insert(name.to_owned(), table);
+            } else {
+                sections.insert(section.name.to_owned(), json!(tables));
+            }
+        }
+        sections.into()
+    }
+}
+
+fn known(section: &str) -> &'static Section {
+    schema::section(section).expect("a section of the schema")
+}
+
+impl Table {
+    /// What was written under a key, if anything was.
+    pub fn given(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// Every key that was written, in the order of the schema, with its value.
+    pub fn entries(&self) -> impl Iterator<Item = (&'static str, &Entry)> {
+        let keys = self.section.keys.iter();
+        keys.filter_map(|key| Some((key.name, self.entries.get(key.name)?)))
+    }
+
+    /// A key's place: where it was written, else where its table begins.
+    pub fn place_of(&self, key: &str) -> &Place {
+        self.given(key).map_or(&self.place, |entry| &entry.place)
+    }
+
+    /// An error about a key.
+    pub fn error(
+        &self,
+        key: &str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Box<ScenarioError> {
+        ScenarioError::new(self.place_of(key), self.section.path(key), found, allowed)
+    }
+
+    /// The value of a key: as written, else its default; `None` where it follows from others.
+    ///
+    /// # Panics
+    /// When the schema has no such key.
+    pub fn value(&self, key: &str) -> Option<Value> {
+        let known = self.section.key(key).expect("a key of the schema");
+        self.given(key)
+            .map(|entry| entry.value.clone())
+            .or_else(|| known.default_value())
+    }
+
+    /// The word under a key, if its value is one.
+    pub fn word(&self, key: &str) -> Option<&'static str> {
+        match self.value(key)? {
+            Value::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The text under a key.
+    pub fn text(&self, key: &str) -> Option<String> {
+        match self.value(key)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The whole number under a key.
+    pub fn count(&self, key: &str) -> Option<u64> {
+        match self.value(key)? {
+            Value::Count(count) => Some(count),
+            _ => None,
+        }
+    }
+
+    /// The whole number under a key whose schema keeps it within 32 bits.
+    pub fn small(&self, key: &str) -> Option<u32> {
+        self.count(key)
+            .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// The number under a key.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        match self.value(key)? {
+            Value::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether a key is true.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.value(key) == Some(Value::Flag(true))
+    }
+
+    /// The span under a key.
+    pub fn duration(&self, key: &str) -> Option<Duration> {
+        match self.value(key)? {
+            Value::Duration(span) => Some(span),
+            _ => None,
+        }
+    }
+
+    /// The rate under a key.
+    pub fn rate(&self, key: &str) -> Option<Rate> {
+        match self.value(key)? {
+            Value::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// The rates by size under a key.
+    pub fn rates(&self, key: &str) -> Option<Vec<(u32, Rate)>> {
+        match self.value(key)? {
+            Value::Rates(rates) => Some(rates),
+            _ => None,
+        }
+    }
+
+    /// The numbers under a key.
+    pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
+        match self.value(key)? {
+            Value::Numbers(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// The bytes under a key.
+    pub fn bytes(&self, key: &str) -> Option<Bytes> {
+        match self.value(key)? {
+            Value::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        let keys = self.section.keys.iter().map(|key| {
+            let value = match (self.value(key.name), key.default) {
+                (Some(value), _) => value.to_json(),
+                (None, Fallback::Follows(words)) => json!(format!("({words})")),
+                (None, Fallback::Is(text)) => json!(text),
+            };
+            (key.name.to_owned(), value)
+        });
+        serde_json::Value::Object(keys.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_a_program_read_as_those_of_a_text() {
+        let text = "seed = 7\nloads = [0.25, 0.5]\nflows = 50\nmeasure_waits = true\nduration = \"3ms\"\n\
+                    [topology]\nrate = \"25Gbps\"\n[queue]\nlimit = \"64KB\"\n[[workload]]\n\
+                    matrix = \"incast\"\n";
+        let set = || {
+            Scenario::default()
+                .with("seed", 7u64)?
+                .with("loads", [0.25, 0.5])?
+                .with("flows", 50)?
+                .with("measure_waits", true)?
+                .with("duration", Duration::from_ms(3))?
+                .with("topology.rate", Rate::from_gbps(25))?
+                .with("queue.limit", Bytes::from_kb(64))?
+                .with("workload.matrix", "incast")
+        };
+        let (set, read) = (
+            set().expect("sound"),
+            Scenario::from_text(text).expect("sound"),
+        );
+        assert_eq!(set.to_json(), read.to_json());
+    }
+
+    #[test]
+    fn a_value_that_is_not_allowed_is_refused_at_its_key() {
+        let error = Scenario::default().with("flows", -3).expect_err("no count");
+        assert!(
+            error
+                .to_string()
+                .starts_with("a value that was set: flows: found -3; allowed"),
+            "{error}"
+        );
+        let error = Scenario::default()
+            .with("tcp.min_rt", "1ms")
+            .expect_err("no key");
+        assert_eq!(error.meant.as_deref(), Some("min_rto"));
+    }
+
+    #[test]
+    fn a_byte_that_is_no_text_is_told_with_its_line() {
+        let bytes = b"seed = 1\nname = \"\xff\"\n".to_vec();
+        let error = Scenario::parse_bytes("s.toml", "", bytes).expect_err("no text");
+        assert_eq!(error.place, Place::line("s.toml", 2));
+    }
+}

@@ -1,0 +1,255 @@
+//! The keys of designs whose switches or NICs do more than those of TCP.
+
+use super::key::Fallback::Is;
+use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
+use super::receiver_driven::BUFFERS;
+use crate::value::Kind;
+
+const fn up_to(most: f64) -> Kind {
+    Kind::Number { above: 0.0, most }
+}
+
+/// pFabric.
+pub const PFABRIC: Section = Section {
+    name: "pfabric",
+    repeated: false,
+    about: "pFabric's endpoints and switch ports.",
+    keys: &[
+        key(
+            "queue",
+            PACKETS_OR_BYTES,
+            Is("36KB"),
+            "What may wait at a switch port (pFabric paper; 140 packets in public code).",
+        ),
+        key(
+            "initial_window",
+            count(1, 1_000_000),
+            Is("12"),
+            "Packets that a flow starts with: about the bandwidth-delay product (pFabric paper; up to 70 \
+             in public code).",
+        ),
+        key(
+            "max_window",
+            count(1, 1_000_000),
+            Is("auto"),
+            "Packets in flight at most. \"auto\": one full packet less than the queue holds.",
+        )
+        .or(&["auto"]),
+        key(
+            "rto",
+            SPAN,
+            Is("auto"),
+            "The fixed retransmission timeout. \"auto\": three round trips between the hosts that are \
+             farthest apart, in the empty network (45 us in the pFabric paper, 250 us in public code).",
+        )
+        .or(&["auto"]),
+        key(
+            "probe_after",
+            count(1, 255),
+            Is("5"),
+            "Timeouts in a row after which a flow only probes (pFabric paper).",
+        ),
+    ],
+};
+
+/// PIAS.
+pub const PIAS: Section = Section {
+    name: "pias",
+    repeated: false,
+    about: "PIAS: DCTCP over strict priorities. Switch ports mark at queue.mark_above, all classes \
+            together.",
+    keys: &[
+        key(
+            "thresholds",
+            Kind::Sizes { most: 7 },
+            Is("1327140, 1940340, 2406080, 2861600, 3128780, 3412020, 3626640"),
+            "Bytes sent at which a flow goes down a class. The default is the authors' for web search at \
+             load 0.8; the SCDP paper has 10KB, 100KB, 1MB, 10MB.",
+        ),
+        key(
+            "limit",
+            PACKETS_OR_BYTES,
+            Is("240 packets"),
+            "What may wait at a switch port (authors' code).",
+        ),
+        key(
+            "buffer",
+            Kind::Choice,
+            Is("shared"),
+            "Whether classes share the limit (authors' code) or it is split evenly among them (by-class), \
+             as in the SCDP paper.",
+        )
+        .or(BUFFERS),
+        key(
+            "resends_count",
+            Kind::Flag,
+            Is("false"),
+            "Whether bytes that are sent again count towards the thresholds: not in the authors' \
+             simulation code, but in their kernel module.",
+        ),
+        key(
+            "host_order",
+            Kind::Flag,
+            Is("true"),
+            "Whether hosts serve their own connections by class, strictly, and in turn within a class; \
+             else all in turn.",
+        ),
+    ],
+};
+
+/// QoS.
+pub const QOS: Section = Section {
+    name: "qos",
+    repeated: false,
+    about: "QoS: TCP over two strict priorities, small flows in the higher one. Each class has the room of \
+            queue.limit.",
+    keys: &[key(
+        "small_below",
+        SIZE,
+        Is("100KB"),
+        "Flows under this size go first. HULL's comparison leaves it open between 1 KB and 10 MB.",
+    )],
+};
+
+/// HULL.
+pub const HULL: Section = Section {
+    name: "hull",
+    repeated: false,
+    about: "HULL: DCTCP with a phantom queue at every switch port and a pacer in every NIC. With the \
+            phantom queues off the ports mark at queue.mark_above.",
+    keys: &[
+        key(
+            "phantom_drain",
+            up_to(1.0),
+            Is("0.95"),
+            "The phantom queue's drain rate over the link's (PQ950 in the HULL paper).",
+        )
+        .or(&["off"]),
+        key(
+            "phantom_mark_above",
+            SIZE,
+            Is("6KB"),
+            "Packets are marked when the phantom queue is above this (1 to 30 KB in the HULL deck).",
+        ),
+        key(
+            "phantom_compare",
+            Kind::Choice,
+            Is("before"),
+            "Which value of the phantom queue: what the packet finds, before it is counted (as ports \
+             mark, RFC 8257), or after, as in one public emulator of HULL.",
+        )
+        .or(&["before", "after"]),
+        key(
+            "phantom_placement",
+            Kind::Choice,
+            Is("series"),
+            "Where the phantom queue counts packets: on the link behind the port, as the hardware does, \
+             or beside the port as they arrive, as public simulation code does.",
+        )
+        .or(&["series", "parallel"]),
+        key(
+            "pacer",
+            Kind::Flag,
+            Is("true"),
+            "Whether NICs pace flows whose packets were marked.",
+        ),
+        key(
+            "pacer_interval",
+            SPAN,
+            Is("64us"),
+            "T_r, the time between two updates of the pacer's rate (public code).",
+        ),
+        key(
+            "pacer_measurement_gain",
+            up_to(1.0),
+            Is("0.125"),
+            "Eta, the weight of the newest measurement in the pacer's rate (public code).",
+        ),
+        key(
+            "pacer_backlog_gain",
+            up_to(1e6),
+            Is("16"),
+            "Beta in Mb/s per KB: what an update adds to the pacer's rate for each 1,024 B that wait \
+             (HULL paper; 1 is the default of public ns-2 code, which has it as 122 a second).",
+        ),
+        key(
+            "pacer_association",
+            up_to(1.0),
+            Is("0.125"),
+            "The probability with which an ACK with ECN-Echo puts its flow under the pacer (public code).",
+        ),
+        key(
+            "pacer_expiry",
+            SPAN,
+            Is("10ms"),
+            "How long a flow is paced after it was last put under the pacer (public code).",
+        ),
+        key(
+            "pacer_min_rate",
+            Kind::Rate,
+            Is("auto"),
+            "The lower bound of the pacer's rate. \"auto\": a hundredth of the host's link (10 Mb/s at \
+             1 Gb/s in public code).",
+        )
+        .or(&["auto"]),
+        key(
+            "pacer_max_rate",
+            Kind::Rate,
+            Is("auto"),
+            "The upper bound of the pacer's rate. \"auto\": that of the host's link (public code).",
+        )
+        .or(&["auto"]),
+        key(
+            "pacer_bucket",
+            SIZE,
+            Is("3100"),
+            "Bytes that the pacer lets go at once after a pause; less than a packet counts as a packet \
+             (public scripts).",
+        ),
+    ],
+};
+
+/// Hosts' own queues.
+pub const HOST: Section = Section {
+    name: "host",
+    repeated: false,
+    about: "What stands between the transports of a host and its NIC, whatever the design.",
+    keys: &[key(
+        "queue",
+        count(1, 1_000_000),
+        Is("fair"),
+        "The host's own queue. \"fair\": none; when the link is free the transport serves what is ready, \
+         one packet a connection in turn. A number: a FIFO of so many packets, which the host fills while \
+         there is room (Linux 1,000, ns-3 100), so that small flows wait behind large ones of their host.",
+    )
+    .or(&["fair"])],
+};
+
+/// Hosts' NICs.
+pub const NIC: Section = Section {
+    name: "nic",
+    repeated: false,
+    about: "What the hosts' NICs do, whatever the design. Large-send offload is tcp.lso.",
+    keys: &[
+        key(
+            "rx_frames",
+            count(1, 65_536),
+            Is("1"),
+            "Frames that are received for an interrupt (rx-frames of ethtool); 1 is no coalescing.",
+        ),
+        key(
+            "rx_timeout",
+            ANY_SPAN,
+            Is("100us"),
+            "With rx_frames above 1: the longest that a frame waits for others (rx-usecs of ethtool). \
+             Unknown in the HULL deck.",
+        ),
+        key(
+            "gro",
+            Kind::Flag,
+            Is("false"),
+            "With rx_frames above 1: whether the stack merges what an interrupt brings of a connection \
+             before TCP sees it (generic receive offload of Linux), so that it is acknowledged together.",
+        ),
+    ],
+};

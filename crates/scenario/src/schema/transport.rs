@@ -1,0 +1,189 @@
+//! The keys of the transports.
+
+use super::key::Fallback::Is;
+use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key};
+use crate::value::Kind;
+
+/// TCP.
+pub const TCP: Section = Section {
+    name: "tcp",
+    repeated: false,
+    about: "Every TCP connection, whatever governs its window: the design says that.",
+    keys: &[
+        key(
+            "mss",
+            count(64, 65_495),
+            Is("1460"),
+            "Payload bytes of a full segment.",
+        ),
+        key(
+            "initial_window",
+            Kind::Sized {
+                of: "segments",
+                least: 1,
+                most: 1_000_000,
+            },
+            Is("10 segments"),
+            "What may be sent before the first ACK (RFC 6928).",
+        ),
+        key(
+            "min_rto",
+            SPAN,
+            Is("10ms"),
+            "The lower bound of the retransmission timeout, at least clock_granularity: that of a data \
+             centre, where 1 to 10 ms are set. Linux has 200 ms, and RFC 6298 asks for 1 s.",
+        ),
+        key(
+            "initial_rto",
+            SPAN,
+            Is("10ms"),
+            "The retransmission timeout before the first sample, the SYN's included: that of a data centre. \
+             RFC 6298 and Linux have 1 s, with which a lost SYN decides every tail.",
+        ),
+        key(
+            "max_rto",
+            SPAN,
+            Is("60s"),
+            "The upper bound of the retransmission timeout (RFC 6298).",
+        ),
+        key(
+            "clock_granularity",
+            ANY_SPAN,
+            Is("1ms"),
+            "The timeout is at least the smoothed round-trip time and this (G of RFC 6298, 2.3). \
+             Linux in effect sets it to min_rto.",
+        ),
+        key(
+            "delayed_ack",
+            count(2, 255),
+            Is("2"),
+            "Segments an ACK; off: every segment is acknowledged at once (RFC 5681).",
+        )
+        .or(&["off"]),
+        key(
+            "delayed_ack_timeout",
+            SPAN,
+            Is("auto"),
+            "The longest that an ACK is held back, less than min_rto. \"auto\": 40 ms, or half of \
+             min_rto where that is shorter.",
+        )
+        .or(&["auto"]),
+        key(
+            "limited_transmit",
+            Kind::Flag,
+            Is("true"),
+            "Whether the first two duplicate ACKs release new data (RFC 3042).",
+        ),
+        key(
+            "sack",
+            Kind::Flag,
+            Is("false"),
+            "Whether receivers report SACK blocks and senders recover by them (RFC 2018, 6675); \
+             otherwise NewReno's recovery (RFC 6582).",
+        ),
+        key(
+            "lso",
+            Kind::Bytes { least: 1 },
+            Is("off"),
+            "Large-send offload: payload bytes that leave as one burst.",
+        )
+        .or(&["off"]),
+        key(
+            "max_cwnd",
+            SIZE,
+            Is("unlimited"),
+            "The congestion window's upper bound.",
+        )
+        .or(&["unlimited"]),
+        key(
+            "initial_ssthresh",
+            SIZE,
+            Is("unlimited"),
+            "Where a connection's first slow start ends (64 KB in ns-3 for long); unlimited: at the first \
+             congestion.",
+        )
+        .or(&["unlimited"]),
+        key(
+            "hystart",
+            SPAN,
+            Is("off"),
+            "CUBIC leaves slow start by HyStart, from 16 segments on, with a clock that ticks so often: the \
+             jiffy, 1, 4 or 10 ms, of Linux 2.6.29 to 2.6.38, 1 ms since; off: at the first congestion.",
+        )
+        .or(&["off"]),
+        key(
+            "duplicate_ack_threshold",
+            count(1, 255),
+            Is("3"),
+            "Duplicate ACKs that mean loss (RFC 5681).",
+        ),
+        key(
+            "max_syn_retries",
+            count(0, 255),
+            Is("6"),
+            "How often a SYN or SYN-ACK is sent again before the connection fails.",
+        ),
+        key(
+            "max_data_retries",
+            count(0, 255),
+            Is("15"),
+            "Timeouts in a row without progress before the connection fails.",
+        ),
+        key(
+            "dctcp_gain",
+            Kind::Number {
+                above: 0.0,
+                most: 1.0,
+            },
+            Is("0.0625"),
+            "DCTCP's g, the weight of the newest window in the estimate of marking (RFC 8257).",
+        ),
+        key(
+            "dctcp_first_alpha",
+            Kind::Number {
+                above: 0.0,
+                most: 1.0,
+            },
+            Is("1"),
+            "The estimate of marking that a DCTCP connection begins with (RFC 8257, 4.2, which leaves 0, \
+             \"none\", to flows that need throughput at once).",
+        )
+        .or(&["none"]),
+        key(
+            "classic_ecn",
+            Kind::Flag,
+            Is("false"),
+            "Whether NewReno and CUBIC negotiate ECN and answer a mark like a loss (RFC 3168). \
+             DCTCP always negotiates it.",
+        ),
+    ],
+};
+
+/// RepFlow and RepSYN.
+pub const REPNET: Section = Section {
+    name: "repnet",
+    repeated: false,
+    about: "RepFlow and RepSYN.",
+    keys: &[
+        key(
+            "limit",
+            SIZE,
+            Is("100KB"),
+            "Flows under this size are replicated (RepNet paper).",
+        ),
+        key(
+            "archive_limit",
+            SIZE,
+            Is("100KB"),
+            "A server that has archived more than this for a connection that has not come yet \
+             settles on the one that it has. The paper gives no value.",
+        ),
+        key(
+            "waiting_list_timeout",
+            SPAN,
+            Is("1s"),
+            "How long a server waits for the second connection of a flow (0.8 to 1 s in the \
+             released code).",
+        ),
+    ],
+};

@@ -1,0 +1,147 @@
+//! A network of one's own nodes and links, from `[[nodes]]` and `[[links]]`.
+
+use super::queue::queue;
+use crate::error::{Outcome, did_you_mean};
+use crate::scenario::Scenario;
+use crate::value::shortened;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use tailcut_sim::fabric::SharedBuffer;
+use tailcut_sim::fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Wire};
+use tailcut_units::HostId;
+
+/// A name of a custom topology and the nodes that it stands for.
+#[derive(Clone)]
+enum Group {
+    Hosts(Range<u32>),
+    Switches(Range<u32>),
+}
+
+/// What the nodes of groups are called: by the name of a group of one, else as `[[failures]]` names one
+/// of several.
+fn node_names(groups: &BTreeMap<String, Group>, hosts: u32, switches: u32) -> NodeNames {
+    let mut names = NodeNames {
+        hosts: vec![String::new(); hosts as usize],
+        switches: vec![String::new(); switches as usize],
+    };
+    for (name, group) in groups {
+        let (range, its) = match group {
+            Group::Hosts(range) => (range, &mut names.hosts),
+            Group::Switches(range) => (range, &mut names.switches),
+        };
+        for (place, node) in range.clone().enumerate() {
+            its[node as usize] = match range.len() {
+                1 => name.clone(),
+                _ => format!("{name}[{place}]"),
+            };
+        }
+    }
+    names
+}
+
+impl Group {
+    fn nodes(&self) -> Vec<Node> {
+        match self {
+            Self::Hosts(range) => range.clone().map(|host| Node::Host(HostId(host))).collect(),
+            Self::Switches(range) => range.clone().map(Node::Switch).collect(),
+        }
+    }
+}
+
+/// The most links of one kind.
+pub const MOST_LINKS: usize = 1_000_000;
+
+pub fn custom(
+    scenario: &Scenario,
+    usual: Wire,
+    shared_buffer: Option<SharedBuffer>,
+) -> Outcome<CustomTopology> {
+    let (groups, hosts, switches) = groups(scenario)?;
+    let mut links = Vec::new();
+    let mut host_rates = Vec::new();
+    for table in scenario.tables("links") {
+        let end = |key: &str| -> Outcome<Vec<Node>> {
+            let Some(name) = table.text(key) else {
+                return Err(table.error(key, "nothing", "the name of a node"));
+            };
+            groups.get(&name).map(Group::nodes).ok_or_else(|| {
+                let names: Vec<&str> = groups.keys().map(String::as_str).collect();
+                let meant = did_you_mean(&name, names.iter().copied()).map(str::to_owned);
+                let found = format!("\"{}\"", shortened(&name));
+                table.error(key, found, "the name of a node").meaning(meant)
+            })
+        };
+        let wire = Wire {
+            rate: table.rate("rate").unwrap_or(usual.rate),
+            delay: table.duration("delay").unwrap_or(usual.delay),
+        };
+        let (a_ends, b_ends) = (end("a")?, end("b")?);
+        if a_ends.len().saturating_mul(b_ends.len()) + links.len() > MOST_LINKS {
+            let found = format!("{} times {} links", a_ends.len(), b_ends.len());
+            return Err(table.error("a", found, format!("at most {MOST_LINKS} links in all")));
+        }
+        for &a in &a_ends {
+            for &b in &b_ends {
+                if matches!((a, b), (Node::Host(_), _) | (_, Node::Host(_))) {
+                    host_rates.push(wire.rate);
+                }
+                links.push(CustomLink { a, b, wire });
+            }
+        }
+    }
+    Ok(CustomTopology {
+        hosts,
+        switches,
+        links,
+        queue: queue(scenario, host_rates.into_iter().min().unwrap_or(usual.rate)),
+        shared_buffer,
+        names: node_names(&groups, hosts, switches),
+    })
+}
+
+/// The names of a custom topology with the nodes that they stand for.
+pub fn named_nodes(scenario: &Scenario) -> Outcome<Vec<(String, Vec<Node>)>> {
+    let (groups, ..) = groups(scenario)?;
+    let named = groups.into_iter();
+    Ok(named.map(|(name, group)| (name, group.nodes())).collect())
+}
+
+fn groups(scenario: &Scenario) -> Outcome<(BTreeMap<String, Group>, u32, u32)> {
+    const MOST: u32 = 65_535;
+    let mut groups = BTreeMap::new();
+    let (mut hosts, mut switches) = (0u32, 0u32);
+    for table in scenario.tables("nodes") {
+        let Some(name) = table.text("name") else {
+            return Err(table.error("name", "nothing", "a name that no other node has"));
+        };
+        if name.contains(['[', ']']) {
+            let found = format!("\"{}\"", shortened(&name));
+            let allowed = "a name without [ and ], which tell nodes by one name apart";
+            return Err(table.error("name", found, allowed));
+        }
+        let count = table.small("count").unwrap_or(1);
+        let (group, total) = match table.word("kind") {
+            Some("host") => {
+                hosts += count;
+                (Group::Hosts(hosts - count..hosts), hosts)
+            }
+            Some("switch") => {
+                switches += count;
+                (Group::Switches(switches - count..switches), switches)
+            }
+            _ => return Err(table.error("kind", "nothing", "\"host\" or \"switch\"")),
+        };
+        if total > MOST {
+            return Err(table.error(
+                "count",
+                format!("{total} in all"),
+                format!("at most {MOST}"),
+            ));
+        }
+        if groups.insert(name.clone(), group).is_some() {
+            let found = format!("\"{}\" again", shortened(&name));
+            return Err(table.error("name", found, "a name that no other node has"));
+        }
+    }
+    Ok((groups, hosts, switches))
+}

@@ -1,0 +1,111 @@
+//! Flow sizes and traces, which a scenario may have in files.
+
+use super::topology::Network;
+use crate::error::{Outcome, Place, ScenarioError};
+use crate::scenario::{Scenario, Table, text_of};
+use crate::value::shortened;
+use std::path::Path;
+use std::sync::Arc;
+use tailcut_sim::workload::{Error, Limits, SizeDistribution, TextError, Trace};
+use tailcut_units::Time;
+
+pub fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDistribution>)> {
+    let name = table
+        .text("sizes")
+        .unwrap_or_else(|| "websearch".to_owned());
+    let Some(file) = name.strip_prefix("table:") else {
+        let sizes = SizeDistribution::named(&name).map_err(|error| sizes_error(table, &error))?;
+        return Ok((name, Arc::new(sizes)));
+    };
+    let (shown, bytes) = read(scenario, table, "sizes", file)?;
+    let text = text_of(&shown, bytes, "text in UTF-8")?;
+    let sizes = SizeDistribution::from_table(&text).map_err(|error| match error {
+        Error::Text(error) => text_error(&shown, &error),
+        other => table.error("sizes", other.to_string(), ""),
+    })?;
+    Ok((format!("table:{}", stem(file)), Arc::new(sizes)))
+}
+
+fn sizes_error(table: &Table, error: &Error) -> Box<ScenarioError> {
+    match error {
+        Error::UnknownSizes { found, alike } => {
+            let names = tailcut_sim::workload::sizes::NAMES
+                .iter()
+                .map(|named| named.name);
+            let names: Vec<&str> = names
+                .chain(["fixed:BYTES", "uniform:MIN:MAX", "table:FILE"])
+                .collect();
+            let meant = alike.first().map(|&name| name.to_owned());
+            table
+                .error("sizes", found.clone(), names.join(", "))
+                .meaning(meant)
+        }
+        Error::SizesParameter { found, allowed } => table.error("sizes", found.clone(), *allowed),
+        other => table.error("sizes", other.to_string(), ""),
+    }
+}
+
+pub fn trace(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<(String, Trace)> {
+    let Some(file) = table.text("file") else {
+        return Err(table.error("file", "nothing", "the path of a CSV of flows"));
+    };
+    let (shown, bytes) = read(scenario, table, "file", &file)?;
+    let limits = Limits {
+        hosts: network.built.hosts(),
+        paths: u16::try_from(network.built.paths).unwrap_or(u16::MAX),
+    };
+    let trace = Trace::parse(&bytes, limits).map_err(|error| text_error(&shown, &error))?;
+    Ok((
+        format!("trace:{}", stem(&file)),
+        shortened_trace(scenario, trace)?,
+    ))
+}
+
+/// The flows of a trace that the study's duration and its number of flows leave, where these are given.
+fn shortened_trace(scenario: &Scenario, trace: Trace) -> Outcome<Trace> {
+    let top = scenario.table("");
+    let duration = top.given("duration").and_then(|_| top.duration("duration"));
+    let at_most = top.count("flows").unwrap_or(u64::MAX);
+    let all = trace.flows().len();
+    let until = duration.map_or(Time::MAX, |duration| Time::ZERO + duration);
+    let shortened = trace.until(until, usize::try_from(at_most).unwrap_or(usize::MAX));
+    if shortened.flows().is_empty() {
+        let found = format!("a span in which none of the trace's {all} flows starts");
+        return Err(top.error("duration", found, "a longer one"));
+    }
+    Ok(shortened)
+}
+
+fn text_error(file: &str, error: &TextError) -> Box<ScenarioError> {
+    let key = match error.column.is_empty() {
+        true => String::new(),
+        false => format!("column {}", error.column),
+    };
+    let place = Place::line(file, error.line);
+    ScenarioError::new(&place, key, error.found.clone(), error.allowed.clone())
+}
+
+fn stem(file: &str) -> String {
+    let stem = Path::new(file).file_stem();
+    stem.map_or_else(
+        || file.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+/// A file that a scenario names, and its name for errors.
+fn read(scenario: &Scenario, table: &Table, key: &str, file: &str) -> Outcome<(String, Vec<u8>)> {
+    // What a flag names is relative to where the command is run.
+    let path = match table.place_of(key) {
+        Place::Line { .. } | Place::Value => scenario.directory.join(file),
+        Place::Flag(_) => Path::new(file).to_owned(),
+    };
+    let shown = path.display().to_string();
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok((shown, bytes)),
+        Err(error) => {
+            let found = format!("'{}', which cannot be read ({error})", shortened(&shown));
+            Err(table.error(key, found, "a file that can be read"))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Readers of what was written: each gives `None` where it is nothing of its kind.
+
+use super::quantity;
+use super::raw::Raw;
+use tailcut_units::{Bytes, Duration, Rate};
+
+/// The longest span that a key takes: 100,000 s, far from where virtual time ends (213 days).
+pub(super) const LONGEST: Duration = Duration::from_ms(100_000_000);
+/// The most bytes that a key takes: 1 PB.
+pub(super) const MOST_BYTES: u64 = 1_000_000_000_000_000;
+/// The highest load that is taken; above 1 the network is overloaded.
+pub(super) const HIGHEST_LOAD: f64 = 10.0;
+/// The most steps of a range of loads.
+pub(super) const MOST_LOADS: usize = 1_000;
+
+/// Items as a list again.
+pub(super) fn joined(items: &[Raw]) -> Raw {
+    let texts: Option<Vec<&str>> = items
+        .iter()
+        .map(|item| match item {
+            Raw::Argument(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => Raw::Argument(texts.join(",")),
+        None => Raw::Array(items.to_vec()),
+    }
+}
+
+pub(super) fn text_of(raw: &Raw) -> Option<&str> {
+    match raw {
+        Raw::Text(text) | Raw::Argument(text) => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn number_text(raw: &Raw) -> Option<&str> {
+    match raw {
+        Raw::Number(text) | Raw::Argument(text) => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn whole(raw: &Raw) -> Option<u64> {
+    number_text(raw)?.parse().ok()
+}
+
+pub(super) fn number(raw: &Raw) -> Option<f64> {
+    let number: f64 = number_text(raw)?.parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+pub(super) fn byte_count(raw: &Raw) -> Option<Bytes> {
+    match raw {
+        Raw::Number(_) => whole(raw).map(Bytes),
+        _ => quantity::bytes(text_of(raw)?),
+    }
+}
+
+pub(super) fn texts(raw: &Raw) -> Option<Vec<String>> {
+    let texts: Vec<String> = match raw {
+        Raw::Array(items) => items
+            .iter()
+            .map(|item| text_of(item).map(str::to_owned))
+            .collect::<Option<_>>()?,
+        _ => text_of(raw)?
+            .split(',')
+            .map(|text| text.trim().to_owned())
+            .collect(),
+    };
+    (!texts.is_empty()).then_some(texts)
+}
+
+/// A rate alone holds at every size; `size:rate` gives points at ascending sizes.
+pub(super) fn rates(raw: &Raw) -> Option<Vec<(u32, Rate)>> {
+    let point = |text: &str| {
+        let (size, rate) = text.split_once(':')?;
+        let size: u32 = size.trim().parse().ok()?;
+        Some((size, quantity::rate(rate)?)).filter(|_| size > 0)
+    };
+    let texts = texts(raw)?;
+    let points: Vec<(u32, Rate)> = match &texts[..] {
+        [rate] if !rate.contains(':') => vec![(1, quantity::rate(rate)?)],
+        points => points.iter().map(|p| point(p)).collect::<Option<_>>()?,
+    };
+    let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    ascending.then_some(points)
+}
+
+/// Numbers in a list, or in a flag's text with commas between them.
+pub(super) fn numbers(raw: &Raw) -> Option<Vec<f64>> {
+    match raw {
+        Raw::Array(items) => items.iter().map(number).collect(),
+        Raw::Number(_) => Some(vec![number(raw)?]),
+        Raw::Text(text) | Raw::Argument(text) => text
+            .split(',')
+            .map(|number| number.trim().parse().ok())
+            .collect(),
+        Raw::Flag(_) | Raw::Other(_) => None,
+    }
+}
+
+pub(super) fn sizes(raw: &Raw) -> Option<Vec<Bytes>> {
+    let sizes: Vec<Bytes> = match raw {
+        Raw::Array(items) => items.iter().map(byte_count).collect::<Option<_>>()?,
+        _ => text_of(raw)?
+            .split(',')
+            .map(|size| quantity::bytes(size.trim()))
+            .collect::<Option<_>>()?,
+    };
+    let sound = |size: &Bytes| (1..=MOST_BYTES).contains(&size.0);
+    (!sizes.is_empty() && sizes.iter().all(sound)).then_some(sizes)
+}
+
+pub(super) fn loads(raw: &Raw) -> Option<Vec<f64>> {
+    let loads = match text_of(raw).and_then(|text| text.split_once("..")) {
+        Some((from, to)) => range(from, to)?,
+        None => numbers(raw)?,
+    };
+    let sound = |load: &f64| *load > 0.0 && *load <= HIGHEST_LOAD;
+    let distinct = loads
+        .iter()
+        .enumerate()
+        .all(|(i, load)| !loads[..i].contains(load));
+    let few = (1..=MOST_LOADS).contains(&loads.len());
+    (few && distinct && loads.iter().all(sound)).then_some(loads)
+}
+
+/// `from..to` or `from..to:step`, both ends included; the step is 0.1 unless given.
+pub(super) fn range(from: &str, to: &str) -> Option<Vec<f64>> {
+    let (to, step) = to.split_once(':').unwrap_or((to, "0.1"));
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+    let (from, to, step) = (number(from)?, number(to)?, number(step)?);
+    if step <= 0.0 || from > to {
+        return None;
+    }
+    let steps = ((to - from) / step + 1e-9).floor();
+    if steps >= MOST_LOADS as f64 {
+        return None;
+    }
+    // Rounded so that 0.1 + 2 * 0.1 is the load that prints as 0.3.
+    let rounded = |load: f64| (load * 1e9).round() / 1e9;
+    Some(
+        (0..=steps as u32)
+            .map(|i| rounded(from + f64::from(i) * step))
+            .collect(),
+    )
+}
+
+pub(super) fn pairs(raw: &Raw) -> Option<Vec<(u32, u32)>> {
+    let host = |raw: &Raw| whole(raw).and_then(|host| u32::try_from(host).ok());
+    let pairs: Vec<(u32, u32)> = match raw {
+        Raw::Array(items) => items
+            .iter()
+            .map(|item| match item {
+                Raw::Array(pair) if pair.len() == 2 => Some((host(&pair[0])?, host(&pair[1])?)),
+                _ => None,
+            })
+            .collect::<Option<_>>()?,
+        _ => text_of(raw)?
+            .split(',')
+            .map(|pair| {
+                let (a, b) = pair.split_once('-')?;
+                Some((a.trim().parse().ok()?, b.trim().parse().ok()?))
+            })
+            .collect::<Option<_>>()?,
+    };
+    (!pairs.is_empty()).then_some(pairs)
+}

@@ -1,0 +1,191 @@
+//! The same runs with timers and buffers halved and doubled, one at a time.
+
+use crate::study::Study;
+use std::sync::Arc;
+use tailcut_sim::fabric::SharedBuffer;
+use tailcut_sim::fabric::queue::{Limit, QueueConfig};
+use tailcut_sim::{RunConfig, Shape};
+use tailcut_units::{Bytes, Duration};
+
+/// A constant, times this over that.
+#[derive(Clone, Copy)]
+struct Factor(u64, u64);
+
+const HALF: Factor = Factor(1, 2);
+const DOUBLE: Factor = Factor(2, 1);
+
+impl Factor {
+    const fn of(self, value: u64) -> u64 {
+        let product = value.saturating_mul(self.0) / self.1;
+        if product == 0 { 1 } else { product }
+    }
+
+    fn span(self, span: &mut Duration) {
+        *span = Duration::from_ps(self.of(span.as_ps()));
+    }
+
+    fn limit(self, limit: &mut Limit) {
+        *limit = match *limit {
+            Limit::Packets(u32::MAX) => return,
+            Limit::Packets(packets) => {
+                Limit::Packets(u32::try_from(self.of(packets.into())).unwrap_or(u32::MAX))
+            }
+            Limit::Bytes(bytes) => Limit::Bytes(self.of(bytes)),
+        };
+    }
+}
+
+/// What may differ from a study as it was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Variation {
+    /// In words.
+    pub what: &'static str,
+    /// As the name of a directory.
+    pub name: &'static str,
+    change: fn(&mut RunConfig),
+}
+
+const fn variation(
+    what: &'static str,
+    name: &'static str,
+    change: fn(&mut RunConfig),
+) -> Variation {
+    Variation { what, name, change }
+}
+
+/// Every variation: one thing at a time.
+pub const VARIATIONS: [Variation; 4] = [
+    variation("timers halved", "timers-halved", |run| timers(run, HALF)),
+    variation("timers doubled", "timers-doubled", |run| {
+        timers(run, DOUBLE)
+    }),
+    variation("buffers halved", "buffers-halved", |run| buffers(run, HALF)),
+    variation("buffers doubled", "buffers-doubled", |run| {
+        buffers(run, DOUBLE)
+    }),
+];
+
+/// Retransmission timeouts of every design, and how long an ACK is held back. pFabric's, where it follows
+/// from the round trip, stays.
+fn timers(run: &mut RunConfig, factor: Factor) {
+    factor.span(&mut run.tcp.min_rto);
+    run.tcp.clock_granularity = run.tcp.clock_granularity.min(run.tcp.min_rto);
+    factor.span(&mut run.tcp.initial_rto);
+    run.tcp.max_rto = run.tcp.max_rto.max(run.tcp.initial_rto);
+    if let Some(ack) = &mut run.tcp.delayed_ack {
+        factor.span(&mut ack.timeout);
+    }
+    if let Some(rto) = &mut run.designs.pfabric.rto {
+        factor.span(rto);
+    }
+    factor.span(&mut run.designs.ndp.min_rto);
+    factor.span(&mut run.designs.ndp.initial_rto);
+    factor.span(&mut run.designs.scdp.timeout);
+}
+
+/// What switches hold: queues, memory that ports share, and the queues that designs have of their own.
+/// Thresholds of marking stay, at most as high as 65 % of a queue in packets.
+fn buffers(run: &mut RunConfig, factor: Factor) {
+    let (queue, shared) = match &mut run.topology.shape {
+        Shape::SingleSwitch(shape) => (&mut shape.queue, &mut shape.shared_buffer),
+        Shape::LeafSpine(shape) => (&mut shape.queue, &mut shape.shared_buffer),
+        Shape::FatTree(shape) => (&mut shape.queue, &mut shape.shared_buffer),
+        Shape::Custom(shape) => {
+            let shape = Arc::make_mut(shape);
+            (&mut shape.queue, &mut shape.shared_buffer)
+        }
+    };
+    if let QueueConfig::DropTail(queue) = queue {
+        factor.limit(&mut queue.limit);
+        if let (Limit::Packets(limit), Some(Limit::Packets(mark))) =
+            (queue.limit, &mut queue.mark_above)
+        {
+            *mark = (*mark).min((u64::from(limit) * 65 / 100) as u32);
+        }
+    }
+    if let Some(SharedBuffer { capacity, .. }) = shared {
+        *capacity = Bytes(factor.of(capacity.0));
+    }
+    let designs = &mut run.designs;
+    factor.limit(&mut designs.pfabric.queue);
+    factor.limit(&mut designs.pias.limit);
+    factor.limit(&mut designs.ndp.queue);
+    factor.limit(&mut designs.scdp.queue);
+}
+
+impl Study {
+    /// The same study with one thing changed.
+    #[must_use]
+    pub fn varied(&self, variation: &Variation) -> Self {
+        let mut runs = self.runs.clone();
+        runs.iter_mut().for_each(variation.change);
+        let mut config = self.config.clone();
+        if let Some(keys) = config.as_object_mut() {
+            keys.insert("sensitivity".to_owned(), variation.what.into());
+        }
+        Self {
+            name: variation.name.to_owned(),
+            about: variation.what.to_owned(),
+            runs,
+            config,
+            ..*self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn study(text: &str) -> Study {
+        let scenario = Scenario::parse("s.toml", "", text).expect("a scenario");
+        Study::of(&scenario).expect("a study")
+    }
+
+    #[test]
+    fn one_thing_at_a_time_is_half_or_twice_what_it_was() {
+        let study = study("designs = [\"tcp\"]\n[tcp]\nmin_rto = \"8ms\"\ninitial_rto = \"6ms\"\n");
+        let figures = |study: &Study| {
+            let run = &study.runs[0];
+            let Shape::LeafSpine(shape) = &run.topology.shape else {
+                panic!("{:?}", run.topology);
+            };
+            let QueueConfig::DropTail(queue) = &shape.queue else {
+                panic!("{shape:?}");
+            };
+            let Limit::Packets(limit) = queue.limit else {
+                panic!("{queue:?}");
+            };
+            let ms = |span: Duration| span.as_us_f64() / 1e3;
+            (ms(run.tcp.min_rto), ms(run.tcp.initial_rto), limit)
+        };
+        assert_eq!(figures(&study), (8.0, 6.0, 100));
+        let all = VARIATIONS.map(|variation| figures(&study.varied(&variation)));
+        assert_eq!(
+            all,
+            [
+                (4.0, 3.0, 100),
+                (16.0, 12.0, 100),
+                (8.0, 6.0, 50),
+                (8.0, 6.0, 200)
+            ]
+        );
+    }
+
+    #[test]
+    fn every_change_leaves_parameters_that_can_be_run() {
+        let study = study(
+            "designs = [\"tcp\"]\n[tcp]\nclock_granularity = \"2us\"\nmin_rto = \"2us\"\ninitial_rto = \"60s\"\n",
+        );
+        for variation in VARIATIONS {
+            let tcp = &study.varied(&variation).runs[0].tcp;
+            assert!(
+                tcp.validate().is_ok(),
+                "{}: {:?}",
+                variation.what,
+                tcp.validate()
+            );
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The command line. Help, man page and completions come from these definitions.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::path::PathBuf;
+use tailcut_scenario::record::Earlier;
+
+/// Compare designs for short transfers in multi-path data-centre networks.
+///
+/// A design is named `[replication+]transport[@routing]`: tcp, dctcp, repflow, repsyn,
+/// repflow+dctcp, dctcp@spray. `tailcut compare tcp repflow` simulates both under the same flows and
+/// says which has the better tail.
+#[derive(Parser, Debug)]
+#[command(name = "tailcut", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// What every command takes.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Common {
+    /// Print JSON on standard output; progress goes to standard error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The first seed
+    #[arg(long, value_name = "SEED", global = true)]
+    pub seed: Option<u64>,
+    /// How many seeds to run, counted up from the first
+    #[arg(long, value_name = "N", global = true)]
+    pub seeds: Option<u64>,
+    /// Runs at the same time; results do not depend on it [default: the machine's cores]
+    #[arg(long, value_name = "N", global = true)]
+    pub threads: Option<std::num::NonZeroUsize>,
+    /// The directory that results are written to [default: out/NAME]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Compare designs on one workload and say which has the better tail
+    #[command(after_help = "\
+Examples:
+  tailcut compare tcp repflow
+  tailcut compare tcp dctcp repflow+dctcp --load 0.1..0.7:0.2 --seeds 5
+  tailcut compare tcp repsyn --topology fat-tree:k=4,rate=1Gbps --workload fixed:50KB
+  tailcut compare tcp repflow --set queue.limit=64KB --set tcp.min_rto=1ms")]
+    Compare(Compare),
+    /// Run a scenario from a file (see docs/scenario.md), or one that is built in
+    Run(Run),
+    /// Run what a paper has published, and print ours beside theirs
+    Reproduce(Reproduce),
+    /// Write the report of finished runs again, and their plots as pictures
+    Report(Report),
+    /// List the names that other commands take
+    List {
+        /// What to list
+        what: Listing,
+    },
+    /// Measure the speed of the simulator on this machine, on one core
+    Bench(Bench),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// What may be changed of a scenario on the command line.
+#[derive(Args, Clone, Default, Debug)]
+pub struct Changes {
+    /// Flow sizes by name (`tailcut list workloads`), fixed:BYTES, table:FILE.csv,
+    /// requests:SIZES, or trace:FILE.csv
+    #[arg(long, short, value_name = "WORKLOAD")]
+    pub workload: Option<String>,
+    /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
+    #[arg(long, short, value_name = "TOPOLOGY")]
+    pub topology: Option<String>,
+    /// Loads of the sending hosts' links, unless workload.load_of says whose; of the servers' busiest
+    /// stations for requests. One, a list A,B,C, or a range A..B or A..B:STEP
+    #[arg(long, short, value_name = "LOADS")]
+    pub load: Option<String>,
+    /// Who sends to whom
+    #[arg(long, value_name = "MATRIX")]
+    pub matrix: Option<String>,
+    /// The arrival process: poisson, uniform or fixed
+    #[arg(long, value_name = "PROCESS")]
+    pub arrivals: Option<String>,
+    /// How long flows arrive, in simulated time, such as 100ms
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// How many flows there are at most
+    #[arg(long, value_name = "N")]
+    pub flows: Option<String>,
+    /// Set any key of a scenario (`tailcut list keys`); may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Run everything again with timers and buffers halved and doubled, one at a time, and say whether
+    /// the order of the designs holds: five times as many runs
+    #[arg(long)]
+    pub sensitivity: bool,
+}
+
+/// What becomes of runs that the directory holds already.
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub struct Finished {
+    /// Take finished runs of other builds of tailcut, too
+    #[arg(long)]
+    pub accept_older: bool,
+    /// Remove the runs that the directory holds, and start over
+    #[arg(long, conflicts_with = "accept_older")]
+    pub fresh: bool,
+}
+
+impl From<Finished> for Earlier {
+    fn from(finished: Finished) -> Self {
+        match finished {
+            Finished { fresh: true, .. } => Self::Remove,
+            Finished {
+                accept_older: true, ..
+            } => Self::AnyBuild,
+            _ => Self::SameBuild,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct Compare {
+    /// Designs; the others are compared with the first
+    #[arg(required = true, value_name = "DESIGN")]
+    pub designs: Vec<String>,
+    #[command(flatten)]
+    pub changes: Changes,
+    #[command(flatten)]
+    pub finished: Finished,
+}
+
+#[derive(Args, Debug)]
+pub struct Run {
+    /// The scenario's file, or the name of one that is built in (`tailcut list scenarios`)
+    #[arg(value_name = "SCENARIO.toml")]
+    pub scenario: PathBuf,
+    #[command(flatten)]
+    pub changes: Changes,
+    #[command(flatten)]
+    pub finished: Finished,
+}
+
+#[derive(Args, Debug)]
+pub struct Reproduce {
+    /// Which one; all of them when it is left out
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Shorter runs, for minutes rather than hours; bands are those of the full runs
+    #[arg(long)]
+    pub quick: bool,
+    /// Exit with 1 when a row leaves its band, or when too few of the rows with a published number
+    /// are decided
+    #[arg(long)]
+    pub check: bool,
+    /// Put the rows into the tables of this Markdown page, after its lines `<!-- rows of NAME -->`,
+    /// and list the runs behind them beside it, in PAGE.runs.json
+    #[arg(long, value_name = "PAGE.md")]
+    pub page: Option<PathBuf>,
+    #[command(flatten)]
+    pub finished: Finished,
+}
+
+#[derive(Args, Debug)]
+pub struct Report {
+    /// The directory of the runs
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Also write each plot as a picture
+    #[arg(long, value_name = "FORMAT")]
+    pub plots: Option<Picture>,
+}
+
+#[derive(Args, Debug)]
+pub struct Bench {
+    /// Only this workload
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: Option<String>,
+    /// Measure each workload so many times and give the median
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub repeat: std::num::NonZeroUsize,
+    /// Measure one workload within this process
+    #[arg(long, hide = true, requires = "workload")]
+    pub within: bool,
+}
+
+/// The format of a picture.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Picture {
+    /// Scalable
+    Svg,
+    /// Pixels
+    Png,
+}
+
+/// What can be listed.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listing {
+    /// Parts of a design's name
+    Designs,
+    /// Flow sizes
+    Workloads,
+    /// Kinds of networks and their parameters
+    Topologies,
+    /// Scenarios that are built in
+    Scenarios,
+    /// Every key of a scenario
+    Keys,
+}

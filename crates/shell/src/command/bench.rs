@@ -1,0 +1,230 @@
+//! `tailcut bench`: the speed of the simulator on this machine, one core, each workload in a process of
+//! its own so that its peak memory is its own.
+
+use crate::args::{Bench, Common};
+use crate::failure::Failure;
+use crate::output::{note, print, print_json};
+use anyhow::{Context, anyhow, bail};
+use serde::{Deserialize, Serialize};
+use std::process::Command;
+use tailcut_scenario::sim::{self, Unattended};
+use tailcut_scenario::{Place, Scenario, Study, did_you_mean};
+
+/// The workloads, by name, with the text of their scenarios.
+const WORKLOADS: [(&str, &str); 10] = [
+    (
+        "dctcp-permutation-k8",
+        include_str!("../../../../scenarios/bench/dctcp-permutation-k8.toml"),
+    ),
+    (
+        "dctcp-permutation-k16",
+        include_str!("../../../../scenarios/bench/dctcp-permutation-k16.toml"),
+    ),
+    (
+        "websearch-k8",
+        include_str!("../../../../scenarios/bench/websearch-k8.toml"),
+    ),
+    (
+        "ndp-permutation-k8",
+        include_str!("../../../../scenarios/bench/ndp-permutation-k8.toml"),
+    ),
+    (
+        "ndp-permutation-k16",
+        include_str!("../../../../scenarios/bench/ndp-permutation-k16.toml"),
+    ),
+    (
+        "scdp-websearch-k8",
+        include_str!("../../../../scenarios/bench/scdp-websearch-k8.toml"),
+    ),
+    (
+        "scdp-storage-k8",
+        include_str!("../../../../scenarios/bench/scdp-storage-k8.toml"),
+    ),
+    (
+        "pfabric-websearch-k8",
+        include_str!("../../../../scenarios/bench/pfabric-websearch-k8.toml"),
+    ),
+    (
+        "websearch-k16",
+        include_str!("../../../../scenarios/bench/websearch-k16.toml"),
+    ),
+    (
+        "dctcp@expeditus-websearch-k16",
+        include_str!("../../../../scenarios/bench/dctcp@expeditus-websearch-k16.toml"),
+    ),
+];
+
+/// One measurement.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Measurement {
+    workload: String,
+    packet_hops: u64,
+    cpu_seconds: f64,
+    packet_hops_per_cpu_second: f64,
+    events: u64,
+    peak_rss_bytes: Option<u64>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// An unknown workload, or a measurement that fails.
+pub fn execute(arguments: &Bench, common: &Common) -> Result<(), Failure> {
+    let names = chosen(arguments.workload.as_deref())?;
+    let mut medians = Vec::with_capacity(names.len());
+    for name in names {
+        let mut measured = Vec::with_capacity(arguments.repeat.get());
+        for repeat in 1..=arguments.repeat.get() {
+            if arguments.within {
+                measured.push(measure(name, common.seed)?);
+                continue;
+            }
+            note(&format!("{name}, {repeat} of {}", arguments.repeat));
+            measured.push(measure_apart(name, common.seed)?);
+        }
+        medians.extend(median(measured));
+    }
+    if common.json || arguments.within {
+        return print_json(&medians);
+    }
+    print(&table(&medians))
+}
+
+fn chosen(name: Option<&str>) -> anyhow::Result<Vec<&'static str>> {
+    let names = WORKLOADS.map(|(name, _)| name);
+    let Some(name) = name else {
+        return Ok(names.to_vec());
+    };
+    if let Some(known) = names.into_iter().find(|known| *known == name) {
+        return Ok(vec![known]);
+    }
+    let guess = did_you_mean(name, names)
+        .map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+    bail!(
+        "WORKLOAD: found '{name}'; allowed: {}{guess}",
+        names.join(", ")
+    )
+}
+
+/// The measurement with the median speed; of an even number the slower of the two in the middle.
+fn median(mut measured: Vec<Measurement>) -> Option<Measurement> {
+    measured.sort_by(|a, b| {
+        a.packet_hops_per_cpu_second
+            .total_cmp(&b.packet_hops_per_cpu_second)
+    });
+    let middle = measured.len().checked_sub(1)? / 2;
+    Some(measured.swap_remove(middle))
+}
+
+/// Measures a workload within this process.
+fn measure(name: &str, seed: Option<u64>) -> Result<Measurement, Failure> {
+    let text = WORKLOADS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or("", |(_, text)| text);
+    let mut scenario = Scenario::parse(&format!("scenarios/bench/{name}.toml"), "", text)?;
+    if let Some(seed) = seed {
+        scenario.set("seed", &seed.to_string(), &Place::flag("--seed"))?;
+    }
+    let study = Study::of(&scenario)?;
+    let config = study.runs.first().context("a bench has a run")?;
+    let record = sim::run(config, &Unattended).map_err(anyhow::Error::new)?;
+    let cpu_seconds = record
+        .cost
+        .cpu_seconds
+        .context("this system does not tell a thread's CPU time")?;
+    Ok(Measurement {
+        workload: name.to_owned(),
+        packet_hops: record.totals.packet_hops,
+        cpu_seconds,
+        packet_hops_per_cpu_second: record.totals.packet_hops as f64 / cpu_seconds.max(1e-9),
+        events: record.totals.events,
+        peak_rss_bytes: record.cost.peak_rss_bytes,
+    })
+}
+
+/// Measures a workload in a process of its own.
+fn measure_apart(name: &str, seed: Option<u64>) -> anyhow::Result<Measurement> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut command = Command::new(own);
+    command.args(["bench", name, "--within"]);
+    if let Some(seed) = seed {
+        command.args(["--seed", &seed.to_string()]);
+    }
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start the measurement of {name}"))?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "the measurement of {name} failed ({}): {}",
+            output.status,
+            told.trim()
+        );
+    }
+    let measured: Vec<Measurement> = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("the measurement of {name} printed something else"))?;
+    measured
+        .into_iter()
+        .next()
+        .ok_or_else(|| anyhow!("the measurement of {name} printed nothing"))
+}
+
+fn table(measured: &[Measurement]) -> String {
+    let mut text = format!(
+        "{:30} {:>14} {:>10} {:>16} {:>14} {:>10}\n",
+        "workload", "packet-hops", "CPU s", "M hops a CPU s", "events", "peak MB"
+    );
+    for one in measured {
+        let peak = one.peak_rss_bytes.map_or_else(
+            || "unknown".to_owned(),
+            |b| format!("{:.1}", b as f64 / 1e6),
+        );
+        text.push_str(&format!(
+            "{:30} {:>14} {:>10.2} {:>16.2} {:>14} {:>10}\n",
+            one.workload,
+            one.packet_hops,
+            one.cpu_seconds,
+            one.packet_hops_per_cpu_second / 1e6,
+            one.events,
+            peak
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_a_measurement_that_was_made() {
+        let at = |speed: f64| Measurement {
+            workload: "w".to_owned(),
+            packet_hops: 1,
+            cpu_seconds: 1.0,
+            packet_hops_per_cpu_second: speed,
+            events: 1,
+            peak_rss_bytes: None,
+        };
+        let speeds = [3.0, 1.0, 2.0, 9.0];
+        assert_eq!(median(speeds.map(at).to_vec()), Some(at(2.0)));
+        assert_eq!(median(vec![at(5.0)]), Some(at(5.0)));
+        assert_eq!(median(Vec::new()), None);
+    }
+
+    #[test]
+    fn every_bench_workload_is_one_run_of_the_design_in_its_name() {
+        for (name, text) in WORKLOADS {
+            let scenario = Scenario::parse(name, "", text).expect(name);
+            let study = Study::of(&scenario).expect(name);
+            let designs: Vec<String> = study
+                .runs
+                .iter()
+                .map(|run| run.design.to_string())
+                .collect();
+            let design = name.split('-').next().filter(|part| *part != "websearch");
+            assert_eq!(designs, [design.unwrap_or("dctcp")], "{name}");
+        }
+    }
+}

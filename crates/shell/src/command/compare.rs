@@ -1,0 +1,29 @@
+//! `tailcut compare`: the built-in scenario of that name, with designs and changes of the flags.
+
+use crate::args::{Common, Compare};
+use crate::changes;
+use crate::conduct::{Asked, conduct_and_report};
+use crate::failure::Failure;
+use crate::interrupt;
+use tailcut_scenario::{Place, SCENARIOS, Study};
+
+/// Runs the command.
+///
+/// # Errors
+/// Wrong input, or whatever keeps the study from its end.
+pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
+    let mut scenario = SCENARIOS[0].parse()?;
+    scenario.start_from_here();
+    changes::apply(&mut scenario, &arguments.changes, common)?;
+    scenario.set(
+        "designs",
+        &arguments.designs.join(","),
+        &Place::flag("DESIGN"),
+    )?;
+    let study = Study::of(&scenario)?;
+    let asked = Asked {
+        earlier: arguments.finished.into(),
+        sensitivity: arguments.changes.sensitivity,
+    };
+    conduct_and_report(&study, common, asked, &*interrupt::listen()?)
+}

@@ -1,0 +1,197 @@
+//! `tailcut list`: the names that other commands take.
+
+use crate::args::{Common, Listing};
+use crate::failure::Failure;
+use crate::output::{print, print_json};
+use serde_json::{Value, json};
+use tailcut_scenario::schema::{Fallback, SECTIONS};
+use tailcut_scenario::sim::workload::sizes;
+use tailcut_scenario::sim::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
+use tailcut_scenario::{SCENARIOS, TOPOLOGY_KINDS, topology_keys};
+
+/// A name, what it is, and what a script may want beside it.
+struct Item {
+    group: &'static str,
+    name: String,
+    about: String,
+    more: Value,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Where standard output cannot be written.
+pub fn execute(what: Listing, common: &Common) -> Result<(), Failure> {
+    let (items, hint) = match what {
+        Listing::Designs => (
+            designs(),
+            "A design is [replication+]transport[@routing]: repflow+dctcp, dctcp@spray. What is left \
+             out: no replication, tcp, ecmp; under duplicates of requests, stations.",
+        ),
+        Listing::Workloads => (
+            workloads(),
+            "Use one with --workload, or in a scenario as sizes = \"...\".",
+        ),
+        Listing::Topologies => (
+            topologies(),
+            "Use one with --topology KIND or KIND:KEY=VALUE,KEY=VALUE; every kind takes rate and delay.",
+        ),
+        Listing::Scenarios => (scenarios()?, "Run one with `tailcut run NAME`."),
+        Listing::Keys => (
+            keys(),
+            "Use one in a scenario's file, or with --set KEY=VALUE. docs/scenario.md says more.",
+        ),
+    };
+    if common.json {
+        return print_json(&items.iter().map(Item::to_json).collect::<Vec<_>>());
+    }
+    print(&table(&items, hint))
+}
+
+impl Item {
+    fn to_json(&self) -> Value {
+        let mut value = json!({ "name": self.name, "about": self.about });
+        if !self.group.is_empty() {
+            value["part"] = json!(self.group);
+        }
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, &self.more) {
+            value.extend(more.clone());
+        }
+        value
+    }
+}
+
+fn table(items: &[Item], hint: &str) -> String {
+    let width = items
+        .iter()
+        .map(|item| item.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    let mut group = "";
+    for item in items {
+        if item.group != group {
+            group = item.group;
+            text.push_str(&format!("{group}:\n"));
+        }
+        let indent = if group.is_empty() { "" } else { "  " };
+        text.push_str(&format!("{indent}{:width$}  {}\n", item.name, item.about));
+    }
+    text.push_str(&format!("\n{hint}\n"));
+    text
+}
+
+fn designs() -> Vec<Item> {
+    fn of<T>(group: &'static str, parts: &[Part<T>]) -> impl Iterator<Item = Item> {
+        parts.iter().map(move |part| Item {
+            group,
+            name: part.name.to_owned(),
+            about: part.about.to_owned(),
+            more: Value::Null,
+        })
+    }
+    of("replication", &REPLICATIONS)
+        .chain(of("transport", &TRANSPORTS))
+        .chain(of("routing", &ROUTINGS))
+        .collect()
+}
+
+fn workloads() -> Vec<Item> {
+    let named = sizes::NAMES.iter().map(|named| {
+        let mean = named.distribution().mean();
+        Item {
+            group: "",
+            name: named.name.to_owned(),
+            about: format!("{}; mean {:.0} bytes", named.description, mean),
+            more: json!({ "mean_bytes": mean }),
+        }
+    });
+    let forms = [
+        (
+            "fixed:BYTES",
+            "every flow of this size, such as fixed:100KB",
+        ),
+        ("uniform:MIN:MAX", "sizes even between two"),
+        (
+            "table:FILE.csv",
+            "a cumulative distribution: a row `bytes,cumulative` a point",
+        ),
+        (
+            "requests:SIZES",
+            "requests for objects of these sizes, such as requests:fixed:1MB",
+        ),
+        (
+            "trace:FILE.csv",
+            "exactly the flows of a file: start_ns,src,dst,bytes and, if wanted, path",
+        ),
+    ];
+    named
+        .chain(forms.map(|(name, about)| Item {
+            group: "",
+            name: name.to_owned(),
+            about: about.to_owned(),
+            more: Value::Null,
+        }))
+        .collect()
+}
+
+fn topologies() -> Vec<Item> {
+    let kinds = TOPOLOGY_KINDS.iter();
+    kinds
+        .map(|(kind, about)| {
+            let keys = topology_keys(kind);
+            let parameters = match keys.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", keys.join(", ")),
+            };
+            Item {
+                group: "",
+                name: (*kind).to_owned(),
+                about: format!("{about}{parameters}"),
+                more: json!({ "parameters": keys }),
+            }
+        })
+        .collect()
+}
+
+fn scenarios() -> Result<Vec<Item>, Failure> {
+    let mut items = Vec::with_capacity(SCENARIOS.len());
+    for built_in in &SCENARIOS {
+        let about = built_in
+            .parse()?
+            .table("")
+            .text("about")
+            .unwrap_or_default();
+        items.push(Item {
+            group: "",
+            name: built_in.name.to_owned(),
+            about,
+            more: Value::Null,
+        });
+    }
+    Ok(items)
+}
+
+fn keys() -> Vec<Item> {
+    let all = SECTIONS
+        .iter()
+        .flat_map(|section| section.keys.iter().map(move |key| (section, key)));
+    all.map(|(section, key)| {
+        let default = match key.default {
+            Fallback::Is(text) => text.to_owned(),
+            Fallback::Follows(words) => format!("({words})"),
+        };
+        Item {
+            group: "",
+            name: section.path(key.name),
+            about: format!("[{default}] {}", key.about),
+            more: json!({
+                "section": section.header(),
+                "unit": key.kind.unit(),
+                "default": default,
+                "allowed": key.allowed(),
+            }),
+        }
+    })
+    .collect()
+}

@@ -1,0 +1,165 @@
+//! `tailcut reproduce`: published figures, ours beside theirs.
+
+use crate::args::{Common, Reproduce};
+use crate::conduct::{REPORT, conduct};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{note, print, print_json};
+use crate::pool::Pool;
+use anyhow::{Context, anyhow};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tailcut_report::Comparison;
+use tailcut_reproduce::page::{fill, unknown_marks};
+use tailcut_reproduce::{ALL, Check, Reproduction, Results, Runs, RunsOf, RunsOfPart, named};
+use tailcut_scenario::did_you_mean;
+use tailcut_scenario::record::{self, RunSummary, StoredStudy};
+
+/// Runs the command.
+///
+/// # Errors
+/// An unknown name, a page that cannot be read or names an unknown reproduction, whatever keeps a study
+/// from its end, and with `--check` rows that do not hold.
+pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
+    let chosen = chosen(arguments.name.as_deref())?;
+    let mut page = arguments.page.as_deref().map(Page::open).transpose()?;
+    let stop = interrupt::listen()?;
+    let mut comparisons = Vec::with_capacity(chosen.len());
+    for reproduction in chosen {
+        let (comparison, runs) = reproduce(reproduction, arguments, common, &stop)?;
+        if !common.json {
+            print(&comparison.table().to_text())?;
+        }
+        if let Some(page) = &mut page {
+            page.put(reproduction.name(), &comparison, runs)?;
+        }
+        comparisons.push(comparison);
+    }
+    if common.json {
+        print_json(&comparisons)?;
+    }
+    let check = Check::of(comparisons.iter().flat_map(|comparison| &comparison.rows));
+    note(&check.sentence());
+    let failures = check.failures(arguments.quick);
+    if arguments.check && !failures.is_empty() {
+        failures.iter().for_each(|failure| note(failure));
+        return Err(Failure::CheckFailed);
+    }
+    Ok(())
+}
+
+/// A page whose tables are filled, and the list of the runs behind it.
+struct Page<'a> {
+    path: &'a Path,
+    text: String,
+    runs_path: PathBuf,
+    runs: Runs,
+}
+
+impl<'a> Page<'a> {
+    fn open(path: &'a Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("--page: cannot read {shown}"))?;
+        if let Some((line, name)) = unknown_marks(&text).first() {
+            let names: Vec<&str> = ALL.iter().map(|known| known.name()).collect();
+            let allowed = names.join(", ");
+            return Err(anyhow!(
+                "{shown}:{line}: found rows of the unknown reproduction '{name}'; allowed: {allowed}"
+            )
+            .into());
+        }
+        let runs_path = path.with_extension("runs.json");
+        let runs = match runs_path.exists() {
+            true => record::read_json(&runs_path)?,
+            false => Runs::default(),
+        };
+        Ok(Self {
+            path,
+            text,
+            runs_path,
+            runs,
+        })
+    }
+
+    /// Writes the tables of a reproduction into the page, and its runs into the list.
+    fn put(&mut self, name: &str, comparison: &Comparison, runs: RunsOf) -> Result<(), Failure> {
+        self.text = fill(&self.text, name, comparison);
+        self.runs.reproductions.insert(name.to_owned(), runs);
+        record::write_whole(self.path, self.text.as_bytes())?;
+        record::write_json(&self.runs_path, &self.runs)?;
+        Ok(())
+    }
+}
+
+fn chosen(name: Option<&str>) -> Result<Vec<&'static dyn Reproduction>, Failure> {
+    let Some(name) = name else {
+        return Ok(ALL.to_vec());
+    };
+    if let Some(found) = named(name) {
+        return Ok(vec![found]);
+    }
+    let names: Vec<&str> = ALL.iter().map(|known| known.name()).collect();
+    let meant = did_you_mean(name, names.iter().copied());
+    let guess = meant.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
+    let allowed = names.join(", ");
+    Err(anyhow!("NAME: found the unknown reproduction '{name}'; allowed: {allowed}{guess}").into())
+}
+
+/// Runs the parts of one reproduction, each into a directory of its own, and compares.
+fn reproduce(
+    reproduction: &dyn Reproduction,
+    arguments: &Reproduce,
+    common: &Common,
+    stop: &AtomicBool,
+) -> Result<(Comparison, RunsOf), Failure> {
+    note(reproduction.title());
+    let base = common
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("out/reproduce"));
+    let pool = Pool::new(common, stop)?;
+    let mut results = Results::default();
+    let mut outputs = Vec::new();
+    let mut runs = RunsOf {
+        form: if arguments.quick { "quick" } else { "full" }.to_owned(),
+        ..RunsOf::default()
+    };
+    for part in reproduction.parts() {
+        let study = part.study(arguments.quick, common.seed, common.seeds)?;
+        let dir = base.join(reproduction.name()).join(part.name);
+        let conducted = conduct(&study, dir, arguments.finished.into(), pool)?;
+        if stop.load(Ordering::Relaxed) {
+            let (finished, planned) = (conducted.finished(), study.runs.len());
+            let dir = conducted.output.path().display();
+            note(&format!(
+                "interrupted: {finished} of {planned} runs had finished; they are in {dir}"
+            ));
+            return Err(Failure::Interrupted);
+        }
+        // From the files, so that runs of now and runs that were there already count alike.
+        let stored = StoredStudy::open(conducted.output.path())?;
+        let records = stored.runs().map(|run| run?.record());
+        let records = records.collect::<Result<_, record::Error>>()?;
+        results.parts.push((part.name, records));
+        let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
+        runs.add(RunsOfPart::new(&part, &study, &finished, arguments.quick));
+        outputs.push(conducted.output);
+    }
+    let comparison = Comparison {
+        name: reproduction.title().to_owned(),
+        rows: reproduction.rows(&results),
+    };
+    for output in &outputs {
+        write_report(output.path(), &comparison)?;
+    }
+    Ok((comparison, runs))
+}
+
+/// The report of one part, with the comparison in it.
+fn write_report(dir: &Path, comparison: &Comparison) -> Result<(), Failure> {
+    tailcut_report::write_comparisons(dir, std::slice::from_ref(comparison))?;
+    let study = tailcut_report::load(dir)?;
+    tailcut_report::write_html(&study, dir.join(REPORT))?;
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! The commands of tailcut as a library: flags and scenarios become runs, runs become a report.
+//!
+//! The program `tailcut` is a call of [`main`]. [`definition`] has every command and flag:
+//!
+//! ```
+//! let commands = tailcut_shell::definition();
+//! let compare = commands.find_subcommand("compare").expect("a command");
+//! assert!(compare.get_arguments().any(|flag| flag.get_long() == Some("topology")));
+//! ```
+
+mod args;
+mod build;
+mod changes;
+mod command;
+mod conduct;
+mod failure;
+mod interrupt;
+mod output;
+mod pool;
+mod progress;
+mod sensitivity;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// The command: reads its arguments, does what they say, and gives the exit code: 0 when done, 1 when
+/// a check did not hold, 2 for wrong input or where the system refuses, 130 when interrupted.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match execute(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, Failure::NobodyReads | Failure::Interrupted) {
+                output::note(&format!("tailcut: {failure}"));
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+/// The definition of every command and flag.
+pub fn definition() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+fn execute(cli: &Cli) -> Result<(), Failure> {
+    let common = &cli.common;
+    match &cli.command {
+        Command::Compare(arguments) => command::compare::execute(arguments, common),
+        Command::Run(arguments) => command::run::execute(arguments, common),
+        Command::Reproduce(arguments) => command::reproduce::execute(arguments, common),
+        Command::Report(arguments) => command::report::execute(arguments, common),
+        Command::List { what } => command::list::execute(*what, common),
+        Command::Bench(arguments) => command::bench::execute(arguments, common),
+        Command::Completions { shell } => command::shell::completions(*shell),
+        Command::Man => command::shell::manual(),
+    }
+}

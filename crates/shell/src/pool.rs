@@ -1,0 +1,73 @@
+//! Runs of a study over threads, with their progress on standard error.
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::progress::StudyProgress;
+use anyhow::Context;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use tailcut_scenario::Crew;
+use tailcut_scenario::record::{RunKey, RunRecord, RunSummary};
+use tailcut_scenario::sim::RunConfig;
+
+/// How runs are run.
+#[derive(Clone, Copy)]
+pub struct Pool<'a> {
+    /// Runs at the same time.
+    threads: NonZeroUsize,
+    /// Turns true when runs are to stop.
+    pub stop: &'a AtomicBool,
+    /// Whether progress is kept to plain lines.
+    plain: bool,
+}
+
+impl<'a> Pool<'a> {
+    /// As the command line says.
+    ///
+    /// # Errors
+    /// A number of threads beyond any machine.
+    pub fn new(common: &Common, stop: &'a AtomicBool) -> anyhow::Result<Self> {
+        const MOST: usize = 4_096;
+        let threads = common.threads.unwrap_or(Crew::default().threads);
+        (threads.get() <= MOST)
+            .then_some(Self {
+                threads,
+                stop,
+                plain: common.json,
+            })
+            .with_context(|| format!("--threads: found {threads}; allowed: 1 to {MOST}"))
+    }
+
+    /// Runs those of `runs` that are not `done` and gives each record, with its run's number, to
+    /// `keep`. The summaries of all come back in the order of the runs; `None` for those that were
+    /// stopped.
+    ///
+    /// # Errors
+    /// The first error of a run or of `keep`; the other runs are stopped then.
+    pub fn run(
+        &self,
+        runs: &[RunConfig],
+        done: &[Option<RunSummary>],
+        keep: impl Fn(usize, RunRecord) -> Result<RunSummary, Failure> + Sync,
+    ) -> Result<Vec<Option<RunSummary>>, Failure> {
+        let missing = (0..runs.len()).filter(|&run| done.get(run).is_none_or(Option::is_none));
+        let missing: Vec<usize> = missing.collect();
+        let mut summaries = done.to_vec();
+        let Some(most) = NonZeroUsize::new(missing.len()) else {
+            return Ok(summaries);
+        };
+        let threads = self.threads.min(most);
+        let keys: Vec<RunKey> = runs.iter().map(RunConfig::key).collect();
+        let progress = StudyProgress::new(&keys, done, threads.get(), self.plain, self.stop);
+        let crew = Crew {
+            threads,
+            progress: &progress,
+        };
+        let outcome = crew.run(runs, &missing, keep);
+        progress.clear();
+        for (run, summary) in missing.into_iter().zip(outcome?) {
+            summaries[run] = summary;
+        }
+        Ok(summaries)
+    }
+}
