@@ -150,5 +150,9 @@ proptest! {
         bytes.truncate(header);
         let trimmed = Segment { condition: Condition::Trimmed, ..whole };
         prop_assert_eq!(decode(whole.tuple, whole.ecn, &bytes), Ok((trimmed, header)));
+        // Another switch may then return it.
+        prop_assert_eq!(set_condition(&mut bytes, Condition::Returned), Ok(header));
+        let returned = Segment { condition: Condition::Returned, ..whole };
+        prop_assert_eq!(decode(whole.tuple, whole.ecn, &bytes), Ok((returned, header)));
     }
 }
