@@ -102,6 +102,7 @@ const FUZZ: Rule = rule(
         "tailcut-report",
         "tailcut-record",
         "tailcut-wire",
+        "tailcut-transport",
     ],
 );
 

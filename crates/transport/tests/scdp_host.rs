@@ -511,3 +511,32 @@ fn a_message_that_becomes_ready_bit_by_bit_is_sent_as_far_as_it_is_ready() {
     assert_eq!(symbols(&pair).len(), 200);
     assert!(pair.completed(0).is_some());
 }
+
+#[test]
+fn a_message_that_is_refused_ends_at_its_sender_too() {
+    let mut pair = scdp(config());
+    let message = Message {
+        flow: FlowId(0),
+        dst: HostId(1),
+        bytes: 1_000 * T,
+        path: PathPin::NONE,
+        replication: Replication::AsConfigured,
+    };
+    pair.act(B, |host, _| host.report_arrivals());
+    pair.act(A, |host, now| {
+        host.report_arrivals();
+        host.open(now, message, 1_000 * T, false);
+    });
+    pair.run_until(Time::from_ns(500_000));
+    pair.act(B, |host, now| host.refuse(now, FlowId(0)));
+    let refused = pair.now;
+    pair.run();
+    let ended = pair.events.iter().find_map(|(at, host, event)| {
+        (*host == A && matches!(event, Event::Closed(FlowId(0), _))).then_some(*at)
+    });
+    assert!(
+        ended.is_some_and(|at| at < refused + Duration::from_us(50)),
+        "{ended:?} {:?}",
+        pair.events
+    );
+}

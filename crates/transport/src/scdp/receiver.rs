@@ -181,7 +181,11 @@ impl Receiver {
         codec: &mut C,
         config: &ScdpConfig,
     ) -> bool {
-        let open = self.first + self.blocks.len() as u32;
+        // What has ended keeps no blocks, and answers for all of them.
+        let open = match self.complete {
+            true => self.object.blocks(),
+            false => self.first + self.blocks.len() as u32,
+        };
         let Some(from) = self.source_of(&segment.tuple) else {
             return false;
         };
