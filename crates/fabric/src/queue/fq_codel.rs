@@ -190,7 +190,7 @@ impl QueueDiscipline for FqCoDelQueue {
         for flow in &mut self.flows {
             flow.queue.remove_all(packets, matches, removed);
         }
-        for id in removed[before..].to_vec() {
+        for id in removed.iter().skip(before).copied() {
             self.left(id, packets);
         }
     }
