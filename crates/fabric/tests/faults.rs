@@ -322,7 +322,7 @@ fn what_cannot_be_wrong_with_a_link_is_refused() {
         .expect_err("no link");
     assert_eq!(
         error.to_string(),
-        "b: found s0 to s1; allowed are nodes with a link"
+        "b: found s0 to s1; allowed: nodes with a link"
     );
     let backwards = LinkFault {
         until: us(1),

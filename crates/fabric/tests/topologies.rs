@@ -289,7 +289,7 @@ fn links_a_host_that_its_switches_cannot_share_are_refused() {
     let error = tree.build().expect_err("three of two edges").to_string();
     assert_eq!(
         error,
-        "host_links: found 3; allowed are divisors of 2, half of k"
+        "host_links: found 3; allowed: divisors of 2, half of k"
     );
 }
 
@@ -307,9 +307,11 @@ fn a_network_with_a_fault_is_refused_with_the_place() {
         };
         custom.build().expect_err("a fault").to_string()
     };
-    assert!(of(1, 1, vec![]).contains("h0 has no link"));
+    assert!(of(1, 1, vec![]).contains("h0 without a link"));
     let apart = vec![link(host(0), switch(0)), link(host(1), switch(1))];
     assert!(of(2, 2, apart).contains("no path"));
-    assert!(of(2, 1, vec![link(host(0), host(1))]).contains("leads to a switch"));
-    assert!(of(1, 1, vec![link(host(0), switch(9))]).contains("s9 is not a node"));
+    assert!(of(2, 1, vec![link(host(0), host(1))]).contains("a link from a host to a switch"));
+    assert!(
+        of(1, 1, vec![link(host(0), switch(9))]).contains("s9; allowed: nodes of this topology")
+    );
 }

@@ -1,8 +1,8 @@
 //! What a directory holds of earlier studies. A new study takes the runs that are its own and sets
 //! the others aside; none is removed unless that was asked for.
 
+use crate::layout::{KEPT, RUN, RUNS, TABLES, TableFormat};
 use crate::manifest::{Manifest, Origin, RunState, is_plain_name};
-use crate::output::{KEPT, RUN, RUNS, TABLES, TableFormat};
 use crate::stored::StoredRun;
 use crate::whole_file::{PARTIAL, keep_names, read_json};
 use crate::{Error, RunSummary};

@@ -1,69 +1,15 @@
 //! Writing a study into a directory, run by run.
 
 use crate::earlier::{self, Earlier, Found};
+use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TABLES, TableFile, TableFormat};
 use crate::lock::{DirLock, LOCK};
 use crate::manifest::{Manifest, Origin, RunState};
 use crate::table::Table;
 use crate::whole_file::{PARTIAL, beside, keep_names, write_json, write_through};
 use crate::{Error, RunRecord, RunSummary, csv_file, hash, parquet_file, rows};
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-
-pub(crate) const MANIFEST: &str = "manifest.json";
-pub(crate) const RUNS: &str = "runs";
-/// Where runs of earlier studies are kept.
-pub(crate) const KEPT: &str = "kept";
-pub(crate) const RUN: &str = "run.json";
-
-/// The names of a run's tables, without their extension.
-pub(crate) const TABLES: [&str; 8] = [
-    "flows", "requests", "sessions", "ports", "topology", "failures", "queues", "links",
-];
-
-/// The format of a study's tables.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum TableFormat {
-    /// Apache Parquet with Snappy.
-    #[default]
-    Parquet,
-    /// Comma-separated values with a header line.
-    Csv,
-}
-
-impl TableFormat {
-    /// Both formats.
-    pub const ALL: [Self; 2] = [Self::Parquet, Self::Csv];
-
-    /// The file name's extension.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Self::Parquet => "parquet",
-            Self::Csv => "csv",
-        }
-    }
-}
-
-/// `run.json`: the summary, the classes, and a check on every table beside it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct RunFile {
-    #[serde(flatten)]
-    pub summary: RunSummary,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
-    pub classes: Vec<String>,
-    pub tables: Vec<TableFile>,
-}
-
-/// A table's file, its length in bytes and its XXH3-128.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct TableFile {
-    pub name: String,
-    pub rows: u64,
-    pub bytes: u64,
-    pub xxh3_128: String,
-}
 
 /// A directory that a study is being written to; shared by the threads that run it, and locked
 /// against other processes.

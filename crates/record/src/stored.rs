@@ -1,7 +1,7 @@
 //! Reading a study from its directory.
 
+use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TableFile};
 use crate::manifest::{Manifest, ManifestRun, RunState, SCHEMA_VERSION, is_plain_name};
-use crate::output::{MANIFEST, RUN, RUNS, RunFile, TableFile};
 use crate::table::{Schema, Table};
 use crate::whole_file::read_json;
 use crate::{

@@ -2,8 +2,9 @@
 
 use crate::estimate::{Estimate, Measured, Ratio, TooFew};
 use crate::group::Group;
+use crate::run::{Cell, Setting, headline_load};
 use crate::sample::{Metric, Sample, Statistic};
-use crate::study::{Cell, Setting, Study, headline_load};
+use crate::study::Study;
 
 /// All figures of a study.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use crate::analysis::{Analysis, Row};
 use crate::estimate::{Ratio, SEEDS_FOR_QUANTILES, TooFew};
-use crate::format::{Quantity, beyond_gap, count, percent_digits, signed_percent};
+use crate::format::{Quantity, beyond_gap, count, list, percent_digits, signed_percent};
 use crate::group::Group;
+use crate::headline::{headline_group, things_of};
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::timers;
@@ -105,21 +106,6 @@ fn of_kinds_of_sessions(study: &Study, setting: usize) -> Vec<String> {
         claims.compared().into_iter().next()
     });
     sentences.collect()
-}
-
-/// The group that the answer is about.
-pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
-    let mut groups = Group::of_applications().into_iter().chain([Group::mice()]);
-    let here = |group: &Group| analysis.rows(setting, group).next().is_some();
-    groups.find(here).unwrap_or_else(Group::all)
-}
-
-/// What the group's flows are called in a sentence.
-pub(crate) fn things_of(group: &Group) -> &'static str {
-    match group.short.as_str() {
-        "mice" => "mice",
-        _ => group.things(),
-    }
 }
 
 fn tail_of(group: &Group) -> String {
@@ -531,13 +517,4 @@ fn missing_sentence(study: &Study) -> Option<String> {
     (missing > 0).then(|| {
         format!("{missing} of the {planned} planned runs did not finish and are left out.")
     })
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }

@@ -1,10 +1,11 @@
 //! Rank plots of goodput: every flow's or session's, sorted, as papers on storage transports draw them.
 
+use crate::curves::Designs;
 use crate::format::Quantity;
 use crate::group::Group;
 use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
-use crate::plots::Designs;
-use crate::study::{Flow, Run, Study};
+use crate::run::{Flow, Run};
+use crate::study::Study;
 
 /// Points of a line; more would lie on the same pixels.
 const POINTS: usize = 120;

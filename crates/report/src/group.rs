@@ -1,6 +1,6 @@
 //! Which flows a figure is over.
 
-use crate::study::{Flow, Run};
+use crate::run::{Flow, Run};
 
 /// What of a run a group is picked from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

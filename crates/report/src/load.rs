@@ -1,9 +1,10 @@
 //! The load that a workload offers the links, and whether what is unfinished grows: what a reader has to
 //! know before a gain is believed.
 
-use crate::answer::list;
+use crate::format::list;
 use crate::format::{percent_digits, signed_percent};
-use crate::study::{Cell as StudyCell, Study};
+use crate::run::Cell as StudyCell;
+use crate::study::Study;
 use crate::table::{Cell, Table};
 use serde_json::Value;
 use tailcut_record::{OfferedLoad, TierLoad};

@@ -1,12 +1,14 @@
 //! What the designs send beyond what is useful: amplification and wasted bytes.
 
-use crate::answer::{headline_group, list};
+use crate::curves::{Designs, ccdf};
 use crate::estimate::{SEEDS_FOR_T, t_interval};
 use crate::format::Quantity;
+use crate::format::list;
 use crate::group::Group;
+use crate::headline::headline_group;
 use crate::plot::{Axis, Mark, Plot, Point, Reference, Scale, Series, Whisker};
-use crate::plots::{Designs, ccdf};
-use crate::study::{Cell, Flow, Run, Study};
+use crate::run::{Cell, Flow, Run};
+use crate::study::Study;
 
 /// A figure of a run with the interval over its seeds.
 type Figure = (f64, Option<(f64, f64)>);

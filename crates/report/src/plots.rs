@@ -1,17 +1,15 @@
 //! Which plots a study gives.
 
 use crate::analysis::Row;
-use crate::answer::headline_group;
+use crate::curves::{DISTRIBUTION_POINTS, Designs, ccdf, cdf};
 use crate::format::Quantity;
 use crate::group::Group;
+use crate::headline::headline_group;
 use crate::network::{self, Network};
 use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::{goodput, overhead, queue};
-
-/// Points of one distribution function; more would lie on the same pixels.
-const DISTRIBUTION_POINTS: usize = 120;
 
 /// A range of completion times from which on their axis is logarithmic.
 pub(crate) const LOG_FROM: f64 = 10.0;
@@ -356,20 +354,6 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// The study's designs, each with its own colour.
-pub(crate) struct Designs<'a>(pub Vec<&'a str>);
-
-impl Designs<'_> {
-    pub fn series(&self, design: &str, mark: Mark, points: Vec<Point>) -> Series {
-        Series {
-            name: design.to_owned(),
-            colour: self.0.iter().position(|name| *name == design).unwrap_or(0),
-            mark,
-            points,
-        }
-    }
-}
-
 /// Logarithmic where the largest value is `times` the least or more.
 pub(crate) fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
     let values = || series.iter().flat_map(|series| &series.points).map(value);
@@ -387,55 +371,6 @@ fn mark_of(sample: &Sample) -> Mark {
         true => Mark::Line,
         false => Mark::Step,
     }
-}
-
-/// The share of the sorted values that are as small as each or smaller.
-fn cdf(sorted: &[f64]) -> Vec<Point> {
-    let n = sorted.len();
-    let ranks = (0..=DISTRIBUTION_POINTS).map(|i| i * n.saturating_sub(1) / DISTRIBUTION_POINTS);
-    points_at(sorted, ranks, |rank| (rank + 1) as f64 / n as f64)
-}
-
-/// The share of the sorted values that are as large as each or larger, at ranks spaced by the
-/// logarithm of the share above them.
-pub(crate) fn ccdf(sorted: &[f64]) -> Vec<Point> {
-    let n = sorted.len() as f64;
-    let ranks = (0..=DISTRIBUTION_POINTS).map(|i| {
-        let above = n.powf(1.0 - i as f64 / DISTRIBUTION_POINTS as f64);
-        // Of equal values the first, which says how many there are.
-        let rank = (n - above).round() as usize;
-        let value = sorted.get(rank).copied().unwrap_or(f64::INFINITY);
-        sorted.partition_point(|other| *other < value)
-    });
-    let mut points = points_at(sorted, ranks, |rank| (n - rank as f64) / n);
-    // Several that share the largest value: down to the last of them, so that even a single value shows.
-    if let Some(&Point { x, y, .. }) = points.last()
-        && y > 1.0 / n
-    {
-        points.push(Point::new(x, 1.0 / n));
-    }
-    points
-}
-
-/// The finite values above zero at `ranks`, each once.
-fn points_at(
-    sorted: &[f64],
-    ranks: impl Iterator<Item = usize>,
-    share: impl Fn(usize) -> f64,
-) -> Vec<Point> {
-    let mut last = None;
-    let mut points = Vec::new();
-    for rank in ranks {
-        let value = sorted
-            .get(rank)
-            .copied()
-            .filter(|v| v.is_finite() && *v > 0.0);
-        if let Some(value) = value.filter(|_| last != Some(rank)) {
-            points.push(Point::new(value, share(rank)));
-            last = Some(rank);
-        }
-    }
-    points
 }
 
 fn group_title(group: &Group) -> &'static str {

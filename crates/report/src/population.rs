@@ -1,12 +1,13 @@
 //! Studies whose flows are all that there are, a burst or a trace: how long they take together, what the
 //! slowest takes, and what intervals over their seeds cover.
 
-use crate::answer::list;
 use crate::estimate::t_interval;
+use crate::format::list;
 use crate::format::{Quantity, count, percent_digits};
 use crate::group::Group;
+use crate::run::{Cell as StudyCell, Run};
 use crate::sample::{Metric, Sample};
-use crate::study::{Cell as StudyCell, Run, Study};
+use crate::study::Study;
 use crate::table::{Cell, Table};
 
 /// What a study's flows are.

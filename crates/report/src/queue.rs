@@ -1,9 +1,10 @@
 //! Queue occupancy: its table and its plot.
 
+use crate::curves::Designs;
 use crate::format::Quantity;
 use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
-use crate::plots::Designs;
-use crate::study::{Run, Study};
+use crate::run::Run;
+use crate::study::Study;
 use crate::table::{Cell, Table};
 use std::collections::BTreeMap;
 use tailcut_record::{QueueSample, quantile_rank};

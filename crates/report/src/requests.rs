@@ -1,12 +1,12 @@
 //! Requests: their latency beside what their copies cost.
 
 use crate::analysis::Analysis;
+use crate::figure::figure_cell;
 use crate::format::{Quantity, change};
 use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table};
-use crate::tables::figure_cell;
 use tailcut_record::RequestSummary;
 
 /// Latency, and bytes and time of servers, at every setting; `None` for a study without requests.

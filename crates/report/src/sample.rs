@@ -1,7 +1,7 @@
 //! The values of one group of flows over the seeds of one design, pooled and sorted.
 
 use crate::group::Group;
-use crate::study::{Flow, Run};
+use crate::run::{Flow, Run};
 use tailcut_record::quantile_rank;
 
 /// What of a flow is looked at.

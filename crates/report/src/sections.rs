@@ -5,14 +5,13 @@
 
 use crate::answer::{sentences, sentences_at};
 use crate::group::Group;
-use crate::html::{show_plots, show_table, table_rows, unbroken};
+use crate::markup::{show_plots, show_table, table_rows, unbroken};
 use crate::network;
 use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::Table;
 use crate::{
-    Comparison, goodput, load, overhead, plots, queue, requests, sensitivity, sessions, tables,
-    timers,
+    Comparison, goodput, load, overhead, plots, queue, requests, sensitivity, tables, timers,
 };
 use maud::{Markup, html};
 
@@ -44,7 +43,7 @@ fn carrying(study: &Study, headline: usize) -> Markup {
             (show_table(&table))
             p class="note" { (unbroken(&tables::method_note(study, &[table]))) }
         }
-        @for table in sessions::tables(study, headline) { (show_table(&table)) }
+        @for table in tables::of_sessions(study, headline) { (show_table(&table)) }
         (show_plots(&plots::by_design(study, headline)))
     }
 }

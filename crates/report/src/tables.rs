@@ -1,10 +1,12 @@
 //! The tables of a report.
 
 use crate::analysis::Row;
-use crate::answer::{bytes_change, headline_group};
+use crate::answer::bytes_change;
 use crate::estimate::{Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T};
-use crate::format::{ON_A_GAP, Quantity, change, count, estimate, signed_percent};
+use crate::figure::figure_cell;
+use crate::format::{ON_A_GAP, Quantity, change, count, signed_percent};
 use crate::group::Group;
+use crate::headline::headline_group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
@@ -87,7 +89,7 @@ pub(crate) fn method_note(study: &Study, tables: &[Table]) -> String {
 /// Of every place the table that carries its answer, and the loads beside it.
 fn headlines(study: &Study) -> Vec<Table> {
     let of_place = |at| {
-        let kinds = sessions::tables(study, at);
+        let kinds = of_sessions(study, at);
         headline(study, at)
             .into_iter()
             .chain(kinds)
@@ -364,17 +366,6 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
     })
 }
 
-/// A figure with its interval, or what it takes.
-pub(crate) fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
-    let outcome = row.outcome(metric, statistic);
-    let value = match outcome {
-        Some(Ok(estimate)) => json!(estimate),
-        Some(Err(too_few)) => json!({ "too_few": too_few }),
-        None => Value::Null,
-    };
-    Cell::new(estimate(outcome, Quantity::of(metric)), value)
-}
-
 fn change_cell(row: &Row, statistic: Statistic) -> Cell {
     let ratio = row.ratio(Metric::Fct, statistic);
     let tendency = ratio
@@ -387,6 +378,19 @@ fn change_cell(row: &Row, statistic: Statistic) -> Cell {
         tendency,
         ..Cell::new(change(ratio), ratio)
     }
+}
+
+/// The headline's table for each kind.
+pub(crate) fn of_sessions(study: &Study, setting: usize) -> Vec<Table> {
+    let kinds = sessions::kinds(study, setting);
+    let tables = kinds.iter().filter_map(|group| {
+        let table = headline_of(study, setting, group)?;
+        Some(Table {
+            id: format!("{}-{}", table.id, group.short),
+            ..table
+        })
+    });
+    tables.collect()
 }
 
 fn capitalised(text: &str) -> String {

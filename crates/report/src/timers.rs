@@ -1,56 +1,14 @@
 //! What of a tail, and of a change in means, is nothing but a retransmission timer.
 
-use crate::answer::{headline_group, list, things_of};
+use crate::format::list;
 use crate::format::{Quantity, percent_digits};
 use crate::group::Group;
-use crate::study::{Flow, Run, Study};
+use crate::headline::{headline_group, things_of};
+use crate::run::{Flow, Run};
+use crate::study::Study;
 use crate::table::{Cell, Table};
-use tailcut_record::{FlowRecord, Timer, Timers, quantile_rank};
-use tailcut_units::Duration;
-
-/// The timer that a flow waited for.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Waited {
-    /// None.
-    #[default]
-    No,
-    /// That before the first sample, for its handshake.
-    Initial,
-    /// The shortest one, or longer, after it.
-    Least,
-}
-
-impl Waited {
-    /// A flow waited for a timer when one fired and it took at least as long: copies of a flow have
-    /// timers of their own, and one that fired where another copy was first cost nothing.
-    pub(crate) fn of_flow(flow: &FlowRecord, timers: &Timers) -> Self {
-        let took = |span: Option<Duration>, timer: &Option<Timer>| {
-            timer
-                .as_ref()
-                .is_some_and(|timer| span.is_none_or(|span| span.as_ns() >= timer.ns))
-        };
-        match flow.timeouts {
-            0 => Self::No,
-            _ if took(flow.handshake, &timers.initial) => Self::Initial,
-            _ if took(flow.fct, &timers.least) => Self::Least,
-            _ => Self::No,
-        }
-    }
-
-    /// Of what keeps no count of timers: it may have waited for one if it took as long.
-    pub(crate) fn at_most(took: Option<Duration>, timers: &Timers) -> Self {
-        let least = timers
-            .least
-            .iter()
-            .chain(&timers.initial)
-            .map(|t| t.ns)
-            .min();
-        match least {
-            Some(least) if took.is_none_or(|took| took.as_ns() >= least) => Self::Least,
-            _ => Self::No,
-        }
-    }
-}
+use crate::waited::Waited;
+use tailcut_record::{Timer, Timers, quantile_rank};
 
 /// Flows of the slowest hundredth, and of all, that waited for a timer.
 #[derive(Clone, Copy, Default, Debug)]

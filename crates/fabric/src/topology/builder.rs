@@ -172,10 +172,11 @@ pub(super) fn sharing(
     if host_links > 0 && switches.is_multiple_of(host_links) {
         return Ok(());
     }
-    Err(TopologyError {
-        parameter: "host_links",
-        problem: alloc::format!("found {host_links}; allowed are divisors of {switches}, {which}"),
-    })
+    Err(TopologyError::new(
+        "host_links",
+        alloc::format!("{host_links}"),
+        alloc::format!("divisors of {switches}, {which}"),
+    ))
 }
 
 /// Refuses a parameter outside `1..=most`.
@@ -183,8 +184,9 @@ pub(super) fn within(parameter: &'static str, found: u32, most: u32) -> Result<(
     if (1..=most).contains(&found) {
         return Ok(());
     }
-    Err(TopologyError {
+    Err(TopologyError::new(
         parameter,
-        problem: alloc::format!("found {found}; allowed are 1 to {most}"),
-    })
+        alloc::format!("{found}"),
+        alloc::format!("1 to {most}"),
+    ))
 }

@@ -8,6 +8,7 @@ use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
 use alloc::boxed::Box;
 use alloc::collections::btree_map::{BTreeMap, Entry};
+use alloc::string::String;
 use alloc::vec::Vec;
 use tailcut_units::HostId;
 
@@ -107,10 +108,8 @@ impl CustomTopology {
                         let host = Node::Host(HostId(host as u32));
                         let ends = [Node::Switch(switch), host].map(|node| self.names.of(node));
                         let [switch, host] = ends;
-                        return Err(TopologyError {
-                            parameter: "links",
-                            problem: alloc::format!("no path from {switch} to {host}"),
-                        });
+                        let found = alloc::format!("no path from {switch} to {host}");
+                        return Err(TopologyError::new("links", found, ""));
                     }
                     let counts = path_counts(&racks, &linked, &distances);
                     let others = (0..self.switches).filter(|&s| down[s as usize] > 0);
@@ -142,21 +141,11 @@ impl CustomTopology {
 
     /// Each host's links, and the switches that they lead to.
     fn attachments(&self) -> Result<Vec<Vec<(u32, Wire)>>, TopologyError> {
-        let wrong = |problem| {
-            Err(TopologyError {
-                parameter: "links",
-                problem,
-            })
-        };
+        let wrong = |found: String, allowed| Err(TopologyError::new("links", found, allowed));
         if self.hosts == 0 || self.hosts > 65_535 || self.switches > 65_535 {
-            return Err(TopologyError {
-                parameter: "hosts",
-                problem: alloc::format!(
-                    "found {} hosts and {} switches; allowed are 1 to 65535 and 0 to 65535",
-                    self.hosts,
-                    self.switches
-                ),
-            });
+            let found = alloc::format!("{} hosts and {} switches", self.hosts, self.switches);
+            let allowed = "1 to 65535 and 0 to 65535";
+            return Err(TopologyError::new("hosts", found, allowed));
         }
         let mut found: Vec<Vec<(u32, Wire)>> = alloc::vec![Vec::new(); self.hosts as usize];
         for link in &self.links {
@@ -166,7 +155,7 @@ impl CustomTopology {
                     Node::Switch(switch) => switch < self.switches,
                 };
                 if !exists {
-                    return wrong(alloc::format!("{end} is not a node of this topology"));
+                    return wrong(alloc::format!("{end}"), "nodes of this topology");
                 }
             }
             let (host, switch) = match (link.a, link.b) {
@@ -174,13 +163,12 @@ impl CustomTopology {
                 | (Node::Switch(switch), Node::Host(host)) => (host, switch),
                 (Node::Host(_), Node::Host(_)) => {
                     let [a, b] = [link.a, link.b].map(|node| self.names.of(node));
-                    return wrong(alloc::format!(
-                        "{a} to {b}: a host's link leads to a switch"
-                    ));
+                    let found = alloc::format!("{a} to {b}");
+                    return wrong(found, "a link from a host to a switch");
                 }
                 (Node::Switch(a), Node::Switch(b)) if a == b => {
                     let name = self.names.of(link.a);
-                    return wrong(alloc::format!("{name} is linked to itself"));
+                    return wrong(alloc::format!("{name} linked to itself"), "");
                 }
                 (Node::Switch(_), Node::Switch(_)) => continue,
             };
@@ -189,7 +177,7 @@ impl CustomTopology {
         match found.iter().position(Vec::is_empty) {
             Some(host) => {
                 let name = self.names.of(Node::Host(HostId(host as u32)));
-                wrong(alloc::format!("{name} has no link; allowed is one or more"))
+                wrong(alloc::format!("{name} without a link"), "one or more")
             }
             None => Ok(found),
         }

@@ -5,7 +5,6 @@ use super::{LeafSpine, Node, Topology, TopologyError, Wire};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
-use alloc::string::String;
 
 /// A fat-tree of k-port switches.
 ///
@@ -54,20 +53,18 @@ impl FatTree {
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("k", self.k, 64)?;
         if !self.k.is_multiple_of(2) {
-            return Err(TopologyError {
-                parameter: "k",
-                problem: alloc::format!("found {}; allowed are even numbers to 64", self.k),
-            });
+            let found = alloc::format!("{}", self.k);
+            return Err(TopologyError::new("k", found, "even numbers to 64"));
         }
         within("edge_oversubscription", self.edge_oversubscription, 64)?;
         sharing(self.host_links, self.k / 2, "half of k")?;
         match self.tiers {
             2 => self.leaf_spine().build(),
             3 => self.three_tiers(),
-            found => Err(TopologyError {
-                parameter: "tiers",
-                problem: alloc::format!("found {found}; allowed are 2 and 3"),
-            }),
+            found => {
+                let found = alloc::format!("{found}");
+                Err(TopologyError::new("tiers", found, "2 and 3"))
+            }
         }
     }
 
@@ -99,10 +96,8 @@ impl FatTree {
         let hosts_per_pod = hosts_per_edge * m;
         let hosts = hosts_per_pod * self.k;
         if hosts > 1 << 20 {
-            return Err(TopologyError {
-                parameter: "k",
-                problem: String::from("more than 1,048,576 hosts with this oversubscription"),
-            });
+            let found = "more than 1,048,576 hosts with this oversubscription";
+            return Err(TopologyError::new("k", found, ""));
         }
         let mut builder = Builder::new(&self.queue, self.shared_buffer);
         // Numbered edges first, then aggregations, then cores.

@@ -1,6 +1,7 @@
 //! Links that are slow or down, from the start or for a while.
 
 use super::{Node, Topology, TopologyError};
+use alloc::string::String;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, Rate, Time};
 
@@ -63,27 +64,34 @@ impl Topology {
     /// the link.
     pub fn add_faults(&mut self, faults: &[LinkFault]) -> Result<(), TopologyError> {
         for fault in faults {
-            let wrong = |parameter, problem| Err(TopologyError { parameter, problem });
+            let wrong = |parameter, found, allowed: String| {
+                Err(TopologyError::new(parameter, found, allowed))
+            };
             let (a, b) = (fault.a, fault.b);
             if fault.until <= fault.from {
                 let (from, until) = (fault.from, fault.until);
-                let problem = alloc::format!("found {until:?}; allowed are times after {from:?}");
-                return wrong("until", problem);
+                let (found, allowed) = (
+                    alloc::format!("{until:?}"),
+                    alloc::format!("times after {from:?}"),
+                );
+                return wrong("until", found, allowed);
             }
             let is_about = |link: &&mut super::Link| fault.is_about(link.from, link.to);
             let affected: Vec<_> = self.links.iter_mut().filter(is_about).collect();
             if affected.is_empty() {
-                let problem = alloc::format!("found {a} to {b}; allowed are nodes with a link");
-                return wrong("b", problem);
+                return wrong(
+                    "b",
+                    alloc::format!("{a} to {b}"),
+                    "nodes with a link".into(),
+                );
             }
             let Trouble::Slow(rate) = fault.trouble else {
                 continue;
             };
             for link in affected {
                 if rate > link.config.rate {
-                    let most = link.config.rate;
-                    let problem = alloc::format!("found {rate}; allowed is {most} at most");
-                    return wrong("rate", problem);
+                    let allowed = alloc::format!("{} at most", link.config.rate);
+                    return wrong("rate", alloc::format!("{rate}"), allowed);
                 }
                 if fault.from == Time::ZERO && fault.until == Time::MAX {
                     link.config.rate = rate;

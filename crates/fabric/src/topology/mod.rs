@@ -122,13 +122,29 @@ pub struct Wire {
 pub struct TopologyError {
     /// The parameter at fault.
     pub parameter: &'static str,
-    /// What was found and what is allowed.
-    pub problem: String,
+    /// What was found.
+    pub found: String,
+    /// What is allowed; empty where nothing of the kind is.
+    pub allowed: String,
+}
+
+impl TopologyError {
+    fn new(parameter: &'static str, found: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self {
+            parameter,
+            found: found.into(),
+            allowed: allowed.into(),
+        }
+    }
 }
 
 impl fmt::Display for TopologyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.parameter, self.problem)
+        write!(f, "{}: found {}", self.parameter, self.found)?;
+        match self.allowed.is_empty() {
+            true => Ok(()),
+            false => write!(f, "; allowed: {}", self.allowed),
+        }
     }
 }
 

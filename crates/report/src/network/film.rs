@@ -1,8 +1,8 @@
 //! What the links did over time, thinned to so many frames.
 
-use super::end_of;
 use super::graph::Graph;
-use crate::study::Run;
+use super::sampled::end_of;
+use crate::run::Run;
 use tailcut_units::Duration;
 
 /// The runs of one setting on one network, frame by frame.

@@ -1,7 +1,8 @@
 //! The links with the longest queues, in figures.
 
 use crate::format::Quantity;
-use crate::study::{Run, Study};
+use crate::run::Run;
+use crate::study::Study;
 use crate::table::{Cell, Table};
 
 /// Rows a design.

@@ -8,6 +8,7 @@ mod hot;
 mod layout;
 mod over_time;
 mod page;
+mod sampled;
 mod trouble;
 
 pub(crate) use drawing::{dark_heat, heat_rules, light_heat};
@@ -15,12 +16,12 @@ pub(crate) use over_time::plots;
 pub(crate) use page::section;
 
 use crate::plot::Picture;
-use crate::study::{Run, Study};
+use crate::study::Study;
 use crate::table::Table;
 use drawing::Drawing;
 use film::Film;
 use graph::Graph;
-use tailcut_units::Time;
+use sampled::sampled_runs;
 use trouble::Trouble;
 
 /// Bytes that all films of a page may take; frames are fewer where networks are large.
@@ -38,29 +39,6 @@ pub(crate) struct Network {
     film: Film,
     /// Links that were slow or down.
     troubles: Vec<Trouble>,
-}
-
-/// The first run of each design in `setting` whose links were sampled. All are on one network: runs on
-/// another one by the same name are left out.
-fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
-    let cells = study.cells();
-    let sampled = |run: &&&Run| !run.links.is_empty() && !run.topology.is_empty();
-    let designs = cells[setting].designs.iter();
-    let mut runs: Vec<(&str, &Run)> = designs
-        .filter_map(|(design, runs)| Some((*design, *runs.iter().find(sampled)?)))
-        .collect();
-    if let Some(&(_, first)) = runs.first() {
-        runs.retain(|(_, run)| run.topology == first.topology && run.failures == first.failures);
-    }
-    runs
-}
-
-/// When drawings over time end: when nearly all bytes had been carried with every design, but by twice the
-/// time that it took the first. One that waits for timeouts would leave the others no room.
-fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
-    let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
-    let (first, last) = (ends().min()?, ends().max()?);
-    Some(last.min(Time::from_ps(2 * first.as_ps())))
 }
 
 /// The links in trouble in `setting`, and those with the longest queues; none where links were not

@@ -1,10 +1,11 @@
 //! How busy the links were over time, as lines.
 
-use super::{end_of, sampled_runs};
+use super::sampled::{end_of, sampled_runs};
+use crate::curves::Designs;
 use crate::format::Quantity;
 use crate::plot::{Axis, Mark, Plot, Point, Scale, Series};
-use crate::plots::Designs;
-use crate::study::{Run, Study};
+use crate::run::Run;
+use crate::study::Study;
 use tailcut_record::TopologyLink;
 
 /// Points of a line over time.

@@ -4,7 +4,7 @@ use super::drawing::{Drawing, busy_texts};
 use super::heat::{self, BUSY, FULL, WAITING};
 use super::trouble::Symbol;
 use super::{Network, tables};
-use crate::html::show_table;
+use crate::markup::show_table;
 use crate::study::Study;
 use maud::{Markup, PreEscaped, html};
 use serde_json::json;
@@ -157,7 +157,7 @@ fn data(network: &Network, drawing: &Drawing<'_>) -> String {
         "takes": takes.collect::<Vec<_>>(),
         "troubles": troubles.collect::<Vec<_>>(),
     });
-    crate::html::script_json(&data)
+    crate::markup::script_json(&data)
 }
 
 /// `s0 → s4, 10 Gb/s`, and of how many links.

@@ -1,6 +1,6 @@
 //! From values to places: domains, ticks and their labels.
 
-use super::{Axis, Plot, Point, Reference, Scale, Whisker};
+use super::model::{Axis, Plot, Point, Reference, Scale, Whisker};
 use crate::format::Quantity;
 
 /// An axis with its domain: maps a value to 0 (start) to 1 (end).

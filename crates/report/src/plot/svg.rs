@@ -1,7 +1,7 @@
 //! Drawing a plot as SVG: one drawing, laid out wide or narrow for the page or as a file of its own.
 
+use super::model::{Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use super::scale::{Placed, Side, Tick};
-use super::{Mark, Plot, Point, Reference, Scale, Series, Whisker};
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
@@ -96,6 +96,14 @@ impl Frame {
 }
 
 impl Plot {
+    /// The plot as a file of its own, light, with title and legend.
+    pub fn picture(&self) -> Picture {
+        Picture {
+            id: self.id.clone(),
+            svg: file(self),
+        }
+    }
+
     /// The drawing for the page: colours come from the page's style sheet.
     pub(crate) fn drawing(&self, layout: Layout, class: &str) -> Markup {
         let drawn = Drawn::new(self, layout, 0.0);
@@ -132,7 +140,7 @@ impl Plot {
 }
 
 /// The plot as an SVG file of its own.
-pub(super) fn file(plot: &Plot) -> String {
+fn file(plot: &Plot) -> String {
     let layout = Layout::FILE;
     let legend = legend_places(plot, layout);
     let legend_height = legend.last().map_or(0.0, |(_, y)| y + layout.font * 2.4);

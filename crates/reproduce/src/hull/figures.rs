@@ -156,7 +156,7 @@ pub fn worst_ratio(ours: [f64; 4], theirs: [f64; 4]) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ours, below_zero, worst_ratio};
+    use super::*;
 
     #[test]
     fn the_worst_ratio_is_that_of_the_most_and_the_least_exaggerated_row() {

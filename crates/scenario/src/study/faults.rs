@@ -41,9 +41,7 @@ pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>>
         // In a copy, so that the network as designed stays.
         let mut built = network.built.clone();
         if let Err(wrong) = built.add_faults(&faults[before..]) {
-            let (found, allowed) = wrong.problem.split_once("; allowed ").unwrap_or_default();
-            let allowed = allowed.trim_start_matches("are ").trim_start_matches("is ");
-            return error(wrong.parameter, found.trim_start_matches("found "), allowed);
+            return error(wrong.parameter, &wrong.found, &wrong.allowed);
         }
     }
     Ok(faults)

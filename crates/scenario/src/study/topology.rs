@@ -212,14 +212,7 @@ fn located(scenario: &Scenario, table: &Table, error: &TopologyError) -> Box<Sce
         parameter => parameter,
     };
     let known = section("topology").is_some_and(|section| section.key(key).is_some());
-    let (found, allowed) = match error.problem.split_once("; allowed ") {
-        Some((found, allowed)) => (
-            found,
-            allowed.trim_start_matches("are ").trim_start_matches("is "),
-        ),
-        None => (error.problem.as_str(), ""),
-    };
-    let found = found.trim_start_matches("found ");
+    let (found, allowed) = (error.found.as_str(), error.allowed.as_str());
     match scenario.tables("links").first() {
         _ if known => table.error(key, found, allowed),
         Some(links) => ScenarioError::new(&links.place, key, found, allowed),

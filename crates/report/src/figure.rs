@@ -1,0 +1,18 @@
+//! Figures in tables.
+
+use crate::analysis::Row;
+use crate::format::{Quantity, estimate};
+use crate::sample::{Metric, Statistic};
+use crate::table::Cell;
+use serde_json::{Value, json};
+
+/// A figure with its interval, or what it takes.
+pub(crate) fn figure_cell(row: &Row, metric: Metric, statistic: Statistic) -> Cell {
+    let outcome = row.outcome(metric, statistic);
+    let value = match outcome {
+        Some(Ok(estimate)) => json!(estimate),
+        Some(Err(too_few)) => json!({ "too_few": too_few }),
+        None => Value::Null,
+    };
+    Cell::new(estimate(outcome, Quantity::of(metric)), value)
+}

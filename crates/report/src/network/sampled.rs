@@ -1,0 +1,28 @@
+//! The runs that are drawn over time.
+
+use crate::run::Run;
+use crate::study::Study;
+use tailcut_units::Time;
+
+/// The first run of each design in `setting` whose links were sampled. All are on one network: runs on
+/// another one by the same name are left out.
+pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
+    let cells = study.cells();
+    let sampled = |run: &&&Run| !run.links.is_empty() && !run.topology.is_empty();
+    let designs = cells[setting].designs.iter();
+    let mut runs: Vec<(&str, &Run)> = designs
+        .filter_map(|(design, runs)| Some((*design, *runs.iter().find(sampled)?)))
+        .collect();
+    if let Some(&(_, first)) = runs.first() {
+        runs.retain(|(_, run)| run.topology == first.topology && run.failures == first.failures);
+    }
+    runs
+}
+
+/// When drawings over time end: when nearly all bytes had been carried with every design, but by twice the
+/// time that it took the first. One that waits for timeouts would leave the others no room.
+pub(super) fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
+    let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
+    let (first, last) = (ends().min()?, ends().max()?);
+    Some(last.min(Time::from_ps(2 * first.as_ps())))
+}

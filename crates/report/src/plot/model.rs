@@ -1,0 +1,185 @@
+//! What a plot is: axes, series and points.
+
+use super::png::{self, PngError};
+use crate::format::Quantity;
+
+/// A plot of one or more series. It has at least one point.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plot {
+    /// A name for files and scripts, unique within a report.
+    pub id: String,
+    /// The title.
+    pub title: String,
+    /// What a reader has to know, in a sentence or two; may be empty.
+    pub caption: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The series in the order of the legend.
+    pub series: Vec<Series>,
+    /// A line at one value of an axis, such as a ratio of one.
+    pub reference: Option<Reference>,
+}
+
+/// A drawing as a file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Picture {
+    /// A name for the file, unique within a report.
+    pub id: String,
+    /// The drawing as an SVG file of its own.
+    pub svg: String,
+}
+
+impl Picture {
+    /// The drawing as a PNG file, twice the size of the SVG in pixels.
+    ///
+    /// # Errors
+    /// [`PngError`] where the renderer refuses.
+    pub fn png(&self) -> Result<Vec<u8>, PngError> {
+        png::render(&self.svg)
+    }
+}
+
+/// An axis.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Axis {
+    /// What it shows, without the unit.
+    pub label: String,
+    /// What its numbers count.
+    pub quantity: Quantity,
+    /// How values are laid out.
+    pub scale: Scale,
+}
+
+/// How an axis lays values out.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Scale {
+    /// Evenly, from zero or the lowest value.
+    Linear,
+    /// By their logarithm; values are above zero, intervals may reach it.
+    Log,
+    /// One place a name; a value is an index, with fractions around it.
+    Names(Vec<String>),
+}
+
+/// A line at one value of an axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Reference {
+    /// A vertical line.
+    X(f64),
+    /// A horizontal line.
+    Y(f64),
+}
+
+/// One series.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its colour, marker and dashes, as an index; the same over all plots of a report.
+    pub colour: usize,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Its points; for lines in order of `x`.
+    pub points: Vec<Point>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Straight lines from point to point.
+    Line,
+    /// A line that keeps its height until the next point, as a distribution function does.
+    Step,
+    /// A line with a marker at every point.
+    LineAndDots,
+    /// Markers only.
+    Dots,
+}
+
+/// A point, with an interval where there is one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Point {
+    /// In the horizontal axis's quantity.
+    pub x: f64,
+    /// In the vertical axis's quantity.
+    pub y: f64,
+    /// Whiskers.
+    pub whisker: Option<Whisker>,
+}
+
+/// An interval around a point.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Whisker {
+    /// Along the horizontal axis.
+    X(f64, f64),
+    /// Along the vertical axis.
+    Y(f64, f64),
+}
+
+impl Axis {
+    /// An axis.
+    pub fn new(label: impl Into<String>, quantity: Quantity, scale: Scale) -> Self {
+        Self {
+            label: label.into(),
+            quantity,
+            scale,
+        }
+    }
+
+    /// One place a name.
+    pub fn names(label: impl Into<String>, names: Vec<String>) -> Self {
+        Self::new(label, Quantity::Number, Scale::Names(names))
+    }
+
+    /// The value in words.
+    fn text(&self, value: f64, interval: Option<(f64, f64)>) -> String {
+        match &self.scale {
+            Scale::Names(names) => names
+                .get(value.round().max(0.0) as usize)
+                .cloned()
+                .unwrap_or_default(),
+            _ => self.quantity.with_interval(value, interval),
+        }
+    }
+}
+
+impl Point {
+    /// A point without an interval.
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            whisker: None,
+        }
+    }
+}
+
+impl Plot {
+    /// Whether a legend says more than the axes do.
+    pub fn has_legend(&self) -> bool {
+        self.series.len() > 1 && !matches!(self.y.scale, Scale::Names(_))
+    }
+
+    /// Whether any series has a point to draw.
+    pub fn has_points(&self) -> bool {
+        self.series.iter().any(|series| !series.points.is_empty())
+    }
+
+    /// Every point in words, for the page's tooltips, by series.
+    pub(crate) fn texts(&self, point: &Point) -> String {
+        let (x_interval, y_interval) = match point.whisker {
+            Some(Whisker::X(low, high)) => (Some((low, high)), None),
+            Some(Whisker::Y(low, high)) => (None, Some((low, high))),
+            None => (None, None),
+        };
+        format!(
+            "{}: {}; {}: {}",
+            self.x.label,
+            self.x.text(point.x, x_interval),
+            self.y.label,
+            self.y.text(point.y, y_interval)
+        )
+    }
+}
