@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Circles that are known, by crate: how many files each has. They can only shrink: where one has
 /// become smaller, the smaller number belongs here.
 const KNOWN: &[(&str, &[usize])] = &[
-    ("fabric", &[11, 3, 6, 8]),
+    ("fabric", &[3, 5, 8, 8]),
     ("oracle", &[3]),
     ("sim", &[13, 4]),
     ("transport", &[5]),
