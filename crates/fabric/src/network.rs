@@ -106,11 +106,9 @@ impl Network {
         let within = match forwarding {
             Forwarding::Clos(clos) => {
                 let group = clos.towards(packet.dst);
-                let choice = match group.count {
-                    0 => return None,
-                    1 => 0,
-                    n if packet.path != Packet::ANY_PATH => pinned(packet, clos.pin_divisor, n),
-                    n => match balancer.select(now, packet, n) {
+                let choice = match forced(packet, group.count, clos.pin_divisor)? {
+                    Some(choice) => choice,
+                    None => match balancer.select(now, packet, group.count) {
                         Some(choice) => choice,
                         None => return self.ask(now, switch, packet),
                     },
@@ -119,11 +117,10 @@ impl Network {
             }
             Forwarding::Table(table) => {
                 let group = table.towards(packet.dst);
-                let choice = match group.len() as u32 {
-                    0 => return None,
-                    1 => 0,
-                    n if packet.path != Packet::ANY_PATH => pinned(packet, table.pin_divisor, n),
-                    n => match balancer.select(now, packet, n) {
+                let count = group.len() as u32;
+                let choice = match forced(packet, count, table.pin_divisor)? {
+                    Some(choice) => choice,
+                    None => match balancer.select(now, packet, count) {
                         Some(choice) => choice,
                         None => return self.ask(now, switch, packet),
                     },
@@ -173,8 +170,16 @@ impl Network {
     }
 }
 
-/// Which of `count` ports a packet takes that its sender has pinned to a path.
-#[inline]
-pub(crate) fn pinned(packet: &Packet, pin_divisor: u32, count: u32) -> u32 {
-    u32::from(packet.path) / pin_divisor % count
+/// Which of `count` ports a packet has to take: the only one, or the one of the path that its sender has
+/// pinned; `Some(None)` where it has a choice, `None` where there is no port.
+#[inline(always)]
+pub(crate) fn forced(packet: &Packet, count: u32, pin_divisor: u32) -> Option<Option<u32>> {
+    match count {
+        0 => None,
+        1 => Some(Some(0)),
+        n if packet.path != Packet::ANY_PATH => {
+            Some(Some(u32::from(packet.path) / pin_divisor % n))
+        }
+        _ => Some(None),
+    }
 }

@@ -3,6 +3,7 @@
 use crate::packet::{Packet, PacketId};
 use crate::port::PortId;
 use crate::queue::DropReason;
+use alloc::boxed::Box;
 use tailcut_units::{HostId, Time};
 
 /// A packet at a port.
@@ -58,11 +59,11 @@ impl<B> Observer<B> for () {
     }
 }
 
-/// An observer that may not be there.
-impl<B, O: Observer<B>> Observer<B> for Option<O> {
+/// An observer on the heap that may not be there.
+impl<B, O: Observer<B> + ?Sized> Observer<B> for Option<Box<O>> {
     #[inline]
     fn is_on(&self) -> bool {
-        self.is_some()
+        self.as_ref().is_some_and(|observer| observer.is_on())
     }
 
     #[inline]
@@ -112,43 +113,5 @@ impl<B, O: Observer<B>> Observer<B> for Option<O> {
         if let Some(observer) = self {
             observer.delivered(now, host, packet, body);
         }
-    }
-}
-
-/// An observer on the heap.
-impl<B, O: Observer<B> + ?Sized> Observer<B> for alloc::boxed::Box<O> {
-    fn is_on(&self) -> bool {
-        (**self).is_on()
-    }
-
-    fn enqueued(&mut self, seen: Seen<'_, B>) {
-        (**self).enqueued(seen);
-    }
-
-    fn started(&mut self, seen: Seen<'_, B>) {
-        (**self).started(seen);
-    }
-
-    fn marked(&mut self, seen: Seen<'_, B>) {
-        (**self).marked(seen);
-    }
-
-    fn trimmed(&mut self, seen: Seen<'_, B>, cut: u32) {
-        (**self).trimmed(seen, cut);
-    }
-
-    fn dropped(
-        &mut self,
-        now: Time,
-        port: Option<PortId>,
-        reason: DropReason,
-        packet: &Packet,
-        body: &B,
-    ) {
-        (**self).dropped(now, port, reason, packet, body);
-    }
-
-    fn delivered(&mut self, now: Time, host: HostId, packet: &Packet, body: &B) {
-        (**self).delivered(now, host, packet, body);
     }
 }

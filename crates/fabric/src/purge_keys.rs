@@ -11,7 +11,16 @@ pub(crate) struct PurgeKeys(Vec<(u64, u64)>);
 impl PurgeKeys {
     /// A packet enters the network.
     pub fn enter(&mut self, id: PacketId, hints: &Hints) {
-        let keys = (hints.purge_key, hints.purges);
+        self.set(id, (hints.purge_key, hints.purges));
+    }
+
+    /// A copy of a packet has its keys.
+    pub fn copy(&mut self, from: PacketId, to: PacketId) {
+        let keys = self.0.get(from.0 as usize).copied();
+        self.set(to, keys.unwrap_or_default());
+    }
+
+    fn set(&mut self, id: PacketId, keys: (u64, u64)) {
         let slot = id.0 as usize;
         if self.0.len() <= slot {
             if keys == (0, 0) {
@@ -20,17 +29,6 @@ impl PurgeKeys {
             self.0.resize(slot + 1, (0, 0));
         }
         self.0[slot] = keys;
-    }
-
-    /// A copy of a packet has its keys.
-    pub fn copy(&mut self, from: PacketId, to: PacketId) {
-        let (purge_key, purges) = self.0.get(from.0 as usize).copied().unwrap_or_default();
-        let hints = Hints {
-            purge_key,
-            purges,
-            ..Hints::NONE
-        };
-        self.enter(to, &hints);
     }
 
     /// A packet's own key; 0 for none.

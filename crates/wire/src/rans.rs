@@ -83,6 +83,11 @@ fn start<'a>(
     Ok(writer)
 }
 
+/// Whether `bytes` from `offset` on end within `of`.
+fn fits(offset: u64, bytes: u64, of: u64) -> bool {
+    offset.checked_add(bytes).is_some_and(|end| end <= of)
+}
+
 const fn lies_within(range: ByteRange, object: u64) -> bool {
     range.from <= range.to && range.to <= object
 }
@@ -174,7 +179,7 @@ fn encode_answer(header: &AnswerHeader, buffer: &mut [u8]) -> Result<usize, Enco
         is_last,
         window,
     } = *header;
-    if offset.checked_add(bytes).is_none_or(|end| end > of) {
+    if !fits(offset, bytes, of) {
         return Err(EncodeError::Field {
             name: "bytes",
             found: bytes,
@@ -196,7 +201,7 @@ fn decode_answer(
 ) -> Result<AnswerHeader, DecodeError> {
     let [is_last, tells_window] = flags_of(flags)?;
     let (offset, bytes, of) = (reader.u64()?, reader.u64()?, reader.u64()?);
-    if offset.checked_add(bytes).is_none_or(|end| end > of) {
+    if !fits(offset, bytes, of) {
         return Err(DecodeError::Field {
             name: "bytes",
             found: bytes,

@@ -3,9 +3,9 @@
 use super::Fabric;
 use crate::load_balancer::BalancerState;
 use crate::load_balancer::carried::Passage;
-use crate::network::pinned;
+use crate::network::forced;
 use crate::observer::Observer;
-use crate::packet::{Packet, PacketId};
+use crate::packet::PacketId;
 use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::Time;
@@ -96,13 +96,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let forwarding = network.forwarding(switch);
         let ports = forwarding.towards(passage.packet.dst);
         let count = ports.count();
-        let choice = match count {
-            0 => return None,
-            1 => Some(0),
-            n if passage.packet.path != Packet::ANY_PATH => {
-                Some(pinned(passage.packet, forwarding.pin_divisor(), n))
-            }
-            _ => chooser.choose(&mut passage, &ports, network),
+        let choice = match forced(passage.packet, count, forwarding.pin_divisor())? {
+            Some(choice) => Some(choice),
+            None => chooser.choose(&mut passage, &ports, network),
         };
         let choice = choice.unwrap_or_else(|| network.ecmp(switch, passage.packet, count));
         let port = network.first_port(switch) + ports.port(choice);
