@@ -53,9 +53,10 @@ npm-test:
 soak:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run soak
 
-# Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed.
+# Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN
+# in brief: `make node-suite-all` runs it whole.
 node-suite:
-	tests="$$(.ci/node-tests)" && cd packages/repnet && npm ci --no-audit --no-fund && npm run node-suite -- --tests "$$tests"
+	tests="$$(.ci/node-tests)" && cd packages/repnet && npm ci --no-audit --no-fund && npm run node-suite -- --brief --tests "$$tests"
 
 # The same and cluster's in every mode under each Node, and the page of results. Takes about an hour on two cores.
 node-suite-all:

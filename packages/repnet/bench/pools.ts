@@ -18,6 +18,7 @@ import { parseArgs } from 'node:util';
 import repnet = require('repnet');
 
 import { endsByFin } from '../src/certain-end';
+import { resetSocket } from '../src/leg';
 import { Random } from '../test/soak/random';
 import { medianWithInterval } from './statistics';
 
@@ -32,7 +33,7 @@ const LOSS = 0.05;
 /** Requests of each connection before those that count: a pool has been there for a while. */
 const WARM_UP = 4;
 /** Mean pause of a connection between two requests, milliseconds. */
-const MEAN_PAUSE = 20;
+const MEAN_PAUSE = 100;
 /** By how many points the change of the p99 over the pool may fall short of that of fresh connections. */
 const POINTS = 10;
 
@@ -46,18 +47,26 @@ const exponential = (random: Random, mean: number): number => -mean * Math.log(1
 
 /** Hands on what comes, after a wait of its own; nothing overtakes. */
 function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
-  let due = 0;
-  const later = (work: () => void): void => {
+  const line: Array<{ due: number; work: () => void }> = [];
+  const look = (): void => {
     const now = performance.now();
-    due = Math.max(due, now + wait());
-    if (due <= now) work();
-    else setTimeout(work, due - now);
+    for (let first = line[0]; first; first = line[0]) {
+      // Timers of different lengths may fire in another order than they are due in: they only say when to look.
+      if (first.due > now) return void setTimeout(look, first.due - now);
+      line.shift();
+      first.work();
+    }
+  };
+  const later = (work: () => void): void => {
+    const due = Math.max(line.at(-1)?.due ?? 0, performance.now() + wait());
+    line.push({ due, work });
+    if (line.length === 1) look();
   };
   from.on('data', (chunk: Buffer) => later(() => void (to.destroyed || to.write(chunk))));
   // A reset may not travel on as an end of stream: nobody could tell it from that of the flow.
   endsByFin(from);
   from.on('end', () => later(() => void (to.destroyed || to.end())));
-  from.on('error', () => to.resetAndDestroy());
+  from.on('error', () => resetSocket(to));
 }
 
 /** The server, and the paths before it. Answers its port; takes seeds by message. */

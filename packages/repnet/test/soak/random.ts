@@ -2,8 +2,12 @@
 export class Random {
   #state: number;
 
+  /** @param seed mixed first: a source that is seeded with a number of another one would repeat that one's numbers, some draws later */
   constructor(seed: number) {
-    this.#state = seed >>> 0 || 0x9e3779b9;
+    let x = seed >>> 0;
+    x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+    x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+    this.#state = (x ^ (x >>> 16)) >>> 0 || 0x9e3779b9;
   }
 
   next(): number {
