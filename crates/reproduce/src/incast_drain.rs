@@ -42,7 +42,7 @@ impl Reproduction for IncastDrain {
     fn parts(&self) -> Vec<Part> {
         vec![Part {
             name: "incast-drain",
-            scenario: include_str!("../../../scenarios/reproduce/incast-drain.toml"),
+            scenario: include_str!("../scenarios/reproduce/incast-drain.toml"),
             changes: Vec::new(),
             quick: Vec::new(),
         }]

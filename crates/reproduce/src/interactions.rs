@@ -81,12 +81,12 @@ impl Reproduction for Interactions {
         vec![
             part(
                 PART,
-                include_str!("../../../scenarios/reproduce/interactions.toml"),
+                include_str!("../scenarios/reproduce/interactions.toml"),
                 "0.6",
             ),
             part(
                 REQUESTS,
-                include_str!("../../../scenarios/reproduce/interactions-requests.toml"),
+                include_str!("../scenarios/reproduce/interactions-requests.toml"),
                 "0.3",
             ),
         ]

@@ -99,7 +99,7 @@ impl Reproduction for Rans {
         };
         let part = |(name, _, changes): &Variant, common: &[(&'static str, &str)], quick| Part {
             name,
-            scenario: include_str!("../../../scenarios/reproduce/rans.toml"),
+            scenario: include_str!("../scenarios/reproduce/rans.toml"),
             changes: [owned(common), owned(changes)].concat(),
             quick: owned(quick),
         };
@@ -117,7 +117,7 @@ impl Reproduction for Rans {
         let open = open.map(|variant| part(variant, &some, &[("seeds", "4"), ("flows", "5000")]));
         let packets = Part {
             name: PACKETS.0,
-            scenario: include_str!("../../../scenarios/reproduce/rans-packets.toml"),
+            scenario: include_str!("../scenarios/reproduce/rans-packets.toml"),
             changes: Vec::new(),
             quick: owned(&[("flows", "600"), ("seeds", "4")]),
         };

@@ -51,7 +51,7 @@ impl Reproduction for RansHedging {
     fn parts(&self) -> Vec<Part> {
         let part = |(name, _, changes): &Variant| Part {
             name,
-            scenario: include_str!("../../../scenarios/reproduce/rans-hedging.toml"),
+            scenario: include_str!("../scenarios/reproduce/rans-hedging.toml"),
             changes: changes
                 .iter()
                 .map(|&(key, value)| (key, value.to_owned()))

@@ -43,7 +43,7 @@ impl Reproduction for RepNetChoice {
     fn parts(&self) -> Vec<Part> {
         vec![Part {
             name: PART,
-            scenario: include_str!("../../../scenarios/reproduce/repnet-choice.toml"),
+            scenario: include_str!("../scenarios/reproduce/repnet-choice.toml"),
             changes: Vec::new(),
             quick: vec![("flows", "500".to_owned())],
         }]

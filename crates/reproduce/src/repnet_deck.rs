@@ -11,7 +11,7 @@ use tailcut_report::{ComparisonRow, Statistic};
 /// See the module.
 pub struct RepNetDeck;
 
-const SCENARIO: &str = include_str!("../../../scenarios/reproduce/repnet-deck.toml");
+const SCENARIO: &str = include_str!("../scenarios/reproduce/repnet-deck.toml");
 
 const TCP: &str = "tcp";
 const REPFLOW: &str = "repflow";

@@ -29,7 +29,7 @@ impl Reproduction for RepNetIncast {
         let quick = [("flows", "1000")];
         vec![Part {
             name: "repnet-incast",
-            scenario: include_str!("../../../scenarios/reproduce/repnet-incast.toml"),
+            scenario: include_str!("../scenarios/reproduce/repnet-incast.toml"),
             changes: Vec::new(),
             quick: quick.map(|(key, value)| (key, value.to_owned())).to_vec(),
         }]

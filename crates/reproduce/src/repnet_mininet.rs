@@ -11,7 +11,7 @@ use tailcut_scenario::record::RunRecord;
 /// See the module.
 pub struct RepNetMininet;
 
-const SCENARIO: &str = include_str!("../../../scenarios/reproduce/repnet-mininet.toml");
+const SCENARIO: &str = include_str!("../scenarios/reproduce/repnet-mininet.toml");
 
 const PART: &str = "repnet-mininet";
 

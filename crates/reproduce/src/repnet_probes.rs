@@ -35,7 +35,7 @@ impl Reproduction for RepNetProbes {
     fn parts(&self) -> Vec<Part> {
         let part = |name, changes: &[(&'static str, &str)]| Part {
             name,
-            scenario: include_str!("../../../scenarios/reproduce/repnet-probes.toml"),
+            scenario: include_str!("../scenarios/reproduce/repnet-probes.toml"),
             changes: keys(changes),
             quick: keys(&[("duration", "40s")]),
         };

@@ -83,7 +83,7 @@ impl Reproduction for RepNetSensitivity {
             ];
             Part {
                 name,
-                scenario: include_str!("../../../scenarios/reproduce/repnet-testbed-1to1.toml"),
+                scenario: include_str!("../scenarios/reproduce/repnet-testbed-1to1.toml"),
                 changes: [keys(&common), keys(changes)].concat(),
                 quick: keys(&[("flows", "1000")]),
             }

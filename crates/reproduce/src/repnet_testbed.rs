@@ -57,13 +57,13 @@ impl Reproduction for RepNetTestbed {
         vec![
             Part {
                 name: "repnet-testbed-1to1",
-                scenario: include_str!("../../../scenarios/reproduce/repnet-testbed-1to1.toml"),
+                scenario: include_str!("../scenarios/reproduce/repnet-testbed-1to1.toml"),
                 changes: Vec::new(),
                 quick: quick("0.1, 0.4, 0.5"),
             },
             Part {
                 name: "repnet-testbed-2to1",
-                scenario: include_str!("../../../scenarios/reproduce/repnet-testbed-2to1.toml"),
+                scenario: include_str!("../scenarios/reproduce/repnet-testbed-2to1.toml"),
                 changes: Vec::new(),
                 quick: quick("0.5"),
             },

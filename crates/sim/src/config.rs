@@ -1,5 +1,6 @@
 //! What one run is: a design on a topology under a workload, with every parameter.
 
+use crate::application::OwnApplication;
 use crate::design::Design;
 use crate::hull::NicParameters;
 use crate::measures::Measures;
@@ -155,13 +156,15 @@ pub enum FlowsSpec {
     Requests(RequestsPart),
     /// Requests for replicated blocks; a workload has one such part at most.
     Storage(StoragePart),
+    /// An application of one's own, in place of storage.
+    Application(ApplicationPart),
 }
 
 impl FlowsSpec {
     /// Sets how many hosts a permutation of some of them takes, or a matrix beside it leaves out.
     pub fn set_permuted_hosts(&mut self, count: u32) {
         let matrix = match self {
-            Self::Trace(_) | Self::Requests(_) => return,
+            Self::Trace(_) | Self::Requests(_) | Self::Application(_) => return,
             Self::Storage(part) => {
                 if let Some(left_out) = &mut part.left_out {
                     *left_out = count;
@@ -332,6 +335,21 @@ pub struct StoragePart {
     pub read: ReadBy,
 }
 
+/// An application of one's own, and what it is told.
+#[derive(Clone, Debug)]
+pub struct ApplicationPart {
+    /// Which one.
+    pub application: &'static OwnApplication,
+    /// Sizes, for whatever it makes of them.
+    pub sizes: Arc<SizeDistribution>,
+    /// When it begins.
+    pub from: Duration,
+    /// When it begins nothing more.
+    pub until: Duration,
+    /// How many things it begins at most.
+    pub at_most: Option<u64>,
+}
+
 /// Who sends to whom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MatrixSpec {
@@ -380,6 +398,7 @@ impl WorkloadSpec {
             FlowsSpec::Burst(spec) => spec.at + spec.jitter,
             FlowsSpec::Requests(spec) => spec.until,
             FlowsSpec::Storage(spec) => spec.until,
+            FlowsSpec::Application(spec) => spec.until,
         });
         spans.max().unwrap_or(Duration::ZERO)
     }

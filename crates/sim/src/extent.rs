@@ -30,6 +30,7 @@ impl Extent {
             FlowsSpec::Burst(_) => None,
             FlowsSpec::Requests(spec) => spec.max_requests,
             FlowsSpec::Storage(spec) => spec.max_sessions,
+            FlowsSpec::Application(spec) => spec.at_most,
         });
         Self {
             span: workload.span(),

@@ -1,7 +1,7 @@
 //! What hosts run: each design's transport with its parameters, and layers on top of it.
 
 use crate::config::RunConfig;
-use crate::design::{Replication, TransportKind};
+use crate::design::{HostSeat, OwnTransport, Replication, TransportKind};
 use crate::hull::NicParameters;
 use crate::priorities::PiasParameters;
 use crate::run::RunError;
@@ -14,7 +14,7 @@ use tailcut_transport::qos::Classified;
 use tailcut_transport::rans::{Carrier, Messenger};
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::ModelCodec;
-use tailcut_transport::tcp::{self, Congestion, TcpConfig};
+use tailcut_transport::tcp::{self, Congestion, ControllerFactory, TcpConfig};
 use tailcut_transport::{Streams, Transport, ndp, pfabric, scdp};
 use tailcut_units::HostId;
 
@@ -47,16 +47,27 @@ fn tcp_config(config: &RunConfig) -> Outcome<TcpConfig> {
     Ok(TcpConfig {
         tags,
         mss: config.framing.payload,
-        congestion: match config.design.transport {
-            TransportKind::Cubic => Congestion::Cubic,
-            TransportKind::Dctcp | TransportKind::Pias | TransportKind::Hull => Congestion::Dctcp {
-                gain: config.dctcp_gain,
-                first_alpha: config.dctcp_first_alpha,
-            },
+        congestion: match (own_controller(config), config.design.transport) {
+            (Some(make), _) => Congestion::Custom(Arc::clone(make)),
+            (None, TransportKind::Cubic) => Congestion::Cubic,
+            (None, TransportKind::Dctcp | TransportKind::Pias | TransportKind::Hull) => {
+                Congestion::Dctcp {
+                    gain: config.dctcp_gain,
+                    first_alpha: config.dctcp_first_alpha,
+                }
+            }
             _ => Congestion::NewReno,
         },
         ..config.tcp.clone()
     })
+}
+
+/// What makes a congestion controller of one's own, where the design has one.
+fn own_controller(config: &RunConfig) -> Option<&'static ControllerFactory> {
+    config
+        .design
+        .own_transport
+        .and_then(OwnTransport::controller)
 }
 
 /// PIAS' tags.
@@ -144,7 +155,8 @@ pub(crate) fn scdp<'a>(
 pub(crate) fn have_layers(config: &RunConfig) -> bool {
     let design = config.design.transport;
     let layered = matches!(design, TransportKind::Qos | TransportKind::Hull);
-    layered || config.nic != NicParameters::default()
+    let own = config.design.own_transport;
+    layered || own.is_some_and(OwnTransport::has_hosts) || config.nic != NicParameters::default()
 }
 
 /// A host whose layers are known at run time.
@@ -188,6 +200,23 @@ fn unlayered<'a>(
         make: impl Fn(HostId) -> Outcome<T> + 'a,
     ) -> Box<dyn Fn(HostId) -> Outcome<AnyHost> + 'a> {
         Box::new(move |host| Ok(Box::new(make(host)?)))
+    }
+    if let Some(own) = config.design.own_transport
+        && own.has_hosts()
+    {
+        return Box::new(move |host| {
+            let made = own.host(&HostSeat {
+                host,
+                hosts: topology.hosts(),
+                rate: topology.host_rate(host),
+                paths: topology.paths,
+                framing: &config.framing,
+                tcp: &config.tcp,
+                seed: receiver_driven::host_seed(config, host),
+            });
+            let made = made.expect("it has hosts of its own");
+            made.map_err(RunError::Transport)
+        });
     }
     match config.design.transport {
         TransportKind::PFabric => boxed(pfabric(config, topology)),

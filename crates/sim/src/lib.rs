@@ -1,6 +1,7 @@
 //! The driver under virtual time: transports over the fabric, fed by a workload, written to
 //! records. It owns the clock, which jumps from event to event, and nothing of a protocol.
 
+mod application;
 mod capacity;
 mod config;
 mod design;
@@ -19,6 +20,7 @@ mod priorities;
 mod queues;
 mod receiver_driven;
 mod recorder;
+mod register;
 mod requests;
 mod run;
 mod sessions;
@@ -27,14 +29,15 @@ mod timers;
 mod topology_record;
 mod traffic;
 
+pub use application::{Application, ApplicationSeat, Desk, OwnApplication};
 pub use config::{
-    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
-    RepNetParameters, RequestRate, RequestsPart, RunConfig, Shape, StoragePart, TopologySpec,
-    WorkloadPart, WorkloadSpec,
+    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
+    OfferedRate, OpenSpec, RepNetParameters, RequestRate, RequestsPart, RunConfig, Shape,
+    StoragePart, TopologySpec, WorkloadPart, WorkloadSpec,
 };
 pub use design::{
-    Design, Part, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind,
-    UnknownDesign,
+    Design, Duplicates, HostSeat, OwnBalancer, OwnTransport, Part, PortSeat, REPLICATIONS,
+    ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind, UnknownDesign,
 };
 pub use hull::{
     COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
@@ -44,7 +47,8 @@ pub use parameters::{DecodeCores, DesignParameters, NdpParameters, ScdpParameter
 pub use parts::RunParts;
 pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
-pub use requests::{Duplicates, RequestParameters};
+pub use register::NameError;
+pub use requests::RequestParameters;
 pub use run::{RunControl, RunError, Unattended, run};
 pub use sessions::{ReadBy, WriteBy};
 pub use traffic::expected_arrivals;

@@ -44,7 +44,10 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
     for (part, label) in config.workload.parts.iter().zip(0u64..) {
         let mut spread = Spread::over(topology, part.path);
         let (span, in_proportion, is_exact) = match &part.flows {
-            FlowsSpec::Trace(_) | FlowsSpec::Closed(_) | FlowsSpec::Burst(_) => {
+            FlowsSpec::Trace(_)
+            | FlowsSpec::Closed(_)
+            | FlowsSpec::Burst(_)
+            | FlowsSpec::Application(_) => {
                 exempt.push(kind_of(&part.flows).to_owned());
                 continue;
             }
@@ -98,6 +101,7 @@ const fn kind_of(flows: &FlowsSpec) -> &'static str {
     match flows {
         FlowsSpec::Closed(_) => "closed",
         FlowsSpec::Burst(_) => "burst",
+        FlowsSpec::Application(_) => "application",
         _ => "trace",
     }
 }

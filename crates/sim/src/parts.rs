@@ -1,5 +1,6 @@
 //! What a run consists of beside its clock, for a driver of one's own.
 
+use crate::application::Orders;
 use crate::config::RunConfig;
 use crate::design::TransportKind;
 use crate::hosts;
@@ -49,8 +50,8 @@ impl RunParts {
             return Err(RunError::Requests("a run in parts has flows only"));
         }
         let topology = run::topology(config)?;
-        let sessions = traffic::sessions(config, &topology).map_err(RunError::Workload)?;
-        if sessions.is_some() {
+        let application = traffic::application(config, &topology).map_err(RunError::Workload)?;
+        if application.is_some() {
             return Err(RunError::Requests("a run in parts has flows only"));
         }
         let source = traffic::source(config, &topology).map_err(RunError::Workload)?;
@@ -121,7 +122,8 @@ impl RunParts {
         let remains = Remains {
             fabric: self.fabric,
             transports: self.transports,
-            sessions: None,
+            application: None,
+            orders: Orders::default(),
             layer: (),
             recorder: self.recorder,
             host_events,

@@ -52,7 +52,10 @@ pub struct PathParameters {
 }
 
 /// The load balancer of the run's switches.
-pub(crate) const fn load_balancer(config: &RunConfig) -> LoadBalancerConfig {
+pub(crate) fn load_balancer(config: &RunConfig) -> LoadBalancerConfig {
+    if let Some(own) = config.design.own_balancer {
+        return LoadBalancerConfig::Custom(own.build().clone());
+    }
     let paths = &config.designs.paths;
     match config.design.routing {
         // A packet whose path its sender chose asks no switch.

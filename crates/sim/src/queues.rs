@@ -1,20 +1,21 @@
 //! The queue that each design asks of switches. Designs over ordinary switches keep the topology's.
 
 use crate::config::RunConfig;
-use crate::design::TransportKind;
+use crate::design::{PortSeat, TransportKind};
 use crate::hull;
 use crate::parameters::{NdpParameters, ScdpParameters};
 use crate::priorities;
 use crate::requests;
 use tailcut_fabric::queue::{Limit, QueueConfig, Sharing, Trimming, Victim};
 use tailcut_fabric::topology::{Node, Topology};
+use tailcut_units::Rate;
 
 /// Gives every switch port the queue that the run's design asks for, if it asks for one, and a phantom
 /// queue, which then does the marking. A port with its design's own queue has its buffer to itself.
 pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
     for link in &mut topology.links {
         if let Node::Switch(switch) = link.from
-            && let Some(queue) = queue(config, &link.config.queue)
+            && let Some(queue) = queue(config, link.config.rate, &link.config.queue)
         {
             link.config.queue = queue;
             topology.switches[switch as usize].shared_buffer = None;
@@ -31,8 +32,13 @@ pub(crate) fn install(config: &RunConfig, topology: &mut Topology) {
 }
 
 /// The design's own queue in place of the `usual` one.
-fn queue(config: &RunConfig, usual: &QueueConfig) -> Option<QueueConfig> {
+fn queue(config: &RunConfig, rate: Rate, usual: &QueueConfig) -> Option<QueueConfig> {
     let designs = &config.designs;
+    if let Some(own) = config.design.own_transport
+        && let Some(queue) = own.queue(&PortSeat { rate, usual })
+    {
+        return Some(queue);
+    }
     if requests::part_of(config).is_some() {
         return with_duplicates(config, usual);
     }

@@ -19,6 +19,11 @@ const LEAST_CORES: u64 = 8;
 /// As many cores as one host may have.
 const MOST_CORES: u64 = 100_000;
 
+/// The seed of a host's random stream.
+pub(crate) fn host_seed(config: &RunConfig, host: HostId) -> u64 {
+    stream_seed(config.seed, HOST_DRAWS, u64::from(host.0))
+}
+
 /// The NDP of one host.
 pub(crate) fn ndp(
     config: &RunConfig,
@@ -44,7 +49,7 @@ pub(crate) fn ndp(
         min_rto: parameters.min_rto,
         initial_rto: parameters.initial_rto,
         max_rto: NdpConfig::default().max_rto.max(parameters.initial_rto),
-        seed: stream_seed(config.seed, HOST_DRAWS, u64::from(host.0)),
+        seed: host_seed(config, host),
         ..NdpConfig::default()
     })
 }
@@ -69,7 +74,7 @@ pub(crate) fn scdp(
             allowed: "three probabilities, at least 0, below 1",
         });
     }
-    let seed = stream_seed(config.seed, HOST_DRAWS, u64::from(host.0));
+    let seed = host_seed(config, host);
     let mut codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seed);
     let symbols = parameters.block_symbols;
     let block = u64::from(symbols) * u64::from(config.framing.payload);

@@ -1,5 +1,6 @@
 //! One run, from its configuration to its record.
 
+use crate::application::Desk;
 use crate::capacity::{self, Capacity};
 use crate::config::{RequestsPart, RunConfig};
 use crate::design::{Replication, TransportKind};
@@ -14,7 +15,6 @@ use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests::{self, network::Network};
-use crate::sessions::Sessions;
 use crate::simulation::{Horizon, Parts, Remains, Simulation};
 use crate::timers;
 use crate::topology_record;
@@ -195,7 +195,8 @@ impl Stage<'_> {
         let wall = Instant::now();
         let cpu = ThreadTime::try_now().ok();
         let source = traffic::source(config, self.topology).map_err(RunError::Workload)?;
-        let sessions = traffic::sessions(config, self.topology).map_err(RunError::Workload)?;
+        let application =
+            traffic::application(config, self.topology).map_err(RunError::Workload)?;
         let told = Told::new(config, self.topology)?;
         let topology = &in_trouble(config, self.topology)?;
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
@@ -204,7 +205,7 @@ impl Stage<'_> {
             faults: FaultPlan::of(topology),
             transports: transports.collect::<Result<Vec<T>, RunError>>()?,
             source,
-            sessions: sessions.map(Box::new),
+            application,
             layer,
             recorder: recorder(config, self.topology, topology, &told.failures),
             packing: packing(config),
@@ -291,15 +292,25 @@ pub(crate) fn record<T, L: Layer<T>>(
     remains: Remains<T, L>,
 ) -> RunRecord {
     let Remains {
-        fabric,
+        mut fabric,
         transports,
-        sessions,
+        application,
+        mut orders,
         layer,
         mut recorder,
         host_events,
         end,
     } = remains;
     let mut record = RunRecord::new(config.key());
+    if let Some(application) = application {
+        record.sessions = application.finish(&mut Desk {
+            now: end,
+            hosts: topology.hosts(),
+            fabric: &mut fabric,
+            recorder: &mut recorder,
+            orders: &mut orders,
+        });
+    }
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
     fill(&mut record, topology, &fabric, host_events, end);
     if let Some(waits) = fabric.into_observer() {
@@ -310,8 +321,6 @@ pub(crate) fn record<T, L: Layer<T>>(
     record.host_bursts = recorder.bursts.take().map(Bursts::summary);
     record.topology = topology_record::links(topology);
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));
-    let finish = |sessions: Box<Sessions>| sessions.finish(&mut recorder);
-    record.sessions = sessions.map_or_else(Vec::new, finish);
     (record.flows, record.queues, record.links) = recorder.finish();
     layer.finish(&transports, &mut record);
     if config.design.replication == Replication::Mixed {

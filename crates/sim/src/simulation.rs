@@ -4,12 +4,12 @@
 //! At one instant the network comes first, then NICs that have become free, then timers, then
 //! samples, then arrivals: the same on every engine.
 
+use crate::application::{Application, Desk, Orders, is_transfer};
 use crate::extent::Started;
 use crate::layer::Layer;
 use crate::measures::Watch;
 use crate::packing::{Packing, hints, message, unpacked};
 use crate::recorder::Recorder;
-use crate::sessions::Sessions;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
 use tailcut_fabric::{Delivery, Fabric, FaultPlan, Handshake, Output};
 use tailcut_transport::{Condition, Replication, Segment, Transport};
@@ -36,9 +36,9 @@ pub(crate) struct Parts<T, C, L> {
     pub transports: Vec<T>,
     /// The workload's flows.
     pub source: Box<dyn Source>,
-    /// Requests for storage, where there are any.
-    pub sessions: Option<Box<Sessions>>,
-    /// What applications do beside flows and sessions.
+    /// What feeds the run beside its flows, where anything does.
+    pub application: Option<Box<dyn Application>>,
+    /// What requests ask of the hosts' transports.
     pub layer: L,
     pub recorder: Recorder,
     pub packing: Packing,
@@ -55,7 +55,9 @@ pub(crate) struct Simulation<T, C, L> {
     source: Box<dyn Source>,
     /// When the source's next flow starts, as far as is known.
     next_flow: Option<Time>,
-    sessions: Option<Box<Sessions>>,
+    application: Option<Box<dyn Application>>,
+    hears_segments: bool,
+    orders: Orders,
     layer: L,
     recorder: Recorder,
     packing: Packing,
@@ -68,7 +70,8 @@ pub(crate) struct Simulation<T, C, L> {
 pub(crate) struct Remains<T, L> {
     pub fabric: Fabric<Segment, Watch>,
     pub transports: Vec<T>,
-    pub sessions: Option<Box<Sessions>>,
+    pub application: Option<Box<dyn Application>>,
+    pub orders: Orders,
     pub layer: L,
     pub recorder: Recorder,
     /// Events of hosts: NICs that became free, and timers.
@@ -106,7 +109,12 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             engine: Engine::new(parts.engine),
             next_flow: parts.source.peek(),
             source: parts.source,
-            sessions: parts.sessions,
+            hears_segments: parts
+                .application
+                .as_ref()
+                .is_some_and(|application| application.hears_segments()),
+            application: parts.application,
+            orders: Orders::default(),
             layer: parts.layer,
             recorder: parts.recorder,
             packing: parts.packing,
@@ -199,20 +207,23 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
     /// When an application does something next, as far as is known.
     fn next_arrival(&self) -> Option<Time> {
         let next = Time::earlier(self.next_flow, self.layer.peek());
-        match &self.sessions {
+        match &self.application {
             None => next,
-            Some(sessions) => Time::earlier(next, sessions.peek()),
+            Some(application) => {
+                let due = self.orders.due_at().or_else(|| application.next());
+                Time::earlier(next, due)
+            }
         }
     }
 
     fn started(&self) -> Started {
         let layer = self.layer.started();
-        let sessions = self
-            .sessions
+        let begun = self
+            .application
             .as_ref()
-            .map_or(0, |sessions| sessions.started());
+            .map_or(0, |application| application.started());
         Started {
-            started: self.recorder.flows_started() + sessions + layer.started,
+            started: self.recorder.flows_started() + begun + layer.started,
             unfinished: self.recorder.unfinished() as u64 + layer.unfinished,
         }
     }
@@ -222,7 +233,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         self.now = delivery.time;
         let segment = unpacked(delivery);
         let host = delivery.host;
-        if self.recorder.arrivals.is_some() || self.sessions.is_some() {
+        if self.recorder.arrivals.is_some() || self.hears_segments {
             self.note_arrived(&segment);
         }
         self.hosts[host.0 as usize]
@@ -237,8 +248,28 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         if segment.condition == Condition::Whole {
             self.recorder.arrived(self.now, segment);
         }
-        if let Some(sessions) = &mut self.sessions {
-            sessions.arrived(self.now, segment, &mut self.recorder);
+        if self.hears_segments && is_transfer(segment.flow) {
+            self.tell(|application, desk| application.segment_arrived(segment, desk));
+        }
+    }
+
+    /// A transport has news of a transfer of the application.
+    #[inline(never)]
+    fn transfer_event(&mut self, host: HostId, event: tailcut_transport::Event) {
+        self.tell(|application, desk| application.event(host, event, desk));
+    }
+
+    /// Calls the application, if there is one, at its desk.
+    fn tell(&mut self, what: impl FnOnce(&mut dyn Application, &mut Desk<'_>)) {
+        if let Some(application) = &mut self.application {
+            let mut desk = Desk {
+                now: self.now,
+                hosts: self.hosts.len() as u32,
+                fabric: &mut self.fabric,
+                recorder: &mut self.recorder,
+                orders: &mut self.orders,
+            };
+            what(&mut **application, &mut desk);
         }
     }
 
@@ -262,14 +293,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
     }
 
     fn arrive(&mut self) {
-        if let Some(sessions) = &mut self.sessions
-            && sessions.peek() == Some(self.now)
-        {
-            for step in sessions.next(&mut self.fabric, &mut self.recorder) {
-                let host = step.host();
-                step.take(self.now, &mut self.hosts[host.0 as usize].transport);
-                self.serve(host);
-            }
+        if self.application.is_some() && self.application_acts() {
             return;
         }
         if self.layer.peek() == Some(self.now) {
@@ -292,21 +316,37 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         self.serve(flow.src);
     }
 
+    /// If the application has something due now it is done: what it has ordered, or what it orders when
+    /// its time has come. Says whether there was anything.
+    #[inline(never)]
+    fn application_acts(&mut self) -> bool {
+        if self.orders.due_at().is_none() {
+            let next = self.application.as_ref().and_then(|app| app.next());
+            if next.is_none_or(|next| next > self.now) {
+                return false;
+            }
+            self.tell(|application, desk| application.act(desk));
+        }
+        for order in self.orders.take() {
+            let host = order.host();
+            order.carry_out(self.now, &mut self.hosts[host.0 as usize].transport);
+            self.serve(host);
+        }
+        true
+    }
+
     /// After any input to a host: its events, its NIC, its timer.
     #[inline]
     fn serve(&mut self, host: HostId) {
-        let state = &mut self.hosts[host.0 as usize];
-        while let Some(event) = state.transport.poll_event() {
-            if let Some(sessions) = &mut self.sessions
-                && Sessions::has(event.flow())
-            {
-                let (fabric, recorder) = (&mut self.fabric, &mut self.recorder);
-                sessions.event(self.now, host, event, fabric, recorder);
+        while let Some(event) = self.hosts[host.0 as usize].transport.poll_event() {
+            if is_transfer(event.flow()) {
+                self.transfer_event(host, event);
             } else if let Some(flow) = self.recorder.event(self.now, event) {
                 self.source.completed(self.now, flow);
                 self.next_flow = self.source.peek();
             }
         }
+        let state = &mut self.hosts[host.0 as usize];
         self.layer.serve(self.now, host, &mut state.transport);
         if !state.waits_for_nic && state.transport.has_transmit() {
             let mut free_at = self.fabric.uplink_free_at(host);
@@ -363,7 +403,8 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
         Remains {
             fabric: self.fabric,
             transports: transports.collect(),
-            sessions: self.sessions,
+            application: self.application,
+            orders: self.orders,
             layer: self.layer,
             recorder: self.recorder,
             host_events: self.host_events,

@@ -1,5 +1,6 @@
 //! From the description of a workload to its flows.
 
+use crate::application::{Application, ApplicationSeat};
 use crate::config::{
     BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RunConfig,
     StoragePart, WorkloadPart,
@@ -8,7 +9,7 @@ use crate::design::TransportKind;
 use crate::requests;
 use crate::sessions::{Carriage, Sessions};
 use tailcut_fabric::topology::Topology;
-use tailcut_units::{Duration, HostId, Rate, Time};
+use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
 use tailcut_workload::{
     Burst, BurstSpec, Class, ClosedLoop, ClosedLoopSpec, Counted, Error, FanIn, Generated,
     GeneratedSpec, Load, Matrix, Merge, Racks, Reference, Source, Storage, StorageSpec, Think,
@@ -43,38 +44,70 @@ fn part_source(
         FlowsSpec::Open(spec) => Box::new(open(config, topology, part, spec, label)?),
         FlowsSpec::Closed(spec) => Box::new(closed(config, topology, part, spec, label)?),
         FlowsSpec::Burst(spec) => Box::new(burst(config, topology, part, spec, label)?),
-        // Requests are no flows; they make some.
-        FlowsSpec::Requests(_) | FlowsSpec::Storage(_) => return Ok(None),
+        // These are no flows; they make some.
+        FlowsSpec::Requests(_) | FlowsSpec::Storage(_) | FlowsSpec::Application(_) => {
+            return Ok(None);
+        }
     }))
 }
 
-/// The requests for storage of a run, with what its design makes of them.
+/// What feeds a run beside its flows and requests.
 ///
 /// # Errors
 /// More than one such part, or one that cannot be drawn.
-pub(crate) fn sessions(config: &RunConfig, topology: &Topology) -> Result<Option<Sessions>, Error> {
-    let parts = config.workload.parts.iter().zip(0u64..);
-    let mut parts = parts.filter_map(|(part, label)| match &part.flows {
-        FlowsSpec::Storage(spec) => Some((part.class, spec, label)),
-        _ => None,
-    });
-    let Some((class, spec, label)) = parts.next() else {
-        return Ok(None);
-    };
-    if parts.next().is_some() {
-        return Err(Error::Matrix {
-            found: "two storage workloads in one run".to_owned(),
-            allowed: "one; its share of reads may be anything",
-        });
+pub(crate) fn application(
+    config: &RunConfig,
+    topology: &Topology,
+) -> Result<Option<Box<dyn Application>>, Error> {
+    let mut found: Option<Box<dyn Application>> = None;
+    for (part, label) in config.workload.parts.iter().zip(0u64..) {
+        let next: Box<dyn Application> = match &part.flows {
+            FlowsSpec::Storage(spec) => {
+                Box::new(sessions(config, topology, spec, (part.class, label))?)
+            }
+            FlowsSpec::Application(spec) => {
+                let rates = (0..topology.hosts()).map(|host| topology.host_rate(HostId(host)));
+                spec.application.make(&ApplicationSeat {
+                    hosts: topology.hosts(),
+                    racks: &topology.racks,
+                    host_rate: rates.min().unwrap_or(Rate::from_gbps(1)),
+                    sizes: &spec.sizes,
+                    from: Time::ZERO + spec.from,
+                    until: Time::ZERO + spec.until,
+                    at_most: spec.at_most,
+                    seed: stream_seed(config.seed, APPLICATION_DRAWS, label),
+                })
+            }
+            _ => continue,
+        };
+        if found.replace(next).is_some() {
+            return Err(Error::Matrix {
+                found: "two storage workloads or applications in one run".to_owned(),
+                allowed: "one; the share of reads of a storage workload may be anything",
+            });
+        }
     }
-    let storage = storage(config, topology, spec, (class, label))?;
+    Ok(found)
+}
+
+/// Random streams of applications, for [`stream_seed`].
+const APPLICATION_DRAWS: u64 = 0x0061_7070;
+
+/// The requests for storage of a part of this class and number, with what the run's design makes of them.
+fn sessions(
+    config: &RunConfig,
+    topology: &Topology,
+    spec: &StoragePart,
+    label: (Class, u64),
+) -> Result<Sessions, Error> {
+    let storage = storage(config, topology, spec, label)?;
     let carriage = Carriage {
         write: spec.write,
         read: spec.read,
         several_ends: config.design.transport == TransportKind::Scdp,
         stragglers: config.designs.scdp.stragglers,
     };
-    Ok(Some(Sessions::new(storage, carriage)))
+    Ok(Sessions::new(storage, carriage))
 }
 
 /// The hosts that take part in a storage workload.
@@ -230,7 +263,10 @@ pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Opti
     let mut expected = 0.0;
     for part in &config.workload.parts {
         let (per_second, from, until) = match &part.flows {
-            FlowsSpec::Trace(_) | FlowsSpec::Closed(_) | FlowsSpec::Burst(_) => return Ok(None),
+            FlowsSpec::Trace(_)
+            | FlowsSpec::Closed(_)
+            | FlowsSpec::Burst(_)
+            | FlowsSpec::Application(_) => return Ok(None),
             FlowsSpec::Open(spec) => {
                 let matrix = matrix(&spec.matrix, topology, config.seed)?;
                 let flows = flows_per_second(config, topology, spec, &matrix)?;

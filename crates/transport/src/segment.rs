@@ -74,6 +74,22 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// A segment as most are: of the highest class, on whichever path, not ECN-capable, whole.
+    pub const fn new(tuple: FiveTuple, flow: FlowId, payload: u32, header: Header) -> Self {
+        Self {
+            tuple,
+            flow,
+            payload,
+            ecn: Ecn::NotCapable,
+            priority: 0,
+            path: PathPin::NONE,
+            rank: 0,
+            trimmable: false,
+            condition: Condition::Whole,
+            header,
+        }
+    }
+
     /// Whether it ends its connection at once.
     #[inline]
     pub const fn is_reset(&self) -> bool {
@@ -107,6 +123,8 @@ pub enum Header {
     Scdp(ScdpHeader),
     /// pFabric.
     PFabric(PFabricHeader),
+    /// Of a transport of a user's own: words that mean what it says.
+    Own([u64; 4]),
 }
 
 /// A TCP header. Sequence numbers are 64-bit stream offsets: 0 is the first byte of data, and the

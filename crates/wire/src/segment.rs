@@ -24,7 +24,21 @@ pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError
         Header::Ndp(header) => ndp::encode(&Packet { prefix, header }, buffer),
         Header::Scdp(header) => scdp::encode(&Packet { prefix, header }, buffer),
         Header::PFabric(header) => pfabric::encode(&Packet { prefix, header }, buffer),
+        Header::Own(words) => own(words, buffer),
     }
+}
+
+/// The words of a user's own transport, each with its most significant byte first. Only a capture has
+/// a use for them: nothing in them says what they mean.
+fn own(words: [u64; 4], buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    let found = buffer.len();
+    let needed = size_of_val(&words);
+    let room = buffer.get_mut(..needed);
+    let room = room.ok_or(EncodeError::Short { needed, found })?;
+    for (bytes, word) in room.chunks_exact_mut(8).zip(words) {
+        bytes.copy_from_slice(&word.to_be_bytes());
+    }
+    Ok(needed)
 }
 
 /// Reads the header at the front of a datagram, and gives the segment and the header's length.

@@ -4,8 +4,8 @@ use crate::measure::{MICE, fcts};
 use tailcut_report::Statistic;
 use tailcut_scenario::record::{FlowRecord, RunRecord};
 
-pub const FINAL: &str = include_str!("../../../../scenarios/reproduce/expeditus.toml");
-pub const DECK: &str = include_str!("../../../../scenarios/reproduce/expeditus-deck.toml");
+pub const FINAL: &str = include_str!("../../scenarios/reproduce/expeditus.toml");
+pub const DECK: &str = include_str!("../../scenarios/reproduce/expeditus-deck.toml");
 
 pub const ECMP: &str = "tcp";
 pub const FINAL_FORM: &str = "tcp@expeditus";

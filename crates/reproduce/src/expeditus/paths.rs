@@ -13,7 +13,7 @@ use tailcut_scenario::record::RunRecord;
 /// See the module.
 pub struct Expeditus;
 
-const TROUBLE: &str = include_str!("../../../../scenarios/reproduce/expeditus-trouble.toml");
+const TROUBLE: &str = include_str!("../../scenarios/reproduce/expeditus-trouble.toml");
 
 const WEB_SEARCH: &str = "expeditus";
 const DATA_MINING: &str = "expeditus-datamining";

@@ -12,7 +12,7 @@ use tailcut_scenario::record::RunRecord;
 /// See the module.
 pub struct HullBursts;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/hull-bursts.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-bursts.toml");
 
 /// A part's name and keys.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);

@@ -14,7 +14,7 @@ use tailcut_scenario::record::RunRecord;
 /// See the module.
 pub struct HullDynamic;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/hull-dynamic.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-dynamic.toml");
 
 /// The comparison with two priorities, of which the slides have no figures.
 const QOS: (&str, &str) = ("qos", "ideal QoS");

@@ -11,7 +11,7 @@ use tailcut_scenario::record::{RunRecord, SwitchWaits};
 /// See the module.
 pub struct HullScale;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/hull-scale.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-scale.toml");
 
 /// A part: its name, the design, what it is, the keys that differ.
 type Variant = (

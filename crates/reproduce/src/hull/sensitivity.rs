@@ -12,7 +12,7 @@ use tailcut_report::ComparisonRow;
 /// See the module.
 pub struct HullSensitivity;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/hull-dynamic.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-dynamic.toml");
 
 /// A variant: what it is, the keys that differ.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);

@@ -13,7 +13,7 @@ use tailcut_report::ComparisonRow;
 /// See the module.
 pub struct HullStatic;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/hull-static.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/hull-static.toml");
 
 /// A point of the charts.
 struct Point {

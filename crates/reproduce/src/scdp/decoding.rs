@@ -13,7 +13,7 @@ use tailcut_scenario::sim::workload::Class;
 /// See the module.
 pub struct Decoding;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-decoding.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-decoding.toml");
 
 const PUBLISHED: &str = "rate-8000";
 

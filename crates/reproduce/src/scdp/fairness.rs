@@ -79,7 +79,7 @@ impl Reproduction for Fairness {
     fn parts(&self) -> Vec<Part> {
         vec![Part {
             name: PART,
-            scenario: include_str!("../../../../scenarios/reproduce/scdp-fairness.toml"),
+            scenario: include_str!("../../scenarios/reproduce/scdp-fairness.toml"),
             changes: Vec::new(),
             quick: Vec::new(),
         }]

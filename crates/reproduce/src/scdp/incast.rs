@@ -14,7 +14,7 @@ use tailcut_scenario::sim::workload::Class;
 /// See the module.
 pub struct Incast;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-incast.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-incast.toml");
 
 const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
 

@@ -14,7 +14,7 @@ use tailcut_scenario::sim::workload::Class;
 /// See the module.
 pub struct InitialWindow;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-initial-window.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-initial-window.toml");
 
 /// By rate, and one thing changed at 1 Gb/s.
 const WINDOWS: &str = include_str!("../../cases/scdp-initial-window.txt");

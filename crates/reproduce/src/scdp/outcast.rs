@@ -14,7 +14,7 @@ use tailcut_scenario::units::{Duration, Time};
 /// See the module.
 pub struct Outcast;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-outcast.toml");
+const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-outcast.toml");
 
 const AS_IS: Case = case("outcast", "", "");
 

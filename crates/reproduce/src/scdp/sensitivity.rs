@@ -27,7 +27,7 @@ impl Reproduction for Sensitivity {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let apart = include_str!("../../../../scenarios/reproduce/scdp-short-flows-apart.toml");
+        let apart = include_str!("../../scenarios/reproduce/scdp-short-flows-apart.toml");
         let part = |case: Case| {
             let scenario = if case.name == APART { apart } else { SCENARIO };
             let mut part = case.part(scenario, &[("loads", "0.8")], QUICK);

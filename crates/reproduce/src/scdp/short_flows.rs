@@ -16,8 +16,7 @@ use tailcut_scenario::units::{Duration, Time};
 /// See the module.
 pub struct ShortFlows;
 
-pub(super) const SCENARIO: &str =
-    include_str!("../../../../scenarios/reproduce/scdp-short-flows.toml");
+pub(super) const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-short-flows.toml");
 
 const WEB_SEARCH: Case = case("web-search", "web search", "");
 /// As many sessions a second, of 7.47 MB in place of 1.67 MB.

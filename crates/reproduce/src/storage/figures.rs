@@ -9,7 +9,7 @@ use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::{RunRecord, SessionOutcome};
 use tailcut_scenario::sim::workload::Class;
 
-pub const SCENARIO: &str = include_str!("../../../../scenarios/reproduce/scdp-storage.toml");
+pub const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-storage.toml");
 
 /// Hosts in the full and in the quick form.
 pub const HOSTS: (u32, u32) = (250, 16);

@@ -13,12 +13,11 @@ use tailcut_scenario::sim::workload::Class;
 /// See the module.
 pub struct Hotspots;
 
-pub(super) const SCENARIO: &str =
-    include_str!("../../../../scenarios/reproduce/scdp-hotspots.toml");
+pub(super) const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-hotspots.toml");
 
 /// The same without storage: long flows in its place.
 pub(super) const WITHOUT: &str =
-    include_str!("../../../../scenarios/reproduce/scdp-hotspots-without.toml");
+    include_str!("../../scenarios/reproduce/scdp-hotspots-without.toml");
 
 const QUICK: Keys = &[
     ("topology.k", "4"),

@@ -21,9 +21,10 @@ const WORKLOAD_KEYS: &[Key] = &[
         "open: flows arrive whether or not earlier ones have finished. closed: each source keeps a \
          number of flows outstanding. burst: each source starts one flow. trace: exactly the flows \
          of a file. requests: clients ask servers for objects. storage: clients write and read \
-         replicated blocks over the network; one such part at most.",
+         replicated blocks over the network; one such part at most. application: an application \
+         that this program has been given by name, in place of storage.",
     )
-    .or(&["open", "closed", "burst", "trace", "requests", "storage"]),
+    .or(&["open", "closed", "burst", "trace", "requests", "storage", "application"]),
     key(
         "class",
         Kind::Choice,
@@ -42,6 +43,12 @@ const WORKLOAD_KEYS: &[Key] = &[
         Kind::Text("the path of a CSV with the columns start_ns,src,dst,bytes and, if wanted, path"),
         Follows("none; required for a trace"),
         "The file of a trace, relative to the scenario's.",
+    ),
+    key(
+        "application",
+        Kind::Text("the name of an application that this program has been given"),
+        Follows("none; required for an application"),
+        "The application. Programs with applications of their own are built with the Rust libraries.",
     ),
     key(
         "matrix",

@@ -33,7 +33,7 @@ pub fn check(scenario: &Scenario, designs: &[Design], network: &Topology) -> Out
     if let Some(hash) = ecmp.word("hash").filter(|hash| *hash != "mixed")
         && let Some(design) = designs
             .iter()
-            .find(|design| design.routing != Routing::Ecmp)
+            .find(|design| design.routing != Routing::Ecmp || design.own_balancer.is_some())
     {
         let found = format!("\"{hash}\" with '{design}'");
         let allowed =

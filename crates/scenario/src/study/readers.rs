@@ -4,9 +4,19 @@ use crate::error::Outcome;
 use crate::scenario::Scenario;
 use crate::schema::SECTIONS;
 use tailcut_sim::{
-    Design, Duplicates, FlowsSpec, REPLICATIONS, ROUTINGS, Replication, Routing, TRANSPORTS,
-    TransportKind, WorkloadSpec,
+    Design, Duplicates, FlowsSpec, OwnTransport, REPLICATIONS, ROUTINGS, Replication, Routing,
+    TRANSPORTS, TransportKind, WorkloadSpec,
 };
+
+/// Kinds of workload that the study's duration and number of flows hold for.
+const TIMED: [&str; 6] = [
+    "open",
+    "closed",
+    "requests",
+    "storage",
+    "trace",
+    "application",
+];
 
 /// What a key needs beside a design.
 struct Scene<'a> {
@@ -111,12 +121,12 @@ impl Scene<'_> {
                 "only with hull.pacer = true",
             ),
             ("", "duration") => needs(
-                self.any_part_reads("until", &["open", "closed", "requests", "storage", "trace"]),
+                self.any_part_reads("until", &TIMED),
                 "no part of the workload goes on until then",
                 "only with a part that is no burst and has no until of its own",
             ),
             ("", "flows") => needs(
-                self.any_part_reads("flows", &["open", "closed", "requests", "storage", "trace"]),
+                self.any_part_reads("flows", &TIMED),
                 "no part of the workload has so many",
                 "only with a part that is no burst and has no flows of its own",
             ),
@@ -142,6 +152,8 @@ impl Scene<'_> {
         let transport = design.transport;
         let is = |kinds: &[TransportKind]| kinds.contains(&transport);
         let has_packets = transport != Stations;
+        let own = design.own_transport;
+        let has_own_controller = own.is_some_and(OwnTransport::has_controller);
         let duplicates = match design.replication {
             Replication::Duplicates(duplicates) => Some(duplicates),
             _ => None,
@@ -157,7 +169,7 @@ impl Scene<'_> {
             ("queue", _) => self.marks_at_threshold(transport),
             ("shared_buffer", _) => is(&[Tcp, Cubic, Dctcp, Hull]) && !self.has_requests,
             ("tcp", "mss") => has_packets,
-            ("tcp", "dctcp_gain") => is(&[Dctcp, Pias, Hull]),
+            ("tcp", "dctcp_gain") => is(&[Dctcp, Pias, Hull]) && !has_own_controller,
             ("tcp", "classic_ecn") => is(&[Tcp, Cubic, Qos]),
             ("tcp", _) => transport.has_handshake(),
             ("repnet", _) => matches!(

@@ -11,18 +11,24 @@ use crate::value::Value;
 use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class};
 use tailcut_sim::{
-    BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec,
-    RequestRate, RequestsPart, WorkloadPart, WorkloadSpec,
+    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
+    OfferedRate, OpenSpec, OwnApplication, RequestRate, RequestsPart, WorkloadPart, WorkloadSpec,
 };
 use tailcut_units::{Bytes, Duration};
 
 /// Puts `--workload`'s short form in place of a scenario's workloads: a name of sizes, `requests:` and
-/// the sizes of their objects, or `trace:FILE`.
+/// the sizes of their objects, `application:NAME`, or `trace:FILE`.
 pub fn replace(scenario: &mut Scenario, text: &str, place: &Place) -> Outcome<()> {
     scenario.clear("workload");
     if let Some(sizes) = text.strip_prefix("requests:") {
         scenario.set("workload.kind", "requests", place)?;
         return scenario.set("workload.sizes", sizes, place);
+    }
+    if let Some(name) = text.strip_prefix("application:") {
+        // An application has no load to sweep.
+        scenario.unset("", "loads");
+        scenario.set("workload.kind", "application", place)?;
+        return scenario.set("workload.application", name, place);
     }
     match text.strip_prefix("trace:") {
         Some(file) => {
@@ -42,6 +48,7 @@ fn keys_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "trace" => &["file"],
         "storage" => storage::KEYS,
+        "application" => &["application", "sizes", "from", "until", "flows"],
         "requests" => &[
             "sizes",
             "clients",
@@ -106,7 +113,15 @@ fn keys_of(kind: &str) -> &'static [&'static str] {
     }
 }
 
-const KINDS: [&str; 6] = ["open", "closed", "burst", "trace", "requests", "storage"];
+const KINDS: [&str; 7] = [
+    "open",
+    "closed",
+    "burst",
+    "trace",
+    "requests",
+    "storage",
+    "application",
+];
 
 /// The workloads of a scenario: one a load where any part sweeps, else one.
 pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<WorkloadSpec>> {
@@ -120,13 +135,16 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
     for table in &tables {
         parts.push(part(scenario, table, network)?);
     }
-    let mut storage = parts
-        .iter()
-        .zip(&tables)
-        .filter(|(part, _)| matches!(part.part.flows, FlowsSpec::Storage(_)));
+    let mut storage = parts.iter().zip(&tables).filter(|(part, _)| {
+        matches!(
+            part.part.flows,
+            FlowsSpec::Storage(_) | FlowsSpec::Application(_)
+        )
+    });
     if let Some((_, second)) = storage.nth(1) {
-        let allowed = "one storage workload; read_share mixes reads and writes";
-        return Err(second.error("kind", "a second storage workload", allowed));
+        let found = "a second storage workload or application";
+        let allowed = "one of either; read_share mixes the reads and writes of a storage workload";
+        return Err(second.error("kind", found, allowed));
     }
     let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
     let name = names.join("+");
@@ -223,13 +241,14 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
     }
     let (sizes_name, sizes) = sizes(scenario, table)?;
     let matrix = match kind {
-        "storage" => MatrixSpec::Anywhere,
+        "storage" | "application" => MatrixSpec::Anywhere,
         _ => matrix(table, network)?,
     };
     let swept = |key| table.word(key) == Some("sweep");
     let shared_among = (swept("share") || swept("leave_out")).then(|| network.built.hosts());
     let mut name = match kind {
         "open" => sizes_name,
+        "application" => application(table)?.name().to_owned(),
         kind => format!("{kind}:{sizes_name}"),
     };
     if let Some(word) = table.word("matrix").filter(|word| *word != "auto") {
@@ -286,6 +305,13 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             };
             FlowsSpec::Storage(storage::part(table, network, open)?)
         }
+        "application" => FlowsSpec::Application(ApplicationPart {
+            application: application(table)?,
+            sizes,
+            from: table.duration("from").unwrap_or_default(),
+            until: until(scenario, table)?,
+            at_most: max_flows(scenario, table),
+        }),
         "closed" => FlowsSpec::Closed(ClosedSpec {
             sizes,
             matrix,
@@ -313,6 +339,21 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         shared_among,
         own_load,
     })
+}
+
+/// The application that a part names.
+fn application(table: &Table) -> Outcome<&'static OwnApplication> {
+    let known = OwnApplication::all();
+    let names: Vec<&str> = known.iter().map(|own| own.name()).collect();
+    let allowed = match names.is_empty() {
+        true => "none: this program has been given no application".to_owned(),
+        false => format!("one of {}", names.join(", ")),
+    };
+    let Some(name) = table.text("application") else {
+        return Err(table.error("application", "nothing", allowed));
+    };
+    OwnApplication::find(&name)
+        .ok_or_else(|| table.error("application", format!("\"{name}\""), allowed))
 }
 
 /// The path that a part's flows are pinned to.

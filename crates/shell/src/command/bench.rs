@@ -14,43 +14,43 @@ use tailcut_scenario::{Place, Scenario, Study, did_you_mean};
 const WORKLOADS: [(&str, &str); 10] = [
     (
         "dctcp-permutation-k8",
-        include_str!("../../../../scenarios/bench/dctcp-permutation-k8.toml"),
+        include_str!("../../scenarios/bench/dctcp-permutation-k8.toml"),
     ),
     (
         "dctcp-permutation-k16",
-        include_str!("../../../../scenarios/bench/dctcp-permutation-k16.toml"),
+        include_str!("../../scenarios/bench/dctcp-permutation-k16.toml"),
     ),
     (
         "websearch-k8",
-        include_str!("../../../../scenarios/bench/websearch-k8.toml"),
+        include_str!("../../scenarios/bench/websearch-k8.toml"),
     ),
     (
         "ndp-permutation-k8",
-        include_str!("../../../../scenarios/bench/ndp-permutation-k8.toml"),
+        include_str!("../../scenarios/bench/ndp-permutation-k8.toml"),
     ),
     (
         "ndp-permutation-k16",
-        include_str!("../../../../scenarios/bench/ndp-permutation-k16.toml"),
+        include_str!("../../scenarios/bench/ndp-permutation-k16.toml"),
     ),
     (
         "scdp-websearch-k8",
-        include_str!("../../../../scenarios/bench/scdp-websearch-k8.toml"),
+        include_str!("../../scenarios/bench/scdp-websearch-k8.toml"),
     ),
     (
         "scdp-storage-k8",
-        include_str!("../../../../scenarios/bench/scdp-storage-k8.toml"),
+        include_str!("../../scenarios/bench/scdp-storage-k8.toml"),
     ),
     (
         "pfabric-websearch-k8",
-        include_str!("../../../../scenarios/bench/pfabric-websearch-k8.toml"),
+        include_str!("../../scenarios/bench/pfabric-websearch-k8.toml"),
     ),
     (
         "websearch-k16",
-        include_str!("../../../../scenarios/bench/websearch-k16.toml"),
+        include_str!("../../scenarios/bench/websearch-k16.toml"),
     ),
     (
         "dctcp@expeditus-websearch-k16",
-        include_str!("../../../../scenarios/bench/dctcp@expeditus-websearch-k16.toml"),
+        include_str!("../../scenarios/bench/dctcp@expeditus-websearch-k16.toml"),
     ),
 ];
 

@@ -6,7 +6,9 @@ use crate::output::{print, print_json};
 use serde_json::{Value, json};
 use tailcut_scenario::schema::{Fallback, SECTIONS};
 use tailcut_scenario::sim::workload::sizes;
-use tailcut_scenario::sim::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
+use tailcut_scenario::sim::{
+    OwnApplication, OwnBalancer, OwnTransport, Part, REPLICATIONS, ROUTINGS, TRANSPORTS,
+};
 use tailcut_scenario::{SCENARIOS, TOPOLOGY_KINDS, topology_keys};
 
 /// A name, what it is, and what a script may want beside it.
@@ -82,17 +84,26 @@ fn table(items: &[Item], hint: &str) -> String {
 }
 
 fn designs() -> Vec<Item> {
-    fn of<T>(group: &'static str, parts: &[Part<T>]) -> impl Iterator<Item = Item> {
-        parts.iter().map(move |part| Item {
+    fn item(group: &'static str, name: &str, about: &str) -> Item {
+        Item {
             group,
-            name: part.name.to_owned(),
-            about: part.about.to_owned(),
+            name: name.to_owned(),
+            about: about.to_owned(),
             more: Value::Null,
-        })
+        }
     }
+    fn of<T>(group: &'static str, parts: &[Part<T>]) -> impl Iterator<Item = Item> {
+        parts
+            .iter()
+            .map(move |part| item(group, part.name, part.about))
+    }
+    let transports = OwnTransport::all().into_iter();
+    let balancers = OwnBalancer::all().into_iter();
     of("replication", &REPLICATIONS)
         .chain(of("transport", &TRANSPORTS))
+        .chain(transports.map(|own| item("transport", own.name(), own.about())))
         .chain(of("routing", &ROUTINGS))
+        .chain(balancers.map(|own| item("routing", own.name(), own.about())))
         .collect()
 }
 
@@ -125,7 +136,14 @@ fn workloads() -> Vec<Item> {
             "exactly the flows of a file: start_ns,src,dst,bytes and, if wanted, path",
         ),
     ];
+    let applications = OwnApplication::all().into_iter().map(|own| Item {
+        group: "",
+        name: format!("application:{}", own.name()),
+        about: own.about().to_owned(),
+        more: Value::Null,
+    });
     named
+        .chain(applications)
         .chain(forms.map(|(name, about)| Item {
             group: "",
             name: name.to_owned(),

@@ -6,7 +6,7 @@ pub(crate) mod network;
 pub(crate) mod stations;
 
 use crate::config::{FlowsSpec, RequestRate, RequestsPart, RunConfig};
-use crate::design::Replication;
+use crate::design::{Duplicates, Replication};
 pub(crate) use books::Books;
 use tailcut_fabric::queue::{Limit, PushOut, QueueConfig, Sharing, Trimming};
 use tailcut_transport::rans::{
@@ -14,27 +14,6 @@ use tailcut_transport::rans::{
 };
 use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec, WorkSpec};
-
-/// What is done about slow answers: the duplicates of a design.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Duplicates {
-    /// All copies at once in one class; nothing is cancelled.
-    All,
-    /// The same, purged by the first answer.
-    Purged,
-    /// Copies beyond the quorum in the low class; nothing is cancelled.
-    Low,
-    /// The same, purged by the first answer: duplicate-aware scheduling.
-    Das,
-    /// The same, and bytes of all copies count: RANS.
-    Rans,
-    /// A copy after a percentile; the client drops the late answer, servers go on.
-    Hedge,
-    /// A copy after a percentile, purged at servers.
-    HedgePurged,
-    /// A copy after a percentile, as a budget allows; servers go on.
-    HedgeBudget,
-}
 
 /// Parameters of servers, of the model without packets, and of policies.
 #[derive(Clone, PartialEq, Debug)]

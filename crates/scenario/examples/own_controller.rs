@@ -1,0 +1,90 @@
+//! A congestion controller of one's own: additive increase and multiplicative decrease with parameters
+//! (AIMD(a, b)). TCP's loss detection, its timers and its recovery stay as they are.
+//!
+//! Run it with `cargo run --release --example own_controller`.
+
+use tailcut_scenario::sim::transport::tcp::congestion::{
+    Ack, Congested, CongestionControl, Window,
+};
+use tailcut_scenario::sim::{OwnTransport, TransportKind};
+use tailcut_scenario::{Crew, Scenario, Study};
+
+#[derive(Debug)]
+struct Aimd {
+    /// Full segments by which the window grows in a round trip.
+    increase: u64,
+    /// The share of the window that is left after a loss.
+    decrease: f64,
+    /// Bytes acknowledged since the window last grew.
+    acked: u64,
+}
+
+impl CongestionControl for Aimd {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.may_grow {
+            return;
+        }
+        if window.in_slow_start() {
+            window.cwnd += ack.acked.min(ack.slow_start_limit);
+            return;
+        }
+        self.acked += ack.acked;
+        if self.acked >= window.cwnd {
+            self.acked -= window.cwnd;
+            window.cwnd += self.increase * ack.mss;
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
+        self.on_timeout(window, congested);
+        window.cwnd = window.ssthresh;
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
+        let left = (congested.in_flight as f64 * self.decrease) as u64;
+        window.ssthresh = left.max(2 * congested.mss);
+        self.acked = 0;
+    }
+}
+
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for (name, increase, decrease) in [("aimd-1-50", 1, 0.5), ("aimd-1-80", 1, 0.8)] {
+        OwnTransport::like(name, "AIMD with parameters", TransportKind::Tcp)
+            .with_controller(move || Aimd {
+                increase,
+                decrease,
+                acked: 0,
+            })
+            .register()?;
+    }
+    let scenario = Scenario::from_text(
+        r#"
+        designs = ["tcp", "aimd-1-50", "aimd-1-80", "repflow+aimd-1-80"]
+        loads = 0.6
+        flows = 400
+        [topology]
+        kind = "leaf-spine"
+        leaves = 2
+        spines = 2
+        hosts = 8
+        "#,
+    )?;
+    let records = Study::of(&scenario)?.run(&Crew::default())?;
+    for record in &records {
+        let sent: u64 = record.flows.iter().map(|f| f.payload_sent.0).sum();
+        let again: u64 = record
+            .flows
+            .iter()
+            .map(|f| u64::from(f.retransmissions))
+            .sum();
+        println!(
+            "{}: {sent} bytes sent, {again} segments again",
+            record.key.design
+        );
+        assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+    }
+    // With NewReno's numbers it is NewReno.
+    assert_eq!(records[0].flows, records[1].flows);
+    assert_ne!(records[1].flows, records[2].flows);
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! A `tailcut` of one's own: the command, with a congestion controller, a load balancer and an
+//! application beside its own. Their names work in scenarios, as arguments and in the report:
+//!
+//! ```sh
+//! cargo run --release --example own_command -- compare --designs dctcp,gentle,gentle@least-queued
+//! ```
+
+use std::process::ExitCode;
+use tailcut_scenario::sim::fabric::Packet;
+use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
+use tailcut_scenario::sim::transport::tcp::congestion::{
+    Ack, Congested, CongestionControl, EcnUse, NewReno, Window,
+};
+use tailcut_scenario::sim::{
+    Application, Desk, NameError, OwnApplication, OwnBalancer, OwnTransport, TransportKind,
+};
+use tailcut_scenario::units::{Duration, HostId, Time};
+
+/// NewReno that keeps seven eighths of its window at a mark, and half at a loss.
+#[derive(Debug)]
+struct Gentle(NewReno);
+
+impl CongestionControl for Gentle {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.0.on_ack(window, ack);
+    }
+    fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
+        self.0.on_loss(window, congested);
+    }
+    fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
+        self.0.on_timeout(window, congested);
+    }
+    fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
+        window.ssthresh = (window.cwnd / 8 * 7).max(2 * congested.mss);
+        window.cwnd = window.ssthresh;
+    }
+    fn ecn_use(&self) -> EcnUse {
+        EcnUse::Accurate
+    }
+}
+
+#[derive(Debug)]
+struct LeastQueued;
+
+impl LoadBalancer for LeastQueued {
+    fn select(&mut self, _now: Time, _packet: &Packet, ports: &[PortView]) -> usize {
+        let up = (0..ports.len()).filter(|&port| ports[port].is_up);
+        up.min_by_key(|&port| ports[port].backlog_bytes)
+            .unwrap_or(0)
+    }
+}
+
+/// Each host tells the next one a word every millisecond.
+struct Heartbeat {
+    hosts: u32,
+    next: Time,
+    until: Time,
+}
+
+impl Application for Heartbeat {
+    fn next(&self) -> Option<Time> {
+        (self.next < self.until).then_some(self.next)
+    }
+    fn act(&mut self, desk: &mut Desk<'_>) {
+        for host in 0..self.hosts {
+            desk.send(HostId(host), HostId((host + 1) % self.hosts), 100);
+        }
+        self.next += Duration::from_ms(1);
+    }
+}
+
+fn register() -> Result<(), NameError> {
+    OwnTransport::like(
+        "gentle",
+        "DCTCP's switches, a gentler TCP",
+        TransportKind::Dctcp,
+    )
+    .with_controller(|| Gentle(NewReno::new()))
+    .register()?;
+    OwnBalancer::by_packet("least-queued", "each packet on the emptiest port", |_| {
+        LeastQueued
+    })
+    .register()?;
+    OwnApplication::new("heartbeat", "a word to the next host every ms", |seat| {
+        Heartbeat {
+            hosts: seat.hosts,
+            next: seat.from,
+            until: seat.until,
+        }
+    })
+    .register()
+}
+
+fn main() -> ExitCode {
+    if let Err(error) = register() {
+        eprintln!("{error}");
+        return ExitCode::FAILURE;
+    }
+    tailcut_shell::main()
+}

@@ -1,0 +1,227 @@
+//! What comes of storage sessions: transports' news of their transfers, as rows.
+
+use super::{End, Role, Sessions};
+use crate::application::Desk;
+use crate::recorder::LEG;
+use tailcut_record::{SessionEnd, SessionRecord, Straggling};
+use tailcut_transport::{Event, FlowStats, Receipt, Straggler};
+use tailcut_units::{Bytes, FlowId, HostId, Time};
+
+impl Sessions {
+    /// A transport's word on one of the flows.
+    pub(super) fn on_event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
+        let now = desk.now();
+        let flow = event.flow();
+        let End {
+            session,
+            role,
+            first_row,
+        } = self.ends[(flow.0 ^ LEG) as usize];
+        if let Event::Late(_) = event {
+            // The session may be over by now, but not its rows.
+            let mut rows = self.rows[first_row..].iter_mut();
+            let receiver = rows.find(|row| row.session == session && row.receiver == host);
+            if let Some(row) = receiver {
+                row.late += 1;
+            }
+            return;
+        }
+        match role {
+            Role::Leg(number) => {
+                desk.recorder.event(now, event);
+                match event {
+                    Event::Completed(_) => self.leg_completed(now, session, number),
+                    Event::Failed(..) => self.leg_failed(session, number),
+                    _ => {}
+                }
+            }
+            Role::Spread => self.spread_event(host, event, desk),
+            Role::Collect => match event {
+                Event::Received(_, receipt) => self.received(session, 0, receipt),
+                Event::Completed(_) => {
+                    desk.recorder.event(now, event);
+                    self.completed(session, 0, now);
+                    self.end_ended(session, desk);
+                }
+                Event::Failed(..) => {
+                    self.failed(session, 0);
+                    self.end_ended(session, desk);
+                }
+                _ => {}
+            },
+            Role::Sender => {
+                let (Event::Closed(_, stats) | Event::Failed(_, stats)) = event else {
+                    return;
+                };
+                let Some(running) = self.running.get_mut(&session) else {
+                    return;
+                };
+                running.cost.add(stats);
+                running.cost.copies = 1;
+                self.end_ended(session, desk);
+            }
+        }
+    }
+
+    /// One of the ends of a transfer from several senders has ended.
+    fn end_ended(&mut self, session: u32, desk: &mut Desk<'_>) {
+        let Some(running) = self.running.get_mut(&session) else {
+            return;
+        };
+        running.open -= 1;
+        if running.open == 0 {
+            let closed = Event::Closed(running.collected, running.cost);
+            desk.recorder.event(desk.now, closed);
+            self.running.remove(&session);
+        }
+    }
+
+    /// A receiver has all of a flow of its own.
+    fn leg_completed(&mut self, now: Time, session: u32, number: usize) {
+        let Some(running) = self.running.get_mut(&session) else {
+            return;
+        };
+        running.open -= 1;
+        let over = running.open == 0;
+        if let Some(chain) = &mut running.chain {
+            chain.arrived[number] = Some(now);
+            let done = chain.arrived.iter().take_while(|at| at.is_some()).count();
+            let over = done == chain.servers.len();
+            for receiver in 0..done {
+                self.completed(session, receiver, now);
+            }
+            if over {
+                self.running.remove(&session);
+            }
+            return;
+        }
+        // A read of several blocks is complete with the last of them.
+        if over || running.receivers > 1 {
+            self.completed(session, number, now);
+        }
+        if over {
+            self.running.remove(&session);
+        }
+    }
+
+    fn row(&mut self, session: u32, receiver: usize) -> Option<&mut SessionRecord> {
+        let running = self.running.get(&session)?;
+        self.rows.get_mut(running.first_row + receiver)
+    }
+
+    /// Receiver `receiver` has everything; the first word on it counts.
+    fn completed(&mut self, session: u32, receiver: usize, now: Time) {
+        if let Some(row) = self.row(session, receiver) {
+            row.completion.get_or_insert(now.since(row.start));
+            row.end = SessionEnd::Whole;
+        }
+    }
+
+    /// The transfer to receiver `receiver` was given up.
+    fn failed(&mut self, session: u32, receiver: usize) {
+        if let Some(row) = self.row(session, receiver)
+            && row.completion.is_none()
+        {
+            row.end = SessionEnd::Failed;
+        }
+    }
+
+    /// A flow was given up: its receiver gets no more, nor do those after it in a chain.
+    fn leg_failed(&mut self, session: u32, number: usize) {
+        let Some(running) = self.running.get(&session) else {
+            return;
+        };
+        let last = match running.chain {
+            Some(_) => running.receivers,
+            None => number + 1,
+        };
+        for receiver in number..last {
+            self.failed(session, receiver);
+        }
+    }
+
+    fn received(&mut self, session: u32, receiver: usize, receipt: Receipt) {
+        if let Some(row) = self.row(session, receiver) {
+            row.symbols += receipt.symbols;
+            row.in_vain += receipt.in_vain;
+            let missing = row.bytes.0.saturating_sub(receipt.bytes);
+            row.missing = (missing > 0).then_some(Bytes(missing));
+        }
+    }
+
+    /// An event of the transfer to a group whose first flow it names.
+    fn spread_event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
+        let now = desk.now();
+        let first = event.flow();
+        let session = self.ends[(first.0 ^ LEG) as usize].session;
+        let Some(running) = self.running.get(&session) else {
+            return;
+        };
+        let Some(group) = running.group else { return };
+        let rows = running.first_row..running.first_row + running.receivers;
+        let receiver_at =
+            |rows: &[SessionRecord], host: HostId| rows.iter().position(|row| row.receiver == host);
+        let rows = &mut self.rows[rows];
+        match event {
+            Event::Received(_, receipt) => {
+                if let Some(receiver) = receiver_at(rows, host) {
+                    self.received(session, receiver, receipt);
+                }
+            }
+            Event::Completed(_) => {
+                if let Some(receiver) = receiver_at(rows, host) {
+                    let leg = FlowId(first.0 + receiver as u32);
+                    desk.recorder.event(now, Event::Completed(leg));
+                    desk.fabric.leave_group(now, group, host, host);
+                    self.completed(session, receiver, now);
+                }
+            }
+            Event::Straggling(_, Straggler { receiver, dropped }) => {
+                let at = receiver_at(rows, receiver);
+                // One that has everything is not left out, though its last word is on the way.
+                if let Some(row) = at.and_then(|at| rows.get_mut(at))
+                    && row.completion.is_none()
+                {
+                    row.straggling = if dropped {
+                        Straggling::LeftOut
+                    } else {
+                        Straggling::Reported
+                    };
+                }
+                if dropped {
+                    desk.fabric.leave_group(now, group, receiver, host);
+                }
+            }
+            Event::Closed(_, stats) | Event::Failed(_, stats) => {
+                if matches!(event, Event::Failed(..)) {
+                    let open = rows.iter_mut().filter(|row| row.completion.is_none());
+                    open.for_each(|row| row.end = SessionEnd::Failed);
+                }
+                for receiver in 0..running.receivers as u32 {
+                    let leg = FlowId(first.0 + receiver);
+                    // The symbols are sent once for all: their cost is in the first receiver's row.
+                    let stats = if receiver == 0 {
+                        stats
+                    } else {
+                        FlowStats::default()
+                    };
+                    desk.recorder.event(now, Event::Closed(leg, stats));
+                }
+                desk.fabric.dissolve_group(group);
+                self.running.remove(&session);
+            }
+            Event::Established(_) | Event::Arrived(..) | Event::Late(_) => {}
+        }
+    }
+
+    /// What became of the sessions, receiver by receiver. What senders that are done have cost is told of
+    /// transfers that the run ends before.
+    pub(super) fn outcome(self, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
+        for running in self.running.values() {
+            if running.cost != FlowStats::default() {
+                desk.recorder.cut_off(running.collected, running.cost);
+            }
+        }
+        self.rows
+    }
+}
