@@ -124,6 +124,7 @@ fn exempt_sentence(offered: &OfferedLoad) -> Option<String> {
         match kind.as_str() {
             "closed" => "a closed loop (it waits for the network)",
             "burst" => "a burst (it comes once)",
+            "application" => "an application (what it sends follows from what it hears)",
             _ => "a trace (it is run as it is)",
         }
         .to_owned()

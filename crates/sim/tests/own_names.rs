@@ -1,0 +1,110 @@
+//! What users give names to: which names can be given, and what designs they make.
+
+use tailcut_sim::fabric::Packet;
+use tailcut_sim::fabric::load_balancer::{LoadBalancer, PortView};
+use tailcut_sim::transport::tcp::congestion::NewReno;
+use tailcut_sim::{
+    Design, NameError, OwnBalancer, OwnTransport, Replication, Routing, TransportKind,
+};
+use tailcut_units::Time;
+
+#[derive(Debug)]
+struct First;
+
+impl LoadBalancer for First {
+    fn select(&mut self, _now: Time, _packet: &Packet, _ports: &[PortView]) -> usize {
+        0
+    }
+}
+
+fn like_tcp(name: &'static str) -> OwnTransport {
+    OwnTransport::like(name, "for a test", TransportKind::Tcp)
+}
+
+fn why(registered: Result<(), NameError>) -> &'static str {
+    registered.expect_err("a name that cannot be given").why
+}
+
+#[test]
+fn a_registered_transport_is_a_design_that_prints_as_it_was_written() {
+    like_tcp("printed").register().expect("a new name");
+    for name in [
+        "printed",
+        "printed@spray",
+        "repflow+printed",
+        "rans+printed",
+    ] {
+        let design: Design = name.parse().expect(name);
+        assert_eq!(design.to_string(), name);
+        assert_eq!(design.transport, TransportKind::Tcp);
+    }
+    // What it is like is another design.
+    let usual: Design = "tcp".parse().expect("built in");
+    assert_ne!("printed".parse::<Design>(), Ok(usual));
+    assert_ne!(
+        "repflow+printed"
+            .parse::<Design>()
+            .map(|design| design.to_string()),
+        Ok("repflow".to_owned())
+    );
+}
+
+#[test]
+fn a_registered_load_balancer_stands_behind_the_at_sign() {
+    let about = "always the first port";
+    OwnBalancer::by_flow("always-first", about, |_| First)
+        .register()
+        .expect("a new name");
+    OwnBalancer::by_packet("packets-first", about, |_| First)
+        .register()
+        .expect("a new name");
+    let by_flow: Design = "dctcp@always-first".parse().expect("registered");
+    assert_eq!(
+        (by_flow.routing, by_flow.to_string().as_str()),
+        (Routing::Ecmp, "dctcp@always-first")
+    );
+    let by_packet: Design = "repsyn@packets-first".parse().expect("registered");
+    assert_eq!(by_packet.replication, Replication::RepSyn);
+    assert_eq!(
+        (by_packet.routing, by_packet.to_string().as_str()),
+        (Routing::Spray, "repsyn@packets-first")
+    );
+    // There is no network between stations.
+    assert!("stations@packets-first".parse::<Design>().is_err());
+}
+
+#[test]
+fn names_that_are_taken_or_are_no_names_are_refused_with_the_reason() {
+    like_tcp("twice").register().expect("a new name");
+    assert_eq!(why(like_tcp("twice").register()), "the name is taken");
+    for built_in in ["dctcp", "repflow", "spray"] {
+        assert!(why(like_tcp(built_in).register()).contains("built in"));
+    }
+    for wrong in ["", "Tcp", "9tcp", "my tcp", "tcp+", "my@tcp", "tcp\n"] {
+        assert!(
+            why(like_tcp(wrong).register()).starts_with("a name is"),
+            "{wrong:?}"
+        );
+    }
+}
+
+#[test]
+fn a_controller_needs_a_transport_that_has_one() {
+    let own = OwnTransport::like("ndp-reno", "for a test", TransportKind::Ndp);
+    let registered = own.with_controller(NewReno::new).register();
+    assert!(why(registered).contains("congestion controller"));
+    assert!("ndp-reno".parse::<Design>().is_err());
+}
+
+#[test]
+fn repnet_and_duplicates_stay_off_what_they_cannot_be_layers_over() {
+    like_tcp("own-queue")
+        .with_queue(|port| port.usual.clone())
+        .register()
+        .expect("a new name");
+    assert!("repsyn+own-queue".parse::<Design>().is_ok());
+    let refused = "rans+own-queue"
+        .parse::<Design>()
+        .expect_err("no class for duplicates");
+    assert!(refused.allowed.contains(&"dctcp") && !refused.allowed.contains(&"own-queue"));
+}
