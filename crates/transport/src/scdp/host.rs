@@ -1,6 +1,7 @@
 //! A host's SCDP: its sessions, the pull queue of its interface, its timers.
 
 mod streams;
+mod timers;
 
 use super::codec::Codec;
 use super::config::ScdpConfig;
@@ -15,8 +16,8 @@ use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
 use crate::{
-    Condition, Event, FlowStats, Header, Message, NotShared, Part, Receipt, Segment, Share,
-    Stragglers, Transport,
+    Condition, Event, FlowStats, Header, Message, NotShared, Part, Segment, Share, Stragglers,
+    Transport,
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -427,88 +428,6 @@ impl<C: Codec> Host<C> {
             }
         }
     }
-
-    fn run_sender_timers(&mut self, now: Time) {
-        while let Some((at, key)) = self.sender_timers.pop_due(now) {
-            let Some(sender) = self.senders.get_mut(key) else {
-                continue;
-            };
-            if at != sender.timer_at {
-                continue;
-            }
-            sender.timer_at = Time::MAX;
-            if sender.closed {
-                continue;
-            }
-            let flow = sender.task().flow;
-            let found = sender.find_stragglers(now);
-            let found = found.into_iter().map(|one| Event::Straggling(flow, one));
-            self.events.extend(found);
-            if sender.is_over() {
-                let ends = if sender.delivered {
-                    Event::Closed
-                } else {
-                    Event::Failed
-                };
-                self.end(now, key, ends);
-            } else if !sender.on_timeout(now, &self.config) {
-                self.end(now, key, Event::Failed);
-            }
-            self.settle_sender(key);
-        }
-    }
-
-    /// The timer `key` was due at `at`: an object that is collected is given up if nothing of it was heard.
-    fn give_up_collection(&mut self, at: Time, key: SessionKey) {
-        let port = key.generation as u16;
-        let Some(collection) = self.collections.get(&port) else {
-            return;
-        };
-        let is_over = collection.session.is_none() && collection.until == at;
-        if key == Collection::timer(port) && is_over {
-            self.events
-                .extend(failed(collection.flow, Receipt::default()));
-            self.collections.remove(&port);
-            self.open -= 1;
-        }
-    }
-
-    fn run_receiver_timers(&mut self, now: Time) {
-        while let Some((at, key)) = self.receiver_timers.pop_due(now) {
-            let Some(receiver) = self.receivers.get_mut(key) else {
-                self.give_up_collection(at, key);
-                continue;
-            };
-            if at != receiver.timer_at {
-                continue;
-            }
-            receiver.timer_at = Time::MAX;
-            if receiver.complete {
-                continue;
-            }
-            let due = receiver
-                .deadline(now, &self.config)
-                .is_some_and(|due| due <= now);
-            if due && !receiver.on_timeout(now, &mut self.codec, &self.config) {
-                self.open -= 1;
-                if receiver.is_collected() {
-                    let receipt = receiver.receipt().unwrap_or_default();
-                    self.events.extend(failed(receiver.flow(), receipt));
-                }
-                self.drop_receiver(key);
-                continue;
-            }
-            self.settle_receiver(now, key);
-        }
-    }
-}
-
-/// What a receiver that collects from several senders tells when it gives up.
-fn failed(flow: FlowId, receipt: Receipt) -> [Event; 2] {
-    [
-        Event::Received(flow, receipt),
-        Event::Failed(flow, FlowStats::default()),
-    ]
 }
 
 impl<C: Codec> Transport for Host<C> {
