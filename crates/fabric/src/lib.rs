@@ -42,3 +42,7 @@ pub use packet::{Ecn, Handshake, Packet, PacketId, Packets};
 pub use port::{LinkConfig, PortEvents, PortId};
 pub use shared_buffer::SharedBuffer;
 pub use uplinks::Bonding;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

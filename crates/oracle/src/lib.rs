@@ -16,3 +16,7 @@ pub mod dctcp;
 pub mod ideal;
 pub mod queueing;
 pub mod statistics;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -51,3 +51,7 @@ pub use stored::{StoredRun, StoredStudy};
 pub use timers::{CoarseChunk, SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -61,3 +61,7 @@ pub use table::{Cell, Table, Tendency};
 pub use tables::{json, text_table};
 pub use variant::{FILE as SENSITIVITY_FILE, Ranked, Variant, write_variants};
 pub use waited::Waited;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

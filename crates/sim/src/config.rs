@@ -57,6 +57,30 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
+    /// A run with seed 1 and, for everything else, the defaults of the parts: Ethernet's framing, RFC
+    /// 8257's DCTCP, nothing sampled or measured, 20 s for flows to finish after the last arrival.
+    pub fn new(design: Design, topology: TopologySpec, workload: WorkloadSpec) -> Self {
+        Self {
+            design,
+            topology,
+            faults: Vec::new(),
+            workload,
+            framing: Framing::ETHERNET_TCP,
+            tcp: TcpConfig::default(),
+            dctcp_gain: 1.0 / 16.0,
+            dctcp_first_alpha: 1.0,
+            repnet: RepNetParameters::default(),
+            designs: DesignParameters::default(),
+            nic: NicParameters::default(),
+            seed: 1,
+            sample_every: None,
+            measures: Measures::default(),
+            drain: Duration::from_ms(20_000),
+            engine: EngineKind::Calendar,
+            port_events: PortEvents::OneWherePossible,
+        }
+    }
+
     /// What names the run.
     pub fn key(&self) -> RunKey {
         RunKey {
@@ -116,6 +140,16 @@ pub struct RepNetParameters {
     pub archive_limit: Bytes,
     /// How long a server waits for the second connection of a flow.
     pub waiting_list_timeout: Duration,
+}
+
+impl Default for RepNetParameters {
+    fn default() -> Self {
+        Self {
+            limit: Bytes(100_000),
+            archive_limit: Bytes(1_000_000),
+            waiting_list_timeout: Duration::from_ms(1_000),
+        }
+    }
 }
 
 /// A named workload: parts that run side by side.

@@ -54,3 +54,7 @@ pub use sessions::{ReadBy, WriteBy};
 pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

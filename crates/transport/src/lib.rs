@@ -29,3 +29,7 @@ pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
 };
 pub use shared::{NotShared, Part, Receipt, Share, Straggler, StragglerPolicy, Stragglers};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

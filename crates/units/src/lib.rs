@@ -16,3 +16,7 @@ pub use flow::{FiveTuple, FlowId, HostId, Protocol};
 pub use mix::{mix64, reduce, stream_seed};
 pub use rate::Rate;
 pub use time::{Duration, Time};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

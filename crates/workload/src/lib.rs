@@ -39,3 +39,7 @@ pub use source::{
 };
 pub use storage::{Operation, Placement, Session, Storage, StorageSpec};
 pub use trace::{Limits, Trace};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

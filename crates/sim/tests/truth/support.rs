@@ -121,15 +121,9 @@ pub fn odd_network(queue: QueueConfig) -> Shape {
 
 /// A run without a workload yet: TCP as in a data centre, no samples.
 pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) -> RunConfig {
+    let design = design.parse().expect("a design");
+    let name = name.to_owned();
     RunConfig {
-        design: design.parse().expect("a design"),
-        topology: TopologySpec {
-            name: name.to_owned(),
-            shape,
-        },
-        faults: Vec::new(),
-        workload,
-        framing: Framing::ETHERNET_TCP,
         tcp: TcpConfig {
             min_rto: Duration::from_ms(2),
             initial_rto: Duration::from_ms(10),
@@ -139,21 +133,7 @@ pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) ->
             }),
             ..TcpConfig::default()
         },
-        dctcp_gain: 1.0 / 16.0,
-        dctcp_first_alpha: 1.0,
-        repnet: RepNetParameters {
-            limit: Bytes(100_000),
-            archive_limit: Bytes(1_000_000),
-            waiting_list_timeout: Duration::from_ms(1_000),
-        },
-        designs: DesignParameters::default(),
-        nic: NicParameters::default(),
-        measures: Measures::default(),
-        seed: 1,
-        sample_every: None,
-        drain: Duration::from_ms(20_000),
-        engine: EngineKind::Calendar,
-        port_events: PortEvents::OneWherePossible,
+        ..RunConfig::new(design, TopologySpec { name, shape }, workload)
     }
 }
 
