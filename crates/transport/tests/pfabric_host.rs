@@ -241,6 +241,24 @@ fn a_receiver_answers_what_comes_again_after_the_end_and_completes_once() {
 }
 
 #[test]
+fn a_flow_is_open_at_each_end_from_its_first_packet_until_its_last_word() {
+    let mut pair = pfabric(config());
+    pair.submit(0, 50 * MSS);
+    pair.submit(1, 50 * MSS);
+    let mut open = |us| {
+        pair.run_until(Time::ZERO + Duration::from_us(us));
+        pair.hosts.each_ref().map(Host::open_flows)
+    };
+    assert_eq!(open(0), [2, 0]);
+    // 50 packets take 61.5 us: the second flow begins behind the first.
+    assert_eq!(open(30), [2, 1]);
+    // Then all of the first is there. Its last ACK and the second one's first packet are on their way.
+    assert_eq!(open(67), [2, 0]);
+    assert_eq!(open(80), [1, 1]);
+    assert_eq!(open(200), [0, 0]);
+}
+
+#[test]
 fn a_flow_of_no_bytes_is_one_packet() {
     let mut pair = pfabric(config());
     pair.submit(0, 0);
