@@ -88,21 +88,25 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
     }
 }
 
-#[test]
-fn a_receiver_that_only_decodes_waits_for_no_symbol_however_long_it_takes() {
-    let slow = DecodeSpeed::new(vec![(1, Rate::from_mbps(1))]).expect("a speed");
-    let impatient = ScdpConfig {
-        max_timeouts: 0,
-        ..config()
-    };
+/// 50 symbols of 1,460 B take half a second.
+fn slow() -> DecodeSpeed {
+    DecodeSpeed::new(vec![(1, Rate::from_mbps(1))]).expect("a speed")
+}
+
+/// A host that waits for longer than that.
+fn patient() -> Host<ModelCodec> {
     let patient = ScdpConfig {
         timeout: Duration::from_ms(1_000),
         ..config()
     };
-    let decoding = slow.time(50, T as u32);
-    assert!(decoding > impatient.timeout && decoding < patient.timeout);
-    let sender = host(0, patient, DecodeSpeed::paper());
-    let receiver = host(1, impatient, slow);
+    host(0, patient, DecodeSpeed::paper())
+}
+
+/// A block of 50 symbols has gone from one to the other, without the payload of one of them.
+fn with_one_trimmed(
+    sender: Host<ModelCodec>,
+    receiver: Host<ModelCodec>,
+) -> Pair<Host<ModelCodec>> {
     let mut pair = Pair::new(sender, receiver).with_fault(|passage| {
         let header = header(passage.segment);
         let is_hit = header.kind == ScdpKind::Symbol && header.esi == 3;
@@ -110,9 +114,44 @@ fn a_receiver_that_only_decodes_waits_for_no_symbol_however_long_it_takes() {
     });
     pair.submit(0, 50 * T);
     pair.run();
+    pair
+}
+
+#[test]
+fn a_receiver_that_only_decodes_waits_for_no_symbol_however_long_it_takes() {
+    let impatient = ScdpConfig {
+        max_timeouts: 0,
+        ..config()
+    };
+    let decoding = slow().time(50, T as u32);
+    assert!(decoding > impatient.timeout);
+    let pair = with_one_trimmed(patient(), host(1, impatient, slow()));
     let symbols = pair.sent.iter().filter(|sent| sent.from == A);
     let last = symbols.last().expect("symbols").at;
     let arrival = last + INTERVAL + pair.one_way;
     assert_eq!(pair.completed(0), Some(arrival + decoding));
     assert_eq!(pair.stats(0).timeouts, 0);
+}
+
+#[test]
+fn a_receiver_whose_decoding_has_failed_waits_anew_for_the_symbol_that_it_takes() {
+    // Each of two decodings takes longer than the timeout, and the first one fails.
+    let impatient = ScdpConfig {
+        max_timeouts: 0,
+        overhead: 0,
+        ..config()
+    };
+    let decoding = slow().time(50, T as u32);
+    let codec = ModelCodec::new([0.999_999, 0.0, 0.0], slow(), 1);
+    let receiver = Host::new(HostId(1), impatient, codec).expect("a valid configuration");
+    let pair = with_one_trimmed(patient(), receiver);
+    let symbols: Vec<_> = pair.sent.iter().filter(|sent| sent.from == A).collect();
+    assert_eq!(
+        symbols.len(),
+        50 + 1 + 1,
+        "one for the header, one for the failure"
+    );
+    let arrival = symbols[51].at + INTERVAL + pair.one_way;
+    assert!(arrival > Time::ZERO + decoding);
+    assert_eq!(pair.completed(0), Some(arrival + decoding));
 }
