@@ -517,6 +517,18 @@ fn a_pull_is_charged_what_its_packet_took() {
     assert_eq!(next(&mut receiver), fourth + INTERVAL);
 }
 
+#[test]
+fn a_flow_that_moves_has_no_timeout_however_long_it_lasts() {
+    let mut pair = ndp(config());
+    pair.submit(0, 20_000 * MSS);
+    pair.run();
+    assert!(pair.completed(0) > Some(Time::ZERO + config().initial_rto));
+    assert_eq!(
+        (pair.stats(0).timeouts, pair.stats(0).retransmissions),
+        (0, 0)
+    );
+}
+
 /// The paths that a sender leaves out once so many ACKs and NACKs have come over each of four.
 fn left_out(answers: [(usize, usize); 4]) -> Vec<u16> {
     let four = NdpConfig {
