@@ -3,6 +3,7 @@
 mod pair;
 
 use pair::{A, B, Pair};
+use tailcut_transport::Transport;
 use tailcut_transport::ndp::{Host, NdpConfig};
 use tailcut_transport::rans::{
     Answer, Ask, Carry, CopyChange, CopyEvent, End, HIGH, LOW, Messenger, copy_of_flow, purge_key,
@@ -60,6 +61,10 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
     pair.act(A, |client, now| client.reset(now, 7));
     pair.run();
 
+    assert!(
+        !pair.hosts.iter().any(Transport::has_transmit),
+        "all is said"
+    );
     let answers = |number| {
         let from_server = pair.sent.iter().filter(|sent| sent.from == B);
         from_server
