@@ -126,9 +126,8 @@ fn a_receiver_that_only_decodes_waits_for_no_symbol_however_long_it_takes() {
     let decoding = slow().time(50, T as u32);
     assert!(decoding > impatient.timeout);
     let pair = with_one_trimmed(patient(), host(1, impatient, slow()));
-    let symbols = pair.sent.iter().filter(|sent| sent.from == A);
-    let last = symbols.last().expect("symbols").at;
-    let arrival = last + INTERVAL + pair.one_way;
+    let last = pair.sent.iter().rfind(|sent| sent.from == A);
+    let arrival = last.expect("symbols").at + INTERVAL + pair.one_way;
     assert_eq!(pair.completed(0), Some(arrival + decoding));
     assert_eq!(pair.stats(0).timeouts, 0);
 }
