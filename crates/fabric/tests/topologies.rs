@@ -311,7 +311,45 @@ fn a_network_with_a_fault_is_refused_with_the_place() {
     let apart = vec![link(host(0), switch(0)), link(host(1), switch(1))];
     assert!(of(2, 2, apart).contains("no path"));
     assert!(of(2, 1, vec![link(host(0), host(1))]).contains("a link from a host to a switch"));
-    assert!(
-        of(1, 1, vec![link(host(0), switch(9))]).contains("s9; allowed: nodes of this topology")
+    for (end, name) in [(switch(9), "s9"), (switch(1), "s1")] {
+        let found = of(1, 1, vec![link(host(0), end)]);
+        assert!(
+            found.contains(&format!("{name}; allowed: nodes of this topology")),
+            "{found}"
+        );
+    }
+    let found = of(
+        1,
+        1,
+        vec![link(host(0), switch(0)), link(host(1), switch(0))],
     );
+    assert!(
+        found.contains("h1; allowed: nodes of this topology"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_network_of_the_users_own_has_as_many_nodes_as_there_are_numbers_for() {
+    // All hosts at the first switch; the other switches lead nowhere.
+    let star = |hosts, switches| {
+        let to_first = |h| link(Node::Host(HostId(h)), Node::Switch(0));
+        let custom = CustomTopology {
+            hosts,
+            switches,
+            links: (0..hosts).map(to_first).collect(),
+            queue: queue(),
+            shared_buffer: None,
+            names: NodeNames::default(),
+        };
+        let built = custom.build().map_err(|error| error.to_string());
+        built.map(|topology| (topology.hosts(), topology.switches.len()))
+    };
+    assert_eq!(star(65_535, 1), Ok((65_535, 1)));
+    assert_eq!(star(1, 65_535), Ok((1, 65_535)));
+    for (hosts, switches) in [(0, 1), (65_536, 1), (1, 65_536)] {
+        let found = format!("hosts: found {hosts} hosts and {switches} switches");
+        let error = star(hosts, switches).expect_err("too many or none");
+        assert!(error.starts_with(&found), "{error}");
+    }
 }

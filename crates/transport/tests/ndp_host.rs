@@ -516,3 +516,85 @@ fn a_pull_is_charged_what_its_packet_took() {
     assert_eq!(fourth, third + INTERVAL - Duration::from_ns(800));
     assert_eq!(next(&mut receiver), fourth + INTERVAL);
 }
+
+#[test]
+fn a_flow_that_moves_has_no_timeout_however_long_it_lasts() {
+    let mut pair = ndp(config());
+    pair.submit(0, 20_000 * MSS);
+    pair.run();
+    assert!(pair.completed(0) > Some(Time::ZERO + config().initial_rto));
+    assert_eq!(
+        (pair.stats(0).timeouts, pair.stats(0).retransmissions),
+        (0, 0)
+    );
+}
+
+/// The paths that a sender leaves out once so many ACKs and NACKs have come over each of four.
+fn left_out(answers: [(usize, usize); 4]) -> Vec<u16> {
+    let four = NdpConfig {
+        paths: 4,
+        initial_window: 600,
+        ..config()
+    };
+    let mut sender = host(0, four);
+    let message = Message {
+        flow: FlowId(0),
+        dst: HostId(1),
+        bytes: 10_000 * MSS,
+        path: PathPin::NONE,
+        replication: Replication::AsConfigured,
+    };
+    sender.submit(Time::ZERO, message);
+    let answer = |sent: &Segment, answer| Segment {
+        tuple: sent.tuple.reversed(),
+        payload: 0,
+        trimmable: false,
+        header: Header::Ndp(NdpHeader {
+            path: sent.path,
+            index: header(sent).index,
+            ..answer
+        }),
+        ..*sent
+    };
+    let window: Vec<Segment> = core::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect();
+    for (path, (acks, nacks)) in (0..).zip(answers) {
+        let over = window.iter().filter(|sent| sent.path == PathPin::to(path));
+        for (number, sent) in over.take(acks + nacks).enumerate() {
+            let kind = match number < acks {
+                true => NdpKind::Ack,
+                false => NdpKind::Nack,
+            };
+            let header = NdpHeader {
+                kind,
+                ..NdpHeader::default()
+            };
+            sender.on_segment(Time::ZERO, answer(sent, header));
+        }
+    }
+    let pulls = NdpHeader {
+        kind: NdpKind::Pull,
+        pull: 40,
+        ..NdpHeader::default()
+    };
+    sender.on_segment(Time::ZERO, answer(&window[0], pulls));
+    let next: Vec<Segment> = core::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect();
+    assert_eq!(next.len(), 40);
+    let is_taken = |path| next.iter().any(|sent| sent.path == PathPin::to(path));
+    (0..4).filter(|&path| !is_taken(path)).collect()
+}
+
+#[test]
+fn a_path_is_left_out_that_loses_over_three_tenths_and_over_five_quarters_of_the_mean() {
+    // Losses are counted in proportion to what arrived. All paths are judged after 400 answers.
+    let clean = [(90, 0); 3];
+    let lossy = [(70, 40); 3];
+    let judged = |first, [b, c, d]: [(usize, usize); 3]| left_out([first, b, c, d]);
+    assert_eq!(
+        judged((100, 30), clean),
+        [],
+        "three tenths, and all of the losses"
+    );
+    assert_eq!(judged((99, 31), clean), [0]);
+    assert_eq!(judged((40, 30), lossy), [], "3 in 4, the mean is 3 in 5");
+    assert_eq!(judged((39, 31), lossy), [0]);
+}

@@ -130,13 +130,15 @@ fn after_a_timeout_one_packet_goes_and_what_was_acknowledged_is_not_sent_again()
 }
 
 #[test]
-fn the_window_never_exceeds_its_bound() {
+fn the_window_grows_to_its_bound_and_not_beyond() {
     let mut pair = pfabric(config()).with_one_way(Duration::from_us(18));
     pair.submit(0, 1_000 * MSS);
     pair.run();
     let round_trip = Duration::from_us(36);
     let data = sent(&pair, PFabricKind::Data);
     let bound = config().max_window as usize;
+    let mut full = data.windows(bound);
+    assert!(full.any(|window| window[bound - 1].at - window[0].at < round_trip));
     for window in data.windows(bound + 1) {
         assert!(window[bound].at - window[0].at > round_trip);
     }
@@ -238,6 +240,24 @@ fn a_receiver_answers_what_comes_again_after_the_end_and_completes_once() {
     assert_eq!(pair.events.iter().filter(completed).count(), 1);
     assert_eq!(pair.stats(0).timeouts, 3);
     assert_eq!(pair.hosts[A].open_flows() + pair.hosts[B].open_flows(), 0);
+}
+
+#[test]
+fn a_flow_is_open_at_each_end_from_its_first_packet_until_its_last_word() {
+    let mut pair = pfabric(config());
+    pair.submit(0, 50 * MSS);
+    pair.submit(1, 50 * MSS);
+    let mut open = |us| {
+        pair.run_until(Time::ZERO + Duration::from_us(us));
+        pair.hosts.each_ref().map(Host::open_flows)
+    };
+    assert_eq!(open(0), [2, 0]);
+    // 50 packets take 61.5 us: the second flow begins behind the first.
+    assert_eq!(open(30), [2, 1]);
+    // Then all of the first is there. Its last ACK and the second one's first packet are on their way.
+    assert_eq!(open(67), [2, 0]);
+    assert_eq!(open(80), [1, 1]);
+    assert_eq!(open(200), [0, 0]);
 }
 
 #[test]

@@ -443,6 +443,26 @@ fn a_purge_within_the_last_byte_of_a_chunk_counts_the_whole_chunk() {
 }
 
 #[test]
+fn a_copy_that_becomes_high_overtakes_at_every_station_and_its_answer_is_high() {
+    let mut server = server(PLAIN);
+    tell(&mut server, at(0), copy(0, 0), Purpose::Ask, LOW, 5);
+    tell(&mut server, at(0), copy(1, 0), Purpose::Ask, LOW, 5);
+    let raised = copy(1, 0);
+    tell(&mut server, at(2), raised, Purpose::Reprioritise, HIGH, 0);
+    let mut first = None;
+    while let (None, Some(due)) = (first, server.next_timeout()) {
+        server.on_timeout(due);
+        first = server.poll_transmit();
+    }
+    let first = first.expect("an answer");
+    assert_eq!((first.copy, first.priority), (raised, HIGH));
+    // 5 ms of processor from 2 ms on, then 10 ms of link, while the other has the processor.
+    let departures = departures(&mut server);
+    assert_eq!(departures[&raised], (at(17), OBJECT, false));
+    assert_eq!(departures[&copy(0, 0)], (at(27), OBJECT, false));
+}
+
+#[test]
 fn messages_about_copies_that_are_not_there_change_nothing() {
     let mut server = server(PLAIN);
     tell(&mut server, at(0), copy(5, 1), CANCEL, LOW, 0);

@@ -114,6 +114,25 @@ fn low_work_that_shares_the_processor_has_begun_once_high_work_has_left() {
 }
 
 #[test]
+fn work_that_joins_others_at_the_processor_has_begun_at_once_and_stays_so() {
+    let mut station = Station::new(Discipline::ProcessorSharing, Preemption::Resume);
+    station.add(at(0), 1, 1, ms(9), ms(9));
+    station.add(at(1), 2, 1, ms(9), ms(9));
+    assert_eq!(
+        station.has_started(2),
+        Some(true),
+        "it has its share at once"
+    );
+    // High work interrupts both; one of them becomes high too.
+    station.add(at(2), 3, 0, ms(9), ms(9));
+    station.set_class(at(3), 1, 0);
+    assert_eq!(
+        [1, 2, 3].map(|job| station.has_started(job)),
+        [Some(true); 3]
+    );
+}
+
+#[test]
 fn a_job_that_changes_its_class_keeps_the_service_that_it_has_got() {
     let mut station = Station::new(Discipline::Fifo, Preemption::Resume);
     station.add(at(0), 1, 0, ms(10), ms(10));

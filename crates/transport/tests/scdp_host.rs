@@ -540,3 +540,32 @@ fn a_message_that_is_refused_ends_at_its_sender_too() {
         pair.events
     );
 }
+
+#[test]
+fn of_a_message_whose_blocks_are_uneven_all_blocks_are_sent_that_are_ready() {
+    let blocks = ScdpConfig {
+        block_symbols: 3,
+        ..config()
+    };
+    // Of 10 symbols two blocks have three, then two have two.
+    let whole_blocks_within = [0, 0, 0, 3, 3, 3, 6, 6, 8, 8, 10];
+    let message = Message {
+        flow: FlowId(0),
+        dst: HostId(1),
+        bytes: 10 * T,
+        path: PathPin::NONE,
+        replication: Replication::AsConfigured,
+    };
+    for (ready, whole) in (0..).zip(whole_blocks_within) {
+        let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1);
+        let mut host = Host::new(HostId(0), blocks, codec).expect("a valid configuration");
+        host.report_arrivals();
+        host.open(Time::ZERO, message, ready * T, false);
+        let pushed = core::iter::from_fn(|| host.poll_transmit(Time::ZERO)).count();
+        assert_eq!(
+            pushed,
+            whole.min(WINDOW as usize),
+            "{ready} symbols are ready"
+        );
+    }
+}

@@ -227,6 +227,12 @@ impl World {
             let transfer = &mut self.transfers[self.flows[segment.flow.0 as usize]];
             let first = transfer.sent.insert((header.block, header.esi), host);
             assert_eq!(first, None, "a symbol of an object sent twice: {segment:?}");
+            let (esi, senders) = (header.esi, u32::from(header.senders));
+            let of_share = |share| esi % senders == u32::from(share);
+            assert!(
+                !header.syn || of_share(header.share),
+                "not of its share: {segment:?}"
+            );
         }
         let to = match segment.tuple.dst.group_number() {
             Some(group) => self.groups[group as usize].clone(),

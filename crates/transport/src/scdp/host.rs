@@ -205,7 +205,7 @@ impl<C: Codec> Host<C> {
         }
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
-        if short_by > 0 && is_whole && !header.syn && !was_complete {
+        if is_whole && !header.syn && !was_complete {
             self.pulls
                 .refund(self.config.byte_time * u64::from(short_by));
         }
