@@ -16,6 +16,9 @@ use tailcut_transport::{Condition, Replication, Segment, Transport};
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::{Flow, Source};
 
+/// Entities of host events: the host's number, and the kind above it.
+const TIMER: u32 = 1 << 31;
+
 struct HostState<T> {
     transport: T,
     /// When the earliest timer event of this host is due; later ones that are stale do nothing.
@@ -48,10 +51,7 @@ pub(crate) struct Simulation<T, C, L> {
     fabric: Fabric<Segment, Watch>,
     faults: Option<FaultPlan>,
     hosts: Vec<HostState<T>>,
-    /// When NICs become free.
-    nics: Engine,
-    /// When hosts' timers are due: apart from NICs, as these are far nearer and far more.
-    timers: Engine,
+    engine: Engine,
     source: Box<dyn Source>,
     /// When the source's next flow starts, as far as is known.
     next_flow: Option<Time>,
@@ -106,8 +106,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             fabric: parts.fabric,
             faults: parts.faults,
             hosts: hosts.collect(),
-            nics: Engine::new(parts.engine),
-            timers: Engine::new(parts.engine),
+            engine: Engine::new(parts.engine),
             next_flow: parts.source.peek(),
             source: parts.source,
             hears_segments: parts
@@ -143,8 +142,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
                     horizon.end.min(last_start.saturating_add(horizon.drain))
                 }
             };
-            let nic = self.nics.peek().unwrap_or(Time::MAX);
-            let host_event = nic.min(self.timers.peek().unwrap_or(Time::MAX));
+            let host_event = self.engine.peek().unwrap_or(Time::MAX);
             let next_arrival = arrival.unwrap_or(Time::MAX);
             let limit = host_event.min(next_arrival).min(next_sample).min(end);
             let limit = limit.min(fault);
@@ -276,22 +274,22 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
     }
 
     fn host_event(&mut self) {
-        if let Some(event) = self.nics.pop_until(self.now) {
-            self.host_events += 1;
-            let host = HostId(event.entity());
-            self.hosts[host.0 as usize].waits_for_nic = false;
-            self.serve(host);
-        } else if let Some(event) = self.timers.pop_until(self.now) {
-            self.host_events += 1;
-            let host = HostId(event.entity());
-            let state = &mut self.hosts[host.0 as usize];
-            if state.timer_at == self.now {
-                state.timer_at = Time::MAX;
-                state.transport.on_timeout(self.now);
-                self.layer.on_timeout(self.now, host);
-                self.serve(host);
-            }
+        let Some(event) = self.engine.pop_until(self.now) else {
+            return;
+        };
+        self.host_events += 1;
+        let host = HostId(event.entity() & !TIMER);
+        let state = &mut self.hosts[host.0 as usize];
+        if event.entity() & TIMER == 0 {
+            state.waits_for_nic = false;
+        } else if state.timer_at == self.now {
+            state.timer_at = Time::MAX;
+            state.transport.on_timeout(self.now);
+            self.layer.on_timeout(self.now, host);
+        } else {
+            return;
         }
+        self.serve(host);
     }
 
     fn arrive(&mut self) {
@@ -377,7 +375,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             }
             if free_at > self.now && state.transport.has_transmit() {
                 state.waits_for_nic = true;
-                self.nics.push(Event::new(free_at, host.0, 0));
+                self.engine.push(Event::new(free_at, host.0, 0));
             }
             self.layer.sent(&mut state.transport);
         }
@@ -389,7 +387,8 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             && timeout < state.timer_at
         {
             state.timer_at = timeout.max(self.now);
-            self.timers.push(Event::new(state.timer_at, host.0, 0));
+            self.engine
+                .push(Event::new(state.timer_at, host.0 | TIMER, 0));
         }
     }
 
