@@ -4,9 +4,7 @@ use std::fmt::Debug;
 use tailcut_transport::{Condition, Ecn, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::capture::{Connection, frame};
-use tailcut_wire::foreign::{
-    Content, EcnField, Ip, Membership, View, set_dscp, set_ecn, shorten, trim,
-};
+use tailcut_wire::foreign::{Content, Ip, Membership, View, set_dscp, set_ecn, shorten, trim};
 use tailcut_wire::{
     DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, scdp, set_condition,
 };
@@ -107,10 +105,10 @@ pub fn wire_frame(bytes: &[u8]) {
         assert!(records.count() <= bytes.len());
     }
     let mut changed = bytes.to_vec();
-    match (seen.ip, set_ecn(&mut changed, EcnField::Ce)) {
+    match (seen.ip, set_ecn(&mut changed, Ecn::Marked)) {
         (Some(ip), Ok(())) => {
             ip.hash();
-            let ecn = EcnField::Ce;
+            let ecn = Ecn::Marked;
             assert_eq!(ip_of(&changed), Some(Ip { ecn, ..ip }));
             let dscp = 46;
             assert_eq!(set_dscp(&mut changed, dscp), Ok(()));

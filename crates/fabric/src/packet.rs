@@ -1,30 +1,8 @@
 //! Packets and the pool they live in.
 
 use alloc::vec::Vec;
+pub use tailcut_units::Ecn;
 use tailcut_units::HostId;
-
-/// The ECN field of the IP header (RFC 3168), as switches see it.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable; never marked.
-    #[default]
-    NotCapable = 0,
-    /// ECN-capable, ECT(1): what L4S senders set (RFC 9331). Marked like the other.
-    CapableOne = 1,
-    /// ECN-capable, ECT(0); not marked.
-    Capable = 2,
-    /// Congestion experienced.
-    Marked = 3,
-}
-
-impl Ecn {
-    /// Whether a switch may mark it.
-    #[inline]
-    pub const fn is_markable(self) -> bool {
-        matches!(self, Self::Capable | Self::CapableOne)
-    }
-}
 
 /// A packet's part in the handshake that begins a connection, for switches that choose a flow's path
 /// on it.

@@ -3,7 +3,8 @@
 use crate::layer::PurgeKeys;
 use crate::paths::EcmpHash;
 use tailcut_fabric::{Delivery, Handshake, Hints, Packet};
-use tailcut_transport::{Condition, Ecn, Header, Message, PathPin, Replication, Segment, TcpFlags};
+use tailcut_transport::{Condition, Header, Message, PathPin, Replication, Segment, TcpFlags};
+use tailcut_units::Ecn;
 use tailcut_workload::{Flow, Framing};
 
 /// How segments become packets.
@@ -32,7 +33,7 @@ pub(crate) fn message(flow: &Flow, replication: Replication) -> Message {
 pub(crate) fn unpacked(delivery: &Delivery<Segment>) -> Segment {
     let mut segment = delivery.body;
     let packet = &delivery.packet;
-    if packet.ecn == tailcut_fabric::Ecn::Marked {
+    if packet.ecn == Ecn::Marked {
         segment.ecn = Ecn::Marked;
     }
     if packet.trimmed {
@@ -76,11 +77,7 @@ impl Packing {
             flow_hash: self.hash.of(&segment.tuple),
             size: framing.wire_bytes(segment.payload) + group_header,
             priority: segment.priority,
-            ecn: match segment.ecn {
-                Ecn::NotCapable => tailcut_fabric::Ecn::NotCapable,
-                Ecn::Capable => tailcut_fabric::Ecn::Capable,
-                Ecn::Marked => tailcut_fabric::Ecn::Marked,
-            },
+            ecn: segment.ecn,
             path: segment.path.index().unwrap_or(Packet::ANY_PATH),
             rank: segment.rank,
             handshake: handshake(segment),

@@ -3,20 +3,8 @@
 use crate::ndp::NdpHeader;
 use crate::pfabric::PFabricHeader;
 use crate::scdp::ScdpHeader;
+pub use tailcut_units::Ecn;
 use tailcut_units::{FiveTuple, FlowId};
-
-/// The ECN field of the IP header (RFC 3168).
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable: a switch that would mark it drops it or leaves it alone.
-    #[default]
-    NotCapable = 0,
-    /// ECN-capable, not marked.
-    Capable = 2,
-    /// Congestion experienced: marked by a switch.
-    Marked = 3,
-}
 
 /// The equal-cost path that a trace pins a flow to, or "as the switches choose".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,12 +6,14 @@
 #![no_std]
 
 mod bytes;
+mod ecn;
 mod flow;
 mod mix;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
+pub use ecn::Ecn;
 pub use flow::{FiveTuple, FlowId, HostId, Protocol};
 pub use mix::{mix64, reduce, stream_seed};
 pub use rate::Rate;

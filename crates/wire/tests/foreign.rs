@@ -10,10 +10,10 @@ mod headers;
 use frames::{MAC_A, MAC_B, V4, V6, checksum, ethernet, tagged, tcp};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tailcut_transport::{Condition, Segment, TcpFlags};
+use tailcut_transport::{Condition, Ecn, Segment, TcpFlags};
 use tailcut_wire::foreign::{
-    Change, Content, EcnField, Fragment, IcmpKind, Ip, Membership, Neighbour, Record, RewriteError,
-    TooShort, View, set_dscp, set_ecn, shorten, trim,
+    Change, Content, Fragment, IcmpKind, Ip, Membership, Neighbour, Record, RewriteError, TooShort,
+    View, set_dscp, set_ecn, shorten, trim,
 };
 use tailcut_wire::{DecodeError, decode, encode};
 
@@ -44,7 +44,7 @@ fn a_tcp_syn_shows_its_addresses_its_class_and_that_it_is_one() {
         protocol: 6,
         ports: Some([40_000, 80]),
         dscp: 46,
-        ecn: EcnField::Ect1,
+        ecn: Ecn::CapableOne,
         ttl: 64,
         fragment: None,
         is_cut: false,
@@ -438,7 +438,7 @@ proptest! {
     ) {
         let before = ip(&frame);
         let mut changed = frame.clone();
-        let ecn = EcnField::from_bits(ecn);
+        let ecn = Ecn::from_bits(ecn);
         prop_assert_eq!(set_ecn(&mut changed, ecn), Ok(()));
         hold_checksums(&changed);
         prop_assert_eq!(ip(&changed), Ip { ecn, ..before });
@@ -456,7 +456,7 @@ proptest! {
         let stored = u16::from_be_bytes([frame[24], frame[25]]);
         frame[24..26].copy_from_slice(&(stored ^ wrong).to_be_bytes());
         prop_assume!(checksum(&frame[14..34]) != 0);
-        prop_assert_eq!(set_ecn(&mut frame, EcnField::from_bits(ecn)), Ok(()));
+        prop_assert_eq!(set_ecn(&mut frame, Ecn::from_bits(ecn)), Ok(()));
         prop_assert!(checksum(&frame[14..34]) != 0);
     }
 
@@ -525,7 +525,7 @@ proptest! {
         let trimmed = trim(&mut copy, Condition::Trimmed);
         prop_assert!(trimmed.is_ok_and(|length| length <= before) || copy == frame);
         let has_ip = View::read(&frame).is_ok_and(|seen| seen.ip.is_some());
-        prop_assert_eq!(set_ecn(&mut copy, EcnField::Ce).is_ok(), has_ip);
+        prop_assert_eq!(set_ecn(&mut copy, Ecn::Marked).is_ok(), has_ip);
     }
 }
 

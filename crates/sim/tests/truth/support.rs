@@ -3,21 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailcut_record::RunRecord;
-use tailcut_sim::fabric::engine::EngineKind;
+use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_sim::fabric::topology::{
     CoreOversubscription, CustomLink, CustomTopology, FatTree, LeafSpine, Node, NodeNames,
     SingleSwitch, Topology, Wire,
 };
-use tailcut_sim::fabric::{PortEvents, SharedBuffer};
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
-use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
+use tailcut_sim::workload::{Arrivals, Class, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
-    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, Measures, NicParameters, OfferedRate,
-    OpenSpec, ReadBy, RepNetParameters, RunConfig, Shape, StoragePart, TopologySpec, Unattended,
-    WorkloadPart, WorkloadSpec, WriteBy, run,
+    FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, ReadBy, RunConfig, Shape,
+    StoragePart, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, WriteBy, run,
 };
-use tailcut_units::{Bytes, Duration, HostId, Rate};
+use tailcut_units::{Duration, HostId, Rate};
 
 pub const fn gigabit(gbps: u64, delay: Duration) -> Wire {
     Wire {

@@ -2,7 +2,6 @@
 
 use crate::checksum::{add, finish};
 use crate::codec::EncodeError;
-use crate::foreign::EcnField;
 use crate::segment::{MAX_HEADER_BYTES, encode};
 use alloc::vec::Vec;
 use core::fmt;
@@ -185,7 +184,7 @@ fn ipv4(segment: &Segment, addresses: [Ipv4Addr; 2], total: u16, protocol: u8) -
     let [s0, s1, s2, s3] = addresses[0].octets();
     let [d0, d1, d2, d3] = addresses[1].octets();
     let [total_high, total_low] = total.to_be_bytes();
-    let traffic_class = (segment.priority.min(63) << 2) | EcnField::from(segment.ecn) as u8;
+    let traffic_class = (segment.priority.min(63) << 2) | segment.ecn as u8;
     // Don't fragment, so that the identification may be zero (RFC 6864); a TTL of 64.
     let with_checksum = |[high, low]: [u8; 2]| {
         [

@@ -10,4 +10,4 @@ mod view;
 
 pub use membership::{Change, Membership, Record, Records};
 pub use rewrite::{RewriteError, set_dscp, set_ecn, shorten, trim};
-pub use view::{Content, EcnField, Fragment, IcmpKind, Ip, Neighbour, TooShort, View};
+pub use view::{Content, Fragment, IcmpKind, Ip, Neighbour, TooShort, View};

@@ -1,11 +1,11 @@
 //! What switches change in a frame, in place, with the checksums that cover it.
 
-use super::view::EcnField;
 use crate::checksum::{add, finish, update};
 use crate::codec::DecodeError;
 use core::fmt;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice, ip_number};
 use tailcut_transport::Condition;
+use tailcut_units::Ecn;
 
 /// Why a frame was left as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +107,7 @@ fn set_traffic_class(frame: &mut [u8], mask: u8, bits: u8) -> Result<(), Rewrite
 ///
 /// # Errors
 /// There is no IP header; the frame is as before.
-pub fn set_ecn(frame: &mut [u8], ecn: EcnField) -> Result<(), RewriteError> {
+pub fn set_ecn(frame: &mut [u8], ecn: Ecn) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0x03, ecn as u8)
 }
 

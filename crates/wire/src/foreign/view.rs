@@ -44,7 +44,7 @@ pub struct Ip {
     /// The differentiated services code point.
     pub dscp: u8,
     /// The ECN field.
-    pub ecn: EcnField,
+    pub ecn: Ecn,
     /// TTL or hop limit.
     pub ttl: u8,
     /// Set where the packet is a fragment.
@@ -90,54 +90,6 @@ pub struct Fragment {
     pub offset: u32,
     /// Whether others follow.
     pub more: bool,
-}
-
-/// The ECN field (RFC 3168), with both codes of ECN-capable transports.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum EcnField {
-    /// Not ECN-capable.
-    #[default]
-    NotEct = 0,
-    /// ECN-capable, ECT(1): L4S (RFC 9331).
-    Ect1 = 1,
-    /// ECN-capable, ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
-}
-
-impl EcnField {
-    /// The two bits of an IP header.
-    pub const fn from_bits(bits: u8) -> Self {
-        match bits & 3 {
-            1 => Self::Ect1,
-            2 => Self::Ect0,
-            3 => Self::Ce,
-            _ => Self::NotEct,
-        }
-    }
-}
-
-impl From<Ecn> for EcnField {
-    fn from(ecn: Ecn) -> Self {
-        match ecn {
-            Ecn::NotCapable => Self::NotEct,
-            Ecn::Capable => Self::Ect0,
-            Ecn::Marked => Self::Ce,
-        }
-    }
-}
-
-impl From<EcnField> for Ecn {
-    /// Our transports do not tell ECT(1) from ECT(0).
-    fn from(field: EcnField) -> Self {
-        match field {
-            EcnField::NotEct => Self::NotCapable,
-            EcnField::Ect1 | EcnField::Ect0 => Self::Capable,
-            EcnField::Ce => Self::Marked,
-        }
-    }
 }
 
 /// What is in a frame.
@@ -301,7 +253,7 @@ fn ip_of(net: &LaxNetSlice<'_>, packet: &LaxSlicedPacket<'_>) -> Option<Ip> {
                 protocol: ip.payload().ip_number.0,
                 ports,
                 dscp: header.dcp().value(),
-                ecn: EcnField::from_bits(header.ecn().value()),
+                ecn: Ecn::from_bits(header.ecn().value()),
                 ttl: header.ttl(),
                 fragment: is_fragment.then(|| Fragment {
                     id: Some(header.identification().into()),
@@ -338,7 +290,7 @@ fn ip_of(net: &LaxNetSlice<'_>, packet: &LaxSlicedPacket<'_>) -> Option<Ip> {
                 protocol: ip.payload().ip_number.0,
                 ports,
                 dscp: header.dscp().value(),
-                ecn: EcnField::from_bits(header.ecn().value()),
+                ecn: Ecn::from_bits(header.ecn().value()),
                 ttl: header.hop_limit(),
                 fragment,
                 is_cut: ip.payload().incomplete,
