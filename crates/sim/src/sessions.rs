@@ -205,7 +205,7 @@ impl Sessions {
     #[inline(never)]
     pub fn next(
         &mut self,
-        fabric: &mut Fabric<Segment, Watch>,
+        fabric: &mut Fabric<Segment, Watch<'_>>,
         recorder: &mut Recorder,
     ) -> VecDeque<Step> {
         if self.due.is_empty()
@@ -235,7 +235,7 @@ impl Sessions {
     fn begin(
         &mut self,
         session: &Session,
-        fabric: &mut Fabric<Segment, Watch>,
+        fabric: &mut Fabric<Segment, Watch<'_>>,
         recorder: &mut Recorder,
     ) {
         let receivers: Vec<HostId> = match session.operation {
@@ -371,7 +371,7 @@ impl Sessions {
         &mut self,
         session: &Session,
         receivers: Vec<HostId>,
-        fabric: &mut Fabric<Segment, Watch>,
+        fabric: &mut Fabric<Segment, Watch<'_>>,
         recorder: &mut Recorder,
     ) {
         let group = fabric.form_group(&receivers);
@@ -440,7 +440,7 @@ impl Sessions {
         now: Time,
         host: HostId,
         event: Event,
-        fabric: &mut Fabric<Segment, Watch>,
+        fabric: &mut Fabric<Segment, Watch<'_>>,
         recorder: &mut Recorder,
     ) {
         let flow = event.flow();
@@ -586,7 +586,7 @@ impl Sessions {
         now: Time,
         host: HostId,
         event: Event,
-        fabric: &mut Fabric<Segment, Watch>,
+        fabric: &mut Fabric<Segment, Watch<'_>>,
         recorder: &mut Recorder,
     ) {
         let first = event.flow();
