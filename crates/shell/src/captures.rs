@@ -73,9 +73,8 @@ impl<'a> Captures<'a> {
         let done: Vec<_> = done.collect();
         let again = self.output.found().count() - done.iter().flatten().count();
         if again > 0 {
-            note(&format!(
-                "of these {again} are run again for their captures"
-            ));
+            let runs = counted(again, "run");
+            note(&format!("run again for its capture: {runs}"));
         }
         done
     }
@@ -125,9 +124,9 @@ impl<'a> Captures<'a> {
         kept.sort_by_key(|kept| kept.run);
         let packets: u64 = kept.iter().map(|kept| kept.captured.packets).sum();
         let shown = self.output.path().display();
+        let files = counted(kept.len(), "file");
         note(&format!(
-            "captures: {packets} packets in {} files in {shown}/captures",
-            kept.len()
+            "captures: {packets} packets in {files} in {shown}/captures"
         ));
         for kept in &kept {
             for left_out in left_out(&kept.captured) {
@@ -149,10 +148,19 @@ impl<'a> Captures<'a> {
         let of_other_seeds = |run: &&&_| plan.is_some_and(|plan| !plan.takes(run));
         let others = with.iter().filter(of_other_seeds).count();
         if others > 0 {
+            let runs = counted(others, "run");
             note(&format!(
-                "{others} runs of other seeds are not captured: --capture-seeds N takes the first N"
+                "not captured: {runs} of other seeds; --capture-seeds N takes the first N"
             ));
         }
+    }
+}
+
+/// A number of things, such as 1 file or 2 files.
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
     }
 }
 
@@ -161,9 +169,9 @@ fn left_out(captured: &Captured) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(at) = captured.full_at {
         told.push(format!(
-            "full at {:.3} us of simulated time; {} packets from then on are left out \
+            "full at {:.3} ms of simulated time; {} packets from then on are left out \
              (--capture-bytes)",
-            at.as_secs_f64() * 1e6,
+            at.as_secs_f64() * 1e3,
             captured.too_late
         ));
     }

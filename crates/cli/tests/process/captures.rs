@@ -331,7 +331,7 @@ fn a_limit_is_kept_and_told_with_what_it_left_out() {
     said(".pcapng: full at ");
     said("packets from then on are left out (--capture-bytes)");
     said("packets of other flows are left out (--capture-flows)");
-    said("1 runs of other seeds are not captured: --capture-seeds N takes the first N");
+    said("not captured: 1 run of other seeds; --capture-seeds N takes the first N");
     let runs = runs(&place);
     let run = &runs[&("tcp".to_owned(), 1)];
     assert!(run.file().len() <= 10_000);
@@ -365,7 +365,7 @@ fn runs_that_are_there_are_run_again_for_their_captures_only() {
     ]
     .concat();
     let ended = run(&place, SCENARIO, &flags);
-    let said = "2 of 2 runs are in out already\nof these 2 are run again for their captures";
+    let said = "2 of 2 runs are in out already\nrun again for its capture: 2 runs";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
     assert_eq!(run_file("run.json"), before);
     let packets = |run: &Run| {
