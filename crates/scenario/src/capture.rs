@@ -137,6 +137,19 @@ mod tests {
     }
 
     #[test]
+    fn a_study_of_stations_alone_has_nothing_to_capture() {
+        let text = "designs = [\"das\"]\nloads = 0.3\n[[workload]]\nkind = \"requests\"\n\
+                    sizes = \"fixed:20KB\"\n";
+        let study = Study::of(&Scenario::from_text(text).expect("a scenario")).expect("a study");
+        let error = CapturePlan::new(&study, "all").expect_err("no packets");
+        assert_eq!(
+            error.to_string(),
+            "--capture: found a study without packets; allowed: designs over a network: `stations` \
+             has none"
+        );
+    }
+
+    #[test]
     fn a_wrong_name_is_told_with_those_that_there_are() {
         let error = CapturePlan::new(&study(""), "h0>s9").expect_err("no such port");
         assert_eq!(
