@@ -62,9 +62,9 @@ struct Lane {
     drops: u64,
 }
 
-/// Captures what passes its [`Places`]: of a host what leaves its uplinks and what reaches it, of a
-/// port what it sends, and what either drops. A packet that leaves is stamped with the time when its
-/// service begins, one that reaches its host with that of its last bit.
+/// Captures what passes its [`Places`]: of a host what leaves its uplinks and what reaches it, of
+/// a port what it sends, and what either drops. A packet that leaves is stamped with the time
+/// when its service begins, one that reaches its host with that of its last bit.
 ///
 /// Dropped packets are on an interface of their own, `NAME dropped`, each with the reason as its
 /// comment; the next packet that leaves tells how many there were.
@@ -78,8 +78,8 @@ pub struct Capture<W, B> {
 }
 
 impl<W: Write, B> Capture<W, B> {
-    /// A capture into `out`, which gets small pieces. `look` is what a packet's body is on the wire,
-    /// after what switches have done to the packet.
+    /// A capture into `out`, which gets small pieces. `look` is what a packet's body is on the
+    /// wire, after what switches have done to the packet.
     pub fn new(
         out: W,
         places: Arc<Places>,
@@ -150,8 +150,8 @@ impl<W: Write, B> Capture<W, B> {
         self.sink.put(at, interface, &frame, &note);
     }
 
-    /// Ends the capture of a run that ended at `end`: what was told of times after it did not happen.
-    /// Gives back where it was written to.
+    /// Ends the capture of a run that ended at `end`: what was told of times after it did not
+    /// happen. Gives back where it was written to.
     ///
     /// # Errors
     /// The first reason why something could not be written.

@@ -1,5 +1,5 @@
-//! Puts what happens into the order of time. A port whose departures are settled on arrival tells of
-//! them before they happen.
+//! Puts what happens into the order of time. A port whose departures are settled on arrival tells
+//! of them before they happen.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -1,7 +1,7 @@
 //! What looks on at a network, packet by packet, and changes nothing of it: captures.
 //!
-//! It hangs on any fabric ([`tailcut_fabric::Observer`]), whatever the bodies of its packets are and
-//! whoever drives it. It opens no file: a [`Capture`] writes into what it is given.
+//! It hangs on any fabric ([`tailcut_fabric::Observer`]), whatever the bodies of its packets are
+//! and whoever drives it. It opens no file: a [`Capture`] writes into what it is given.
 //!
 //! ```
 //! use tailcut_fabric::topology::Topology;

@@ -73,8 +73,9 @@ fn star() -> Topology {
     .expect("a switch")
 }
 
-/// Hosts 0 and 1 send `packets` each to host 2, back to back, and `out` gets what is captured. Of two
-/// that reach the switch at one time one waits, so that the port to host 2 drops some in the end.
+/// Hosts 0 and 1 send 8 packets each to host 2, back to back, and `out` gets what is captured. Of
+/// two that reach the switch at one time one waits, so that the port to host 2 drops some in the
+/// end.
 fn incast<W: Write>(
     out: W,
     name: &str,
@@ -270,7 +271,8 @@ fn only_the_flows_that_come_by_first_are_captured_when_so_asked() {
 
 #[test]
 fn what_was_to_happen_after_the_end_is_not_captured() {
-    // The last packet at the switch waits for others, and its departure is settled when it arrives.
+    // The last packet at the switch waits for others, and its departure is settled when it
+    // arrives.
     let end = Time::from_ns(9_500);
     let until = |events| {
         let told = incast(Vec::new(), "s0>h2", PLENTY, events, end);

@@ -69,8 +69,8 @@ fn name_of(run: &str) -> String {
     format!("{CAPTURES}/{run}.{CAPTURE}")
 }
 
-/// Names in a manifest the captures that are there of its runs, and removes what a killed program left
-/// half written.
+/// Names in a manifest the captures that are there of its runs, and removes what a killed program
+/// left half written.
 pub(crate) fn find(dir: &Path, manifest: &mut Manifest) -> Result<(), Error> {
     for path in files(dir)? {
         if path.to_string_lossy().ends_with(PARTIAL) {

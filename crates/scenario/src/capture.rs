@@ -18,7 +18,8 @@ const LEAST_FILE_BYTES: u64 = 1_000;
 /// The capture of a run into a file.
 pub type RunCapture<W> = Capture<W, Segment>;
 
-/// What is captured of a study's runs. By default of the first seed: every flow, up to 100 MB a file.
+/// What is captured of a study's runs. By default of the first seed: every flow, up to 100 MB a
+/// file.
 #[derive(Clone, Debug)]
 pub struct CapturePlan {
     places: Arc<Places>,
@@ -28,7 +29,8 @@ pub struct CapturePlan {
 }
 
 impl CapturePlan {
-    /// Captures of a host (`h3`), a port (`h3>s0`) or `all` hosts, by the names in the study's tables.
+    /// Captures of a host (`h3`), a port (`h3>s0`) or `all` hosts, by the names in the study's
+    /// tables.
     ///
     /// # Errors
     /// A name that the study's network does not have, or a study without packets.

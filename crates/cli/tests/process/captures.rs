@@ -85,8 +85,8 @@ fn number(cell: &str) -> u64 {
     }
 }
 
-/// What Wireshark remarks above "Note", but for what happened: losses, segments that were sent again,
-/// resets.
+/// What Wireshark remarks above "Note", but for what happened: losses, segments that were sent
+/// again, resets.
 fn remarks(run: &Run) -> Vec<String> {
     let fields = [
         "_ws.expert.severity",
