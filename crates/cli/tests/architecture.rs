@@ -48,7 +48,8 @@ const RULES: [Rule; 19] = [
     rule(
         "tailcut-observe",
         &["tailcut-fabric", "tailcut-record", "tailcut-wire"],
-    ),
+    )
+    .and(&["tailcut-transport"]),
     rule(
         "tailcut-sim",
         &["tailcut-design", "tailcut-observe", "tailcut-workload"],
@@ -57,7 +58,12 @@ const RULES: [Rule; 19] = [
     rule("tailcut-report", &["tailcut-record"]),
     rule(
         "tailcut-scenario",
-        &["tailcut-sim", "tailcut-report", "tailcut-workload"],
+        &[
+            "tailcut-sim",
+            "tailcut-observe",
+            "tailcut-report",
+            "tailcut-workload",
+        ],
     )
     .and(&["tailcut-record"]),
     rule("tailcut-reproduce", &["tailcut-scenario", "tailcut-report"]),

@@ -21,6 +21,14 @@ pub struct Seen<'a, B> {
     pub body: &'a B,
 }
 
+impl<B> Clone for Seen<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Seen<'_, B> {}
+
 /// Hears what happens to packets, one by one, and changes nothing. Every method does nothing by default,
 /// and `()` is an observer that costs nothing.
 pub trait Observer<B> {

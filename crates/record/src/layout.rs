@@ -9,6 +9,10 @@ pub(crate) const RUNS: &str = "runs";
 /// Where runs of earlier studies are kept.
 pub(crate) const KEPT: &str = "kept";
 pub(crate) const RUN: &str = "run.json";
+/// Where captures are.
+pub(crate) const CAPTURES: &str = "captures";
+/// What their names end in.
+pub(crate) const CAPTURE: &str = "pcapng";
 
 /// The names of a run's tables, without their extension.
 pub(crate) const TABLES: [&str; 8] = [

@@ -7,6 +7,7 @@
 //! In memory times are exact picoseconds, and [`RunRecord::hash`] covers them; files keep whole
 //! nanoseconds. The crate computes no statistics beyond the [`FctSummary`] that every run prints.
 
+mod capture_file;
 mod csv_file;
 mod earlier;
 mod error;
@@ -31,6 +32,7 @@ mod timers;
 mod waits;
 mod whole_file;
 
+pub use capture_file::CaptureFile;
 pub use earlier::{Earlier, Found};
 pub use error::Error;
 pub use failure::LinkFailure;

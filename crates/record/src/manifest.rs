@@ -83,6 +83,9 @@ pub struct ManifestRun {
     pub origin: Option<Origin>,
     /// How far it came.
     pub state: RunState,
+    /// The file of its capture, from the study's directory; `None` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
 }
 
 /// How far a run came.
@@ -123,6 +126,7 @@ impl Manifest {
                     key,
                     origin: None,
                     state: RunState::Planned,
+                    capture: None,
                 })
                 .collect(),
         }

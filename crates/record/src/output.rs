@@ -3,10 +3,12 @@
 use crate::earlier::{self, Earlier, Found};
 use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TABLES, TableFile, TableFormat};
 use crate::lock::{DirLock, LOCK};
-use crate::manifest::{Manifest, Origin, RunState};
+use crate::manifest::{Manifest, ManifestRun, Origin, RunState};
 use crate::table::Table;
 use crate::whole_file::{PARTIAL, beside, keep_names, write_json, write_through};
-use crate::{Error, RunRecord, RunSummary, csv_file, hash, parquet_file, rows};
+use crate::{
+    CaptureFile, Error, RunRecord, RunSummary, capture_file, csv_file, hash, parquet_file, rows,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -53,10 +55,12 @@ impl OutputDir {
         write_json(&path.join(MANIFEST), &manifest)?;
         if earlier == Earlier::Remove {
             earlier::remove_runs(&path)?;
+            capture_file::remove_all(&path)?;
         }
         let runs = path.join(RUNS);
         fs::create_dir_all(&runs).map_err(Error::io("create", &runs))?;
         let found = earlier::take(&path, &mut manifest, earlier)?;
+        capture_file::find(&path, &mut manifest)?;
         let output = Self {
             path,
             format,
@@ -96,14 +100,7 @@ impl OutputDir {
     /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses; the runs written before
     /// stay.
     pub fn write_run(&self, index: usize, run: &RunRecord) -> Result<RunSummary, Error> {
-        let (planned, count) = {
-            let manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-            (manifest.runs.get(index).cloned(), manifest.runs.len())
-        };
-        let planned = planned.ok_or(Error::UnplannedRun {
-            index,
-            planned: count,
-        })?;
+        let planned = self.planned(index)?;
         let runs = self.path.join(RUNS);
         let dir = runs.join(&planned.id);
         let partial = beside(&dir);
@@ -121,6 +118,34 @@ impl OutputDir {
         let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
         manifest.runs[index].state = RunState::Finished;
         Ok(summary)
+    }
+
+    fn planned(&self, index: usize) -> Result<ManifestRun, Error> {
+        let manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        let planned = manifest.runs.len();
+        let run = manifest.runs.get(index).cloned();
+        run.ok_or(Error::UnplannedRun { index, planned })
+    }
+
+    /// Begins the capture of planned run `index`.
+    ///
+    /// # Errors
+    /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses.
+    pub fn begin_capture(&self, index: usize) -> Result<CaptureFile, Error> {
+        CaptureFile::create(&self.path, &self.planned(index)?.id)
+    }
+
+    /// Keeps the capture of planned run `index`, in place of an earlier one. Gives its path.
+    ///
+    /// # Errors
+    /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses; an earlier capture stays.
+    pub fn keep_capture(&self, index: usize, file: CaptureFile) -> Result<PathBuf, Error> {
+        self.planned(index)?;
+        let name = file.keep()?;
+        let path = self.path.join(&name);
+        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        manifest.runs[index].capture = Some(name);
+        Ok(path)
     }
 
     /// Writes a run's files into `dir`, and waits until the disk has them.

@@ -4,6 +4,7 @@ mod keys;
 
 use keys::key;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use tailcut_record::{
     Earlier, Error, Manifest, Origin, OutputDir, RunKey, RunRecord, RunState, StoredStudy,
@@ -301,4 +302,61 @@ fn starting_over_leaves_a_manifest_at_every_moment() {
     let output = open(dir.path(), plan(), Earlier::SameBuild);
     assert_eq!(output.found().count(), 0);
     assert_eq!(output.found().damaged, Vec::<String>::new());
+}
+
+#[test]
+fn a_capture_is_named_in_the_manifest_and_nothing_is_left_of_one_that_was_not_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = || -> Vec<String> {
+        let captures = fs::read_dir(dir.path().join("captures")).unwrap();
+        let names = captures.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    };
+    let named = || -> Vec<Option<String>> {
+        let study = StoredStudy::open(dir.path()).unwrap();
+        study.manifest.runs.into_iter().map(|r| r.capture).collect()
+    };
+    let output = open(dir.path(), plan(&["tcp"], 2, "one"), Earlier::SameBuild);
+    let mut left = output.begin_capture(0).unwrap();
+    left.write_all(b"the first half").unwrap();
+    assert!(names()[0].ends_with(".pcapng.partial"));
+    drop(left);
+    assert_eq!(names(), [""; 0]);
+
+    let mut kept = output.begin_capture(1).unwrap();
+    kept.write_all(b"all").unwrap();
+    let path = output.keep_capture(1, kept).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"all");
+    assert_eq!(output.conclude().unwrap(), (0, 2));
+    drop(output);
+    let file = format!("captures/{}", names()[0]);
+    assert_eq!(path, dir.path().join(&file));
+    assert!(file.starts_with("captures/tcp-") && file.ends_with(".pcapng"));
+    assert_eq!(named(), [None, Some(file.clone())]);
+
+    // A later study of the run finds it, and removes what a killed program left.
+    fs::write(dir.path().join("captures/x.pcapng.partial"), b"x").unwrap();
+    fs::write(dir.path().join("captures/notes.txt"), b"mine").unwrap();
+    drop(open(
+        dir.path(),
+        plan(&["tcp"], 2, "one"),
+        Earlier::SameBuild,
+    ));
+    assert_eq!(named(), [None, Some(file)]);
+    assert_eq!(names().len(), 2);
+    // A fresh one starts over, and leaves alone what is somebody's own.
+    drop(open(dir.path(), plan(&["tcp"], 2, "one"), Earlier::Remove));
+    assert_eq!(named(), [None, None]);
+    assert_eq!(names(), ["notes.txt"]);
+}
+
+#[test]
+fn a_capture_of_a_run_that_is_not_planned_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = open(dir.path(), plan(&["tcp"], 1, "one"), Earlier::SameBuild);
+    let error = output.begin_capture(1).expect_err("one run");
+    assert_eq!(
+        error.to_string(),
+        "run 1 is not planned; the manifest plans 1"
+    );
 }

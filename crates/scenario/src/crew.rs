@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use tailcut_record::RunRecord;
+use tailcut_sim::fabric::Observer;
+use tailcut_sim::transport::Segment;
 use tailcut_sim::{RunConfig, RunControl, RunError};
 
 /// What is told how far runs are, from the threads that run them. A run is known by its place in
@@ -117,6 +119,26 @@ impl Crew<'_> {
         wanted: &[usize],
         keep: impl Fn(usize, RunRecord) -> Result<T, E> + Sync,
     ) -> Result<Vec<Option<T>>, E> {
+        self.run_watched(
+            runs,
+            wanted,
+            |_| Ok(()),
+            |run, record, ()| keep(run, record),
+        )
+    }
+
+    /// Like [`Crew::run`], with an observer of each run's packets: `watch` makes it, from the thread
+    /// that runs the run, and `keep` gets it back.
+    ///
+    /// # Errors
+    /// The first error of a run, of `watch` or of `keep`; the other runs are stopped then.
+    pub fn run_watched<O: Observer<Segment>, T: Send, E: From<RunFailed> + Send>(
+        &self,
+        runs: &[RunConfig],
+        wanted: &[usize],
+        watch: impl Fn(usize) -> Result<O, E> + Sync,
+        keep: impl Fn(usize, RunRecord, O) -> Result<T, E> + Sync,
+    ) -> Result<Vec<Option<T>>, E> {
         let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
         let kept: Mutex<Vec<Option<T>>> = Mutex::new(wanted.iter().map(|_| None).collect());
@@ -132,7 +154,12 @@ impl Crew<'_> {
                     run,
                     failed: &failed,
                 };
-                match following.one(&runs[run], |record| keep(run, record)) {
+                let ended = watch(run).and_then(|observer| {
+                    following.one(&runs[run], observer, |record, observer| {
+                        keep(run, record, observer)
+                    })
+                });
+                match ended {
                     Ok(summary) => {
                         kept.lock().unwrap_or_else(PoisonError::into_inner)[place] = summary;
                     }
@@ -165,13 +192,14 @@ struct Following<'a> {
 
 impl Following<'_> {
     /// Runs it; `None` when it was stopped.
-    fn one<T, E: From<RunFailed>>(
+    fn one<O: Observer<Segment>, T, E: From<RunFailed>>(
         &self,
         config: &RunConfig,
-        keep: impl FnOnce(RunRecord) -> Result<T, E>,
+        mut observer: O,
+        keep: impl FnOnce(RunRecord, O) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
         self.progress.started(self.run);
-        let kept = match tailcut_sim::run(config, self) {
+        let kept = match tailcut_sim::run_watched(config, self, &mut observer) {
             Ok(record) => {
                 let ended = Ended {
                     config,
@@ -179,7 +207,7 @@ impl Following<'_> {
                     requests: record.requests.len(),
                     wall_seconds: record.cost.wall_seconds,
                 };
-                keep(record).map(|kept| Some((kept, ended)))
+                keep(record, observer).map(|kept| Some((kept, ended)))
             }
             Err(RunError::Stopped) => Ok(None),
             Err(error) => Err(E::from(RunFailed {

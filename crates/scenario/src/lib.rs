@@ -46,6 +46,7 @@
 //! ```
 
 mod builtin;
+mod capture;
 mod crew;
 mod error;
 mod forecast;
@@ -57,6 +58,7 @@ mod value;
 mod variation;
 
 pub use builtin::{BuiltIn, SCENARIOS};
+pub use capture::{CapturePlan, RunCapture, has_packets};
 pub use crew::{Crew, Ended, Progress, RunFailed, Silent, label};
 pub use error::{Outcome, Place, ScenarioError, did_you_mean};
 pub use forecast::{Forecast, UnderWay, in_words};
@@ -65,7 +67,10 @@ pub use study::{Study, TOPOLOGY_KINDS, design, replace_topology, replace_workloa
 pub use value::{Kind, Raw, Value, shortened};
 pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.
-pub use {tailcut_record as record, tailcut_sim as sim, tailcut_units as units};
+pub use {
+    tailcut_observe as observe, tailcut_record as record, tailcut_sim as sim,
+    tailcut_units as units,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/own-discipline.md")]

@@ -150,6 +150,26 @@ pub struct Run {
     pub changes: Changes,
     #[command(flatten)]
     pub finished: Finished,
+    #[command(flatten)]
+    pub capture: Capture,
+}
+
+/// What is captured of the packets, for tshark and Wireshark.
+#[derive(Args, Clone, Default, Debug)]
+pub struct Capture {
+    /// Write packets into captures/ (pcapng): those of a host by its name (h3), of a port (h3>s0), or
+    /// of all hosts
+    #[arg(long, value_name = "HOST|PORT|all")]
+    pub capture: Option<String>,
+    /// The most bytes of a capture file [default: 100MB]
+    #[arg(long, value_name = "BYTES", requires = "capture")]
+    pub capture_bytes: Option<String>,
+    /// Capture the first N flows that come by [default: all]
+    #[arg(long, value_name = "N", requires = "capture")]
+    pub capture_flows: Option<u64>,
+    /// Capture the runs of the first N seeds [default: 1]
+    #[arg(long, value_name = "N", requires = "capture")]
+    pub capture_seeds: Option<u64>,
 }
 
 #[derive(Args, Debug)]

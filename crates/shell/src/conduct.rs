@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use crate::build;
+use crate::captures::Captures;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
 use crate::pool::Pool;
@@ -9,20 +10,22 @@ use crate::sensitivity;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailcut_scenario::Study;
 use tailcut_scenario::record::{Earlier, Found, Manifest, OutputDir, RunSummary};
 use tailcut_scenario::sim::RunConfig;
+use tailcut_scenario::{CapturePlan, Study};
 
 /// The name of the report within a study's directory.
 pub const REPORT: &str = "report.html";
 
 /// What is asked of a study beside its runs.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Asked {
     /// Which runs that are there already it takes.
     pub earlier: Earlier,
     /// Whether to run it with other timers and buffers too.
     pub sensitivity: bool,
+    /// What is captured of its runs.
+    pub capture: Option<CapturePlan>,
 }
 
 /// What a study left.
@@ -40,7 +43,8 @@ impl Conducted {
     }
 }
 
-/// Runs what a study has not run yet and writes it into `dir`, each run as it finishes.
+/// Runs what a study has not run yet and writes it into `dir`, each run as it finishes; with a plan of
+/// captures also those that it takes.
 ///
 /// # Errors
 /// Whatever keeps a run from being run or written. What was finished before stays.
@@ -49,6 +53,7 @@ pub fn conduct(
     dir: PathBuf,
     earlier: Earlier,
     pool: Pool<'_>,
+    capture: Option<&CapturePlan>,
 ) -> Result<Conducted, Failure> {
     let manifest = Manifest::new(
         env!("CARGO_PKG_VERSION"),
@@ -63,14 +68,33 @@ pub fn conduct(
     let output = OutputDir::open(&dir, manifest, study.format, earlier)?;
     remove_if_there(&dir.join(REPORT))?;
     tell(output.found(), &dir);
-    let outcome = pool.run(&study.runs, &output.found().taken, |index, record| {
-        Ok(output.write_run(index, &record)?)
-    });
+    let taken = &output.found().taken;
+    let captures = Captures::new(study, &output, capture);
+    let outcome = pool.run(
+        &study.runs,
+        &captures.done(),
+        |index| captures.begin(index),
+        |index, record, capture| {
+            captures.keep(index, capture, &record)?;
+            match &taken[index] {
+                // It was run again for its capture.
+                Some(summary) => Ok(summary.clone()),
+                None => Ok(output.write_run(index, &record)?),
+            }
+        },
+    );
     // Of two failures the first is the one to tell; both may have the same reason.
     let concluded = output.conclude();
     let runs = outcome?;
     concluded?;
-    Ok(Conducted { output, runs })
+    captures.tell();
+    // What was there already is there, even if its capture was interrupted.
+    let runs = runs.into_iter().zip(taken);
+    let runs = runs.map(|(run, taken)| run.or_else(|| taken.clone()));
+    Ok(Conducted {
+        runs: runs.collect(),
+        output,
+    })
 }
 
 /// Says what became of the runs that the directory held.
@@ -128,7 +152,7 @@ pub fn conduct_and_report(
     if !study.about.is_empty() {
         note(&study.about);
     }
-    let conducted = conduct(study, dir, asked.earlier, pool)?;
+    let conducted = conduct(study, dir, asked.earlier, pool, asked.capture.as_ref())?;
     let dir = conducted.output.path();
     // What an earlier study said of other timers is not about this one.
     remove_if_there(&dir.join(tailcut_report::SENSITIVITY_FILE))?;

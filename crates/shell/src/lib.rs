@@ -10,6 +10,7 @@
 
 mod args;
 mod build;
+mod captures;
 mod changes;
 mod command;
 mod conduct;

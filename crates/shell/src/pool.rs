@@ -9,6 +9,8 @@ use std::sync::atomic::AtomicBool;
 use tailcut_scenario::Crew;
 use tailcut_scenario::record::{RunKey, RunRecord, RunSummary};
 use tailcut_scenario::sim::RunConfig;
+use tailcut_scenario::sim::fabric::Observer;
+use tailcut_scenario::sim::transport::Segment;
 
 /// How runs are run.
 #[derive(Clone, Copy)]
@@ -38,17 +40,18 @@ impl<'a> Pool<'a> {
             .with_context(|| format!("--threads: found {threads}; allowed: 1 to {MOST}"))
     }
 
-    /// Runs those of `runs` that are not `done` and gives each record, with its run's number, to
-    /// `keep`. The summaries of all come back in the order of the runs; `None` for those that were
-    /// stopped.
+    /// Runs those of `runs` that are not `done`, each with an observer that `watch` makes, and gives
+    /// each record, with its run's number and its observer, to `keep`. The summaries of all come back
+    /// in the order of the runs; `None` for those that were stopped.
     ///
     /// # Errors
-    /// The first error of a run or of `keep`; the other runs are stopped then.
-    pub fn run(
+    /// The first error of a run, of `watch` or of `keep`; the other runs are stopped then.
+    pub fn run<O: Observer<Segment>>(
         &self,
         runs: &[RunConfig],
         done: &[Option<RunSummary>],
-        keep: impl Fn(usize, RunRecord) -> Result<RunSummary, Failure> + Sync,
+        watch: impl Fn(usize) -> Result<O, Failure> + Sync,
+        keep: impl Fn(usize, RunRecord, O) -> Result<RunSummary, Failure> + Sync,
     ) -> Result<Vec<Option<RunSummary>>, Failure> {
         let missing = (0..runs.len()).filter(|&run| done.get(run).is_none_or(Option::is_none));
         let missing: Vec<usize> = missing.collect();
@@ -63,7 +66,7 @@ impl<'a> Pool<'a> {
             threads,
             progress: &progress,
         };
-        let outcome = crew.run(runs, &missing, keep);
+        let outcome = crew.run_watched(runs, &missing, watch, keep);
         progress.clear();
         for (run, summary) in missing.into_iter().zip(outcome?) {
             summaries[run] = summary;

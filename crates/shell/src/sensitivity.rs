@@ -21,7 +21,7 @@ pub fn vary(study: &Study, dir: &Path, earlier: Earlier, pool: Pool<'_>) -> Resu
         note(&format!("the same with {}", variation.what));
         let varied = study.varied(&variation);
         let dir = dir.join("sensitivity").join(variation.name);
-        let conducted = conduct(&varied, dir, earlier, pool)?;
+        let conducted = conduct(&varied, dir, earlier, pool, None)?;
         if conducted.runs.iter().any(Option::is_none) {
             return Err(Failure::Interrupted);
         }

@@ -42,14 +42,15 @@ pub use design::{
 pub use hull::{
     COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
 };
-pub use measures::{Measures, PortWaits, Watch};
+pub use measures::{Measures, PortWaits, Watch, Watchers};
+pub use packing::carried;
 pub use parameters::{DecodeCores, DesignParameters, NdpParameters, ScdpParameters};
 pub use parts::RunParts;
 pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use register::NameError;
 pub use requests::RequestParameters;
-pub use run::{RunControl, RunError, Unattended, run};
+pub use run::{RunControl, RunError, Unattended, run, run_watched};
 pub use sessions::{ReadBy, WriteBy};
 pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.

@@ -2,9 +2,11 @@
 //! payload that arrives.
 
 use hdrhistogram::{Counter, Histogram};
+use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::topology::{Node, Topology};
-use tailcut_fabric::{Observer, PacketId, Seen};
+use tailcut_fabric::{Observer, Packet, PacketId, PortId, Seen};
 use tailcut_record::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
+use tailcut_transport::Segment;
 use tailcut_units::{Duration, HostId, Time};
 use tailcut_workload::Class;
 
@@ -107,7 +109,68 @@ pub struct PortWaits {
 }
 
 /// What looks on at the fabric of a run, where something does.
-pub type Watch = Option<Box<PortWaits>>;
+pub type Watch<'a> = Option<Box<Watchers<'a>>>;
+
+/// Those who look on: the run's own measure, and whoever its caller has sent.
+pub struct Watchers<'a> {
+    pub(crate) waits: Option<PortWaits>,
+    pub(crate) other: Option<&'a mut dyn Observer<Segment>>,
+}
+
+impl Observer<Segment> for Watchers<'_> {
+    fn is_on(&self) -> bool {
+        self.waits.is_some() || self.other.is_some()
+    }
+
+    fn enqueued(&mut self, seen: Seen<'_, Segment>) {
+        if let Some(waits) = &mut self.waits {
+            waits.enqueued(seen);
+        }
+        if let Some(other) = &mut self.other {
+            other.enqueued(seen);
+        }
+    }
+
+    fn started(&mut self, seen: Seen<'_, Segment>) {
+        if let Some(waits) = &mut self.waits {
+            waits.started(seen);
+        }
+        if let Some(other) = &mut self.other {
+            other.started(seen);
+        }
+    }
+
+    fn marked(&mut self, seen: Seen<'_, Segment>) {
+        if let Some(other) = &mut self.other {
+            other.marked(seen);
+        }
+    }
+
+    fn trimmed(&mut self, seen: Seen<'_, Segment>, cut: u32) {
+        if let Some(other) = &mut self.other {
+            other.trimmed(seen, cut);
+        }
+    }
+
+    fn dropped(
+        &mut self,
+        now: Time,
+        port: Option<PortId>,
+        reason: DropReason,
+        packet: &Packet,
+        segment: &Segment,
+    ) {
+        if let Some(other) = &mut self.other {
+            other.dropped(now, port, reason, packet, segment);
+        }
+    }
+
+    fn delivered(&mut self, now: Time, host: HostId, packet: &Packet, segment: &Segment) {
+        if let Some(other) = &mut self.other {
+            other.delivered(now, host, packet, segment);
+        }
+    }
+}
 
 impl<B> Observer<B> for PortWaits {
     fn enqueued(&mut self, seen: Seen<'_, B>) {

@@ -28,11 +28,16 @@ pub(crate) fn message(flow: &Flow, replication: Replication) -> Message {
     }
 }
 
-/// The segment that a packet brings: as it was sent, but for what switches have done to it.
+/// The segment that a packet brings.
 #[inline]
 pub(crate) fn unpacked(delivery: &Delivery<Segment>) -> Segment {
-    let mut segment = delivery.body;
-    let packet = &delivery.packet;
+    carried(&delivery.packet, &delivery.body)
+}
+
+/// The segment that a packet carries: as it was sent, but for what switches have done to it.
+#[inline]
+pub fn carried(packet: &Packet, sent: &Segment) -> Segment {
+    let mut segment = *sent;
     if packet.ecn == Ecn::Marked {
         segment.ecn = Ecn::Marked;
     }

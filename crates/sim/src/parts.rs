@@ -28,7 +28,7 @@ pub struct RunParts {
     topology: Arc<Topology>,
     told: Told,
     /// The network, empty.
-    pub fabric: Fabric<Segment, Watch>,
+    pub fabric: Fabric<Segment, Watch<'static>>,
     /// When its links change, where they do.
     pub faults: Option<FaultPlan>,
     /// The transport of each host.
@@ -62,7 +62,7 @@ impl RunParts {
         let transports = transports.collect::<Result<_, RunError>>()?;
         drop(hosts);
         Ok(Self {
-            fabric: run::fabric(config, &faulty),
+            fabric: run::fabric(config, &faulty, None),
             faults: FaultPlan::of(&faulty),
             transports,
             source,

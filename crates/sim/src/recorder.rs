@@ -174,7 +174,7 @@ impl Recorder {
     }
 
     /// Samples every port that has something to say.
-    pub fn sample(&mut self, now: Time, fabric: &Fabric<Segment, Watch>) {
+    pub fn sample(&mut self, now: Time, fabric: &Fabric<Segment, Watch<'_>>) {
         let interval = (self.sampled_at, now);
         self.instants += u64::from(self.sampled_at < now);
         self.sampled_at = now;

@@ -8,7 +8,7 @@ use crate::extent::Extent;
 use crate::hosts;
 use crate::ideal::Ideal;
 use crate::layer::Layer;
-use crate::measures::{Arrivals, Bursts, PortWaits, Watch};
+use crate::measures::{Arrivals, Bursts, PortWaits, Watch, Watchers};
 use crate::offered;
 use crate::packing::Packing;
 use crate::paths;
@@ -23,8 +23,9 @@ use cpu_time::ThreadTime;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
+use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::topology::{Topology, TopologyError};
-use tailcut_fabric::{Count, Fabric, FabricConfig, FaultPlan, PortId};
+use tailcut_fabric::{Count, Fabric, FabricConfig, FaultPlan, Observer, PortId};
 use tailcut_record::{
     DropCounts, LinkFailure, OfferedLoad, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
 };
@@ -86,6 +87,18 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// [`RunError`] where the configuration cannot be run, or when it was stopped.
 pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
+    run_watched(config, control, &mut ())
+}
+
+/// Like [`run`], with somebody who looks on at single packets. A run without packets shows none.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    config: &RunConfig,
+    control: &dyn RunControl,
+    observer: &mut dyn Observer<Segment>,
+) -> Result<RunRecord, RunError> {
     if config.design.transport == TransportKind::Stations {
         return run_stations(config, control);
     }
@@ -94,6 +107,7 @@ pub fn run(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, Ru
         config,
         topology: &topology,
         control,
+        observer,
     };
     if let Some((label, part)) = requests::part_of(config) {
         return stage.simulate_requests(part, label);
@@ -126,9 +140,16 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
     Ok(record)
 }
 
-/// The network, empty.
-pub(crate) fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment, Watch> {
-    let waits = config.measures.waits;
+/// The network, empty, with what looks on at it.
+pub(crate) fn fabric<'a>(
+    config: &RunConfig,
+    topology: &Topology,
+    other: Option<&'a mut dyn Observer<Segment>>,
+) -> Fabric<Segment, Watch<'a>> {
+    let watchers = Watchers {
+        waits: config.measures.waits.then(|| PortWaits::new(topology)),
+        other,
+    };
     Fabric::observed(
         topology,
         &FabricConfig {
@@ -138,7 +159,7 @@ pub(crate) fn fabric(config: &RunConfig, topology: &Topology) -> Fabric<Segment,
             seed: config.seed,
             bonding: paths::bonding(config),
         },
-        waits.then(|| Box::new(PortWaits::new(topology))),
+        watchers.is_on().then(|| Box::new(watchers)),
     )
 }
 
@@ -175,11 +196,11 @@ pub(crate) fn topology(config: &RunConfig) -> Result<Arc<Topology>, RunError> {
 }
 
 /// What every run over the fabric begins with.
-#[derive(Clone, Copy)]
 struct Stage<'a> {
     config: &'a RunConfig,
     topology: &'a Arc<Topology>,
     control: &'a dyn RunControl,
+    observer: &'a mut dyn Observer<Segment>,
 }
 
 impl Stage<'_> {
@@ -190,7 +211,10 @@ impl Stage<'_> {
         layer: impl Layer<T>,
     ) -> Result<RunRecord, RunError> {
         let Self {
-            config, control, ..
+            config,
+            control,
+            observer,
+            ..
         } = self;
         let wall = Instant::now();
         let cpu = ThreadTime::try_now().ok();
@@ -201,7 +225,7 @@ impl Stage<'_> {
         let topology = &in_trouble(config, self.topology)?;
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
         let mut simulation = Simulation::new(Parts {
-            fabric: fabric(config, topology),
+            fabric: fabric(config, topology, observer.is_on().then_some(observer)),
             faults: FaultPlan::of(topology),
             transports: transports.collect::<Result<Vec<T>, RunError>>()?,
             source,
@@ -289,7 +313,7 @@ pub(crate) fn record<T, L: Layer<T>>(
     config: &RunConfig,
     topology: &Arc<Topology>,
     told: Told,
-    remains: Remains<T, L>,
+    remains: Remains<'_, T, L>,
 ) -> RunRecord {
     let Remains {
         mut fabric,
@@ -306,14 +330,14 @@ pub(crate) fn record<T, L: Layer<T>>(
         record.sessions = application.finish(&mut Desk {
             now: end,
             hosts: topology.hosts(),
-            fabric: &mut fabric,
+            groups: &mut fabric,
             recorder: &mut recorder,
             orders: &mut orders,
         });
     }
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
     fill(&mut record, topology, &fabric, host_events, end);
-    if let Some(waits) = fabric.into_observer() {
+    if let Some(waits) = fabric.into_observer().and_then(|watchers| watchers.waits) {
         let carried: Vec<u64> = record.ports.iter().map(|port| port.bytes.0).collect();
         record.switch_waits = Some(waits.summary(topology, &carried));
     }
@@ -388,7 +412,7 @@ fn name_mixed(record: &mut RunRecord, config: &RunConfig) {
 fn fill(
     record: &mut RunRecord,
     topology: &Topology,
-    fabric: &Fabric<Segment, Watch>,
+    fabric: &Fabric<Segment, Watch<'_>>,
     host_events: u64,
     end: Time,
 ) {
@@ -410,15 +434,15 @@ fn fill(
     }
     let drops = fabric.drops();
     let by_reason = [
-        ("queue-full", drops.queue_full),
-        ("shared-buffer", drops.shared_buffer),
-        ("header-queue-full", drops.header_queue_full),
-        ("no-route", drops.no_route),
-        ("no-member", drops.no_member),
-        ("link-down", drops.link_down),
-        ("purged", drops.purged),
-        ("unknown-address", drops.unknown_address),
-        ("active-queue", drops.active_queue),
+        (DropReason::QueueFull, drops.queue_full),
+        (DropReason::SharedBuffer, drops.shared_buffer),
+        (DropReason::HeaderQueueFull, drops.header_queue_full),
+        (DropReason::NoRoute, drops.no_route),
+        (DropReason::NoMember, drops.no_member),
+        (DropReason::LinkDown, drops.link_down),
+        (DropReason::Purged, drops.purged),
+        (DropReason::UnknownAddress, drops.unknown_address),
+        (DropReason::ActiveQueue, drops.active_queue),
     ];
     record.totals = RunTotals {
         // By what has begun: one-event ports know of transmissions that a run may end before.
@@ -431,7 +455,7 @@ fn fill(
             by_reason
                 .into_iter()
                 .filter(|(_, dropped)| dropped.packets > 0)
-                .map(|(reason, dropped)| (reason.to_owned(), count(dropped)))
+                .map(|(reason, dropped)| (reason.name().to_owned(), count(dropped)))
                 .collect(),
         ),
         marks: record.ports.iter().map(|port| port.marked).sum(),

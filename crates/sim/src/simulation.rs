@@ -28,8 +28,8 @@ struct HostState<T> {
 }
 
 /// What a simulation is put together from.
-pub(crate) struct Parts<T, C, L> {
-    pub fabric: Fabric<Segment, Watch>,
+pub(crate) struct Parts<'a, T, C, L> {
+    pub fabric: Fabric<Segment, Watch<'a>>,
     /// Links that fail on the way, where any do.
     pub faults: Option<FaultPlan>,
     /// One for each host.
@@ -47,8 +47,8 @@ pub(crate) struct Parts<T, C, L> {
 }
 
 /// Transports on the hosts of a fabric under a workload.
-pub(crate) struct Simulation<T, C, L> {
-    fabric: Fabric<Segment, Watch>,
+pub(crate) struct Simulation<'a, T, C, L> {
+    fabric: Fabric<Segment, Watch<'a>>,
     faults: Option<FaultPlan>,
     hosts: Vec<HostState<T>>,
     engine: Engine,
@@ -67,8 +67,8 @@ pub(crate) struct Simulation<T, C, L> {
 }
 
 /// What a run leaves.
-pub(crate) struct Remains<T, L> {
-    pub fabric: Fabric<Segment, Watch>,
+pub(crate) struct Remains<'a, T, L> {
+    pub fabric: Fabric<Segment, Watch<'a>>,
     pub transports: Vec<T>,
     pub application: Option<Box<dyn Application>>,
     pub orders: Orders,
@@ -95,8 +95,8 @@ pub(crate) struct Horizon<'a> {
 /// Events between two calls of `go_on`.
 const LOOK_UP_EVERY: u32 = 1 << 16;
 
-impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C, L> {
-    pub fn new(parts: Parts<T, C, L>) -> Self {
+impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'a, T, C, L> {
+    pub fn new(parts: Parts<'a, T, C, L>) -> Self {
         let hosts = parts.transports.into_iter().map(|transport| HostState {
             transport,
             timer_at: Time::MAX,
@@ -265,7 +265,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
             let mut desk = Desk {
                 now: self.now,
                 hosts: self.hosts.len() as u32,
-                fabric: &mut self.fabric,
+                groups: &mut self.fabric,
                 recorder: &mut self.recorder,
                 orders: &mut self.orders,
             };
@@ -393,7 +393,7 @@ impl<T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<T, C,
     }
 
     /// What the run has left.
-    pub fn finish(mut self) -> Remains<T, L> {
+    pub fn finish(mut self) -> Remains<'a, T, L> {
         for host in &self.hosts {
             for (flow, stats) in host.transport.unfinished() {
                 self.recorder.cut_off(flow, stats);

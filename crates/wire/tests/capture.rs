@@ -394,7 +394,11 @@ proptest! {
     ) {
         let connection = Connection { own, peer, mss: MSS, sack };
         let whole = frame(&segment, &connection, usize::MAX).expect("a frame");
-        prop_assert_eq!(whole.bytes.len(), whole.length as usize);
+        let trimmed = match segment.condition {
+            Condition::Whole => 0,
+            Condition::Trimmed | Condition::Returned => segment.payload as usize,
+        };
+        prop_assert_eq!(whole.bytes.len() + trimmed, whole.length as usize);
         let cut = frame(&segment, &connection, snap).expect("a frame");
         prop_assert_eq!(cut.length, whole.length);
         prop_assert_eq!(&cut.bytes[..], &whole.bytes[..snap.min(whole.bytes.len())]);

@@ -1,6 +1,7 @@
 //! The command as its users meet it: a process with arguments, two outputs and an exit code.
 
 mod answers;
+mod captures;
 mod commands;
 mod finished_work;
 mod interruption;

@@ -70,6 +70,23 @@ pub enum DropReason {
     ActiveQueue,
 }
 
+impl DropReason {
+    /// Its name in what runs write.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue-full",
+            Self::SharedBuffer => "shared-buffer",
+            Self::HeaderQueueFull => "header-queue-full",
+            Self::NoRoute => "no-route",
+            Self::NoMember => "no-member",
+            Self::LinkDown => "link-down",
+            Self::Purged => "purged",
+            Self::UnknownAddress => "unknown-address",
+            Self::ActiveQueue => "active-queue",
+        }
+    }
+}
+
 /// What becomes of one packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {

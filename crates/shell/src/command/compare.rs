@@ -24,6 +24,7 @@ pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
     let asked = Asked {
         earlier: arguments.finished.into(),
         sensitivity: arguments.changes.sensitivity,
+        capture: None,
     };
     conduct_and_report(&study, common, asked, &*interrupt::listen()?)
 }

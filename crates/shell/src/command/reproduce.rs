@@ -128,7 +128,7 @@ fn reproduce(
     for part in reproduction.parts() {
         let study = part.study(arguments.quick, common.seed, common.seeds)?;
         let dir = base.join(reproduction.name()).join(part.name);
-        let conducted = conduct(&study, dir, arguments.finished.into(), pool)?;
+        let conducted = conduct(&study, dir, arguments.finished.into(), pool, None)?;
         if stop.load(Ordering::Relaxed) {
             let (finished, planned) = (conducted.finished(), study.runs.len());
             let dir = conducted.output.path().display();

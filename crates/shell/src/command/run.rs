@@ -1,6 +1,7 @@
 //! `tailcut run`: a scenario from a file, or one that is built in.
 
 use crate::args::{Common, Run};
+use crate::captures;
 use crate::changes;
 use crate::conduct::{Asked, conduct_and_report};
 use crate::failure::Failure;
@@ -21,6 +22,7 @@ pub fn execute(arguments: &Run, common: &Common) -> Result<(), Failure> {
     let asked = Asked {
         earlier: arguments.finished.into(),
         sensitivity: arguments.changes.sensitivity,
+        capture: captures::plan(&study, &arguments.capture)?,
     };
     conduct_and_report(&study, common, asked, &*interrupt::listen()?)
 }

@@ -3,11 +3,10 @@
 
 mod own;
 
-use crate::measures::Watch;
 use crate::recorder::{LEG, Recorder};
 pub use own::{ApplicationSeat, OwnApplication};
 use std::collections::VecDeque;
-use tailcut_fabric::Fabric;
+use tailcut_fabric::{Fabric, GroupError, Observer};
 use tailcut_record::SessionRecord;
 use tailcut_transport::{
     Event, Message, Part, PathPin, Replication, Segment, Share, Stragglers, Transport,
@@ -56,9 +55,28 @@ pub trait Application: Send {
 pub struct Desk<'a> {
     pub(crate) now: Time,
     pub(crate) hosts: u32,
-    pub(crate) fabric: &'a mut Fabric<Segment, Watch>,
+    pub(crate) groups: &'a mut dyn Groups,
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) orders: &'a mut Orders,
+}
+
+/// The multicast groups of a network.
+pub(crate) trait Groups {
+    fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError>;
+    fn leave_group(&mut self, now: Time, group: HostId, member: HostId, told_by: HostId);
+    fn dissolve_group(&mut self, group: HostId);
+}
+
+impl<B: Clone, O: Observer<B>> Groups for Fabric<B, O> {
+    fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
+        Self::form_group(self, members)
+    }
+    fn leave_group(&mut self, now: Time, group: HostId, member: HostId, told_by: HostId) {
+        Self::leave_group(self, now, group, member, told_by);
+    }
+    fn dissolve_group(&mut self, group: HostId) {
+        Self::dissolve_group(self, group);
+    }
 }
 
 impl Desk<'_> {

@@ -201,7 +201,7 @@ impl Sessions {
 
     /// One transfer to all receivers.
     fn spread(&mut self, session: &Session, receivers: Vec<HostId>, desk: &mut Desk<'_>) {
-        let group = desk.fabric.form_group(&receivers);
+        let group = desk.groups.form_group(&receivers);
         debug_assert!(group.is_ok(), "replicas are few and on different hosts");
         let Ok(group) = group else { return };
         let ids: Vec<FlowId> = receivers.iter().map(|_| desk.number()).collect();

@@ -172,7 +172,7 @@ impl Sessions {
                 if let Some(receiver) = receiver_at(rows, host) {
                     let leg = FlowId(first.0 + receiver as u32);
                     desk.recorder.event(now, Event::Completed(leg));
-                    desk.fabric.leave_group(now, group, host, host);
+                    desk.groups.leave_group(now, group, host, host);
                     self.completed(session, receiver, now);
                 }
             }
@@ -189,7 +189,7 @@ impl Sessions {
                     };
                 }
                 if dropped {
-                    desk.fabric.leave_group(now, group, receiver, host);
+                    desk.groups.leave_group(now, group, receiver, host);
                 }
             }
             Event::Closed(_, stats) | Event::Failed(_, stats) => {
@@ -207,7 +207,7 @@ impl Sessions {
                     };
                     desk.recorder.event(now, Event::Closed(leg, stats));
                 }
-                desk.fabric.dissolve_group(group);
+                desk.groups.dissolve_group(group);
                 self.running.remove(&session);
             }
             Event::Established(_) | Event::Arrived(..) | Event::Late(_) => {}

@@ -116,18 +116,16 @@ fn ethernet_address(host: HostId, address: Ipv4Addr) -> [u8; 6] {
 /// The frame of a segment: Ethernet, IPv4, and TCP or UDP with our header; the payload is zeros.
 /// At most `snap` bytes of it are kept, while checksums and lengths are those of the whole.
 ///
-/// The DSCP is the segment's priority class. A trimmed segment has no payload. The connection
-/// counts for TCP only.
+/// The DSCP is the segment's priority class. Of a trimmed segment the frame is that of the whole one,
+/// captured up to its payload, so that lengths still say how long it was. The connection counts for
+/// TCP only.
 ///
 /// # Errors
 /// An address or a length that IPv4 has no room for, or a header that cannot be written.
 pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<Frame, FrameError> {
     let tuple = &segment.tuple;
     let (src, dst) = (address(tuple.src)?, address(tuple.dst)?);
-    let payload = match segment.condition {
-        Condition::Whole => segment.payload as usize,
-        Condition::Trimmed | Condition::Returned => 0,
-    };
+    let payload = segment.payload as usize;
     let transport = match &segment.header {
         Header::Tcp(header) => tcp(tuple, header, connection),
         Header::Ndp(_) | Header::Scdp(_) | Header::PFabric(_) | Header::Own(_) => udp(segment)?,
@@ -136,8 +134,12 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
     let found = IPV4_BYTES + carried;
     let total = u16::try_from(found).map_err(|_| FrameError::Length { found })?;
     let whole = ETHERNET_BYTES + found;
+    let there = match segment.condition {
+        Condition::Whole => whole,
+        Condition::Trimmed | Condition::Returned => whole - payload,
+    };
 
-    let mut bytes = Vec::with_capacity(whole.min(snap.max(ETHERNET_BYTES + IPV4_BYTES + 60)));
+    let mut bytes = Vec::with_capacity(there.min(snap.max(ETHERNET_BYTES + IPV4_BYTES + 60)));
     bytes.extend(ethernet_address(tuple.dst, dst));
     bytes.extend(ethernet_address(tuple.src, src));
     bytes.extend([0x08, 0x00]);
@@ -150,7 +152,7 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
             _ => *byte,
         });
     }
-    bytes.resize(whole.min(snap.max(bytes.len())), 0);
+    bytes.resize(there.min(snap.max(bytes.len())), 0);
     bytes.truncate(snap);
     Ok(Frame {
         bytes,
@@ -217,11 +219,7 @@ fn ipv4(segment: &Segment, addresses: [Ipv4Addr; 2], total: u16, protocol: u8) -
 fn udp(segment: &Segment) -> Result<Transport, FrameError> {
     let mut header = [0; MAX_HEADER_BYTES];
     let length = encode(segment, &mut header).map_err(FrameError::Header)?;
-    let payload = match segment.condition {
-        Condition::Whole => segment.payload as usize,
-        Condition::Trimmed | Condition::Returned => 0,
-    };
-    let found = UDP_BYTES + length + payload;
+    let found = UDP_BYTES + length + segment.payload as usize;
     let total = u16::try_from(found).map_err(|_| FrameError::Length { found })?;
     let mut bytes = Vec::with_capacity(UDP_BYTES + length);
     bytes.extend(segment.tuple.src_port.to_be_bytes());

@@ -1,0 +1,26 @@
+//! What looks on at a network, packet by packet, and changes nothing of it: captures.
+//!
+//! It hangs on any fabric ([`tailcut_fabric::Observer`]), whatever the bodies of its packets are
+//! and whoever drives it. It opens no file: a [`Capture`] writes into what it is given.
+//!
+//! ```
+//! use tailcut_fabric::topology::Topology;
+//! use tailcut_observe::Places;
+//!
+//! /// The names under which a network's packets can be captured.
+//! fn host_and_port(network: &Topology) {
+//!     assert!(Places::named(network, "h0").is_ok());
+//!     assert!(Places::named(network, "h0>s0").is_ok());
+//!     assert!(Places::named(network, "all").is_ok());
+//!     assert!(Places::named(network, "nowhere").is_err());
+//! }
+//! ```
+
+mod capture;
+mod in_order;
+mod places;
+mod sink;
+
+pub use capture::{Capture, Dress};
+pub use places::{Places, UnknownPlace};
+pub use sink::{Captured, Limits};

@@ -1,0 +1,139 @@
+//! Where packets are captured, by the names that tables have.
+
+use std::fmt;
+use tailcut_fabric::PortId;
+use tailcut_fabric::topology::{Node, Topology};
+use tailcut_units::{HostId, Rate};
+
+/// How many names an error tells.
+const TOLD: usize = 3;
+
+/// An interface of a capture.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The host's or the port's name.
+    pub name: String,
+    /// The rate of its links.
+    pub rate: Rate,
+}
+
+/// Where packets are captured: at hosts, or at ports of one name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Places {
+    pub(crate) all: Vec<Place>,
+    /// By port, whose packets these are: a number in `all`.
+    of_ports: Vec<Option<u32>>,
+    /// By host, the same of what reaches it.
+    of_hosts: Vec<Option<u32>>,
+}
+
+/// A name that the network does not have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownPlace {
+    /// What there is.
+    pub allowed: String,
+}
+
+impl fmt::Display for UnknownPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no such host or port; allowed: {}", self.allowed)
+    }
+}
+
+impl std::error::Error for UnknownPlace {}
+
+impl Places {
+    fn none(topology: &Topology) -> Self {
+        Self {
+            all: Vec::new(),
+            of_ports: vec![None; topology.links.len()],
+            of_hosts: vec![None; topology.hosts() as usize],
+        }
+    }
+
+    /// One more host: what its uplinks send and what reaches it.
+    fn with_host(mut self, topology: &Topology, host: HostId) -> Self {
+        let number = self.all.len() as u32;
+        self.all.push(Place {
+            name: topology.names.of(Node::Host(host)),
+            rate: topology.host_rate(host),
+        });
+        for uplink in topology.uplinks_of(host) {
+            self.of_ports[uplink as usize] = Some(number);
+        }
+        self.of_hosts[host.0 as usize] = Some(number);
+        self
+    }
+
+    /// The port `FROM>TO`.
+    fn with_port(mut self, topology: &Topology, port: PortId) -> Self {
+        let number = self.all.len() as u32;
+        self.all.push(Place {
+            name: topology.port_name(port.0).unwrap_or_default(),
+            rate: topology.links[port.0 as usize].config.rate,
+        });
+        self.of_ports[port.0 as usize] = Some(number);
+        self
+    }
+
+    /// The place of a name: a host such as `h3`, a port such as `h3>s0`, or `all` for every host.
+    ///
+    /// # Errors
+    /// A name that the network does not have.
+    pub fn named(topology: &Topology, name: &str) -> Result<Self, UnknownPlace> {
+        let none = Self::none(topology);
+        let hosts = (0..topology.hosts()).map(HostId);
+        if name == "all" {
+            return Ok(hosts.fold(none, |places, host| places.with_host(topology, host)));
+        }
+        let is_named = |host: &HostId| topology.names.of(Node::Host(*host)) == name;
+        if let Some(host) = hosts.clone().find(is_named) {
+            return Ok(none.with_host(topology, host));
+        }
+        // Parallel links have one name, and an interface each.
+        let ports = 0..topology.links.len() as u32;
+        let ports = ports.filter(|&port| topology.port_name(port).as_deref() == Some(name));
+        let places = ports.fold(none, |places, port| {
+            places.with_port(topology, PortId(port))
+        });
+        match places.all.is_empty() {
+            true => Err(unknown(topology)),
+            false => Ok(places),
+        }
+    }
+
+    /// The names of a network's hosts, then those of its ports.
+    pub fn names(topology: &Topology) -> impl Iterator<Item = String> {
+        let hosts = (0..topology.hosts()).map(|host| topology.names.of(Node::Host(HostId(host))));
+        let ports = 0..topology.links.len() as u32;
+        hosts.chain(ports.filter_map(|port| topology.port_name(port)))
+    }
+
+    /// Whose packets those are that a port sends and drops.
+    pub(crate) fn of_port(&self, port: PortId) -> Option<u32> {
+        self.of_ports.get(port.0 as usize).copied().flatten()
+    }
+
+    /// Whose packets those are that reach a host.
+    pub(crate) fn of_host(&self, host: HostId) -> Option<u32> {
+        self.of_hosts.get(host.0 as usize).copied().flatten()
+    }
+}
+
+fn unknown(topology: &Topology) -> UnknownPlace {
+    let hosts = topology.hosts() as usize;
+    let listed = |names: &mut dyn Iterator<Item = String>, of: usize| {
+        let first: Vec<String> = names.take(TOLD).collect();
+        let more = if of > first.len() { ", ..." } else { "" };
+        format!("{}{more}", first.join(", "))
+    };
+    let first_hosts = listed(&mut Places::names(topology).take(hosts), hosts);
+    let ports = topology.links.len();
+    let first_ports = listed(&mut Places::names(topology).skip(hosts), ports);
+    UnknownPlace {
+        allowed: format!(
+            "all, one of {hosts} hosts ({first_hosts}), or one of {ports} ports, FROM>TO \
+             ({first_ports}): the table `ports` has their names"
+        ),
+    }
+}

@@ -1,0 +1,127 @@
+//! A capture file up to its limits.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use tailcut_units::{FlowId, Time};
+use tailcut_wire::capture::{Frame, FrameError, Interface, Note, PcapNg};
+
+/// How much is captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The most bytes of a file.
+    pub bytes: u64,
+    /// How many flows: those that come by first. `None`: all.
+    pub flows: Option<u64>,
+}
+
+/// What a capture holds, and what it leaves out.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Captured {
+    /// Packets in the file.
+    pub packets: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Packets that came by when the file was full, and when the first of them did.
+    pub too_late: u64,
+    /// See `too_late`; `None` where the file never was full.
+    pub full_at: Option<Time>,
+    /// Packets of flows beyond the limit.
+    pub of_other_flows: u64,
+    /// Packets that no frame can hold, and why the first of them has none.
+    pub without_frame: u64,
+    /// See `without_frame`.
+    pub why: Option<FrameError>,
+}
+
+/// The file: takes frames in the order of time.
+pub(crate) struct Sink<W> {
+    out: W,
+    file: PcapNg,
+    limits: Limits,
+    flows: HashSet<FlowId>,
+    captured: Captured,
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Sink<W> {
+    pub fn new(out: W, limits: Limits) -> Self {
+        Self {
+            out,
+            file: PcapNg::new("tailcut"),
+            limits,
+            flows: HashSet::new(),
+            captured: Captured::default(),
+            failed: None,
+        }
+    }
+
+    /// Writes the interfaces that there are, whatever the limit.
+    pub fn begin(&mut self) {
+        let new = self.file.take();
+        self.write(&new);
+    }
+
+    /// One more interface, which is written with the next frame.
+    pub fn interface(&mut self, name: &str, snap: u32, rate_bps: u64) -> Interface {
+        self.file.interface(name, snap, Some(rate_bps))
+    }
+
+    /// Whether a packet of `flow` that comes by at `at` is captured; counts it where it is not.
+    pub fn takes(&mut self, at: Time, flow: FlowId) -> bool {
+        if self.captured.full_at.is_some() {
+            self.too_late(at);
+            return false;
+        }
+        let Some(most) = self.limits.flows else {
+            return true;
+        };
+        if !self.flows.contains(&flow) {
+            if self.flows.len() as u64 >= most {
+                self.captured.of_other_flows += 1;
+                return false;
+            }
+            self.flows.insert(flow);
+        }
+        true
+    }
+
+    pub fn put(&mut self, at: Time, interface: Interface, frame: &Frame, note: &Note<'_>) {
+        self.file.packet(interface, at, frame, note);
+        let new = self.file.take();
+        if self.captured.bytes + new.len() as u64 > self.limits.bytes {
+            self.too_late(at);
+        } else {
+            self.captured.packets += 1;
+            self.write(&new);
+        }
+    }
+
+    pub fn has_no_frame(&mut self, why: FrameError) {
+        self.captured.without_frame += 1;
+        self.captured.why.get_or_insert(why);
+    }
+
+    fn too_late(&mut self, at: Time) {
+        self.captured.too_late += 1;
+        self.captured.full_at.get_or_insert(at);
+    }
+
+    /// After a failure nothing more is tried: the first reason is the one to tell.
+    fn write(&mut self, new: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.out.write_all(new).err();
+            self.captured.bytes += new.len() as u64;
+        }
+    }
+
+    /// Ends the file; gives back where it was written to.
+    ///
+    /// # Errors
+    /// The first reason why something could not be written.
+    pub fn finish(self) -> io::Result<(W, Captured)> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok((self.out, self.captured)),
+        }
+    }
+}

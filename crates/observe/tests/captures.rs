@@ -1,0 +1,334 @@
+//! Captures of a network whose packets carry bodies of the test's own.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
+use tailcut_fabric::{Fabric, FabricConfig, Packet, PortEvents};
+use tailcut_observe::{Capture, Captured, Dress, Limits, Places};
+use tailcut_transport::{Condition, Ecn, Header, PathPin, Segment, TcpFlags, TcpHeader};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Rate, Time};
+
+const DRESS: Dress = Dress {
+    seed: 1,
+    mss: 1_460,
+    sack: false,
+};
+
+const PLENTY: Limits = Limits {
+    bytes: 1_000_000,
+    flows: None,
+};
+
+/// What packets carry here: the number of a flow and that of a packet in it.
+#[derive(Clone, Copy)]
+struct Body {
+    flow: u32,
+    number: u64,
+}
+
+/// Bytes of a packet on the wire, of which it takes 1 us to send at 10 Gb/s.
+const SIZE: u32 = 1_250;
+
+fn segment(packet: &Packet, body: &Body) -> Segment {
+    Segment {
+        tuple: FiveTuple {
+            src: packet.src,
+            dst: packet.dst,
+            src_port: 40_000 + body.flow as u16,
+            dst_port: 80,
+            protocol: Protocol::Tcp,
+        },
+        flow: FlowId(body.flow),
+        payload: 1_000,
+        ecn: Ecn::NotCapable,
+        priority: 0,
+        path: PathPin::NONE,
+        rank: 0,
+        trimmable: false,
+        condition: Condition::Whole,
+        header: Header::Tcp(TcpHeader {
+            flags: TcpFlags::ACK,
+            offset: body.number * 1_000,
+            ..TcpHeader::default()
+        }),
+    }
+}
+
+/// Three hosts on a switch whose ports hold two packets that wait.
+fn star() -> Topology {
+    SingleSwitch {
+        hosts: 3,
+        host_wire: Wire {
+            rate: Rate::from_gbps(10),
+            delay: Duration::from_us(1),
+        },
+        queue: QueueConfig::DropTail(DropTail {
+            limit: Limit::Packets(2),
+            mark_above: None,
+        }),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a switch")
+}
+
+/// Hosts 0 and 1 send 8 packets each to host 2, back to back, and `out` gets what is captured. Of
+/// two that reach the switch at one time one waits, so that the port to host 2 drops some in the
+/// end.
+fn incast<W: Write>(
+    out: W,
+    name: &str,
+    limits: Limits,
+    events: PortEvents,
+    end: Time,
+) -> io::Result<(W, Captured)> {
+    let topology = star();
+    let places = Places::named(&topology, name).expect("a name of the network");
+    let capture = Capture::new(out, Arc::new(places), DRESS, limits, segment);
+    let config = FabricConfig {
+        port_events: events,
+        ..FabricConfig::default()
+    };
+    let mut fabric = Fabric::observed(&topology, &config, capture);
+    for number in 0..8 {
+        let now = Time::from_ns(number * 1_000);
+        while fabric.advance(now).is_some() {}
+        for flow in 0..2 {
+            let packet = Packet {
+                src: HostId(flow),
+                dst: HostId(2),
+                size: SIZE,
+                ..Packet::default()
+            };
+            fabric.inject(now, HostId(flow), packet, Body { flow, number });
+        }
+    }
+    while fabric.advance(end).is_some() {}
+    fabric.into_observer().finish(end)
+}
+
+/// A block that is a packet: interface, nanoseconds, captured and whole length, and all else.
+#[derive(PartialEq, Eq, Debug)]
+struct Frame {
+    interface: u32,
+    ns: u64,
+    lengths: [u32; 2],
+    rest: Vec<u8>,
+}
+
+/// The names of a file's interfaces, and its packets.
+fn read(mut file: &[u8]) -> (Vec<String>, Vec<Frame>) {
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+    let (mut names, mut frames) = (Vec::new(), Vec::new());
+    while !file.is_empty() {
+        let (kind, length) = (number(&file[..4]), number(&file[4..8]) as usize);
+        let held = &file[8..length - 4];
+        match kind {
+            1 => {
+                // Its name is its first option.
+                let length = usize::from(u16::from_le_bytes([held[10], held[11]]));
+                names.push(String::from_utf8(held[12..12 + length].to_vec()).expect("text"));
+            }
+            6 => frames.push(Frame {
+                interface: number(&held[..4]),
+                ns: u64::from(number(&held[4..8])) << 32 | u64::from(number(&held[8..12])),
+                lengths: [number(&held[12..16]), number(&held[16..20])],
+                rest: held[20..].to_vec(),
+            }),
+            _ => assert_eq!(kind, 0x0a0d_0d0a),
+        }
+        file = &file[length..];
+    }
+    (names, frames)
+}
+
+/// A long time after the last packet has arrived.
+const LATE: Time = Time::from_ns(1_000_000);
+
+fn captured(name: &str, limits: Limits) -> (Vec<u8>, Captured) {
+    let events = PortEvents::OneWherePossible;
+    incast(Vec::new(), name, limits, events, LATE).expect("memory takes everything")
+}
+
+#[test]
+fn a_host_is_captured_when_packets_leave_it_and_when_they_reach_it() {
+    let (file, told) = captured("h0", PLENTY);
+    let (names, frames) = read(&file);
+    assert_eq!(names, ["h0"]);
+    let left: Vec<u64> = frames.iter().map(|frame| frame.ns).collect();
+    assert_eq!(left, [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
+    // Ethernet, IPv4, TCP and 1,000 bytes, of which the front is kept.
+    assert!(frames.iter().all(|frame| frame.lengths == [128, 1_054]));
+    assert_eq!((told.packets, told.bytes), (8, file.len() as u64));
+
+    let (_, reached) = read(&captured("h2", PLENTY).0);
+    // 1 us on each of two links and 1 us of service at each port.
+    assert_eq!(reached[0].ns, 4_000);
+    let gaps: Vec<u64> = reached
+        .windows(2)
+        .map(|two| two[1].ns - two[0].ns)
+        .collect();
+    assert!(gaps.iter().all(|gap| *gap == 1_000), "{gaps:?}");
+}
+
+#[test]
+fn a_port_shows_what_it_sends_and_beside_it_what_it_drops() {
+    let (file, told) = captured("s0>h2", PLENTY);
+    let (names, frames) = read(&file);
+    assert_eq!(names, ["s0>h2", "s0>h2 dropped"]);
+    let of = |interface| {
+        frames
+            .iter()
+            .filter(move |frame| frame.interface == interface)
+    };
+    let (sent, dropped) = (of(0).count(), of(1).count());
+    assert_eq!(sent + dropped, 16);
+    assert!(dropped > 0 && told.packets == 16);
+    let says = |frame: &Frame, text: &str| {
+        let text = text.as_bytes();
+        frame.rest.windows(text.len()).any(|part| part == text)
+    };
+    assert!(of(1).all(|frame| says(frame, "dropped: queue-full")));
+    assert!(of(0).all(|frame| !says(frame, "dropped")));
+    // The option epb_dropcount of what is sent next, 4 with 8 bytes.
+    let drops: usize = of(0)
+        .flat_map(|frame| frame.rest.windows(12))
+        .filter(|option| option[..4] == [4, 0, 8, 0] && option[5..] == [0; 7])
+        .map(|option| usize::from(option[4]))
+        .sum();
+    assert_eq!(drops, dropped);
+}
+
+#[test]
+fn times_never_go_back_and_ports_that_settle_departures_early_show_the_same() {
+    for name in ["all", "h0", "h2", "s0>h2"] {
+        let file = |events| {
+            incast(Vec::new(), name, PLENTY, events, LATE)
+                .expect("memory")
+                .0
+        };
+        let (_, one) = read(&file(PortEvents::OneWherePossible));
+        let (_, two) = read(&file(PortEvents::Two));
+        assert!(one.windows(2).all(|two| two[0].ns <= two[1].ns), "{name}");
+        // At one time the order of what has nothing to do with each other may differ.
+        let sorted = |mut frames: Vec<Frame>| {
+            frames.sort_by_key(|frame| (frame.ns, frame.interface, frame.rest.clone()));
+            frames
+        };
+        assert_eq!(sorted(one), sorted(two), "{name}");
+    }
+}
+
+#[test]
+fn all_hosts_are_an_interface_each() {
+    let (names, frames) = read(&captured("all", PLENTY).0);
+    assert_eq!(names, ["h0", "h1", "h2"]);
+    for (number, name) in (0..).zip(&names) {
+        let (_, alone) = read(&captured(name, PLENTY).0);
+        let within = frames.iter().filter(|frame| frame.interface == number);
+        let within: Vec<_> = within.map(|frame| (frame.ns, &frame.rest)).collect();
+        let alone: Vec<_> = alone.iter().map(|frame| (frame.ns, &frame.rest)).collect();
+        assert_eq!(within, alone, "{name}");
+    }
+}
+
+#[test]
+fn a_full_file_ends_whole_and_what_is_left_out_is_counted() {
+    let (whole, all) = captured("h0", PLENTY);
+    let limits = |bytes| Limits { bytes, flows: None };
+    for bytes in [0, 500, 700, all.bytes - 1, all.bytes] {
+        let (file, told) = captured("h0", limits(bytes));
+        assert!(whole.starts_with(&file));
+        // The interfaces are there in any case.
+        assert!(file.len() as u64 <= bytes || told.packets == 0);
+        assert_eq!(
+            (told.bytes, told.packets + told.too_late),
+            (file.len() as u64, 8)
+        );
+        let first_left_out = told.full_at.map(Time::as_ns);
+        assert_eq!(
+            first_left_out,
+            (told.packets < 8).then_some(told.packets * 1_000)
+        );
+        assert_eq!(read(&file).1.len() as u64, told.packets);
+    }
+}
+
+#[test]
+fn only_the_flows_that_come_by_first_are_captured_when_so_asked() {
+    let one = Limits {
+        flows: Some(1),
+        ..PLENTY
+    };
+    let (file, told) = captured("all", one);
+    let (_, every) = captured("all", PLENTY);
+    assert_eq!(told.packets + told.of_other_flows, every.packets);
+    let (_, frames) = read(&file);
+    assert!(frames.iter().any(|frame| frame.interface == 0));
+    assert!(frames.iter().all(|frame| frame.interface != 1));
+}
+
+#[test]
+fn what_was_to_happen_after_the_end_is_not_captured() {
+    // The last packet at the switch waits for others, and its departure is settled when it
+    // arrives.
+    let end = Time::from_ns(9_500);
+    let until = |events| {
+        let told = incast(Vec::new(), "s0>h2", PLENTY, events, end);
+        told.expect("memory").1
+    };
+    let (one, two) = (until(PortEvents::OneWherePossible), until(PortEvents::Two));
+    assert_eq!(one, two);
+    assert!(one.packets < 16);
+}
+
+/// A disk with room for so many bytes.
+struct Small(usize);
+
+impl Write for Small {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.checked_sub(bytes.len()) {
+            Some(left) => {
+                self.0 = left;
+                Ok(bytes.len())
+            }
+            None => Err(io::Error::other("no space")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_is_told_at_the_end() {
+    let events = PortEvents::OneWherePossible;
+    let error = incast(Small(700), "h0", PLENTY, events, LATE).map(|(_, told)| told);
+    assert_eq!(error.expect_err("no room").to_string(), "no space");
+}
+
+#[test]
+fn hosts_without_an_address_are_counted_with_the_reason() {
+    let topology = star();
+    let places = Arc::new(Places::named(&topology, "all").expect("hosts"));
+    let look = |packet: &Packet, body: &Body| {
+        let mut segment = segment(packet, body);
+        segment.tuple.src = HostId(1 << 24);
+        segment
+    };
+    let capture = Capture::new(Vec::new(), places, DRESS, PLENTY, look);
+    let mut fabric = Fabric::observed(&topology, &FabricConfig::default(), capture);
+    let packet = Packet {
+        dst: HostId(2),
+        size: SIZE,
+        ..Packet::default()
+    };
+    fabric.inject(Time::ZERO, HostId(0), packet, Body { flow: 0, number: 0 });
+    while fabric.advance(LATE).is_some() {}
+    let (_, told) = fabric.into_observer().finish(LATE).expect("memory");
+    assert_eq!((told.packets, told.without_frame), (0, 2));
+    let why = told.why.expect("a reason").to_string();
+    assert!(why.contains("16777216"), "{why}");
+}

@@ -1,0 +1,170 @@
+//! What is captured of a study's runs: where, how much, and of which seeds.
+
+use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::study::Study;
+use crate::value::{Kind, Raw, Value, shortened};
+use std::io::Write;
+use std::sync::Arc;
+use tailcut_observe::{Capture, Dress, Limits, Places};
+use tailcut_sim::transport::Segment;
+use tailcut_sim::{RunConfig, TransportKind, carried};
+
+/// The most bytes of a capture file, where nobody says.
+const FILE_BYTES: u64 = 100_000_000;
+
+/// The fewest bytes that can be asked for.
+const LEAST_FILE_BYTES: u64 = 1_000;
+
+/// The capture of a run into a file.
+pub type RunCapture<W> = Capture<W, Segment>;
+
+/// What is captured of a study's runs. By default of the first seed: every flow, up to 100 MB a
+/// file.
+#[derive(Clone, Debug)]
+pub struct CapturePlan {
+    places: Arc<Places>,
+    limits: Limits,
+    first_seed: u64,
+    seeds: u64,
+}
+
+impl CapturePlan {
+    /// Captures of a host (`h3`), a port (`h3>s0`) or `all` hosts, by the names in the study's
+    /// tables.
+    ///
+    /// # Errors
+    /// A name that the study's network does not have, or a study without packets.
+    pub fn new(study: &Study, what: &str) -> Outcome<Self> {
+        let flag = Place::flag("--capture");
+        let Some(run) = study.runs.iter().find(|run| has_packets(run)) else {
+            let found = "a study without packets";
+            let allowed = "designs over a network: `stations` has none";
+            return Err(ScenarioError::new(&flag, "", found, allowed));
+        };
+        let topology = run.topology.shape.build().map_err(|error| {
+            let found = format!("a network that cannot be built: {error}");
+            ScenarioError::new(&flag, "", found, "")
+        })?;
+        let places = Places::named(&topology, what).map_err(|unknown| {
+            let names: Vec<String> = Places::names(&topology).collect();
+            let meant = did_you_mean(what, names.iter().map(String::as_str));
+            let found = format!("'{}'", shortened(what));
+            ScenarioError::new(&flag, "", found, unknown.allowed).meaning(meant.map(str::to_owned))
+        })?;
+        Ok(Self {
+            places: Arc::new(places),
+            limits: Limits {
+                bytes: FILE_BYTES,
+                flows: None,
+            },
+            first_seed: study.seed,
+            seeds: 1,
+        })
+    }
+
+    /// With at most so many bytes a file, such as `10MB`.
+    ///
+    /// # Errors
+    /// No number of bytes, or one under 1 KB.
+    pub fn with_bytes(mut self, text: &str) -> Outcome<Self> {
+        let kind = Kind::Bytes {
+            least: LEAST_FILE_BYTES,
+        };
+        let Some(Value::Bytes(bytes)) = kind.read(&Raw::Argument(text.to_owned())) else {
+            let flag = Place::flag("--capture-bytes");
+            let found = format!("'{}'", shortened(text));
+            return Err(ScenarioError::new(&flag, "", found, kind.allowed()));
+        };
+        self.limits.bytes = bytes.0;
+        Ok(self)
+    }
+
+    /// With so many flows a file: those that come by first.
+    pub const fn with_flows(mut self, flows: u64) -> Self {
+        self.limits.flows = Some(flows);
+        self
+    }
+
+    /// Of so many seeds: the first ones.
+    pub const fn with_seeds(mut self, seeds: u64) -> Self {
+        self.seeds = seeds;
+        self
+    }
+
+    /// Whether a run is captured.
+    pub fn takes(&self, run: &RunConfig) -> bool {
+        has_packets(run) && run.seed.saturating_sub(self.first_seed) < self.seeds
+    }
+
+    /// The capture of a run, into `out`.
+    pub fn capture<W: Write>(&self, run: &RunConfig, out: W) -> RunCapture<W> {
+        let dress = Dress {
+            seed: run.seed,
+            mss: u16::try_from(run.framing.payload).unwrap_or(u16::MAX),
+            sack: run.tcp.sack,
+        };
+        Capture::new(out, Arc::clone(&self.places), dress, self.limits, carried)
+    }
+}
+
+/// Whether a run has packets: those of servers' stations alone have none.
+pub fn has_packets(run: &RunConfig) -> bool {
+    run.design.transport != TransportKind::Stations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn study(more: &str) -> Study {
+        let text = format!(
+            "designs = [\"tcp\"]\nseeds = 3\nloads = 0.3\n{more}[topology]\n\
+             kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts = 4\n[[workload]]\n\
+             sizes = \"fixed:20KB\"\n"
+        );
+        Study::of(&Scenario::from_text(&text).expect("a scenario")).expect("a study")
+    }
+
+    #[test]
+    fn the_first_seed_is_captured_unless_more_are_asked_for() {
+        let study = study("seed = 7\n");
+        let taken = |plan: &CapturePlan| -> Vec<u64> {
+            let runs = study.runs.iter().filter(|run| plan.takes(run));
+            runs.map(|run| run.seed).collect()
+        };
+        let plan = CapturePlan::new(&study, "h5").expect("a host");
+        assert_eq!(taken(&plan), [7]);
+        assert_eq!(taken(&plan.with_seeds(2)), [7, 8]);
+    }
+
+    #[test]
+    fn a_study_of_stations_alone_has_nothing_to_capture() {
+        let text = "designs = [\"das\"]\nloads = 0.3\n[[workload]]\nkind = \"requests\"\n\
+                    sizes = \"fixed:20KB\"\n";
+        let study = Study::of(&Scenario::from_text(text).expect("a scenario")).expect("a study");
+        let error = CapturePlan::new(&study, "all").expect_err("no packets");
+        assert_eq!(
+            error.to_string(),
+            "--capture: found a study without packets; allowed: designs over a network: `stations` \
+             has none"
+        );
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_with_those_that_there_are() {
+        let error = CapturePlan::new(&study(""), "h0>s9").expect_err("no such port");
+        assert_eq!(
+            error.to_string(),
+            "--capture: found 'h0>s9'; allowed: all, one of 8 hosts (h0, h1, h2, ...), or one of 24 \
+             ports, FROM>TO (h0>s0, h1>s0, h2>s0, ...): the table `ports` has their names; did you \
+             mean 'h0>s0'?"
+        );
+        let bytes = CapturePlan::new(&study(""), "all").and_then(|plan| plan.with_bytes("10"));
+        assert_eq!(
+            bytes.expect_err("too few").to_string(),
+            "--capture-bytes: found '10'; allowed: bytes from 1000 to 1e15, a number or with a \
+             unit, such as \"100KB\""
+        );
+    }
+}
