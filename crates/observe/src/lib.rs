@@ -24,3 +24,7 @@ mod sink;
 pub use capture::{Capture, Dress};
 pub use places::{Places, UnknownPlace};
 pub use sink::{Captured, Limits};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

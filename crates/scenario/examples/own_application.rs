@@ -56,7 +56,7 @@ impl Application for AllReduce {
     }
 }
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let about = "steps of a ring all-reduce over all hosts; a piece has the mean of the sizes";
     OwnApplication::new("all-reduce", about, |seat| AllReduce {
         hosts: seat.hosts,

@@ -36,7 +36,7 @@ impl LoadBalancer for TwoChoices {
     }
 }
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let about = "each packet on the emptier of two drawn ports and the last one (DRILL)";
     OwnBalancer::by_packet("two-choices", about, |switch| TwoChoices {
         state: mix64(u64::from(switch) + 1),

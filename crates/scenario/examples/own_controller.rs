@@ -47,7 +47,7 @@ impl CongestionControl for Aimd {
     }
 }
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, increase, decrease) in [("aimd-1-50", 1, 0.5), ("aimd-1-80", 1, 0.8)] {
         OwnTransport::like(name, "AIMD with parameters", TransportKind::Tcp)
             .with_controller(move || Aimd {

@@ -56,7 +56,7 @@ impl QueueDiscipline for DropFront {
     }
 }
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let limit = 100_000;
     let about = "TCP over switches that drop from the front of their queues";
     OwnTransport::like("tcp-drop-front", about, TransportKind::Tcp)

@@ -74,7 +74,7 @@ impl Transport for Blast {
     }
 }
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let about = "every packet at the link's rate, and none again";
     OwnTransport::like("blast", about, TransportKind::PFabric)
         .with_queue(|port| port.usual.clone())
