@@ -405,7 +405,7 @@ proptest! {
 
         let seen = View::read(&whole.bytes).expect("an Ethernet frame");
         let ip = seen.ip.expect("an IP header");
-        prop_assert_eq!(Ecn::from(ip.ecn), segment.ecn);
+        prop_assert_eq!(ip.ecn, segment.ecn);
         prop_assert_eq!(ip.dscp, segment.priority.min(63));
         prop_assert_eq!(ip.ports, Some([segment.tuple.src_port, segment.tuple.dst_port]));
         prop_assert_eq!(checksum(&whole.bytes[14..34]), 0);
