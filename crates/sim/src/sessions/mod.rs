@@ -274,8 +274,9 @@ impl Application for Sessions {
         self.on_event(host, event, desk);
     }
 
+    /// Only servers of chains look at bytes.
     fn hears_segments(&self) -> bool {
-        true
+        matches!(self.carriage.write, WriteBy::DaisyChain(_))
     }
 
     /// A server of a chain may have enough to begin.
