@@ -283,7 +283,13 @@ const READERS: &[(&str, &str)] = &[
 ];
 
 /// Keys without which there is nothing to be read: other tests hold them.
-const REQUIRED: [&str; 4] = ["nodes.name", "nodes.kind", "links.a", "workload.file"];
+const REQUIRED: [&str; 5] = [
+    "nodes.name",
+    "nodes.kind",
+    "links.a",
+    "workload.file",
+    "workload.application",
+];
 
 /// What is run and written, in words; the manifest's copy of the scenario is left out.
 fn in_words(scenario: &Scenario) -> Result<String, String> {
