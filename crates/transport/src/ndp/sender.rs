@@ -222,14 +222,13 @@ impl Sender {
             return;
         }
         let mut news = header.cumulative > self.window.base();
-        // Asked first: where packets arrive in order the sum tells of this one, too.
-        let is_first_ack = header.kind == NdpKind::Ack && !self.window.is_done(header.index);
+        // First: where packets arrive in order the sum tells of this one, too.
+        let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         self.window.set_done_below(header.cumulative);
         match header.kind {
             NdpKind::Ack => {
                 self.paths.on_ack(header.path);
                 if is_first_ack {
-                    self.window.set_done(header.index);
                     news = true;
                     self.rtt.on_sample_within(
                         now.since(header.sent),
