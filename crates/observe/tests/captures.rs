@@ -6,7 +6,7 @@ use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Fabric, FabricConfig, Packet, PortEvents};
 use tailcut_observe::{Capture, Captured, Dress, Limits, Places};
-use tailcut_transport::{Condition, Ecn, Header, PathPin, Segment, TcpFlags, TcpHeader};
+use tailcut_transport::{Header, Segment, TcpFlags, TcpHeader};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Rate, Time};
 
 const DRESS: Dress = Dress {
@@ -31,28 +31,19 @@ struct Body {
 const SIZE: u32 = 1_250;
 
 fn segment(packet: &Packet, body: &Body) -> Segment {
-    Segment {
-        tuple: FiveTuple {
-            src: packet.src,
-            dst: packet.dst,
-            src_port: 40_000 + body.flow as u16,
-            dst_port: 80,
-            protocol: Protocol::Tcp,
-        },
-        flow: FlowId(body.flow),
-        payload: 1_000,
-        ecn: Ecn::NotCapable,
-        priority: 0,
-        path: PathPin::NONE,
-        rank: 0,
-        trimmable: false,
-        condition: Condition::Whole,
-        header: Header::Tcp(TcpHeader {
-            flags: TcpFlags::ACK,
-            offset: body.number * 1_000,
-            ..TcpHeader::default()
-        }),
-    }
+    let tuple = FiveTuple {
+        src: packet.src,
+        dst: packet.dst,
+        src_port: 40_000 + body.flow as u16,
+        dst_port: 80,
+        protocol: Protocol::Tcp,
+    };
+    let header = Header::Tcp(TcpHeader {
+        flags: TcpFlags::ACK,
+        offset: body.number * 1_000,
+        ..TcpHeader::default()
+    });
+    Segment::new(tuple, FlowId(body.flow), 1_000, header)
 }
 
 /// Three hosts on a switch whose ports hold two packets that wait.

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::Arc;
 use tailcut_observe::{Capture, Dress, Limits, Places};
 use tailcut_sim::transport::Segment;
-use tailcut_sim::{RunConfig, TransportKind, carried};
+use tailcut_sim::{RunConfig, carried};
 
 /// The most bytes of a capture file, where nobody says.
 const FILE_BYTES: u64 = 100_000_000;
@@ -36,7 +36,11 @@ impl CapturePlan {
     /// A name that the study's network does not have, or a study without packets.
     pub fn new(study: &Study, what: &str) -> Outcome<Self> {
         let flag = Place::flag("--capture");
-        let Some(run) = study.runs.iter().find(|run| has_packets(run)) else {
+        let Some(run) = study
+            .runs
+            .iter()
+            .find(|run| run.design.transport.has_packets())
+        else {
             let found = "a study without packets";
             let allowed = "designs over a network: `stations` has none";
             return Err(ScenarioError::new(&flag, "", found, allowed));
@@ -93,7 +97,7 @@ impl CapturePlan {
 
     /// Whether a run is captured.
     pub fn takes(&self, run: &RunConfig) -> bool {
-        has_packets(run) && run.seed.saturating_sub(self.first_seed) < self.seeds
+        run.design.transport.has_packets() && run.seed.saturating_sub(self.first_seed) < self.seeds
     }
 
     /// The capture of a run, into `out`.
@@ -105,11 +109,6 @@ impl CapturePlan {
         };
         Capture::new(out, Arc::clone(&self.places), dress, self.limits, carried)
     }
-}
-
-/// Whether a run has packets: those of servers' stations alone have none.
-pub fn has_packets(run: &RunConfig) -> bool {
-    run.design.transport != TransportKind::Stations
 }
 
 #[cfg(test)]

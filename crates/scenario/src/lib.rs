@@ -58,7 +58,7 @@ mod value;
 mod variation;
 
 pub use builtin::{BuiltIn, SCENARIOS};
-pub use capture::{CapturePlan, RunCapture, has_packets};
+pub use capture::{CapturePlan, RunCapture};
 pub use crew::{Crew, Ended, Progress, RunFailed, Silent, label};
 pub use error::{Outcome, Place, ScenarioError, did_you_mean};
 pub use forecast::{Forecast, UnderWay, in_words};

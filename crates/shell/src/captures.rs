@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tailcut_scenario::observe::Captured;
 use tailcut_scenario::record::{CaptureFile, OutputDir, RunRecord, RunSummary};
 use tailcut_scenario::units::Time;
-use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study, has_packets, label};
+use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study, label};
 
 /// What the flags ask for.
 ///
@@ -139,8 +139,11 @@ impl<'a> Captures<'a> {
                 ));
             }
         }
-        let (with, without): (Vec<_>, Vec<_>) =
-            self.study.runs.iter().partition(|run| has_packets(run));
+        let (with, without): (Vec<_>, Vec<_>) = self
+            .study
+            .runs
+            .iter()
+            .partition(|run| run.design.transport.has_packets());
         if !without.is_empty() {
             note("runs of stations are not captured: they have no packets");
         }

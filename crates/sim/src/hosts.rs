@@ -1,7 +1,7 @@
 //! What hosts run: each design's transport with its parameters, and layers on top of it.
 
 use crate::config::RunConfig;
-use crate::design::{HostSeat, OwnTransport, Replication, TransportKind};
+use crate::design::{HostSeat, MakeHost, OwnTransport, Replication, TransportKind};
 use crate::hull::NicParameters;
 use crate::priorities::PiasParameters;
 use crate::run::RunError;
@@ -68,6 +68,11 @@ fn own_controller(config: &RunConfig) -> Option<&'static ControllerFactory> {
         .design
         .own_transport
         .and_then(OwnTransport::controller)
+}
+
+/// What makes hosts of one's own, where the design has some.
+fn own_hosts(config: &RunConfig) -> Option<&'static MakeHost> {
+    config.design.own_transport.and_then(OwnTransport::hosts)
 }
 
 /// PIAS' tags.
@@ -155,8 +160,7 @@ pub(crate) fn scdp<'a>(
 pub(crate) fn have_layers(config: &RunConfig) -> bool {
     let design = config.design.transport;
     let layered = matches!(design, TransportKind::Qos | TransportKind::Hull);
-    let own = config.design.own_transport;
-    layered || own.is_some_and(OwnTransport::has_hosts) || config.nic != NicParameters::default()
+    layered || own_hosts(config).is_some() || config.nic != NicParameters::default()
 }
 
 /// A host whose layers are known at run time.
@@ -201,11 +205,9 @@ fn unlayered<'a>(
     ) -> Box<dyn Fn(HostId) -> Outcome<AnyHost> + 'a> {
         Box::new(move |host| Ok(Box::new(make(host)?)))
     }
-    if let Some(own) = config.design.own_transport
-        && own.has_hosts()
-    {
+    if let Some(make) = own_hosts(config) {
         return Box::new(move |host| {
-            let made = own.host(&HostSeat {
+            let made = make(&HostSeat {
                 host,
                 hosts: topology.hosts(),
                 rate: topology.host_rate(host),
@@ -214,7 +216,6 @@ fn unlayered<'a>(
                 tcp: &config.tcp,
                 seed: receiver_driven::host_seed(config, host),
             });
-            let made = made.expect("it has hosts of its own");
             made.map_err(RunError::Transport)
         });
     }

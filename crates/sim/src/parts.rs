@@ -2,7 +2,6 @@
 
 use crate::application::Orders;
 use crate::config::RunConfig;
-use crate::design::TransportKind;
 use crate::hosts;
 use crate::measures::Watch;
 use crate::packing::{Packing, hints, message, unpacked};
@@ -46,7 +45,7 @@ impl RunParts {
     /// A configuration that cannot be run, or one that has requests or storage sessions.
     pub fn new(config: &RunConfig) -> Result<Self, RunError> {
         let has_requests = requests::part_of(config).is_some();
-        if has_requests || config.design.transport == TransportKind::Stations {
+        if has_requests || !config.design.transport.has_packets() {
             return Err(RunError::Requests("a run in parts has flows only"));
         }
         let topology = run::topology(config)?;

@@ -78,6 +78,11 @@ impl std::error::Error for NameError {}
 /// Things with names are alike where their names are: a name is given once.
 macro_rules! told_by_name {
     ($kind:ty) => {
+        impl crate::register::Named for $kind {
+            fn name(&self) -> &'static str {
+                self.name
+            }
+        }
         impl PartialEq for $kind {
             fn eq(&self, other: &Self) -> bool {
                 self.name == other.name

@@ -99,7 +99,7 @@ pub fn run_watched(
     control: &dyn RunControl,
     observer: &mut dyn Observer<Segment>,
 ) -> Result<RunRecord, RunError> {
-    if config.design.transport == TransportKind::Stations {
+    if !config.design.transport.has_packets() {
         return run_stations(config, control);
     }
     let topology = topology(config)?;

@@ -47,7 +47,7 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
     let parameters = &config.designs.requests;
     let policy = parameters.policy(config.design.replication);
-    let in_units = config.design.transport == TransportKind::Stations
+    let in_units = !config.design.transport.has_packets()
         || parameters.disk.is_some()
         || policy.asks_in_pieces();
     if !policy.aggregates || !in_units || requests::part_of(config).is_none() {

@@ -1,8 +1,10 @@
 //! NDP between two hosts (and at one receiver of two), as stories.
 
+mod ndp_parts;
 mod pair;
 
-use pair::{A, B, Fate, Pair, Passage};
+use ndp_parts::{header, is, once};
+use pair::{A, B, Fate, Pair};
 use tailcut_transport::ndp::{Host, NdpConfig, NdpHeader, NdpKind};
 use tailcut_transport::{
     Condition, Demotion, Event, Header, Message, PathPin, Replication, Segment, Transport,
@@ -28,33 +30,6 @@ fn host(id: u32, config: NdpConfig) -> Host {
 /// 5 us each way: a round trip is about as long as the window.
 fn ndp(config: NdpConfig) -> Pair<Host> {
     Pair::new(host(0, config), host(1, config)).with_one_way(Duration::from_us(5))
-}
-
-fn header(segment: &Segment) -> NdpHeader {
-    let Header::Ndp(header) = segment.header else {
-        panic!("not NDP: {segment:?}")
-    };
-    header
-}
-
-fn is(passage: &Passage, kind: NdpKind, index: u64) -> bool {
-    let header = header(passage.segment);
-    header.kind == kind && header.index == index
-}
-
-/// Does `fate` to the first sending of each of `packets`.
-fn once(packets: &[u64], fate: Fate) -> impl FnMut(&Passage) -> Fate + 'static {
-    let mut left = packets.to_vec();
-    move |passage| {
-        let at = left.iter().position(|&i| is(passage, NdpKind::Data, i));
-        match at {
-            Some(at) => {
-                left.remove(at);
-                fate
-            }
-            None => Fate::Deliver,
-        }
-    }
 }
 
 /// What host `from` sent of a kind: when, and the header.

@@ -1,31 +1,15 @@
 //! When NDP's sender stops waiting for answers.
 
+mod ndp_parts;
 mod pair;
 
-use pair::{A, Fate, Pair, Passage};
-use tailcut_transport::Header;
-use tailcut_transport::ndp::{Host, NdpConfig, NdpKind};
+use ndp_parts::once;
+use pair::{A, Fate, Pair};
+use tailcut_transport::ndp::{Host, NdpConfig};
 use tailcut_units::{Duration, HostId, Time};
 
 const MSS: u64 = 1_460;
 const PACKETS: u64 = 100;
-
-/// The last packet of the flow, the first time that it is sent.
-fn first_sending_of_the_last() -> impl FnMut(&Passage) -> Fate + 'static {
-    let mut lost = false;
-    move |passage| {
-        let Header::Ndp(header) = passage.segment.header else {
-            panic!("not NDP: {:?}", passage.segment)
-        };
-        let is_last = header.kind == NdpKind::Data && header.index == PACKETS - 1;
-        let is_first = is_last && !lost;
-        lost |= is_last;
-        match is_first {
-            true => Fate::Drop,
-            false => Fate::Deliver,
-        }
-    }
-}
 
 #[test]
 fn acks_that_come_in_order_measure_the_round_trip_so_that_a_lost_packet_costs_the_least_timeout() {
@@ -36,7 +20,7 @@ fn acks_that_come_in_order_measure_the_round_trip_so_that_a_lost_packet_costs_th
     };
     let host = |id| Host::new(HostId(id), config).expect("a valid configuration");
     let pair = Pair::new(host(0), host(1)).with_one_way(Duration::from_us(5));
-    let mut pair = pair.with_fault(first_sending_of_the_last());
+    let mut pair = pair.with_fault(once(&[PACKETS - 1], Fate::Drop));
     pair.submit(0, PACKETS * MSS);
     pair.run();
     let completed = pair.completed(0).expect("it is sent again");

@@ -1,25 +1,15 @@
 //! SCDP between two hosts, as stories.
 
 mod pair;
+mod scdp_parts;
 
 use pair::{A, B, Fate, Pair, Passage};
+use scdp_parts::{INTERVAL, T, WINDOW, config, header};
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{
     Condition, Event, Header, Message, PathPin, Replication, Segment, Streams, Transport,
 };
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
-
-const T: u64 = 1_460;
-const WINDOW: u32 = 8;
-/// A full symbol at 10 Gb/s.
-const INTERVAL: Duration = Duration::from_ps(1_230_400);
-
-fn config() -> ScdpConfig {
-    ScdpConfig {
-        initial_window: WINDOW,
-        ..ScdpConfig::default()
-    }
-}
 
 /// The default speed: 1.3 Gb/s.
 fn decode_time(symbols: u32) -> Duration {
@@ -37,13 +27,6 @@ fn scdp_failing(config: ScdpConfig, failure: [f64; 3]) -> Pair<Host<ModelCodec>>
 
 fn scdp(config: ScdpConfig) -> Pair<Host<ModelCodec>> {
     scdp_failing(config, [0.0; 3])
-}
-
-fn header(segment: &Segment) -> ScdpHeader {
-    let Header::Scdp(header) = segment.header else {
-        panic!("not SCDP: {segment:?}")
-    };
-    header
 }
 
 fn is_symbol(passage: &Passage, block: u32, esi: u32) -> bool {

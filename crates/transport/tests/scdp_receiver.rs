@@ -1,34 +1,17 @@
 //! A host that receives by SCDP: what its pulls are charged, and what it waits for.
 
 mod pair;
+mod scdp_parts;
 
 use pair::{A, Fate, Pair};
+use scdp_parts::{INTERVAL, T, config, header};
 use tailcut_transport::scdp::{DecodeSpeed, Host, ModelCodec, ScdpConfig, ScdpHeader, ScdpKind};
 use tailcut_transport::{Condition, Header, Message, PathPin, Replication, Segment, Transport};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 
-const T: u64 = 1_460;
-const WINDOW: u32 = 8;
-/// A full symbol at 10 Gb/s.
-const INTERVAL: Duration = Duration::from_ps(1_230_400);
-
-fn config() -> ScdpConfig {
-    ScdpConfig {
-        initial_window: WINDOW,
-        ..ScdpConfig::default()
-    }
-}
-
 fn host(id: u32, config: ScdpConfig, speed: DecodeSpeed) -> Host<ModelCodec> {
     let codec = ModelCodec::new([0.0; 3], speed, u64::from(id));
     Host::new(HostId(id), config, codec).expect("a valid configuration")
-}
-
-fn header(segment: &Segment) -> ScdpHeader {
-    let Header::Scdp(header) = segment.header else {
-        panic!("not SCDP: {segment:?}")
-    };
-    header
 }
 
 /// What host `id` pushes of flow `id`, of so many symbols, to host 9.

@@ -145,13 +145,11 @@ impl Scene<'_> {
 
     /// Whether a design reads a key.
     fn reads(&self, path: &str, design: Design) -> bool {
-        use TransportKind::{
-            Cubic, Dctcp, Hull, Ndp, NdpPlus, PFabric, Pias, Qos, Scdp, Stations, Tcp,
-        };
+        use TransportKind::{Cubic, Dctcp, Hull, Ndp, NdpPlus, PFabric, Pias, Qos, Scdp, Tcp};
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let transport = design.transport;
         let is = |kinds: &[TransportKind]| kinds.contains(&transport);
-        let has_packets = transport != Stations;
+        let has_packets = transport.has_packets();
         let own = design.own_transport;
         let has_own_controller = own.is_some_and(OwnTransport::has_controller);
         let duplicates = match design.replication {

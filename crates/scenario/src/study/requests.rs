@@ -4,9 +4,7 @@ use crate::error::Outcome;
 use crate::scenario::{Scenario, Table};
 use tailcut_sim::transport::rans::{BudgetConfig, CancelScope, Discipline, Preemption, Trigger};
 use tailcut_sim::workload::{WorkSpec, WorkTimes};
-use tailcut_sim::{
-    Design, FlowsSpec, Replication, RequestParameters, RequestRate, TransportKind, WorkloadSpec,
-};
+use tailcut_sim::{Design, FlowsSpec, Replication, RequestParameters, RequestRate, WorkloadSpec};
 use tailcut_units::Duration;
 
 /// The parameters of requests.
@@ -143,8 +141,8 @@ pub fn check(
         |part: &&tailcut_sim::WorkloadPart| matches!(part.flows, FlowsSpec::Requests(_));
     let requests = workload.parts.iter().filter(is_request).count();
     let table = scenario.table("workload");
-    let needs = matches!(design.replication, Replication::Duplicates(_))
-        || design.transport == TransportKind::Stations;
+    let needs =
+        matches!(design.replication, Replication::Duplicates(_)) || !design.transport.has_packets();
     if needs && requests == 0 {
         let allowed = "workload.kind = \"requests\" with this design";
         return Err(top.error("designs", format!("'{design}' without requests"), allowed));
@@ -174,7 +172,7 @@ pub fn check(
             return Err(table.error(key, found.to_string(), allowed));
         }
     }
-    let has_packets = design.transport != TransportKind::Stations;
+    let has_packets = design.transport.has_packets();
     if workload.parts.len() > 1 && !has_packets {
         let found = format!("flows beside requests with '{design}'");
         let allowed = "requests alone where no network carries them";

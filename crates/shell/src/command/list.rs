@@ -83,15 +83,17 @@ fn table(items: &[Item], hint: &str) -> String {
     text
 }
 
-fn designs() -> Vec<Item> {
-    fn item(group: &'static str, name: &str, about: &str) -> Item {
-        Item {
-            group,
-            name: name.to_owned(),
-            about: about.to_owned(),
-            more: Value::Null,
-        }
+/// An item of which there is nothing more to say.
+fn item(group: &'static str, name: &str, about: &str) -> Item {
+    Item {
+        group,
+        name: name.to_owned(),
+        about: about.to_owned(),
+        more: Value::Null,
     }
+}
+
+fn designs() -> Vec<Item> {
     fn of<T>(group: &'static str, parts: &[Part<T>]) -> impl Iterator<Item = Item> {
         parts
             .iter()
@@ -136,20 +138,12 @@ fn workloads() -> Vec<Item> {
             "exactly the flows of a file: start_ns,src,dst,bytes and, if wanted, path",
         ),
     ];
-    let applications = OwnApplication::all().into_iter().map(|own| Item {
-        group: "",
-        name: format!("application:{}", own.name()),
-        about: own.about().to_owned(),
-        more: Value::Null,
-    });
+    let applications = OwnApplication::all()
+        .into_iter()
+        .map(|own| item("", &format!("application:{}", own.name()), own.about()));
     named
         .chain(applications)
-        .chain(forms.map(|(name, about)| Item {
-            group: "",
-            name: name.to_owned(),
-            about: about.to_owned(),
-            more: Value::Null,
-        }))
+        .chain(forms.map(|(name, about)| item("", name, about)))
         .collect()
 }
 

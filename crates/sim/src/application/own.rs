@@ -1,7 +1,7 @@
 //! Applications of one's own: what they are called, and what makes them.
 
 use super::{Application, Desk};
-use crate::register::{NameError, Named, Register, told_by_name};
+use crate::register::{NameError, Register, told_by_name};
 use std::sync::Arc;
 use tailcut_record::SessionRecord;
 use tailcut_transport::{Event, Segment};
@@ -113,12 +113,6 @@ impl Application for Noted {
     }
     fn finish(self: Box<Self>, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
         self.0.finish(desk)
-    }
-}
-
-impl Named for OwnApplication {
-    fn name(&self) -> &'static str {
-        self.name
     }
 }
 

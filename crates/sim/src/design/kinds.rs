@@ -74,6 +74,11 @@ impl TransportKind {
         }
     }
 
+    /// Whether it sends packets over a network: stations of servers alone do not.
+    pub const fn has_packets(self) -> bool {
+        !matches!(self, Self::Stations)
+    }
+
     /// Whether clients can ask servers over it: as the model without packets, or with a class for duplicates
     /// below all that it has itself. pFabric has no classes, and those of `qos` and the pacers of `hull`
     /// belong to hosts' layers, which requests do not pass.

@@ -5,6 +5,7 @@ mod own;
 mod parts;
 
 pub use kinds::{Duplicates, Replication, Routing, TransportKind};
+pub(crate) use own::MakeHost;
 pub use own::{HostSeat, OwnBalancer, OwnTransport, PortSeat};
 pub use parts::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
 use parts::{find, name_of, names};

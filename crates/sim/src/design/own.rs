@@ -3,7 +3,7 @@
 
 use super::kinds::{Replication, Routing, TransportKind};
 use super::parts::{REPLICATIONS, ROUTINGS, TRANSPORTS, names};
-use crate::register::{NameError, Named, Register, told_by_name};
+use crate::register::{NameError, Register, told_by_name};
 use std::sync::Arc;
 use tailcut_fabric::load_balancer::{BuildBalancer, LoadBalancer};
 use tailcut_fabric::queue::QueueConfig;
@@ -41,7 +41,8 @@ pub struct PortSeat<'a> {
     pub usual: &'a QueueConfig,
 }
 
-type MakeHost = Arc<dyn Fn(&HostSeat<'_>) -> Result<Box<dyn Transport>, ConfigError> + Send + Sync>;
+pub(crate) type MakeHost =
+    Arc<dyn Fn(&HostSeat<'_>) -> Result<Box<dyn Transport>, ConfigError> + Send + Sync>;
 type MakeQueue = Arc<dyn Fn(&PortSeat<'_>) -> QueueConfig + Send + Sync>;
 
 /// A transport of one's own: like one that is built in, with another congestion controller, another queue
@@ -167,16 +168,9 @@ impl OwnTransport {
         self.queue.as_ref().map(|make| make(seat))
     }
 
-    pub(crate) fn has_hosts(&self) -> bool {
-        self.host.is_some()
-    }
-
-    /// The transport of a host, where this design has hosts of its own.
-    pub(crate) fn host(
-        &self,
-        seat: &HostSeat<'_>,
-    ) -> Option<Result<Box<dyn Transport>, ConfigError>> {
-        self.host.as_ref().map(|make| make(seat))
+    /// What makes its hosts, where they are its own.
+    pub(crate) fn hosts(&self) -> Option<&MakeHost> {
+        self.host.as_ref()
     }
 }
 
@@ -256,18 +250,6 @@ impl OwnBalancer {
 
 told_by_name!(OwnTransport);
 told_by_name!(OwnBalancer);
-
-impl Named for OwnTransport {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-}
-
-impl Named for OwnBalancer {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-}
 
 static OWN_TRANSPORTS: Register<OwnTransport> = Register::new();
 static OWN_BALANCERS: Register<OwnBalancer> = Register::new();
