@@ -11,7 +11,7 @@ use tailcut_fabric::topology::Topology;
 use tailcut_transport::nic::{Coalesced, Paced, Queued};
 use tailcut_transport::pias::Tags;
 use tailcut_transport::qos::Classified;
-use tailcut_transport::rans::{Carrier, Messenger};
+use tailcut_transport::rans::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::ModelCodec;
 use tailcut_transport::tcp::{self, Congestion, ControllerFactory, TcpConfig};
@@ -95,7 +95,9 @@ pub(crate) fn tcp(config: &RunConfig) -> impl Fn(HostId) -> Outcome<tcp::Host> +
 }
 
 /// Hosts that carry requests.
-pub(crate) fn carriers(config: &RunConfig) -> impl Fn(HostId) -> Outcome<Carrier> + use<> {
+pub(crate) fn carriers(
+    config: &RunConfig,
+) -> impl Fn(HostId) -> Outcome<CopyingHost<Carrier>> + use<> {
     let tcp = tcp_config(config);
     let policy = config.designs.requests.policy(config.design.replication);
     move |host| {
@@ -103,15 +105,15 @@ pub(crate) fn carriers(config: &RunConfig) -> impl Fn(HostId) -> Outcome<Carrier
         if policy.swap_lead.is_some() {
             carrier.tell_windows();
         }
-        Ok(carrier)
+        Ok(CopyingHost::new(carrier))
     }
 }
 
 /// Hosts that carry requests over messages of `base`.
 pub(crate) fn messengers<T: Streams>(
     base: impl Fn(HostId) -> Outcome<T>,
-) -> impl Fn(HostId) -> Outcome<Messenger<T>> {
-    move |host| base(host).map(Messenger::new)
+) -> impl Fn(HostId) -> Outcome<CopyingHost<Messenger<T>>> {
+    move |host| Ok(CopyingHost::new(Messenger::new(base(host)?)))
 }
 
 /// RepNet hosts.
@@ -164,7 +166,23 @@ pub(crate) fn have_layers(config: &RunConfig) -> bool {
 }
 
 /// A host whose layers are known at run time.
-type AnyHost = Box<dyn Transport>;
+pub(crate) type AnyHost = Box<dyn Transport>;
+
+/// What makes hosts whose layers are known at run time.
+pub(crate) type MakeAny<'a> = Box<dyn Fn(HostId) -> Outcome<AnyHost> + 'a>;
+
+fn boxed<'a, T: Transport + 'static>(make: impl Fn(HostId) -> Outcome<T> + 'a) -> MakeAny<'a> {
+    Box::new(move |host| Ok(Box::new(make(host)?)))
+}
+
+/// Makes a design's hosts that carry requests, of whichever kind.
+pub(crate) fn copying<'a>(config: &'a RunConfig, topology: &'a Arc<Topology>) -> MakeAny<'a> {
+    match config.design.transport {
+        TransportKind::Ndp | TransportKind::NdpPlus => boxed(messengers(ndp(config, topology))),
+        TransportKind::Scdp => boxed(messengers(scdp(config, topology))),
+        _ => boxed(carriers(config)),
+    }
+}
 
 /// Makes hosts with layers: classes by size, then the host's queue, the pacer and coalescing, from the
 /// transport down to the link.
@@ -174,9 +192,9 @@ type AnyHost = Box<dyn Transport>;
 pub(crate) fn layered<'a>(
     config: &'a RunConfig,
     topology: &'a Arc<Topology>,
-) -> Outcome<impl Fn(HostId) -> Outcome<AnyHost> + 'a> {
+) -> Outcome<MakeAny<'a>> {
     let base = unlayered(config, topology);
-    Ok(move |host| {
+    Ok(Box::new(move |host| {
         let mut transport = base(host)?;
         if config.design.transport == TransportKind::Qos {
             transport = Box::new(Classified::new(transport, config.designs.qos.small_below.0));
@@ -192,19 +210,11 @@ pub(crate) fn layered<'a>(
             transport = Box::new(Coalesced::new(transport, coalescing));
         }
         Ok(transport)
-    })
+    }))
 }
 
 /// Makes a design's hosts, of whichever kind.
-fn unlayered<'a>(
-    config: &'a RunConfig,
-    topology: &'a Arc<Topology>,
-) -> Box<dyn Fn(HostId) -> Outcome<AnyHost> + 'a> {
-    fn boxed<'a, T: Transport + 'static>(
-        make: impl Fn(HostId) -> Outcome<T> + 'a,
-    ) -> Box<dyn Fn(HostId) -> Outcome<AnyHost> + 'a> {
-        Box::new(move |host| Ok(Box::new(make(host)?)))
-    }
+fn unlayered<'a>(config: &'a RunConfig, topology: &'a Arc<Topology>) -> MakeAny<'a> {
     if let Some(make) = own_hosts(config) {
         return Box::new(move |host| {
             let made = make(&HostSeat {

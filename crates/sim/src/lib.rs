@@ -9,7 +9,6 @@ mod extent;
 mod hosts;
 mod hull;
 mod ideal;
-mod layer;
 mod measures;
 mod offered;
 mod packing;
@@ -29,7 +28,7 @@ mod timers;
 mod topology_record;
 mod traffic;
 
-pub use application::{Application, ApplicationSeat, Desk, OwnApplication};
+pub use application::{Application, ApplicationSeat, Desk, Outcome, OwnApplication};
 pub use config::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
     OfferedRate, OpenSpec, RepNetParameters, RequestRate, RequestsPart, RunConfig, Shape,

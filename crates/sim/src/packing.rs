@@ -1,11 +1,10 @@
 //! Segments as packets, and back.
 
-use crate::layer::PurgeKeys;
 use crate::paths::EcmpHash;
 use tailcut_fabric::{Delivery, Handshake, Hints, Packet};
-use tailcut_transport::{Condition, Header, Message, PathPin, Replication, Segment, TcpFlags};
+use tailcut_transport::{Condition, Header, Segment, TcpFlags};
 use tailcut_units::Ecn;
-use tailcut_workload::{Flow, Framing};
+use tailcut_workload::Framing;
 
 /// How segments become packets.
 #[derive(Clone, Copy, Debug)]
@@ -15,17 +14,17 @@ pub(crate) struct Packing {
     pub group_header: u32,
     /// What switches hash by.
     pub hash: EcmpHash,
+    /// Which packets take others with them at switches; `None` where none do.
+    pub purge_keys: Option<PurgeKeys>,
 }
 
-/// A flow of the workload as its sender's host is told of it.
-pub(crate) fn message(flow: &Flow, replication: Replication) -> Message {
-    Message {
-        flow: flow.id,
-        dst: flow.dst,
-        bytes: flow.bytes,
-        path: flow.path.map_or(PathPin::NONE, PathPin::to),
-        replication,
-    }
+/// Packets that take others along at switches: by keys, 0 for none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PurgeKeys {
+    /// The key of a segment.
+    pub of: fn(&Segment) -> u64,
+    /// The key of the segments that one takes along.
+    pub purged_by: fn(&Segment) -> u64,
 }
 
 /// The segment that a packet brings.
@@ -51,22 +50,28 @@ pub fn carried(packet: &Packet, sent: &Segment) -> Segment {
     segment
 }
 
-/// What switches are told of a packet beside its header: of a handshake, how they know its answer, and what
-/// it purges or is purged by.
-#[inline]
-pub(crate) fn hints(packet: &Packet, segment: &Segment, purge_keys: Option<PurgeKeys>) -> Hints {
-    let mut hints = Hints::NONE;
-    if packet.handshake != Handshake::None {
-        hints.reverse_hash = segment.tuple.reversed().hash();
-    }
-    if let Some(PurgeKeys { of, purged_by }) = purge_keys {
-        hints.purge_key = of(segment);
-        hints.purges = purged_by(segment);
-    }
-    hints
-}
-
 impl Packing {
+    /// Whether switches are told more of a packet than its header.
+    #[inline]
+    pub fn has_hints(&self, packet: &Packet) -> bool {
+        packet.handshake != Handshake::None || self.purge_keys.is_some()
+    }
+
+    /// What switches are told of a packet beside its header: of a handshake, how they know its answer, and
+    /// what it purges or is purged by.
+    #[inline]
+    pub fn hints(&self, packet: &Packet, segment: &Segment) -> Hints {
+        let mut hints = Hints::NONE;
+        if packet.handshake != Handshake::None {
+            hints.reverse_hash = segment.tuple.reversed().hash();
+        }
+        if let Some(PurgeKeys { of, purged_by }) = self.purge_keys {
+            hints.purge_key = of(segment);
+            hints.purges = purged_by(segment);
+        }
+        hints
+    }
+
     /// The packet that carries a segment: the payload with its header bytes, padding, preamble and gap.
     #[inline]
     pub fn packet(&self, segment: &Segment) -> Packet {

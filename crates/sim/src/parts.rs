@@ -1,11 +1,10 @@
 //! What a run consists of beside its clock, for a driver of one's own.
 
-use crate::application::Orders;
+use crate::application::Feed;
 use crate::config::RunConfig;
 use crate::hosts;
 use crate::measures::Watch;
-use crate::packing::{Packing, hints, message, unpacked};
-use crate::recorder::Recorder;
+use crate::packing::{Packing, unpacked};
 use crate::requests;
 use crate::run::{self, RunError, Told};
 use crate::simulation::Remains;
@@ -14,14 +13,13 @@ use std::sync::Arc;
 use tailcut_fabric::topology::Topology;
 use tailcut_fabric::{Delivery, Fabric, FaultPlan, Hints, Packet};
 use tailcut_record::RunRecord;
-use tailcut_transport::{Event, Message, Segment, Transport};
-use tailcut_units::{FlowId, HostId, Time};
-use tailcut_workload::{Flow, Source};
+use tailcut_transport::{Segment, Transport};
+use tailcut_units::{HostId, Time};
 
-/// The network, the hosts, the workload and the notes of a run of flows. A driver moves packets and time
-/// between them; a driver under virtual time is [`run`](crate::run()).
+/// The network, the hosts, the workload and the notes of a run. A driver moves packets and time between
+/// them; a driver under virtual time is [`run`](crate::run()).
 ///
-/// Runs with requests or storage sessions have no parts of this kind yet.
+/// Runs without packets have no parts.
 pub struct RunParts {
     config: RunConfig,
     topology: Arc<Topology>,
@@ -32,9 +30,7 @@ pub struct RunParts {
     pub faults: Option<FaultPlan>,
     /// The transport of each host.
     pub transports: Vec<Box<dyn Transport>>,
-    /// The workload's flows.
-    pub source: Box<dyn Source>,
-    recorder: Recorder,
+    feed: Feed,
     packing: Packing,
 }
 
@@ -42,30 +38,28 @@ impl RunParts {
     /// The parts of a run.
     ///
     /// # Errors
-    /// A configuration that cannot be run, or one that has requests or storage sessions.
+    /// A configuration that cannot be run, or one without packets.
     pub fn new(config: &RunConfig) -> Result<Self, RunError> {
-        let has_requests = requests::part_of(config).is_some();
-        if has_requests || !config.design.transport.has_packets() {
-            return Err(RunError::Requests("a run in parts has flows only"));
+        if !config.design.transport.has_packets() {
+            return Err(RunError::Requests("a run without packets has no parts"));
         }
         let topology = run::topology(config)?;
-        let application = traffic::application(config, &topology).map_err(RunError::Workload)?;
-        if application.is_some() {
-            return Err(RunError::Requests("a run in parts has flows only"));
-        }
-        let source = traffic::source(config, &topology).map_err(RunError::Workload)?;
+        let applications = traffic::applications(config, &topology)?;
         let told = Told::new(config, &topology)?;
         let faulty = run::in_trouble(config, &topology)?;
-        let hosts = hosts::layered(config, &topology)?;
+        let hosts = match requests::part_of(config) {
+            None => hosts::layered(config, &topology)?,
+            Some(_) => hosts::copying(config, &topology),
+        };
         let transports = (0..topology.hosts()).map(|number| hosts(HostId(number)));
         let transports = transports.collect::<Result<_, RunError>>()?;
         drop(hosts);
+        let recorder = run::recorder(config, &topology, &faulty, &told.failures);
         Ok(Self {
             fabric: run::fabric(config, &faulty, None),
             faults: FaultPlan::of(&faulty),
             transports,
-            source,
-            recorder: run::recorder(config, &topology, &faulty, &told.failures),
+            feed: Feed::new(applications, topology.hosts(), recorder),
             packing: run::packing(config),
             config: config.clone(),
             topology,
@@ -73,58 +67,79 @@ impl RunParts {
         })
     }
 
-    /// A flow starts: what its sender's host is told.
-    pub fn start(&mut self, flow: &Flow) -> Message {
-        self.recorder.started(flow);
-        message(flow, run::replication(&self.config, flow))
+    /// When the applications of the run do something next by themselves, as far as is known: events may
+    /// bring an earlier time.
+    pub fn next(&self) -> Option<Time> {
+        self.feed.next()
     }
 
-    /// When the last flow so far started.
+    /// Whether they begin something more by themselves.
+    pub fn begins_more(&self) -> bool {
+        self.feed.begins_more()
+    }
+
+    /// The applications do what is due at `now`. [`RunParts::carry_out`] hands on what they order.
+    pub fn act(&mut self, now: Time) {
+        self.feed.act(now, &mut self.fabric);
+    }
+
+    /// Carries out the next order at its host, which is to be served next; `None` when all are carried out.
+    pub fn carry_out(&mut self, now: Time) -> Option<HostId> {
+        let order = self.feed.order()?;
+        let host = order.host();
+        let transport = &mut self.transports[host.0 as usize];
+        self.feed.carry_out(now, &order, transport);
+        Some(host)
+    }
+
+    /// The applications hear the news of a host's transport. To be called after any input to it, and again
+    /// after segments have left it.
+    pub fn hear(&mut self, now: Time, host: HostId) {
+        let transport = &mut self.transports[host.0 as usize];
+        while let Some(event) = transport.poll_event() {
+            self.feed
+                .event(now, host, event, &mut self.fabric, transport);
+        }
+    }
+
+    /// When the last flow or request so far started.
     pub fn last_start(&self) -> Time {
-        self.recorder.last_start()
+        self.feed.recorder.last_start()
     }
 
-    /// Flows that have started and not ended.
+    /// Flows and requests that have started and not ended.
     pub fn unfinished(&self) -> usize {
-        self.recorder.unfinished()
-    }
-
-    /// A transport said something of a flow. Gives the flow when its receiver has all of it, or when it was
-    /// given up: the source is to be told then.
-    pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
-        self.recorder.event(now, event)
+        self.feed.recorder.unfinished()
     }
 
     /// The packet that carries a segment, and what switches are told of it.
     pub fn packet(&self, segment: &Segment) -> (Packet, Hints) {
         let packet = self.packing.packet(segment);
-        (packet, hints(&packet, segment, None))
+        (packet, self.packing.hints(&packet, segment))
     }
 
-    /// The segment that a packet brings.
-    pub fn segment(&self, delivery: &Delivery<Segment>) -> Segment {
-        unpacked(delivery)
+    /// A packet reached its host: the segment that it brings, for the host's transport.
+    pub fn arrived(&mut self, now: Time, delivery: &Delivery<Segment>) -> Segment {
+        let segment = unpacked(delivery);
+        if self.feed.hears_arrivals() {
+            self.feed.arrived(now, &segment, &mut self.fabric);
+        }
+        segment
     }
 
     /// Samples queues and links.
     pub fn sample(&mut self, now: Time) {
-        self.recorder.sample(now, &self.fabric);
+        self.feed.recorder.sample(now, &self.fabric);
     }
 
     /// The record of a run that ended at `end`; `host_events` is how many events its hosts had.
     pub fn record(mut self, end: Time, host_events: u64) -> RunRecord {
         for transport in &self.transports {
-            for (flow, stats) in transport.unfinished() {
-                self.recorder.cut_off(flow, stats);
-            }
+            self.feed.cut_off(transport);
         }
         let remains = Remains {
             fabric: self.fabric,
-            transports: self.transports,
-            application: None,
-            orders: Orders::default(),
-            layer: (),
-            recorder: self.recorder,
+            feed: self.feed,
             host_events,
             end,
         };

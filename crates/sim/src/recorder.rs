@@ -23,7 +23,7 @@ pub(crate) struct Recorder {
     /// The same for flows of sessions, without [`LEG`].
     leg_rows: Vec<u32>,
     ideal: Ideal,
-    /// Flows whose sender or receiver is not done.
+    /// Flows whose sender or receiver is not done, and requests.
     unfinished: usize,
     last_start: Time,
     queues: Vec<QueueSample>,
@@ -71,8 +71,7 @@ impl Recorder {
             rows.resize(number + 1, UNKNOWN);
         }
         rows[number] = self.flows.len() as u32;
-        self.unfinished += 1;
-        self.last_start = flow.start;
+        self.began(flow.start);
         self.flows.push(FlowRecord {
             flow: flow.id,
             src: flow.src,
@@ -83,6 +82,17 @@ impl Recorder {
             class: flow.class as u8,
             ..FlowRecord::default()
         });
+    }
+
+    /// Something starts: a flow, or a request that has no row here.
+    pub const fn began(&mut self, start: Time) {
+        self.unfinished += 1;
+        self.last_start = start;
+    }
+
+    /// Something that has no row here has ended.
+    pub const fn ended(&mut self) {
+        self.unfinished -= 1;
     }
 
     /// A transport's word on a flow. Gives the flow when its receiver has all of it, or when it was
@@ -111,9 +121,11 @@ impl Recorder {
                 self.close(flow, stats);
                 Some(flow)
             }
-            Event::Arrived(..) | Event::Received(..) | Event::Late(_) | Event::Straggling(..) => {
-                None
-            }
+            Event::Arrived(..)
+            | Event::Received(..)
+            | Event::Late(_)
+            | Event::Straggling(..)
+            | Event::Copy(..) => None,
         }
     }
 
@@ -211,7 +223,7 @@ impl Recorder {
         }
     }
 
-    /// Flows that have started and whose sender has not said that it is done.
+    /// Flows that have started and whose sender has not said that it is done, and open requests.
     pub fn unfinished(&self) -> usize {
         self.unfinished
     }
@@ -221,7 +233,7 @@ impl Recorder {
         self.rows.len() as u64
     }
 
-    /// When the last flow so far started.
+    /// When the last flow or request so far started.
     pub fn last_start(&self) -> Time {
         self.last_start
     }

@@ -1,20 +1,19 @@
 //! One run, from its configuration to its record.
 
-use crate::application::Desk;
+use crate::application::{Feed, Replicating, mixed};
 use crate::capacity::{self, Capacity};
-use crate::config::{RequestsPart, RunConfig};
+use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
 use crate::extent::Extent;
 use crate::hosts;
 use crate::ideal::Ideal;
-use crate::layer::Layer;
 use crate::measures::{Arrivals, Bursts, PortWaits, Watch, Watchers};
 use crate::offered;
-use crate::packing::Packing;
+use crate::packing::{Packing, PurgeKeys};
 use crate::paths;
 use crate::queues;
 use crate::recorder::Recorder;
-use crate::requests::{self, network::Network};
+use crate::requests;
 use crate::simulation::{Horizon, Parts, Remains, Simulation};
 use crate::timers;
 use crate::topology_record;
@@ -30,9 +29,9 @@ use tailcut_record::{
     DropCounts, LinkFailure, OfferedLoad, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
 };
 use tailcut_transport::tcp;
-use tailcut_transport::{self as transport, Segment, Transport};
-use tailcut_units::{Bytes, FlowId, HostId, Time, reduce, stream_seed};
-use tailcut_workload::{Class, Flow};
+use tailcut_transport::{Segment, Transport, rans};
+use tailcut_units::{Bytes, HostId, Time};
+use tailcut_workload::Class;
 
 /// What the caller of a run wants to see and say while it goes. Called from the run's thread.
 pub trait RunControl: Sync {
@@ -109,21 +108,26 @@ pub fn run_watched(
         control,
         observer,
     };
-    if let Some((label, part)) = requests::part_of(config) {
-        return stage.simulate_requests(part, label);
+    let carries_requests = requests::part_of(config).is_some();
+    if !carries_requests && hosts::have_layers(config) {
+        return stage.simulate(hosts::layered(config, &topology)?);
     }
-    if hosts::have_layers(config) {
-        return stage.simulate(hosts::layered(config, &topology)?, ());
-    }
-    match config.design.transport {
-        TransportKind::PFabric => stage.simulate(hosts::pfabric(config, &topology), ()),
-        TransportKind::Ndp | TransportKind::NdpPlus => {
-            stage.simulate(hosts::ndp(config, &topology), ())
+    match (config.design.transport, carries_requests) {
+        (TransportKind::Ndp | TransportKind::NdpPlus, false) => {
+            stage.simulate(hosts::ndp(config, &topology))
         }
-        TransportKind::Scdp => stage.simulate(hosts::scdp(config, &topology), ()),
-        _ => match hosts::repnet_config(config) {
-            None => stage.simulate(hosts::tcp(config), ()),
-            Some(repnet) => stage.simulate(hosts::repnet(config, repnet), ()),
+        (TransportKind::Ndp | TransportKind::NdpPlus, true) => {
+            stage.simulate(hosts::messengers(hosts::ndp(config, &topology)))
+        }
+        (TransportKind::Scdp, false) => stage.simulate(hosts::scdp(config, &topology)),
+        (TransportKind::Scdp, true) => {
+            stage.simulate(hosts::messengers(hosts::scdp(config, &topology)))
+        }
+        (_, true) => stage.simulate(hosts::carriers(config)),
+        (TransportKind::PFabric, false) => stage.simulate(hosts::pfabric(config, &topology)),
+        (_, false) => match hosts::repnet_config(config) {
+            None => stage.simulate(hosts::tcp(config)),
+            Some(repnet) => stage.simulate(hosts::repnet(config, repnet)),
         },
     }
 }
@@ -177,14 +181,10 @@ pub(crate) fn packing(config: &RunConfig) -> Packing {
         framing: config.framing,
         group_header: config.designs.scdp.group_header.0 as u32,
         hash: config.designs.paths.ecmp_hash,
-    }
-}
-
-/// How a flow is replicated.
-pub(crate) fn replication(config: &RunConfig, flow: &Flow) -> transport::Replication {
-    match mixed(config, flow.id, flow.bytes) {
-        Some(drawn) => MIXED[drawn].1,
-        None => transport::Replication::AsConfigured,
+        purge_keys: requests::part_of(config).map(|_| PurgeKeys {
+            of: rans::purge_key,
+            purged_by: rans::purges,
+        }),
     }
 }
 
@@ -204,11 +204,10 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Runs hosts that `host` makes, under a layer of applications.
+    /// Runs hosts that `host` makes.
     fn simulate<T: Transport>(
         self,
         host: impl Fn(HostId) -> Result<T, RunError>,
-        layer: impl Layer<T>,
     ) -> Result<RunRecord, RunError> {
         let Self {
             config,
@@ -218,23 +217,19 @@ impl Stage<'_> {
         } = self;
         let wall = Instant::now();
         let cpu = ThreadTime::try_now().ok();
-        let source = traffic::source(config, self.topology).map_err(RunError::Workload)?;
-        let application =
-            traffic::application(config, self.topology).map_err(RunError::Workload)?;
+        let applications = traffic::applications(config, self.topology)?;
         let told = Told::new(config, self.topology)?;
         let topology = &in_trouble(config, self.topology)?;
+        let recorder = recorder(config, self.topology, topology, &told.failures);
+        let feed = Feed::new(applications, topology.hosts(), recorder);
         let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
         let mut simulation = Simulation::new(Parts {
             fabric: fabric(config, topology, observer.is_on().then_some(observer)),
             faults: FaultPlan::of(topology),
             transports: transports.collect::<Result<Vec<T>, RunError>>()?,
-            source,
-            application,
-            layer,
-            recorder: recorder(config, self.topology, topology, &told.failures),
+            feed,
             packing: packing(config),
             engine: config.engine,
-            choose_replication: |flow: &Flow| replication(config, flow),
         });
         let extent = Extent::new(&config.workload, config.drain);
         let whole = simulation.run(Horizon {
@@ -252,27 +247,6 @@ impl Stage<'_> {
         let mut record = record(config, self.topology, told, simulation.finish());
         record.cost = cost(wall, cpu);
         Ok(record)
-    }
-
-    /// Runs requests over what carries them in the run's design.
-    fn simulate_requests(self, part: &RequestsPart, label: u64) -> Result<RunRecord, RunError> {
-        let Self {
-            config, topology, ..
-        } = self;
-        match config.design.transport {
-            TransportKind::Ndp | TransportKind::NdpPlus => {
-                let layer = Network::new(config, topology, part, label)?;
-                self.simulate(hosts::messengers(hosts::ndp(config, topology)), layer)
-            }
-            TransportKind::Scdp => {
-                let layer = Network::new(config, topology, part, label)?;
-                self.simulate(hosts::messengers(hosts::scdp(config, topology)), layer)
-            }
-            _ => {
-                let layer = Network::new(config, topology, part, label)?;
-                self.simulate(hosts::carriers(config), layer)
-            }
-        }
     }
 }
 
@@ -309,32 +283,21 @@ impl Told {
 }
 
 /// The record of a run: all but what it cost.
-pub(crate) fn record<T, L: Layer<T>>(
+pub(crate) fn record(
     config: &RunConfig,
     topology: &Arc<Topology>,
     told: Told,
-    remains: Remains<'_, T, L>,
+    remains: Remains<'_>,
 ) -> RunRecord {
     let Remains {
         mut fabric,
-        transports,
-        application,
-        mut orders,
-        layer,
-        mut recorder,
+        feed,
         host_events,
         end,
     } = remains;
     let mut record = RunRecord::new(config.key());
-    if let Some(application) = application {
-        record.sessions = application.finish(&mut Desk {
-            now: end,
-            hosts: topology.hosts(),
-            groups: &mut fabric,
-            recorder: &mut recorder,
-            orders: &mut orders,
-        });
-    }
+    let (outcome, mut recorder) = feed.finish(end, &mut fabric);
+    (record.sessions, record.requests) = (outcome.sessions, outcome.requests);
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
     fill(&mut record, topology, &fabric, host_events, end);
     if let Some(waits) = fabric.into_observer().and_then(|watchers| watchers.waits) {
@@ -346,7 +309,6 @@ pub(crate) fn record<T, L: Layer<T>>(
     record.topology = topology_record::links(topology);
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));
     (record.flows, record.queues, record.links) = recorder.finish();
-    layer.finish(&transports, &mut record);
     if config.design.replication == Replication::Mixed {
         name_mixed(&mut record, config);
     }
@@ -372,38 +334,20 @@ pub(crate) fn in_trouble(
     Ok(Arc::new(topology))
 }
 
-/// What a mouse of a mixed run may be: what its record calls it behind its class, and its replication.
-const MIXED: [(&str, transport::Replication); 3] = [
-    ("tcp", transport::Replication::Off),
-    ("repflow", transport::Replication::RepFlow),
-    ("repsyn", transport::Replication::RepSyn),
-];
-
-/// The domain of the mixed run's random streams, one a flow.
-const MIXED_DOMAIN: u64 = 0x6d69_7865_6400;
-
-/// Which row of [`MIXED`] a flow drew; `None` for elephants and outside mixed runs.
-fn mixed(config: &RunConfig, flow: FlowId, bytes: u64) -> Option<usize> {
-    let draws = config.design.replication == Replication::Mixed && bytes < config.repnet.limit.0;
-    draws.then(|| {
-        let stream = stream_seed(config.seed, MIXED_DOMAIN, u64::from(flow.0));
-        reduce((stream >> 32) as u32, MIXED.len() as u32) as usize
-    })
-}
-
 /// Gives each mouse of a mixed run a class that says what it drew too, such as `foreground/repflow`.
 fn name_mixed(record: &mut RunRecord, config: &RunConfig) {
     let classes = record.classes.len();
     for class in 0..classes {
-        let names = MIXED
+        let names = mixed::OUTCOMES
             .iter()
             .map(|(drawn, _)| format!("{}/{drawn}", record.classes[class]));
         let names: Vec<String> = names.collect();
         record.classes.extend(names);
     }
+    let replicating = Replicating::new(config);
     for flow in &mut record.flows {
-        if let Some(drawn) = mixed(config, flow.flow, flow.bytes.0) {
-            flow.class = (classes + usize::from(flow.class) * MIXED.len() + drawn) as u8;
+        if let Some(drawn) = replicating.drawn(flow.flow, flow.bytes.0) {
+            flow.class = (classes + usize::from(flow.class) * mixed::OUTCOMES.len() + drawn) as u8;
         }
     }
 }

@@ -4,17 +4,14 @@
 //! At one instant the network comes first, then NICs that have become free, then timers, then
 //! samples, then arrivals: the same on every engine.
 
-use crate::application::{Application, Desk, Orders, is_transfer};
+use crate::application::Feed;
 use crate::extent::Started;
-use crate::layer::Layer;
 use crate::measures::Watch;
-use crate::packing::{Packing, hints, message, unpacked};
-use crate::recorder::Recorder;
+use crate::packing::{Packing, unpacked};
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
-use tailcut_fabric::{Delivery, Fabric, FaultPlan, Handshake, Output};
-use tailcut_transport::{Condition, Replication, Segment, Transport};
+use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output};
+use tailcut_transport::{Segment, Transport};
 use tailcut_units::{Duration, HostId, Time};
-use tailcut_workload::{Flow, Source};
 
 /// Entities of host events: the host's number, and the kind above it.
 const TIMER: u32 = 1 << 31;
@@ -28,52 +25,34 @@ struct HostState<T> {
 }
 
 /// What a simulation is put together from.
-pub(crate) struct Parts<'a, T, C, L> {
+pub(crate) struct Parts<'a, T> {
     pub fabric: Fabric<Segment, Watch<'a>>,
     /// Links that fail on the way, where any do.
     pub faults: Option<FaultPlan>,
     /// One for each host.
     pub transports: Vec<T>,
-    /// The workload's flows.
-    pub source: Box<dyn Source>,
-    /// What feeds the run beside its flows, where anything does.
-    pub application: Option<Box<dyn Application>>,
-    /// What requests ask of the hosts' transports.
-    pub layer: L,
-    pub recorder: Recorder,
+    /// What begins transfers, and what is noted of them.
+    pub feed: Feed,
     pub packing: Packing,
     pub engine: EngineKind,
-    pub choose_replication: C,
 }
 
 /// Transports on the hosts of a fabric under a workload.
-pub(crate) struct Simulation<'a, T, C, L> {
+pub(crate) struct Simulation<'a, T> {
     fabric: Fabric<Segment, Watch<'a>>,
     faults: Option<FaultPlan>,
     hosts: Vec<HostState<T>>,
     engine: Engine,
-    source: Box<dyn Source>,
-    /// When the source's next flow starts, as far as is known.
-    next_flow: Option<Time>,
-    application: Option<Box<dyn Application>>,
-    hears_segments: bool,
-    orders: Orders,
-    layer: L,
-    recorder: Recorder,
+    feed: Feed,
     packing: Packing,
-    choose_replication: C,
     now: Time,
     host_events: u64,
 }
 
 /// What a run leaves.
-pub(crate) struct Remains<'a, T, L> {
+pub(crate) struct Remains<'a> {
     pub fabric: Fabric<Segment, Watch<'a>>,
-    pub transports: Vec<T>,
-    pub application: Option<Box<dyn Application>>,
-    pub orders: Orders,
-    pub layer: L,
-    pub recorder: Recorder,
+    pub feed: Feed,
     /// Events of hosts: NICs that became free, and timers.
     pub host_events: u64,
     /// When it ended.
@@ -95,8 +74,8 @@ pub(crate) struct Horizon<'a> {
 /// Events between two calls of `go_on`.
 const LOOK_UP_EVERY: u32 = 1 << 16;
 
-impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'a, T, C, L> {
-    pub fn new(parts: Parts<'a, T, C, L>) -> Self {
+impl<'a, T: Transport> Simulation<'a, T> {
+    pub fn new(parts: Parts<'a, T>) -> Self {
         let hosts = parts.transports.into_iter().map(|transport| HostState {
             transport,
             timer_at: Time::MAX,
@@ -107,18 +86,8 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
             faults: parts.faults,
             hosts: hosts.collect(),
             engine: Engine::new(parts.engine),
-            next_flow: parts.source.peek(),
-            source: parts.source,
-            hears_segments: parts
-                .application
-                .as_ref()
-                .is_some_and(|application| application.hears_segments()),
-            application: parts.application,
-            orders: Orders::default(),
-            layer: parts.layer,
-            recorder: parts.recorder,
+            feed: parts.feed,
             packing: parts.packing,
-            choose_replication: parts.choose_replication,
             now: Time::ZERO,
             host_events: 0,
         }
@@ -130,17 +99,16 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
             Some(_) => Time::ZERO,
             None => Time::MAX,
         };
-        let mut arrival = self.next_arrival();
+        let mut arrival = self.feed.next();
         let mut fault = self.next_fault();
         let mut until_look = LOOK_UP_EVERY;
         loop {
             // A closed loop may have nothing due now and more to come.
-            let end = match arrival {
-                Some(_) => horizon.end,
-                None => {
-                    let last_start = self.recorder.last_start().max(self.layer.last_start());
-                    horizon.end.min(last_start.saturating_add(horizon.drain))
-                }
+            let end = if self.feed.begins_more() {
+                horizon.end
+            } else {
+                let last_start = self.feed.recorder.last_start();
+                horizon.end.min(last_start.saturating_add(horizon.drain))
             };
             let host_event = self.engine.peek().unwrap_or(Time::MAX);
             let next_arrival = arrival.unwrap_or(Time::MAX);
@@ -149,14 +117,14 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
             until_look -= 1;
             if until_look == 0 {
                 until_look = LOOK_UP_EVERY;
-                if !(horizon.go_on)(self.now, self.started()) {
+                if !(horizon.go_on)(self.now, self.feed.started()) {
                     return false;
                 }
             }
             if let Some(output) = self.fabric.advance(limit) {
                 if let Output::Delivered(delivery) = &output {
                     self.deliver(delivery);
-                    arrival = self.next_arrival();
+                    arrival = self.feed.next();
                 }
                 continue;
             }
@@ -171,18 +139,17 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
             self.now = limit;
             if host_event == limit {
                 self.host_event();
-                arrival = self.next_arrival();
+                arrival = self.feed.next();
             } else if next_sample == limit && limit < end {
-                self.recorder.sample(limit, &self.fabric);
+                self.feed.recorder.sample(limit, &self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
                 next_sample = limit.saturating_add(every);
-                let is_busy = self.recorder.unfinished() > 0 || self.layer.started().unfinished > 0;
-                if arrival.is_none() && !is_busy {
+                if !self.feed.begins_more() && self.feed.recorder.unfinished() == 0 {
                     next_sample = Time::MAX;
                 }
             } else if next_arrival == limit && limit < end {
                 self.arrive();
-                arrival = self.next_arrival();
+                arrival = self.feed.next();
             } else {
                 return true;
             }
@@ -204,73 +171,18 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
         }
     }
 
-    /// When an application does something next, as far as is known.
-    fn next_arrival(&self) -> Option<Time> {
-        let next = Time::earlier(self.next_flow, self.layer.peek());
-        match &self.application {
-            None => next,
-            Some(application) => {
-                let due = self.orders.due_at().or_else(|| application.next());
-                Time::earlier(next, due)
-            }
-        }
-    }
-
-    fn started(&self) -> Started {
-        let layer = self.layer.started();
-        let begun = self
-            .application
-            .as_ref()
-            .map_or(0, |application| application.started());
-        Started {
-            started: self.recorder.flows_started() + begun + layer.started,
-            unfinished: self.recorder.unfinished() as u64 + layer.unfinished,
-        }
-    }
-
     #[inline]
     fn deliver(&mut self, delivery: &Delivery<Segment>) {
         self.now = delivery.time;
         let segment = unpacked(delivery);
         let host = delivery.host;
-        if self.recorder.arrivals.is_some() || self.hears_segments {
-            self.note_arrived(&segment);
+        if self.feed.hears_arrivals() {
+            self.feed.arrived(self.now, &segment, &mut self.fabric);
         }
         self.hosts[host.0 as usize]
             .transport
             .on_segment(self.now, segment);
         self.serve(host);
-    }
-
-    /// A segment reached its host, and somebody wants to know.
-    #[inline(never)]
-    fn note_arrived(&mut self, segment: &Segment) {
-        if segment.condition == Condition::Whole {
-            self.recorder.arrived(self.now, segment);
-        }
-        if self.hears_segments && is_transfer(segment.flow) {
-            self.tell(|application, desk| application.segment_arrived(segment, desk));
-        }
-    }
-
-    /// A transport has news of a transfer of the application.
-    #[inline(never)]
-    fn transfer_event(&mut self, host: HostId, event: tailcut_transport::Event) {
-        self.tell(|application, desk| application.event(host, event, desk));
-    }
-
-    /// Calls the application, if there is one, at its desk.
-    fn tell(&mut self, what: impl FnOnce(&mut dyn Application, &mut Desk<'_>)) {
-        if let Some(application) = &mut self.application {
-            let mut desk = Desk {
-                now: self.now,
-                hosts: self.hosts.len() as u32,
-                groups: &mut self.fabric,
-                recorder: &mut self.recorder,
-                orders: &mut self.orders,
-            };
-            what(&mut **application, &mut desk);
-        }
     }
 
     fn host_event(&mut self) {
@@ -285,69 +197,39 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
         } else if state.timer_at == self.now {
             state.timer_at = Time::MAX;
             state.transport.on_timeout(self.now);
-            self.layer.on_timeout(self.now, host);
         } else {
             return;
         }
         self.serve(host);
     }
 
-    fn arrive(&mut self) {
-        if self.application.is_some() && self.application_acts() {
-            return;
-        }
-        if self.layer.peek() == Some(self.now) {
-            if let Some(host) = self.layer.start(self.now) {
-                self.serve(host);
-            }
-            return;
-        }
-        let flow = self.source.next();
-        self.next_flow = self.source.peek();
-        let Some(flow) = flow else {
-            return;
-        };
-        self.recorder.started(&flow);
-        let replication = (self.choose_replication)(&flow);
-        let message = message(&flow, replication);
-        self.hosts[flow.src.0 as usize]
-            .transport
-            .submit(self.now, message);
-        self.serve(flow.src);
-    }
-
-    /// If the application has something due now it is done: what it has ordered, or what it orders when
-    /// its time has come. Says whether there was anything.
+    /// The application does what is due.
     #[inline(never)]
-    fn application_acts(&mut self) -> bool {
-        if self.orders.due_at().is_none() {
-            let next = self.application.as_ref().and_then(|app| app.next());
-            if next.is_none_or(|next| next > self.now) {
-                return false;
-            }
-            self.tell(|application, desk| application.act(desk));
-        }
-        for order in self.orders.take() {
+    fn arrive(&mut self) {
+        self.feed.act(self.now, &mut self.fabric);
+        while let Some(order) = self.feed.order() {
             let host = order.host();
-            order.carry_out(self.now, &mut self.hosts[host.0 as usize].transport);
+            let transport = &mut self.hosts[host.0 as usize].transport;
+            self.feed.carry_out(self.now, &order, transport);
             self.serve(host);
         }
-        true
+    }
+
+    /// The transport of a host may have news.
+    #[inline]
+    fn news(&mut self, host: HostId) {
+        let state = &mut self.hosts[host.0 as usize];
+        while let Some(event) = state.transport.poll_event() {
+            let (fabric, transport) = (&mut self.fabric, &mut state.transport);
+            self.feed.event(self.now, host, event, fabric, transport);
+        }
     }
 
     /// After any input to a host: its events, its NIC, its timer.
     #[inline]
     fn serve(&mut self, host: HostId) {
-        while let Some(event) = self.hosts[host.0 as usize].transport.poll_event() {
-            if is_transfer(event.flow()) {
-                self.transfer_event(host, event);
-            } else if let Some(flow) = self.recorder.event(self.now, event) {
-                self.source.completed(self.now, flow);
-                self.next_flow = self.source.peek();
-            }
-        }
+        self.news(host);
         let state = &mut self.hosts[host.0 as usize];
-        self.layer.serve(self.now, host, &mut state.transport);
         if !state.waits_for_nic && state.transport.has_transmit() {
             let mut free_at = self.fabric.uplink_free_at(host);
             while free_at <= self.now {
@@ -355,19 +237,16 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
                     break;
                 };
                 let packet = self.packing.packet(&segment);
-                let injected = match L::PURGE_KEYS {
-                    None if packet.handshake == Handshake::None => {
-                        self.fabric.inject(self.now, host, packet, segment)
-                    }
-                    keys => {
-                        let hints = hints(&packet, &segment, keys);
-                        let fabric = &mut self.fabric;
-                        fabric.inject_with(self.now, host, packet, hints, segment)
-                    }
+                let injected = if self.packing.has_hints(&packet) {
+                    let hints = self.packing.hints(&packet, &segment);
+                    let fabric = &mut self.fabric;
+                    fabric.inject_with(self.now, host, packet, hints, segment)
+                } else {
+                    self.fabric.inject(self.now, host, packet, segment)
                 };
                 let departs = injected.free_at;
                 free_at = self.fabric.uplink_free_at(host);
-                if let Some(bursts) = &mut self.recorder.bursts
+                if let Some(bursts) = &mut self.feed.recorder.bursts
                     && segment.payload > 0
                 {
                     bursts.departed(self.now, departs, host, packet.size);
@@ -377,13 +256,12 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
                 state.waits_for_nic = true;
                 self.engine.push(Event::new(free_at, host.0, 0));
             }
-            self.layer.sent(&mut state.transport);
+            if self.feed.hears_departures() {
+                self.news(host);
+            }
         }
-        let timeout = Time::earlier(
-            state.transport.next_timeout(),
-            self.layer.next_timeout(host),
-        );
-        if let Some(timeout) = timeout
+        let state = &mut self.hosts[host.0 as usize];
+        if let Some(timeout) = state.transport.next_timeout()
             && timeout < state.timer_at
         {
             state.timer_at = timeout.max(self.now);
@@ -393,20 +271,13 @@ impl<'a, T: Transport, C: FnMut(&Flow) -> Replication, L: Layer<T>> Simulation<'
     }
 
     /// What the run has left.
-    pub fn finish(mut self) -> Remains<'a, T, L> {
+    pub fn finish(mut self) -> Remains<'a> {
         for host in &self.hosts {
-            for (flow, stats) in host.transport.unfinished() {
-                self.recorder.cut_off(flow, stats);
-            }
+            self.feed.cut_off(&host.transport);
         }
-        let transports = self.hosts.into_iter().map(|host| host.transport);
         Remains {
             fabric: self.fabric,
-            transports: transports.collect(),
-            application: self.application,
-            orders: self.orders,
-            layer: self.layer,
-            recorder: self.recorder,
+            feed: self.feed,
             host_events: self.host_events,
             end: self.now,
         }

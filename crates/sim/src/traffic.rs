@@ -1,12 +1,13 @@
 //! From the description of a workload to its flows.
 
-use crate::application::{Application, ApplicationSeat};
+use crate::application::{Application, ApplicationSeat, Flows, Kind, Replicating, Together};
 use crate::config::{
     BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RunConfig,
     StoragePart, WorkloadPart,
 };
 use crate::design::TransportKind;
 use crate::requests;
+use crate::run::RunError;
 use crate::sessions::{Carriage, Sessions};
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
@@ -51,23 +52,46 @@ fn part_source(
     }))
 }
 
-/// What feeds a run beside its flows and requests.
+/// Everything that begins transfers in a run.
 ///
 /// # Errors
-/// More than one such part, or one that cannot be drawn.
-pub(crate) fn application(
-    config: &RunConfig,
-    topology: &Topology,
-) -> Result<Option<Box<dyn Application>>, Error> {
-    let mut found: Option<Box<dyn Application>> = None;
+/// More than one storage workload or application, or something that cannot be drawn.
+pub(crate) fn applications(config: &RunConfig, topology: &Topology) -> Result<Together, RunError> {
+    let mut all = Together::default();
+    if let Some(service) = service(config, topology)? {
+        all.add(Kind::Transfer, service.is_noted, service.application);
+    }
+    if let Some((label, part)) = requests::part_of(config) {
+        let network = requests::network::Network::new(config, topology, part, label)?;
+        all.add(Kind::Copy, false, Box::new(network));
+    }
+    let source = source(config, topology).map_err(RunError::Workload)?;
+    let flows = Flows::new(source, Replicating::new(config));
+    all.add(Kind::Flow, false, Box::new(flows));
+    Ok(all)
+}
+
+/// A storage service or an application of one's own.
+struct Service {
+    /// Whether the rows of its flows are written for it.
+    is_noted: bool,
+    application: Box<dyn Application>,
+}
+
+fn service(config: &RunConfig, topology: &Topology) -> Result<Option<Service>, RunError> {
+    let mut found: Option<Service> = None;
     for (part, label) in config.workload.parts.iter().zip(0u64..) {
-        let next: Box<dyn Application> = match &part.flows {
+        let next = match &part.flows {
             FlowsSpec::Storage(spec) => {
-                Box::new(sessions(config, topology, spec, (part.class, label))?)
+                let sessions = sessions(config, topology, spec, (part.class, label));
+                Service {
+                    is_noted: false,
+                    application: Box::new(sessions.map_err(RunError::Workload)?),
+                }
             }
             FlowsSpec::Application(spec) => {
                 let rates = (0..topology.hosts()).map(|host| topology.host_rate(HostId(host)));
-                spec.application.make(&ApplicationSeat {
+                let made = spec.application.make(&ApplicationSeat {
                     hosts: topology.hosts(),
                     racks: &topology.racks,
                     host_rate: rates.min().unwrap_or(Rate::from_gbps(1)),
@@ -76,15 +100,19 @@ pub(crate) fn application(
                     until: Time::ZERO + spec.until,
                     at_most: spec.at_most,
                     seed: stream_seed(config.seed, APPLICATION_DRAWS, label),
-                })
+                });
+                Service {
+                    is_noted: true,
+                    application: made,
+                }
             }
             _ => continue,
         };
         if found.replace(next).is_some() {
-            return Err(Error::Matrix {
+            return Err(RunError::Workload(Error::Matrix {
                 found: "two storage workloads or applications in one run".to_owned(),
                 allowed: "one; the share of reads of a storage workload may be anything",
-            });
+            }));
         }
     }
     Ok(found)

@@ -7,51 +7,17 @@ mod support;
 
 use std::sync::Arc;
 use support::{
-    completion_times, config, named_sizes, poisson, queue_of, simulate, single_switch, slow_spines,
+    completion_times, named_sizes, poisson, queue_of, requests, simulate, single_switch,
+    slow_spines,
 };
 use tailcut_record::{RequestRecord, RunRecord};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_sim::transport::rans::CancelScope;
-use tailcut_sim::workload::{Arrivals, Class, SizeDistribution, WorkTimes};
-use tailcut_sim::{
-    FlowsSpec, MatrixSpec, RequestRate, RequestsPart, RunConfig, RunError, Unattended,
-    WorkloadPart, WorkloadSpec, run,
-};
+use tailcut_sim::workload::{Class, SizeDistribution, WorkTimes};
+use tailcut_sim::{FlowsSpec, MatrixSpec, RunConfig, RunError, Unattended, WorkloadPart, run};
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
-
-/// Six servers and six clients on one switch at 10 Gb/s; objects of 300 KB.
-fn requests(design: &str, load: f64, count: u64) -> RunConfig {
-    let part = RequestsPart {
-        sizes: Arc::new(SizeDistribution::fixed(300_000)),
-        clients: 6,
-        servers: 6,
-        arrivals: Arrivals::Poisson,
-        rate: RequestRate::Load(load),
-        from: Duration::ZERO,
-        until: Duration::from_ms(1_000_000),
-        max_requests: Some(count),
-    };
-    let workload = WorkloadSpec {
-        name: "requests".to_owned(),
-        load: Some(load),
-        parts: vec![WorkloadPart {
-            class: Class::Foreground,
-            path: None,
-            flows: FlowsSpec::Requests(part),
-        }],
-    };
-    let mut config = config(
-        design,
-        "one switch",
-        single_switch(12, queue_of(100)),
-        workload,
-    );
-    config.tcp.min_rto = Duration::from_ms(5);
-    config.drain = Duration::from_ms(10_000);
-    config
-}
 
 fn mean_us(record: &RunRecord) -> f64 {
     let summary = record.summary().requests.expect("requests");

@@ -1,5 +1,6 @@
 //! The interface between a host's transport and whatever drives it.
 
+use crate::copies::{CopyNews, CopyOrder, NotCarried, flow_of_copy};
 use crate::{NotShared, Part, PathPin, Receipt, Segment, Straggler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,6 +23,13 @@ pub trait Transport {
     fn take_part(&mut self, _now: Time, _part: Part<'_>) -> Result<(), NotShared> {
         Err(NotShared)
     }
+    /// The application orders something about a copy of a request.
+    ///
+    /// # Errors
+    /// The design carries no requests, or cannot take this copy.
+    fn carry(&mut self, _now: Time, _order: CopyOrder) -> Result<(), NotCarried> {
+        Err(NotCarried)
+    }
     /// The network delivered `segment` to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);
     /// `now` is at or past `next_timeout`. A call that comes early does nothing.
@@ -37,7 +45,8 @@ pub trait Transport {
     /// When `on_timeout` wants to be called, if ever. May be earlier than needed, never later.
     fn next_timeout(&self) -> Option<Time>;
     /// What the flows that this host sends have cost so far, those of which it has not said that they
-    /// ended: for a driver that stops before they do.
+    /// ended: for a driver that stops before they do. Answers to copies of requests are among them, by
+    /// [`flow_of_copy`](crate::rans::flow_of_copy).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)>;
 }
 
@@ -48,6 +57,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
     fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
         (**self).take_part(now, part)
+    }
+    fn carry(&mut self, now: Time, order: CopyOrder) -> Result<(), NotCarried> {
+        (**self).carry(now, order)
     }
     fn on_segment(&mut self, now: Time, segment: Segment) {
         (**self).on_segment(now, segment);
@@ -124,6 +136,8 @@ pub enum Event {
     Late(FlowId),
     /// At the sender of a transfer with several receivers: this one holds the others up.
     Straggling(FlowId, Straggler),
+    /// At either end of a copy of a request, by its number: what happened to it.
+    Copy(u32, CopyNews),
 }
 
 impl Event {
@@ -138,6 +152,7 @@ impl Event {
             | Self::Received(flow, _)
             | Self::Late(flow)
             | Self::Straggling(flow, _) => *flow,
+            Self::Copy(number, _) => flow_of_copy(*number),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod copies;
 mod host;
 pub mod ndp;
 pub mod nic;

@@ -307,7 +307,8 @@ impl World {
                     Event::Established(_)
                     | Event::Arrived(..)
                     | Event::Late(_)
-                    | Event::Straggling(..) => {}
+                    | Event::Straggling(..)
+                    | Event::Copy(..) => {}
                 }
             }
         }

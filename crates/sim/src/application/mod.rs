@@ -1,27 +1,38 @@
-//! Applications: what feeds a run beside the workload's flows. They hear of time and of their transfers,
-//! and answer with commands.
+//! Applications: what feeds a run. They hear of time and of their transfers, and answer with orders.
+//! The workload's flows, its requests and its storage sessions are applications as are those of one's own.
 
+mod desk;
+mod feed;
+mod flows;
+mod order;
 mod own;
+mod together;
 
-use crate::recorder::{LEG, Recorder};
+pub use desk::Desk;
+pub(crate) use desk::{message, transfer_flow, transfer_index};
+pub(crate) use feed::Feed;
+pub(crate) use flows::{Flows, Replicating, mixed};
+pub(crate) use order::Order;
 pub use own::{ApplicationSeat, OwnApplication};
-use std::collections::VecDeque;
-use tailcut_fabric::{Fabric, GroupError, Observer};
-use tailcut_record::SessionRecord;
-use tailcut_transport::{
-    Event, Message, Part, PathPin, Replication, Segment, Share, Stragglers, Transport,
-};
+use tailcut_record::{RequestRecord, SessionRecord};
+use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{FlowId, HostId, Time};
-use tailcut_workload::{Class, Flow};
+pub(crate) use together::{Kind, Together};
 
 /// Something on top of the transports of a run: a storage service, a training job, a chat. A run has at
-/// most one, on all of its hosts, beside its flows.
+/// most one of one's own, on all of its hosts, beside its flows.
 ///
 /// It never sees a clock. It is called at the time that [`Application::next`] said, and whenever a
-/// transport has news of a transfer that it began. Each call gets a [`Desk`], which takes its commands.
+/// transport has news of a transfer that it began. Each call gets a [`Desk`], which takes its orders.
 pub trait Application: Send {
     /// When it does something next by itself; `None`: only when it hears of a transfer.
     fn next(&self) -> Option<Time>;
+
+    /// Whether it will begin something by itself. A run ends when its drain is over after the last
+    /// beginning. To be overridden where `next` also says when work goes on that has begun.
+    fn begins_more(&self) -> bool {
+        self.next().is_some()
+    }
 
     /// The time that `next` said has come: `desk.now()`.
     fn act(&mut self, desk: &mut Desk<'_>);
@@ -39,196 +50,30 @@ pub trait Application: Send {
         false
     }
 
-    /// How many things it has begun, for the progress that is shown.
+    /// Whether events that come as segments leave are to be told before the next thing happens.
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
+    /// How many things it has begun, for the progress that is shown. Flows of its own do not count.
     fn started(&self) -> u64 {
         0
     }
 
-    /// The run is over. Gives rows for the table of sessions.
-    fn finish(self: Box<Self>, _desk: &mut Desk<'_>) -> Vec<SessionRecord> {
-        Vec::new()
+    /// The run ends before one of its transfers does, which has cost its sender `stats`.
+    fn cut_off(&mut self, _flow: FlowId, _stats: FlowStats) {}
+
+    /// The run is over. Gives rows for its tables.
+    fn finish(self: Box<Self>, _desk: &mut Desk<'_>) -> Outcome {
+        Outcome::default()
     }
 }
 
-/// What an application is given at each call: the time, and a place for its commands. They are carried
-/// out at this instant, in their order, after the call.
-pub struct Desk<'a> {
-    pub(crate) now: Time,
-    pub(crate) hosts: u32,
-    pub(crate) groups: &'a mut dyn Groups,
-    pub(crate) recorder: &'a mut Recorder,
-    pub(crate) orders: &'a mut Orders,
-}
-
-/// The multicast groups of a network.
-pub(crate) trait Groups {
-    fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError>;
-    fn leave_group(&mut self, now: Time, group: HostId, member: HostId, told_by: HostId);
-    fn dissolve_group(&mut self, group: HostId);
-}
-
-impl<B: Clone, O: Observer<B>> Groups for Fabric<B, O> {
-    fn form_group(&mut self, members: &[HostId]) -> Result<HostId, GroupError> {
-        Self::form_group(self, members)
-    }
-    fn leave_group(&mut self, now: Time, group: HostId, member: HostId, told_by: HostId) {
-        Self::leave_group(self, now, group, member, told_by);
-    }
-    fn dissolve_group(&mut self, group: HostId) {
-        Self::dissolve_group(self, group);
-    }
-}
-
-impl Desk<'_> {
-    /// The time.
-    pub const fn now(&self) -> Time {
-        self.now
-    }
-
-    /// Hosts in the network: 0 to one less than this.
-    pub const fn hosts(&self) -> u32 {
-        self.hosts
-    }
-
-    /// Sends `bytes` from one host to another, as a flow that has a row in the table of flows. Gives
-    /// the number by which events speak of it; `None` where there is no such host, or both are the same.
-    pub fn send(&mut self, src: HostId, dst: HostId, bytes: u64) -> Option<FlowId> {
-        if src == dst || src.0 >= self.hosts || dst.0 >= self.hosts {
-            return None;
-        }
-        Some(self.send_flow(&Flow {
-            id: FlowId(0),
-            start: self.now,
-            src,
-            dst,
-            bytes,
-            path: None,
-            class: Class::Foreground,
-        }))
-    }
-
-    /// Sends a flow whatever its number is; gives the number that it gets.
-    pub(crate) fn send_flow(&mut self, flow: &Flow) -> FlowId {
-        let id = self.number();
-        self.recorder.started(&Flow { id, ..*flow });
-        let message = message(id, flow.dst, flow.bytes);
-        self.order(Order::Submit(flow.src, message));
-        id
-    }
-
-    /// The next number of a transfer.
-    pub(crate) const fn number(&mut self) -> FlowId {
-        self.orders.numbers += 1;
-        FlowId(LEG | (self.orders.numbers - 1))
-    }
-
-    /// Orders something to be done at this instant.
-    pub(crate) fn order(&mut self, order: Order) {
-        self.orders.due_at = self.now;
-        self.orders.due.push_back(order);
-    }
-}
-
-/// A message of an application, whose path and replication are the network's and the design's affair.
-pub(crate) fn message(flow: FlowId, dst: HostId, bytes: u64) -> Message {
-    Message {
-        flow,
-        dst,
-        bytes,
-        path: PathPin::NONE,
-        replication: Replication::AsConfigured,
-    }
-}
-
-/// Whether a flow is an application's.
-pub(crate) const fn is_transfer(flow: FlowId) -> bool {
-    flow.0 & LEG != 0
-}
-
-/// What an application has ordered and nobody has done yet.
-#[derive(Debug, Default)]
-pub(crate) struct Orders {
-    due: VecDeque<Order>,
-    due_at: Time,
-    /// Transfers that have a number.
-    numbers: u32,
-}
-
-impl Orders {
-    /// When they are due; `None` where there are none.
-    #[inline]
-    pub fn due_at(&self) -> Option<Time> {
-        (!self.due.is_empty()).then_some(self.due_at)
-    }
-
-    /// All of them.
-    pub fn take(&mut self) -> VecDeque<Order> {
-        std::mem::take(&mut self.due)
-    }
-}
-
-/// Something that a host's transport is to do.
-#[derive(Debug)]
-pub(crate) enum Order {
-    Submit(HostId, Message),
-    Spread {
-        host: HostId,
-        message: Message,
-        receivers: Vec<HostId>,
-        stragglers: Stragglers,
-    },
-    Collect {
-        host: HostId,
-        flow: FlowId,
-        port: u16,
-    },
-    Share {
-        host: HostId,
-        message: Message,
-        port: u16,
-        share: Share,
-    },
-}
-
-impl Order {
-    pub const fn host(&self) -> HostId {
-        match self {
-            Self::Submit(host, _)
-            | Self::Spread { host, .. }
-            | Self::Collect { host, .. }
-            | Self::Share { host, .. } => *host,
-        }
-    }
-
-    pub fn carry_out(&self, now: Time, transport: &mut impl Transport) {
-        let part = match self {
-            Self::Submit(_, message) => return transport.submit(now, *message),
-            Self::Spread {
-                message,
-                receivers,
-                stragglers,
-                ..
-            } => Part::Spread {
-                message: *message,
-                receivers,
-                stragglers: *stragglers,
-            },
-            Self::Collect { flow, port, .. } => Part::Collect {
-                flow: *flow,
-                port: *port,
-            },
-            Self::Share {
-                message,
-                port,
-                share,
-                ..
-            } => Part::Share {
-                message: *message,
-                port: *port,
-                share: *share,
-            },
-        };
-        let taken = transport.take_part(now, part);
-        debug_assert!(taken.is_ok(), "a design with several ends has them");
-    }
+/// What an application leaves in the run's record.
+#[derive(Clone, Default, Debug)]
+pub struct Outcome {
+    /// Rows of the table of sessions.
+    pub sessions: Vec<SessionRecord>,
+    /// Rows of the table of requests.
+    pub requests: Vec<RequestRecord>,
 }

@@ -1,11 +1,9 @@
 //! Applications of one's own: what they are called, and what makes them.
 
-use super::{Application, Desk};
+use super::Application;
 use crate::register::{NameError, Register, told_by_name};
 use std::sync::Arc;
-use tailcut_record::SessionRecord;
-use tailcut_transport::{Event, Segment};
-use tailcut_units::{HostId, Rate, Time};
+use tailcut_units::{Rate, Time};
 use tailcut_workload::SizeDistribution;
 
 /// What an application of one's own is told of the run that it feeds.
@@ -83,36 +81,7 @@ impl OwnApplication {
     }
 
     pub(crate) fn make(&self, seat: &ApplicationSeat<'_>) -> Box<dyn Application> {
-        Box::new(Noted((self.make)(seat)))
-    }
-}
-
-/// An application whose transfers' news go to the records first. Storage writes its own there, as its
-/// transfers have several ends.
-struct Noted(Box<dyn Application>);
-
-impl Application for Noted {
-    fn next(&self) -> Option<Time> {
-        self.0.next()
-    }
-    fn act(&mut self, desk: &mut Desk<'_>) {
-        self.0.act(desk);
-    }
-    fn event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
-        desk.recorder.event(desk.now, event);
-        self.0.event(host, event, desk);
-    }
-    fn segment_arrived(&mut self, segment: &Segment, desk: &mut Desk<'_>) {
-        self.0.segment_arrived(segment, desk);
-    }
-    fn hears_segments(&self) -> bool {
-        self.0.hears_segments()
-    }
-    fn started(&self) -> u64 {
-        self.0.started()
-    }
-    fn finish(self: Box<Self>, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
-        self.0.finish(desk)
+        (self.make)(seat)
     }
 }
 

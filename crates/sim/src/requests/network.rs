@@ -2,20 +2,17 @@
 //! class over what carries it. The first hosts are servers, those behind them clients.
 
 use super::{Books, source};
+use crate::application::{Application, Desk, Order, Outcome};
 use crate::config::{RequestsPart, RunConfig};
-use crate::extent::Started;
-use crate::layer::{Layer, PurgeKeys};
 use crate::run::RunError;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailcut_fabric::topology::Topology;
-use tailcut_record::RunRecord;
-use tailcut_transport::FlowStats;
 use tailcut_transport::rans::{
-    Answer, Ask, Carry, Client, CopyChange, CopyEvent, CopyId, Demand, Departure, End, Policy,
-    Purpose, RequestHeader, RequestId, Server, ToldWindow, purge_key, purges,
+    Answer, Ask, CancelScope, Client, CopyId, CopyNews, CopyOrder, Demand, Departure, End, Policy,
+    Purpose, RequestHeader, RequestId, Server, Side, copy_of_flow,
 };
-use tailcut_transport::tcp::Role;
-use tailcut_units::{Duration, HostId, Rate, Time};
+use tailcut_transport::{Event, FlowStats};
+use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 use tailcut_workload::Requests;
 
 /// What a host does with requests.
@@ -25,24 +22,52 @@ enum Part {
     Neither,
 }
 
-/// A copy on its way, and the ends of what carries it.
-struct Copy<H> {
+impl Part {
+    fn on_timeout(&mut self, now: Time) {
+        match self {
+            Self::Client(client) => client.on_timeout(now),
+            Self::Server(server) => server.on_timeout(now),
+            Self::Neither => {}
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        match self {
+            Self::Client(client) => client.next_timeout(),
+            Self::Server(server) => server.next_timeout(),
+            Self::Neither => None,
+        }
+    }
+}
+
+/// A window that an answer tells and that is not at the client yet.
+struct Told {
+    /// The client knows it once it has this many bytes of the answer.
+    through: u64,
+    /// The window in bytes.
+    window: u64,
+}
+
+/// A copy on its way. Segments carry no payload here: what the bytes of either end mean stands beside
+/// them, by the byte that ends it, and the other end reads it once it has that byte.
+struct Copy {
     header: RequestHeader,
     client: HostId,
     server: HostId,
-    asked: Option<H>,
-    accepted: Option<H>,
+    /// Whether the client may say more.
+    is_asked: bool,
+    /// Whether the server may answer.
+    is_accepted: bool,
     /// Bytes that the client has said.
     said: u64,
     /// What they mean: messages that are not at the server yet, with their last byte's end.
     messages: VecDeque<(u64, RequestHeader)>,
     /// Bytes of the answer that the client has.
     delivered: u64,
-    /// Windows that the answer tells and that are not at the client yet.
-    windows: VecDeque<ToldWindow>,
+    windows: VecDeque<Told>,
 }
 
-impl<H> Copy<H> {
+impl Copy {
     /// The next message of which the server has every byte, once it has `total`.
     fn message_within(&mut self, total: u64) -> Option<RequestHeader> {
         let (end, _) = self.messages.front()?;
@@ -68,27 +93,34 @@ impl<H> Copy<H> {
 }
 
 /// The clients and servers of a run, on the hosts that are theirs, and what is between them.
-pub(crate) struct Network<'a, H> {
-    config: &'a RunConfig,
+pub(crate) struct Network {
     /// By host.
     parts: Vec<Part>,
     requests: Requests,
     /// How many hosts are servers.
     servers: u32,
     policy: Policy,
+    /// What a purge takes away at servers.
+    purge: CancelScope,
+    /// Bytes of a client's message.
+    message: u64,
     /// By their numbers, which their flows have.
-    copies: Vec<Copy<H>>,
+    copies: Vec<Copy>,
     numbers: BTreeMap<CopyId, u32>,
+    /// When parts want to be called next, and which.
+    due: BTreeSet<(Time, u32)>,
+    /// The same by host.
+    due_at: Vec<Option<Time>>,
     books: Books,
 }
 
-impl<'a, H: std::marker::Copy> Network<'a, H> {
+impl Network {
     /// Clients and servers of `part`, the workload's part `label`, that have nothing to do yet.
     ///
     /// # Errors
     /// A workload that cannot be drawn, or parameters that make no sense.
     pub fn new(
-        config: &'a RunConfig,
+        config: &RunConfig,
         topology: &Topology,
         part: &RequestsPart,
         label: u64,
@@ -110,16 +142,18 @@ impl<'a, H: std::marker::Copy> Network<'a, H> {
                 Part::Neither
             })
         };
+        let hosts = topology.hosts();
         Ok(Self {
-            config,
-            parts: (0..topology.hosts())
-                .map(part_of)
-                .collect::<Result<_, RunError>>()?,
+            parts: (0..hosts).map(part_of).collect::<Result<_, RunError>>()?,
             requests,
             servers,
             policy,
+            purge: parameters.purge,
+            message: parameters.request_size.0,
             copies: Vec::new(),
             numbers: BTreeMap::new(),
+            due: BTreeSet::new(),
+            due_at: vec![None; hosts as usize],
             books: Books::new(policy.quorum),
         })
     }
@@ -132,214 +166,203 @@ pub(crate) fn link_of_servers(topology: &Topology, part: &RequestsPart) -> Rate 
     rates.min().unwrap_or(Rate::from_gbps(1))
 }
 
-impl<C: Carry> Layer<C> for Network<'_, C::Handle> {
-    const PURGE_KEYS: Option<PurgeKeys> = Some(PurgeKeys {
-        of: purge_key,
-        purged_by: purges,
-    });
-
-    fn peek(&self) -> Option<Time> {
-        self.requests.peek()
+impl Application for Network {
+    fn next(&self) -> Option<Time> {
+        let due = self.due.first().map(|(time, _)| *time);
+        Time::earlier(due, self.requests.peek())
     }
 
-    fn start(&mut self, now: Time) -> Option<HostId> {
-        let request = self.requests.next()?;
+    fn begins_more(&self) -> bool {
+        self.requests.peek().is_some()
+    }
+
+    /// What stations finish, then what starts.
+    fn act(&mut self, desk: &mut Desk<'_>) {
+        let now = desk.now();
+        if let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= now) {
+            let host = HostId(*number);
+            self.parts[host.0 as usize].on_timeout(now);
+            self.settle(host, desk);
+        } else if self.requests.peek().is_some_and(|next| next <= now) {
+            self.start(desk);
+        }
+    }
+
+    fn event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
+        if let Event::Copy(number, news) = event {
+            self.copy_news(host, number, news, desk);
+            self.settle(host, desk);
+        }
+    }
+
+    /// Answers tell their senders' windows as they leave.
+    fn hears_departures(&self) -> bool {
+        self.policy.swap_lead.is_some()
+    }
+
+    fn started(&self) -> u64 {
+        self.books.so_far().started
+    }
+
+    /// What has been sent of an answer that has not ended.
+    fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
+        let number = copy_of_flow(flow);
+        let copy = number.and_then(|number| self.copies.get(number as usize));
+        if let Some(copy) = copy {
+            self.books.sent(copy.header.copy, stats.payload_sent);
+        }
+    }
+
+    fn finish(self: Box<Self>, _desk: &mut Desk<'_>) -> Outcome {
+        Outcome {
+            requests: self.books.finish(),
+            ..Outcome::default()
+        }
+    }
+}
+
+impl Network {
+    fn start(&mut self, desk: &mut Desk<'_>) {
+        let Some(request) = self.requests.next() else {
+            return;
+        };
         let copies = u32::from(self.policy.copies);
         let drawn = self.requests.servers(request.number, copies);
         let servers: Vec<HostId> = drawn.into_iter().map(HostId).collect();
         let client = HostId(self.servers + request.client);
         let first = servers.first().copied().unwrap_or_default();
+        desk.recorder().began(request.start);
         self.books.started(&request, client, first);
         if let Part::Client(machine) = &mut self.parts[client.0 as usize] {
-            machine.submit(now, RequestId(request.number), request.bytes, &servers);
+            let id = RequestId(request.number);
+            machine.submit(desk.now(), id, request.bytes, &servers);
         }
-        Some(client)
+        self.settle(client, desk);
     }
 
-    /// What happened to the host's copies, then what its part has to say.
-    fn serve(&mut self, now: Time, host: HostId, carrier: &mut C) {
-        while let Some(event) = carrier.poll_copy() {
-            self.copy_event(now, host, carrier, event);
-        }
+    /// After any input to a host's part: what it has to say, and when it wants to be called next.
+    fn settle(&mut self, host: HostId, desk: &mut Desk<'_>) {
         match self.parts[host.0 as usize] {
-            Part::Client(_) => self.serve_client(now, host, carrier),
-            Part::Server(_) => self.serve_server(now, host, carrier),
+            Part::Client(_) => self.serve_client(host, desk),
+            Part::Server(_) => self.serve_server(host, desk),
             Part::Neither => {}
         }
-    }
-
-    fn sent(&mut self, carrier: &mut C) {
-        while let Some(told) = carrier.poll_told() {
-            if let Some(copy) = self.copies.get_mut(told.number as usize)
-                && copy.windows.back().map(|last| last.window) != Some(told.window)
-            {
-                copy.windows.push_back(told);
+        let next = self.parts[host.0 as usize].next_timeout();
+        let due_at = &mut self.due_at[host.0 as usize];
+        if *due_at != next {
+            if let Some(was) = *due_at {
+                self.due.remove(&(was, host.0));
             }
+            self.due.extend(next.map(|time| (time, host.0)));
+            *due_at = next;
         }
     }
 
-    fn on_timeout(&mut self, now: Time, host: HostId) {
-        match &mut self.parts[host.0 as usize] {
-            Part::Client(client) => client.on_timeout(now),
-            Part::Server(server) => server.on_timeout(now),
-            Part::Neither => {}
-        }
-    }
-
-    fn next_timeout(&self, host: HostId) -> Option<Time> {
-        match &self.parts[host.0 as usize] {
-            Part::Client(client) => client.next_timeout(),
-            Part::Server(server) => server.next_timeout(),
-            Part::Neither => None,
-        }
-    }
-
-    fn last_start(&self) -> Time {
-        self.books.last_start()
-    }
-
-    fn started(&self) -> Started {
-        self.books.so_far()
-    }
-
-    fn finish(mut self, carriers: &[C], record: &mut RunRecord) {
-        self.count_open_answers(carriers);
-        record.requests = self.books.finish();
-    }
-}
-
-impl<H: std::marker::Copy> Network<'_, H> {
-    fn copy_event<C: Carry<Handle = H>>(
-        &mut self,
-        now: Time,
-        host: HostId,
-        carrier: &mut C,
-        event: CopyEvent<H>,
-    ) {
-        let CopyEvent { number, change } = event;
+    fn copy_news(&mut self, host: HostId, number: u32, news: CopyNews, desk: &mut Desk<'_>) {
+        let now = desk.now();
         let Some(copy) = self.copies.get_mut(number as usize) else {
             return;
         };
-        let is_client = host == copy.client;
-        match change {
-            CopyChange::Accepted(handle) => copy.accepted = Some(handle),
-            CopyChange::Message => {
-                let message = copy.messages.pop_front();
-                self.heard(now, number, carrier, message.map(|(_, header)| header));
+        match news {
+            CopyNews::Accepted => copy.is_accepted = true,
+            CopyNews::Message => {
+                if let Some((_, header)) = copy.messages.pop_front() {
+                    self.heard(number, header, desk);
+                }
             }
-            CopyChange::Delivered { total } if is_client => {
+            CopyNews::Delivered { total } if host == copy.client => {
                 if let Part::Client(client) = &mut self.parts[host.0 as usize] {
                     copy.heard(now, client, total);
                 }
             }
-            CopyChange::Delivered { total } => {
+            CopyNews::Delivered { total } => {
                 while let Some(header) = self.copies[number as usize].message_within(total) {
-                    self.heard(now, number, carrier, Some(header));
+                    self.heard(number, header, desk);
                 }
             }
-            CopyChange::Whole => {
+            CopyNews::Told { through, window } => {
+                if copy.windows.back().map(|last| last.window) != Some(window) {
+                    copy.windows.push_back(Told { through, window });
+                }
+            }
+            CopyNews::Whole => {
                 if let Part::Client(client) = &mut self.parts[host.0 as usize] {
                     copy.heard(now, client, copy.header.object);
                 }
                 // No message follows.
-                if let Some(asked) = copy.asked {
-                    carrier.finish(now, asked);
-                }
+                desk.order(Order::Copy(host, CopyOrder::Finish { number }));
             }
-            CopyChange::Ended { role, stats, end } => self.ended(now, number, role, stats, end),
+            CopyNews::Ended { side, stats, end } => match side {
+                Side::Client => copy.is_asked = false,
+                Side::Server => self.ended(now, number, stats, end),
+            },
         }
     }
 
     /// A message of a copy's client is at its server.
-    fn heard<C: Carry<Handle = H>>(
-        &mut self,
-        now: Time,
-        number: u32,
-        carrier: &mut C,
-        message: Option<RequestHeader>,
-    ) {
-        let copy = &mut self.copies[number as usize];
-        let (Some(header), Part::Server(server)) =
-            (message, &mut self.parts[copy.server.0 as usize])
-        else {
+    fn heard(&mut self, number: u32, header: RequestHeader, desk: &mut Desk<'_>) {
+        let copy = &self.copies[number as usize];
+        let Part::Server(server) = &mut self.parts[copy.server.0 as usize] else {
             return;
         };
         let id = header.copy;
         let (cpu, seek) = self.requests.work(id.request.0, id.copy);
-        server.on_message(now, copy.client, header, Demand { cpu, seek });
-        if header.purpose == Purpose::Reprioritise
-            && let Some(accepted) = &mut copy.accepted
+        server.on_message(desk.now(), copy.client, header, Demand { cpu, seek });
+        if header.purpose == Purpose::Reprioritise && copy.is_accepted {
+            let class = header.priority;
+            let order = CopyOrder::SetClass { number, class };
+            desk.order(Order::Copy(copy.server, order));
+        }
+    }
+
+    /// What carried a copy is over at its server, which tells what was sent. If it did not end whole, work
+    /// for it stops there.
+    fn ended(&mut self, now: Time, number: u32, stats: FlowStats, end: End) {
+        let copy = &mut self.copies[number as usize];
+        copy.is_accepted = false;
+        let header = copy.header;
+        if end != End::Whole
+            && let Part::Server(server) = &mut self.parts[copy.server.0 as usize]
         {
-            *accepted = carrier.set_class(now, *accepted, header.priority);
-        }
-    }
-
-    /// What carried a copy is over at one end. At the server's end that tells what was sent; if it did not
-    /// end whole, work for it stops there.
-    fn ended(&mut self, now: Time, number: u32, role: Role, stats: FlowStats, end: End) {
-        let Some(copy) = self.copies.get_mut(number as usize) else {
-            return;
-        };
-        match role {
-            Role::Opener => copy.asked = None,
-            Role::Acceptor => {
-                copy.accepted = None;
-                let (server, client, header) = (copy.server, copy.client, copy.header);
-                if end != End::Whole {
-                    self.cancel_at(now, server, client, header);
-                }
-                self.leave(now, header.copy, stats, end == End::Purged);
-            }
-        }
-    }
-
-    fn cancel_at(&mut self, now: Time, server: HostId, client: HostId, header: RequestHeader) {
-        if let Part::Server(machine) = &mut self.parts[server.0 as usize] {
-            let scope = self.config.designs.requests.purge;
             let cancel = RequestHeader {
-                purpose: Purpose::Cancel(scope),
+                purpose: Purpose::Cancel(self.purge),
                 ..header
             };
-            machine.on_message(now, client, cancel, Demand::default());
+            server.on_message(now, copy.client, cancel, Demand::default());
         }
-    }
-
-    /// A copy has left its server.
-    fn leave(&mut self, now: Time, copy: CopyId, stats: FlowStats, is_purged: bool) {
         self.books.departed(Departure {
             time: now,
-            copy,
+            copy: header.copy,
             service: Duration::ZERO,
             sent: stats.payload_sent,
-            is_purged,
+            is_purged: end == End::Purged,
         });
     }
 
-    fn serve_client<C: Carry<Handle = H>>(&mut self, now: Time, host: HostId, carrier: &mut C) {
+    fn serve_client(&mut self, host: HostId, desk: &mut Desk<'_>) {
         let Part::Client(client) = &mut self.parts[host.0 as usize] else {
             return;
         };
         while let Some(completion) = client.poll_completion() {
-            self.books.completed(now, completion);
+            desk.recorder().ended();
+            self.books.completed(desk.now(), completion);
         }
         while let Some((server, header)) = client.poll_transmit() {
+            let bytes = self.message;
+            let mut order = |order| desk.order(Order::Copy(host, order));
             match header.purpose {
                 Purpose::Ask => {
                     let number = self.copies.len() as u32;
-                    let bytes = self.config.designs.requests.request_size.0;
-                    let asked = carrier.ask(
-                        now,
-                        Ask {
-                            number,
-                            server,
-                            class: header.priority,
-                            bytes,
-                        },
-                    );
+                    order(CopyOrder::Ask(Ask {
+                        number,
+                        server,
+                        class: header.priority,
+                        bytes,
+                    }));
                     // Where classes may change or pieces are asked for, messages may follow.
                     let more = self.policy.swap_lead.is_some() || self.policy.asks_in_pieces();
-                    if let Some(asked) = asked.filter(|_| !more) {
-                        carrier.finish(now, asked);
+                    if !more {
+                        order(CopyOrder::Finish { number });
                     }
                     self.books.asked(header.copy);
                     self.numbers.insert(header.copy, number);
@@ -347,8 +370,8 @@ impl<H: std::marker::Copy> Network<'_, H> {
                         header,
                         client: host,
                         server,
-                        asked,
-                        accepted: None,
+                        is_asked: true,
+                        is_accepted: false,
                         said: bytes,
                         messages: VecDeque::from([(bytes, header)]),
                         delivered: 0,
@@ -357,20 +380,22 @@ impl<H: std::marker::Copy> Network<'_, H> {
                 }
                 Purpose::Cancel(_) => {
                     let number = self.numbers.remove(&header.copy);
-                    let copy = number.and_then(|number| self.copies.get_mut(number as usize));
-                    if let Some(asked) = copy.and_then(|copy| copy.asked.take()) {
-                        carrier.reset(now, asked);
+                    let Some(number) = number else { continue };
+                    let copy = &mut self.copies[number as usize];
+                    if copy.is_asked {
+                        copy.is_asked = false;
+                        order(CopyOrder::Reset { number });
                     }
                 }
                 Purpose::More | Purpose::Reprioritise => {
-                    let number = self.numbers.get(&header.copy);
-                    let copy = number.and_then(|number| self.copies.get_mut(*number as usize));
-                    if let Some(copy) = copy
-                        && let Some(asked) = &mut copy.asked
-                    {
-                        *asked = carrier.set_class(now, *asked, header.priority);
-                        let bytes = self.config.designs.requests.request_size.0;
-                        carrier.say(now, *asked, bytes);
+                    let Some(&number) = self.numbers.get(&header.copy) else {
+                        continue;
+                    };
+                    let copy = &mut self.copies[number as usize];
+                    if copy.is_asked {
+                        let class = header.priority;
+                        order(CopyOrder::SetClass { number, class });
+                        order(CopyOrder::Say { number, bytes });
                         copy.said += bytes;
                         copy.messages.push_back((copy.said, header));
                     }
@@ -379,16 +404,16 @@ impl<H: std::marker::Copy> Network<'_, H> {
         }
     }
 
-    fn serve_server<C: Carry<Handle = H>>(&mut self, now: Time, host: HostId, carrier: &mut C) {
+    fn serve_server(&mut self, host: HostId, desk: &mut Desk<'_>) {
         let Part::Server(server) = &mut self.parts[host.0 as usize] else {
             return;
         };
         while let Some(response) = server.poll_transmit() {
-            let number = self.numbers.get(&response.copy);
-            let copy = number.and_then(|number| self.copies.get(*number as usize));
-            if let Some(copy) = copy
-                && let Some(accepted) = copy.accepted
-            {
+            let Some(&number) = self.numbers.get(&response.copy) else {
+                continue;
+            };
+            let copy = &self.copies[number as usize];
+            if copy.is_accepted {
                 let answer = Answer {
                     client: copy.client,
                     class: response.priority,
@@ -396,22 +421,12 @@ impl<H: std::marker::Copy> Network<'_, H> {
                     of: copy.header.object,
                     is_last: response.is_last,
                 };
-                carrier.answer(now, accepted, answer);
+                desk.order(Order::Copy(host, CopyOrder::Answer { number, answer }));
             }
         }
         while let Some(departure) = server.poll_departure() {
             // What it sends, and when it is gone, what carries it tells.
             self.books.served(departure.copy, departure.service);
-        }
-    }
-
-    /// Counts what has been sent of answers that have not ended.
-    fn count_open_answers<C: Carry<Handle = H>>(&mut self, carriers: &[C]) {
-        for copy in &self.copies {
-            let carrier = &carriers[copy.server.0 as usize];
-            if let Some(sent) = copy.accepted.and_then(|open| carrier.payload_sent(open)) {
-                self.books.sent(copy.header.copy, sent);
-            }
         }
     }
 }

@@ -7,8 +7,9 @@
 mod carriage;
 mod outcome;
 
-use crate::application::{Application, Desk, Order, message};
-use crate::recorder::LEG;
+use crate::application::{
+    Application, Desk, Order, Outcome, message, transfer_flow, transfer_index,
+};
 pub(crate) use carriage::Carriage;
 pub use carriage::{ReadBy, WriteBy};
 use std::collections::BTreeMap;
@@ -88,11 +89,7 @@ impl Sessions {
 
     /// What the flow `id`, the next one, is.
     fn enter(&mut self, id: FlowId, session: u32, role: Role) {
-        debug_assert_eq!(
-            (id.0 ^ LEG) as usize,
-            self.ends.len(),
-            "no number is left out"
-        );
+        debug_assert_eq!(transfer_index(id), self.ends.len(), "no number is left out");
         let first_row = self.running.get(&session).map_or(0, |r| r.first_row);
         self.ends.push(End {
             session,
@@ -185,7 +182,7 @@ impl Sessions {
 
     /// Waits for the bytes of the flow that was submitted last, if a server is to follow.
     fn watch_last(&mut self, session: u32) {
-        let id = FlowId(LEG | (self.ends.len() - 1) as u32);
+        let id = transfer_flow(self.ends.len() - 1);
         let chain = self.running.get(&session).and_then(|r| r.chain.as_ref());
         let follows = |number| chain.is_some_and(|chain| number + 1 < chain.servers.len());
         if let WriteBy::DaisyChain(after) = self.carriage.write
@@ -201,14 +198,14 @@ impl Sessions {
 
     /// One transfer to all receivers.
     fn spread(&mut self, session: &Session, receivers: Vec<HostId>, desk: &mut Desk<'_>) {
-        let group = desk.groups.form_group(&receivers);
+        let group = desk.groups().form_group(&receivers);
         debug_assert!(group.is_ok(), "replicas are few and on different hosts");
         let Ok(group) = group else { return };
         let ids: Vec<FlowId> = receivers.iter().map(|_| desk.number()).collect();
         for (&id, &server) in ids.iter().zip(&receivers) {
             self.enter(id, session.number, Role::Spread);
             let flow = flow(session, session.client, server, session.bytes);
-            desk.recorder.started(&Flow { id, ..flow });
+            desk.recorder().started(&Flow { id, ..flow });
         }
         if let Some(running) = self.running.get_mut(&session.number) {
             running.group = Some(group);
@@ -227,10 +224,10 @@ impl Sessions {
         self.enter(id, session.number, Role::Collect);
         // The row of a flow has one source: the replica from which the ideal is the shortest.
         let nearest = desk
-            .recorder
+            .recorder()
             .nearest(&block.replicas, session.client, bytes);
         let of_block = flow(session, nearest, session.client, bytes);
-        desk.recorder.started(&Flow { id, ..of_block });
+        desk.recorder().started(&Flow { id, ..of_block });
         // Session numbers are far apart by the time a port comes again.
         let port = FIRST_PORT + (self.ends.len() % usize::from(PORTS)) as u16;
         desk.order(Order::Collect {
@@ -242,7 +239,7 @@ impl Sessions {
         for (index, &server) in (0u16..).zip(&block.replicas) {
             let part = desk.number();
             self.enter(part, session.number, Role::Sender);
-            desk.recorder.is_part(part, id);
+            desk.recorder().is_part(part, id);
             desk.order(Order::Share {
                 host: server,
                 message: message(part, session.client, bytes),
@@ -293,7 +290,7 @@ impl Application for Sessions {
             return;
         }
         self.watched.remove(&segment.flow);
-        let End { session, role, .. } = self.ends[(segment.flow.0 ^ LEG) as usize];
+        let End { session, role, .. } = self.ends[transfer_index(segment.flow)];
         let chain = self.running.get(&session).and_then(|r| r.chain.as_ref());
         if let (Role::Leg(number), Some(chain)) = (role, chain) {
             let next = Flow {
@@ -311,8 +308,11 @@ impl Application for Sessions {
         self.rows.last().map_or(0, |row| u64::from(row.session) + 1)
     }
 
-    fn finish(self: Box<Self>, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
-        self.outcome(desk)
+    fn finish(self: Box<Self>, desk: &mut Desk<'_>) -> Outcome {
+        Outcome {
+            sessions: self.outcome(desk),
+            ..Outcome::default()
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! What comes of storage sessions: transports' news of their transfers, as rows.
 
 use super::{End, Role, Sessions};
-use crate::application::Desk;
-use crate::recorder::LEG;
+use crate::application::{Desk, transfer_index};
 use tailcut_record::{SessionEnd, SessionRecord, Straggling};
 use tailcut_transport::{Event, FlowStats, Receipt, Straggler};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
@@ -16,7 +15,7 @@ impl Sessions {
             session,
             role,
             first_row,
-        } = self.ends[(flow.0 ^ LEG) as usize];
+        } = self.ends[transfer_index(flow)];
         if let Event::Late(_) = event {
             // The session may be over by now, but not its rows.
             let mut rows = self.rows[first_row..].iter_mut();
@@ -28,7 +27,7 @@ impl Sessions {
         }
         match role {
             Role::Leg(number) => {
-                desk.recorder.event(now, event);
+                desk.recorder().event(now, event);
                 match event {
                     Event::Completed(_) => self.leg_completed(now, session, number),
                     Event::Failed(..) => self.leg_failed(session, number),
@@ -39,7 +38,7 @@ impl Sessions {
             Role::Collect => match event {
                 Event::Received(_, receipt) => self.received(session, 0, receipt),
                 Event::Completed(_) => {
-                    desk.recorder.event(now, event);
+                    desk.recorder().event(now, event);
                     self.completed(session, 0, now);
                     self.end_ended(session, desk);
                 }
@@ -71,7 +70,8 @@ impl Sessions {
         running.open -= 1;
         if running.open == 0 {
             let closed = Event::Closed(running.collected, running.cost);
-            desk.recorder.event(desk.now, closed);
+            let now = desk.now();
+            desk.recorder().event(now, closed);
             self.running.remove(&session);
         }
     }
@@ -153,7 +153,7 @@ impl Sessions {
     fn spread_event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
         let now = desk.now();
         let first = event.flow();
-        let session = self.ends[(first.0 ^ LEG) as usize].session;
+        let session = self.ends[transfer_index(first)].session;
         let Some(running) = self.running.get(&session) else {
             return;
         };
@@ -171,8 +171,8 @@ impl Sessions {
             Event::Completed(_) => {
                 if let Some(receiver) = receiver_at(rows, host) {
                     let leg = FlowId(first.0 + receiver as u32);
-                    desk.recorder.event(now, Event::Completed(leg));
-                    desk.groups.leave_group(now, group, host, host);
+                    desk.recorder().event(now, Event::Completed(leg));
+                    desk.groups().leave_group(now, group, host, host);
                     self.completed(session, receiver, now);
                 }
             }
@@ -189,7 +189,7 @@ impl Sessions {
                     };
                 }
                 if dropped {
-                    desk.groups.leave_group(now, group, receiver, host);
+                    desk.groups().leave_group(now, group, receiver, host);
                 }
             }
             Event::Closed(_, stats) | Event::Failed(_, stats) => {
@@ -205,12 +205,12 @@ impl Sessions {
                     } else {
                         FlowStats::default()
                     };
-                    desk.recorder.event(now, Event::Closed(leg, stats));
+                    desk.recorder().event(now, Event::Closed(leg, stats));
                 }
-                desk.groups.dissolve_group(group);
+                desk.groups().dissolve_group(group);
                 self.running.remove(&session);
             }
-            Event::Established(_) | Event::Arrived(..) | Event::Late(_) => {}
+            Event::Established(_) | Event::Arrived(..) | Event::Late(_) | Event::Copy(..) => {}
         }
     }
 
@@ -219,7 +219,7 @@ impl Sessions {
     pub(super) fn outcome(self, desk: &mut Desk<'_>) -> Vec<SessionRecord> {
         for running in self.running.values() {
             if running.cost != FlowStats::default() {
-                desk.recorder.cut_off(running.collected, running.cost);
+                desk.recorder().cut_off(running.collected, running.cost);
             }
         }
         self.rows

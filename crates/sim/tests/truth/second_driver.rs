@@ -2,13 +2,14 @@
 //! record. Woken late, early or for many things at once it keeps the books and never goes back in time.
 
 use crate::determinism::{DESIGNS, run_of};
-use crate::support::simulate;
+use crate::storage::busy;
+use crate::support::{requests, simulate};
 use std::collections::BTreeSet;
 use tailcut_record::{RunRecord, RunTotals};
 use tailcut_sim::fabric::{Hints, Lateness, Output, Packet, PortEvents};
 use tailcut_sim::transport::Segment;
-use tailcut_sim::{RunConfig, RunParts};
-use tailcut_units::{Duration, HostId, Time, mix64};
+use tailcut_sim::{ReadBy, RunConfig, RunParts, WriteBy};
+use tailcut_units::{Bytes, Duration, HostId, Time, mix64};
 
 /// A wall clock that is slept on, and wakes its sleeper when it likes.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +70,7 @@ struct Driver {
 
 impl Driver {
     fn new(config: &RunConfig) -> Self {
-        let parts = RunParts::new(config).expect("a run of flows");
+        let parts = RunParts::new(config).expect("a run with packets");
         let hosts = parts.transports.len();
         Self {
             parts,
@@ -87,22 +88,22 @@ impl Driver {
         }
     }
 
-    fn end(&self, arrival: Option<Time>) -> Time {
-        match arrival {
-            Some(_) => Time::MAX,
-            None => self.parts.last_start().saturating_add(self.drain),
+    fn end(&self) -> Time {
+        match self.parts.begins_more() {
+            true => Time::MAX,
+            false => self.parts.last_start().saturating_add(self.drain),
         }
     }
 
     /// Sleeps and wakes until the run is over.
     fn drive(mut self, clock: Clock) -> (RunRecord, Lateness, Vec<Entry>, Vec<Exit>) {
         loop {
-            let arrival = self.parts.source.peek();
+            let arrival = self.parts.next();
             let host = self.due.first().map(|due| due.0);
             let fault = self.parts.faults.as_ref().and_then(|faults| faults.next());
             let next = [arrival, host, fault, self.parts.fabric.next_timeout()];
             let next = next.into_iter().flatten().min().unwrap_or(Time::MAX);
-            let end = self.end(arrival);
+            let end = self.end();
             let asked = next.min(self.next_sample).min(end);
             if asked == Time::MAX {
                 break;
@@ -112,7 +113,7 @@ impl Driver {
             assert!(woken >= self.now, "time went back");
             self.now = woken.min(end.max(self.now));
             while self.step(end) {}
-            if self.now >= end && self.end(self.parts.source.peek()) <= self.now {
+            if self.now >= end && self.end() <= self.now {
                 break;
             }
         }
@@ -127,7 +128,7 @@ impl Driver {
         if let Some(output) = self.parts.fabric.advance(now) {
             if let Output::Delivered(delivery) = output {
                 assert!(delivery.time <= now, "it comes from the future");
-                let segment = self.parts.segment(&delivery);
+                let segment = self.parts.arrived(now, &delivery);
                 self.exits.push((delivery.time, delivery.host, segment));
                 let host = delivery.host;
                 self.parts.transports[host.0 as usize].on_segment(now, segment);
@@ -162,21 +163,19 @@ impl Driver {
             self.parts.sample(now);
             let every = self.sample_every.unwrap_or(Duration::MAX);
             self.next_sample = self.next_sample.saturating_add(every);
-            if self.parts.source.peek().is_none() && self.parts.unfinished() == 0 {
+            if !self.parts.begins_more() && self.parts.unfinished() == 0 {
                 self.next_sample = Time::MAX;
             }
             return true;
         }
-        if self
-            .parts
-            .source
-            .peek()
-            .is_some_and(|at| at <= now && at < end)
-            && let Some(flow) = self.parts.source.next()
+        if let Some(at) = self.parts.next()
+            && at <= now
+            && at < end
         {
-            let message = self.parts.start(&flow);
-            self.parts.transports[flow.src.0 as usize].submit(now, message);
-            self.serve(flow.src, flow.start);
+            self.parts.act(now);
+            while let Some(host) = self.parts.carry_out(now) {
+                self.serve(host, at);
+            }
             return true;
         }
         false
@@ -185,11 +184,7 @@ impl Driver {
     /// After any input to a host that was due at `due`: its events, its NIC, its timer.
     fn serve(&mut self, host: HostId, due: Time) {
         let (now, number) = (self.now, host.0 as usize);
-        while let Some(event) = self.parts.transports[number].poll_event() {
-            if let Some(flow) = self.parts.event(now, event) {
-                self.parts.source.completed(now, flow);
-            }
-        }
+        self.parts.hear(now, host);
         if !self.waits_for_nic[number] {
             while self.parts.fabric.uplink_free_at(host) <= now
                 && let Some(segment) = self.parts.transports[number].poll_transmit(now)
@@ -206,6 +201,7 @@ impl Driver {
                     segment,
                 });
             }
+            self.parts.hear(now, host);
             let free_at = self.parts.fabric.uplink_free_at(host);
             if free_at > now && self.parts.transports[number].has_transmit() {
                 self.waits_for_nic[number] = true;
@@ -233,28 +229,57 @@ fn comparable(record: RunRecord) -> RunRecord {
     }
 }
 
+/// Runs of everything that feeds a network: flows on every design, storage sessions, and requests.
+fn runs() -> Vec<(String, RunConfig)> {
+    let flows = DESIGNS.map(|design| (design.to_owned(), run_of(design)));
+    let chain = WriteBy::DaisyChain(Bytes::from_kb(64));
+    let sessions = [
+        ("scdp", WriteBy::Multicast, ReadBy::AllReplicas),
+        ("ndp", WriteBy::MultiUnicast, ReadBy::OneReplica),
+        ("tcp", chain, ReadBy::OneReplica),
+    ];
+    let sessions = sessions.map(|(design, write, read)| {
+        let case = format!("storage over {design}, {write:?}");
+        (case, busy(design, write, read))
+    });
+    let designs = [
+        "tcp",
+        "rans+tcp",
+        "das+dctcp",
+        "hedge+dctcp",
+        "rans+ndp",
+        "rans+scdp",
+        "rans+pias",
+    ];
+    let requests = designs.map(|design| {
+        let mut config = requests(design, 0.4, 40);
+        config.designs.requests.swap_lead = Some(Bytes(30_000));
+        config.drain = Duration::from_ms(50);
+        (format!("requests over {design}"), config)
+    });
+    flows.into_iter().chain(sessions).chain(requests).collect()
+}
+
 #[test]
 fn woken_when_it_asked_to_be_a_second_driver_ends_with_the_same_record() {
-    for design in DESIGNS {
-        let mut config = run_of(design);
+    for (case, mut config) in runs() {
         config.measures.waits = true;
         let simulated = simulate(&config);
         let (driven, lateness, ..) = Driver::new(&config).drive(Clock::Exact);
-        assert_eq!(driven.hash(), simulated.hash(), "{design}");
-        assert!(comparable(driven) == comparable(simulated), "{design}");
-        assert_eq!(lateness, Lateness::default(), "{design}");
+        assert_eq!(driven.hash(), simulated.hash(), "{case}");
+        assert!(comparable(driven) == comparable(simulated), "{case}");
+        assert_eq!(lateness, Lateness::default(), "{case}");
     }
 }
 
 #[test]
 fn woken_late_early_or_for_many_things_at_once_it_keeps_the_books() {
-    for design in DESIGNS {
+    for (run, mut config) in runs() {
+        config.sample_every = None;
+        config.drain = Duration::from_ms(2_000);
         for clock in [Clock::Late, Clock::Early, Clock::Coarse] {
-            let mut config = run_of(design);
-            config.sample_every = None;
-            config.drain = Duration::from_ms(2_000);
             let (record, lateness, ..) = Driver::new(&config).drive(clock);
-            let case = format!("{design}, {clock:?}");
+            let case = format!("{run}, {clock:?}");
             let totals = &record.totals;
             let dropped = totals.drops.total().packets;
             assert_eq!(
@@ -268,6 +293,10 @@ fn woken_late_early_or_for_many_things_at_once_it_keeps_the_books() {
                 let fct = flow.fct.expect("every flow finishes");
                 assert!(fct >= flow.ideal_fct, "{case}: {flow:?}");
             }
+            let mut sessions = record.sessions.iter();
+            assert!(sessions.all(|row| row.completion.is_some()), "{case}");
+            let mut requests = record.requests.iter();
+            assert!(requests.all(|row| row.latency.is_some()), "{case}");
         }
     }
 }
@@ -282,12 +311,16 @@ fn departures_inside_the_network_keep_their_own_times_however_late_the_driver_is
         }
         let (_, _, entries, exits) = Driver::new(&config).drive(Clock::Coarse);
         // The same packets, put in at the times at which they entered, by a driver that is never late.
-        let mut parts = RunParts::new(&config).expect("a run of flows");
+        let mut parts = RunParts::new(&config).expect("a run with packets");
         let mut exact: Vec<Exit> = Vec::new();
         let mut run_to = |parts: &mut RunParts, at: Time| {
             while let Some(output) = parts.fabric.advance(at) {
                 if let Output::Delivered(delivery) = output {
-                    exact.push((delivery.time, delivery.host, parts.segment(&delivery)));
+                    exact.push((
+                        delivery.time,
+                        delivery.host,
+                        parts.arrived(delivery.time, &delivery),
+                    ));
                 }
             }
         };

@@ -203,7 +203,7 @@ fn a_read_of_three_blocks_at_once_is_three_flows() {
 }
 
 /// A busy tree in which symbols are trimmed.
-fn busy(design: &str, write: WriteBy, read: ReadBy) -> RunConfig {
+pub fn busy(design: &str, write: WriteBy, read: ReadBy) -> RunConfig {
     let part = StoragePart {
         write,
         read,

@@ -12,8 +12,9 @@ use tailcut_sim::fabric::topology::{
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_sim::workload::{Arrivals, Class, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
-    FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, ReadBy, RunConfig, Shape,
-    StoragePart, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, WriteBy, run,
+    FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, ReadBy, RequestRate, RequestsPart,
+    RunConfig, Shape, StoragePart, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, WriteBy,
+    run,
 };
 use tailcut_units::{Duration, HostId, Rate};
 
@@ -236,4 +237,36 @@ pub fn completion_times(record: &RunRecord) -> Vec<f64> {
 /// A table of the literature.
 pub fn named_sizes(name: &str) -> SizeDistribution {
     SizeDistribution::named(name).expect("a named table")
+}
+
+/// Six servers and six clients on one switch at 10 Gb/s; objects of 300 KB.
+pub fn requests(design: &str, load: f64, count: u64) -> RunConfig {
+    let part = RequestsPart {
+        sizes: Arc::new(SizeDistribution::fixed(300_000)),
+        clients: 6,
+        servers: 6,
+        arrivals: Arrivals::Poisson,
+        rate: RequestRate::Load(load),
+        from: Duration::ZERO,
+        until: Duration::from_ms(1_000_000),
+        max_requests: Some(count),
+    };
+    let workload = WorkloadSpec {
+        name: "requests".to_owned(),
+        load: Some(load),
+        parts: vec![WorkloadPart {
+            class: Class::Foreground,
+            path: None,
+            flows: FlowsSpec::Requests(part),
+        }],
+    };
+    let mut config = config(
+        design,
+        "one switch",
+        single_switch(12, queue_of(100)),
+        workload,
+    );
+    config.tcp.min_rto = Duration::from_ms(5);
+    config.drain = Duration::from_ms(10_000);
+    config
 }

@@ -2,8 +2,9 @@
 //! low one at the NIC and every segment tells switches its class. Flows that are no requests are in the high
 //! class. Where TCP itself has classes (PIAS) the high one keeps them, and the low one is below them all.
 
-use super::carry::{Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy};
+use super::carry::{Carry, CopyChange, CopyEvent};
 use super::header::{HIGH, LOW};
+use crate::copies::{Answer, Ask, End, copy_of_flow, flow_of_copy};
 use crate::tcp::{
     ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpConfig, sent,
 };

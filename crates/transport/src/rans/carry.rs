@@ -1,38 +1,11 @@
 //! What carries copies of requests in a network, whatever the transport.
 
 use super::carrier::ToldWindow;
+use crate::copies::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word};
 use crate::tcp::Role;
 use crate::{FlowStats, Header, Segment, Transport};
 use core::fmt::Debug;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time, mix64};
-
-/// The bit of a flow's number that tells copies of requests from other flows.
-const COPY: u32 = 1 << 30;
-/// The bit that tells the word that a copy is not wanted any more from the copy.
-const WORD: u32 = 1 << 29;
-
-/// The flow that carries copy `number`, below 2^29, of all copies in a run.
-pub const fn flow_of_copy(number: u32) -> FlowId {
-    FlowId(COPY | number)
-}
-
-/// The flow that carries the word that copy `number` is not wanted any more.
-pub(super) const fn word_of_copy(number: u32) -> FlowId {
-    FlowId(COPY | WORD | number)
-}
-
-/// Whether a flow carries such a word.
-pub(super) const fn is_word(flow: FlowId) -> bool {
-    flow.0 & (COPY | WORD) == COPY | WORD
-}
-
-/// The number of the copy that a flow carries or is about; `None` for other flows.
-pub const fn copy_of_flow(flow: FlowId) -> Option<u32> {
-    match flow.0 & COPY {
-        0 => None,
-        _ => Some(flow.0 & !(COPY | WORD)),
-    }
-}
 
 /// The key by which a switch knows the segments of a copy that go one way: over TCP those of a connection,
 /// else those of a flow. Never 0.
@@ -69,45 +42,6 @@ fn key_of_connection(tuple: &FiveTuple) -> u64 {
 
 fn key_of_copy(flow: FlowId, src: HostId) -> u64 {
     mix64(u64::from(flow.0) << 32 | u64::from(src.0)).max(1)
-}
-
-/// A copy of a request, as a client sends it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ask {
-    /// The copy's number in the run.
-    pub number: u32,
-    /// To whom.
-    pub server: HostId,
-    /// [`HIGH`](super::HIGH) or [`LOW`](super::LOW).
-    pub class: u8,
-    /// Bytes of the message.
-    pub bytes: u64,
-}
-
-/// A part of an answer, as a server sends it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Answer {
-    /// To whom.
-    pub client: HostId,
-    /// [`HIGH`](super::HIGH) or [`LOW`](super::LOW).
-    pub class: u8,
-    /// Bytes of this part.
-    pub bytes: u64,
-    /// Bytes of all parts together, at most.
-    pub of: u64,
-    /// Whether no part follows.
-    pub is_last: bool,
-}
-
-/// How a copy ended at one end of what carried it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
-    /// Both ends have all that was sent.
-    Whole,
-    /// The client wanted no more.
-    Purged,
-    /// Given up after too many retransmissions.
-    Failed,
 }
 
 /// What happened to a copy at one end.

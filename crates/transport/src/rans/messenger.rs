@@ -1,11 +1,9 @@
 //! What carries requests over transports whose flows are messages, such as NDP and SCDP: a message to the
 //! server and one back, which leaves while it becomes ready.
 
-use super::carry::{
-    Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy, is_word,
-    word_of_copy,
-};
+use super::carry::{Carry, CopyChange, CopyEvent};
 use super::header::LOW;
+use crate::copies::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word, word_of_copy};
 use crate::tcp::Role;
 use crate::{Event, FlowStats, Message, PathPin, Replication, Segment, Streams, Transport};
 use alloc::collections::btree_map::Entry;

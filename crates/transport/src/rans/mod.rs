@@ -30,6 +30,7 @@ mod answer;
 mod carrier;
 mod carry;
 mod client;
+mod copying_host;
 mod coverage;
 mod header;
 mod hedging;
@@ -38,12 +39,14 @@ mod policy;
 mod server;
 mod station;
 
+pub use crate::copies::{
+    Answer, Ask, CopyNews, CopyOrder, End, NotCarried, Side, copy_of_flow, flow_of_copy,
+};
 pub use answer::AnswerHeader;
 pub use carrier::{Carried, Carrier, ToldWindow};
-pub use carry::{
-    Answer, Ask, Carry, CopyChange, CopyEvent, End, copy_of_flow, flow_of_copy, purge_key, purges,
-};
+pub use carry::{Carry, CopyChange, CopyEvent, purge_key, purges};
 pub use client::{Client, Completion};
+pub use copying_host::CopyingHost;
 pub use coverage::Coverage;
 pub use header::{
     ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId, Response,

@@ -336,7 +336,8 @@ impl<T: Subject> World<T> {
                 Event::Arrived(..)
                 | Event::Received(..)
                 | Event::Late(_)
-                | Event::Straggling(..) => {}
+                | Event::Straggling(..)
+                | Event::Copy(..) => {}
             }
             assert!(
                 flow.established <= 1 && flow.completed <= 1 && flow.ended <= 1,

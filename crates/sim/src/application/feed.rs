@@ -1,0 +1,172 @@
+//! What stands between a driver and the applications of its run.
+
+use super::desk::Groups;
+use super::order::Orders;
+use super::{Application, Desk, Order, Outcome, Together};
+use crate::extent::Started;
+use crate::recorder::Recorder;
+use tailcut_transport::{Condition, Event, Segment, Transport};
+use tailcut_units::{HostId, Time};
+
+/// The applications of a run, what they have ordered, and what is noted of their transfers. A driver
+/// brings time, events and segments; it takes orders.
+pub(crate) struct Feed {
+    application: Box<Together>,
+    /// What the application said last that it does next.
+    next: Option<Time>,
+    begins_more: bool,
+    hears_segments: bool,
+    hears_departures: bool,
+    orders: Orders,
+    /// Transfers that have a number.
+    numbers: u32,
+    hosts: u32,
+    pub recorder: Recorder,
+}
+
+impl Feed {
+    pub fn new(application: Together, hosts: u32, recorder: Recorder) -> Self {
+        Self {
+            next: application.next(),
+            begins_more: application.begins_more(),
+            hears_segments: application.hears_segments(),
+            hears_departures: application.hears_departures(),
+            application: Box::new(application),
+            orders: Orders::default(),
+            numbers: 0,
+            hosts,
+            recorder,
+        }
+    }
+
+    /// When something is to be done for the application, as far as is known.
+    #[inline]
+    pub fn next(&self) -> Option<Time> {
+        self.orders.due_at().or(self.next)
+    }
+
+    /// Whether something begins by itself, or has been ordered.
+    #[inline]
+    pub fn begins_more(&self) -> bool {
+        self.begins_more || self.orders.due_at().is_some()
+    }
+
+    /// Whether events are to be asked for after segments have left.
+    #[inline]
+    pub const fn hears_departures(&self) -> bool {
+        self.hears_departures
+    }
+
+    /// Whether arrivals of segments are to be told.
+    #[inline]
+    pub const fn hears_arrivals(&self) -> bool {
+        self.hears_segments || self.recorder.arrivals.is_some()
+    }
+
+    /// What is due is done: what has been ordered, or what the application orders now that its time has
+    /// come. [`Feed::order`] gives it.
+    pub fn act(&mut self, now: Time, groups: &mut dyn Groups) {
+        if self.orders.due_at().is_none() && self.next.is_some_and(|next| next <= now) {
+            self.tell(now, groups, |application, desk| application.act(desk));
+        }
+        self.orders.begin();
+    }
+
+    /// The next order that is carried out.
+    pub fn order(&mut self) -> Option<Order> {
+        self.orders.next()
+    }
+
+    /// Carries out an order at its host, and those about other copies there that follow it, which share
+    /// what the host sends next.
+    pub fn carry_out(&mut self, now: Time, order: &Order, transport: &mut impl Transport) {
+        order.carry_out(now, transport);
+        if let Order::Copy(host, _) = order {
+            self.carry_out_copies(now, *host, transport);
+        }
+    }
+
+    fn carry_out_copies(&mut self, now: Time, host: HostId, transport: &mut impl Transport) {
+        while let Some(order) = self.orders.next_of_copy(host) {
+            order.carry_out(now, transport);
+        }
+    }
+
+    /// The transport of `host` has news. What is ordered about copies there is carried out before the host
+    /// is asked for segments.
+    #[inline(never)]
+    pub fn event(
+        &mut self,
+        now: Time,
+        host: HostId,
+        event: Event,
+        groups: &mut dyn Groups,
+        transport: &mut impl Transport,
+    ) {
+        self.tell(now, groups, |application, desk| {
+            application.event(host, event, desk);
+        });
+        self.carry_out_copies(now, host, transport);
+    }
+
+    /// A segment reached its host.
+    #[inline(never)]
+    pub fn arrived(&mut self, now: Time, segment: &Segment, groups: &mut dyn Groups) {
+        if segment.condition == Condition::Whole {
+            self.recorder.arrived(now, segment);
+        }
+        if self.hears_segments {
+            self.tell(now, groups, |application, desk| {
+                application.segment_arrived(segment, desk);
+            });
+        }
+    }
+
+    /// What has started, and what of that has not ended.
+    pub fn started(&self) -> Started {
+        Started {
+            started: self.recorder.flows_started() + self.application.started(),
+            unfinished: self.recorder.unfinished() as u64,
+        }
+    }
+
+    /// The run ends before the flows do that a transport has not ended.
+    pub fn cut_off(&mut self, transport: &impl Transport) {
+        for (flow, stats) in transport.unfinished() {
+            self.recorder.cut_off(flow, stats);
+            self.application.cut_off(flow, stats);
+        }
+    }
+
+    /// The run is over.
+    pub fn finish(mut self, now: Time, groups: &mut dyn Groups) -> (Outcome, Recorder) {
+        let outcome = self.application.finish(&mut Desk {
+            now,
+            hosts: self.hosts,
+            groups,
+            recorder: &mut self.recorder,
+            orders: &mut self.orders,
+            numbers: &mut self.numbers,
+        });
+        (outcome, self.recorder)
+    }
+
+    fn tell(
+        &mut self,
+        now: Time,
+        groups: &mut dyn Groups,
+        what: impl FnOnce(&mut Together, &mut Desk<'_>),
+    ) {
+        let mut desk = Desk {
+            now,
+            hosts: self.hosts,
+            groups,
+            recorder: &mut self.recorder,
+            orders: &mut self.orders,
+            numbers: &mut self.numbers,
+        };
+        what(&mut self.application, &mut desk);
+        self.next = self.application.next();
+        self.begins_more = self.application.begins_more();
+    }
+}

@@ -1,0 +1,123 @@
+//! What applications order of the hosts' transports.
+
+use std::collections::VecDeque;
+use tailcut_transport::rans::CopyOrder;
+use tailcut_transport::{Message, Part, Share, Stragglers, Transport};
+use tailcut_units::{FlowId, HostId, Time};
+
+/// Something that a host's transport is to do.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Submit(HostId, Message),
+    Spread {
+        host: HostId,
+        message: Message,
+        receivers: Vec<HostId>,
+        stragglers: Stragglers,
+    },
+    Collect {
+        host: HostId,
+        flow: FlowId,
+        port: u16,
+    },
+    Share {
+        host: HostId,
+        message: Message,
+        port: u16,
+        share: Share,
+    },
+    Copy(HostId, CopyOrder),
+}
+
+impl Order {
+    pub const fn host(&self) -> HostId {
+        match self {
+            Self::Submit(host, _)
+            | Self::Spread { host, .. }
+            | Self::Collect { host, .. }
+            | Self::Share { host, .. }
+            | Self::Copy(host, _) => *host,
+        }
+    }
+
+    pub fn carry_out(&self, now: Time, transport: &mut impl Transport) {
+        let part = match self {
+            Self::Submit(_, message) => return transport.submit(now, *message),
+            Self::Copy(_, order) => {
+                // A client that is out of ports for a server does not send the copy.
+                let _not_carried = transport.carry(now, *order);
+                return;
+            }
+            Self::Spread {
+                message,
+                receivers,
+                stragglers,
+                ..
+            } => Part::Spread {
+                message: *message,
+                receivers,
+                stragglers: *stragglers,
+            },
+            Self::Collect { flow, port, .. } => Part::Collect {
+                flow: *flow,
+                port: *port,
+            },
+            Self::Share {
+                message,
+                port,
+                share,
+                ..
+            } => Part::Share {
+                message: *message,
+                port: *port,
+                share: *share,
+            },
+        };
+        let taken = transport.take_part(now, part);
+        debug_assert!(taken.is_ok(), "a design with several ends has them");
+    }
+}
+
+/// What applications have ordered and nobody has done yet.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    due: VecDeque<Order>,
+    due_at: Time,
+    /// How many of them are being carried out: those that were due when that began.
+    batch: usize,
+}
+
+impl Orders {
+    /// Orders something to be done at this instant.
+    pub fn add(&mut self, now: Time, order: Order) {
+        self.due_at = now;
+        self.due.push_back(order);
+    }
+
+    /// When they are due; `None` where there are none.
+    #[inline]
+    pub fn due_at(&self) -> Option<Time> {
+        (!self.due.is_empty()).then_some(self.due_at)
+    }
+
+    /// Those that are due now are carried out next.
+    pub fn begin(&mut self) {
+        self.batch = self.due.len();
+    }
+
+    /// The next one of those that are carried out.
+    pub fn next(&mut self) -> Option<Order> {
+        self.batch = self.batch.checked_sub(1)?;
+        self.due.pop_front()
+    }
+
+    /// The next one, if it is about a copy at `host`.
+    pub fn next_of_copy(&mut self, host: HostId) -> Option<Order> {
+        let is_copy = matches!(self.due.front(), Some(Order::Copy(at, _)) if *at == host);
+        if !is_copy {
+            return None;
+        }
+        self.batch = self.batch.saturating_sub(1);
+        self.due.pop_front()
+    }
+}
