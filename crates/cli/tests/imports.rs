@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 const KNOWN: &[(&str, &[usize])] = &[
     ("fabric", &[3, 5, 8, 8]),
     ("oracle", &[3]),
-    ("sim", &[9, 4]),
     ("transport", &[5]),
     ("workload", &[3, 7]),
 ];

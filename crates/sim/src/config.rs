@@ -2,9 +2,8 @@
 
 use crate::application::OwnApplication;
 use crate::design::Design;
-use crate::hull::NicParameters;
 use crate::measures::Measures;
-use crate::parameters::DesignParameters;
+use crate::parameters::{DesignParameters, NicParameters};
 use crate::sessions::{ReadBy, WriteBy};
 use std::sync::Arc;
 use tailcut_fabric::PortEvents;

@@ -1,14 +1,8 @@
 //! How far a run has come, as far as its workload tells in advance.
 
 use crate::config::{FlowsSpec, WorkloadSpec};
+use crate::recorder::Started;
 use tailcut_units::{Duration, Time};
-
-/// What of a workload has started, and what of that has not finished: flows, requests and sessions.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Started {
-    pub started: u64,
-    pub unfinished: u64,
-}
 
 /// How long a run is, by its clock and by what it starts.
 #[derive(Clone, Copy, Debug)]

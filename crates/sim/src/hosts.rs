@@ -2,9 +2,8 @@
 
 use crate::config::RunConfig;
 use crate::design::{HostSeat, MakeHost, OwnTransport, Replication, TransportKind};
-use crate::hull::NicParameters;
-use crate::priorities::PiasParameters;
-use crate::run::RunError;
+use crate::error::RunError;
+use crate::parameters::{NicParameters, PiasParameters};
 use crate::{hull, priorities, receiver_driven};
 use std::sync::Arc;
 use tailcut_fabric::topology::Topology;

@@ -5,6 +5,7 @@ mod application;
 mod capacity;
 mod config;
 mod design;
+mod error;
 mod extent;
 mod hosts;
 mod hull;
@@ -38,18 +39,17 @@ pub use design::{
     Design, Duplicates, HostSeat, OwnBalancer, OwnTransport, Part, PortSeat, REPLICATIONS,
     ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind, UnknownDesign,
 };
-pub use hull::{
-    COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
-};
+pub use error::RunError;
 pub use measures::{Measures, PortWaits, Watch, Watchers};
 pub use packing::carried;
-pub use parameters::{DecodeCores, DesignParameters, NdpParameters, ScdpParameters};
+pub use parameters::{
+    COALESCING_TIMEOUT, DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters,
+    NicParameters, PFabricParameters, PacerParameters, PathParameters, PhantomParameters,
+    PiasParameters, QosParameters, RequestParameters, ScdpParameters,
+};
 pub use parts::RunParts;
-pub use paths::{EcmpHash, PathParameters};
-pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use register::NameError;
-pub use requests::RequestParameters;
-pub use run::{RunControl, RunError, Unattended, run, run_watched};
+pub use run::{RunControl, Unattended, run, run_watched};
 pub use sessions::{ReadBy, WriteBy};
 pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.

@@ -2,11 +2,12 @@
 
 use crate::application::Feed;
 use crate::config::RunConfig;
+use crate::error::RunError;
 use crate::hosts;
 use crate::measures::Watch;
 use crate::packing::{Packing, unpacked};
 use crate::requests;
-use crate::run::{self, RunError, Told};
+use crate::run::{self, Told};
 use crate::simulation::Remains;
 use crate::traffic;
 use std::sync::Arc;

@@ -15,6 +15,13 @@ const UNKNOWN: u32 = u32::MAX;
 /// number them after those.
 pub(crate) const LEG: u32 = 1 << 31;
 
+/// What of a workload has started, and what of that has not finished: flows, requests and sessions.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Started {
+    pub started: u64,
+    pub unfinished: u64,
+}
+
 /// Rows of flows in the order in which they start, and samples.
 pub(crate) struct Recorder {
     flows: Vec<FlowRecord>,

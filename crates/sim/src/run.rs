@@ -4,6 +4,7 @@ use crate::application::{Feed, Replicating, mixed};
 use crate::capacity::{self, Capacity};
 use crate::config::RunConfig;
 use crate::design::{Replication, TransportKind};
+use crate::error::RunError;
 use crate::extent::Extent;
 use crate::hosts;
 use crate::ideal::Ideal;
@@ -19,16 +20,14 @@ use crate::timers;
 use crate::topology_record;
 use crate::traffic;
 use cpu_time::ThreadTime;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 use tailcut_fabric::queue::DropReason;
-use tailcut_fabric::topology::{Topology, TopologyError};
+use tailcut_fabric::topology::Topology;
 use tailcut_fabric::{Count, Fabric, FabricConfig, FaultPlan, Observer, PortId};
 use tailcut_record::{
     DropCounts, LinkFailure, OfferedLoad, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
 };
-use tailcut_transport::tcp;
 use tailcut_transport::{Segment, Transport, rans};
 use tailcut_units::{Bytes, HostId, Time};
 use tailcut_workload::Class;
@@ -51,35 +50,6 @@ impl RunControl for Unattended {
         false
     }
 }
-
-/// Why there is no record.
-#[derive(Clone, PartialEq, Debug)]
-pub enum RunError {
-    /// The topology cannot be built.
-    Topology(TopologyError),
-    /// The workload cannot be drawn.
-    Workload(tailcut_workload::Error),
-    /// The transport's parameters are out of range.
-    Transport(tcp::ConfigError),
-    /// The requests cannot be run like this.
-    Requests(&'static str),
-    /// [`RunControl::stop`] said so.
-    Stopped,
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Topology(error) => write!(f, "topology: {error}"),
-            Self::Workload(error) => write!(f, "workload: {error}"),
-            Self::Transport(error) => write!(f, "transport: {error}"),
-            Self::Requests(fault) => write!(f, "requests: {fault}"),
-            Self::Stopped => f.write_str("stopped before it ended"),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
 
 /// Runs one configuration to its end.
 ///

@@ -5,9 +5,9 @@
 //! samples, then arrivals: the same on every engine.
 
 use crate::application::Feed;
-use crate::extent::Started;
 use crate::measures::Watch;
 use crate::packing::{Packing, unpacked};
+use crate::recorder::Started;
 use tailcut_fabric::engine::{Engine, EngineKind, Event};
 use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output};
 use tailcut_transport::{Segment, Transport};

@@ -6,8 +6,8 @@ use crate::config::{
     StoragePart, WorkloadPart,
 };
 use crate::design::TransportKind;
+use crate::error::RunError;
 use crate::requests;
-use crate::run::RunError;
 use crate::sessions::{Carriage, Sessions};
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};

@@ -1,10 +1,10 @@
 //! The interface between a host's transport and whatever drives it.
 
 use crate::copies::{CopyNews, CopyOrder, NotCarried, flow_of_copy};
-use crate::{NotShared, Part, PathPin, Receipt, Segment, Straggler};
+use crate::{FlowStats, Message, NotShared, Part, Receipt, Segment, Straggler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use tailcut_units::{FlowId, HostId, Time};
+use tailcut_units::{FlowId, Time};
 
 /// One host's transport. Methods fall in three groups: the application's (`submit`,
 /// `poll_event`), the network's (`on_segment`, `poll_transmit`) and the clock's (`on_timeout`,
@@ -84,35 +84,6 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
 }
 
-/// Bytes that the application hands over as one flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message {
-    /// The flow's number, for events and records.
-    pub flow: FlowId,
-    /// The receiving host.
-    pub dst: HostId,
-    /// Payload bytes; 0 opens and closes a connection (a probe of the handshake).
-    pub bytes: u64,
-    /// The equal-cost path that the flow and its ACKs are pinned to.
-    pub path: PathPin,
-    /// How a transport with a replication layer treats this flow.
-    pub replication: Replication,
-}
-
-/// A choice of replication for one flow.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Replication {
-    /// As the host is configured (for RepNet: flows under the size limit are replicated).
-    #[default]
-    AsConfigured,
-    /// One plain connection.
-    Off,
-    /// The whole flow on two connections.
-    RepFlow,
-    /// Only the SYN on two connections; the first handshake carries the data.
-    RepSyn,
-}
-
 /// What a transport tells its application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -154,28 +125,5 @@ impl Event {
             | Self::Straggling(flow, _) => *flow,
             Self::Copy(number, _) => flow_of_copy(*number),
         }
-    }
-}
-
-/// What a flow cost its sender, over all its connections.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct FlowStats {
-    /// Segments sent again, whatever the reason (SYNs and FINs included).
-    pub retransmissions: u32,
-    /// Retransmission timeouts.
-    pub timeouts: u32,
-    /// Connections opened: 1 for a plain flow, 2 for a replicated one.
-    pub copies: u8,
-    /// Payload bytes handed to the NIC, duplicates and retransmissions included.
-    pub payload_sent: u64,
-}
-
-impl FlowStats {
-    /// Adds the cost of another connection of the flow, or of another of its senders.
-    pub fn add(&mut self, other: Self) {
-        self.retransmissions = self.retransmissions.saturating_add(other.retransmissions);
-        self.timeouts = self.timeouts.saturating_add(other.timeouts);
-        self.copies = self.copies.saturating_add(other.copies);
-        self.payload_sent = self.payload_sent.saturating_add(other.payload_sent);
     }
 }

@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod copies;
 mod host;
+mod message;
 pub mod ndp;
 pub mod nic;
 pub mod pfabric;
@@ -24,7 +25,8 @@ mod shared;
 pub mod tcp;
 mod turns;
 
-pub use host::{Event, FlowStats, Message, Replication, Transport};
+pub use host::{Event, Transport};
+pub use message::{FlowStats, Message, Replication};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS, Streams};
 pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,

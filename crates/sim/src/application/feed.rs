@@ -3,8 +3,8 @@
 use super::desk::Groups;
 use super::order::Orders;
 use super::{Application, Desk, Order, Outcome, Together};
-use crate::extent::Started;
 use crate::recorder::Recorder;
+use crate::recorder::Started;
 use tailcut_transport::{Condition, Event, Segment, Transport};
 use tailcut_units::{HostId, Time};
 

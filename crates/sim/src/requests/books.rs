@@ -1,6 +1,6 @@
 //! What became of each request.
 
-use crate::extent::Started;
+use crate::recorder::Started;
 use tailcut_record::RequestRecord;
 use tailcut_transport::rans::{Completion, CopyId, Departure, RequestId};
 use tailcut_units::{Bytes, Duration, HostId, Time};

@@ -4,7 +4,7 @@
 use super::{Books, source};
 use crate::application::{Application, Desk, Order, Outcome};
 use crate::config::{RequestsPart, RunConfig};
-use crate::run::RunError;
+use crate::error::RunError;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::rans::{

@@ -3,8 +3,9 @@
 
 use super::{Books, part_of, source};
 use crate::config::RunConfig;
+use crate::error::RunError;
 use crate::extent::Extent;
-use crate::run::{RunControl, RunError};
+use crate::run::RunControl;
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::engine::{Engine, Event};
 use tailcut_record::{RequestRecord, RunTotals};

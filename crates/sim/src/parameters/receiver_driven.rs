@@ -1,34 +1,9 @@
-//! Parameters of the designs beside TCP and RepNet, with their sources.
+//! Parameters of NDP, NDP+ and SCDP.
 
-use crate::hull::HullParameters;
-use crate::paths::PathParameters;
-use crate::priorities::{PFabricParameters, PiasParameters, QosParameters};
-use crate::requests::RequestParameters;
 use tailcut_fabric::queue::{Limit, Sharing, Victim};
 use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
 use tailcut_transport::{StragglerPolicy, Stragglers};
 use tailcut_units::{Bytes, Duration};
-
-/// Parameters that only some designs have.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct DesignParameters {
-    /// NDP's and NDP+'s.
-    pub ndp: NdpParameters,
-    /// SCDP's.
-    pub scdp: ScdpParameters,
-    /// pFabric's.
-    pub pfabric: PFabricParameters,
-    /// PIAS'.
-    pub pias: PiasParameters,
-    /// QoS'.
-    pub qos: QosParameters,
-    /// HULL's.
-    pub hull: HullParameters,
-    /// Those of the ways in which switches choose paths.
-    pub paths: PathParameters,
-    /// Those of requests, servers and duplicates.
-    pub requests: RequestParameters,
-}
 
 /// Where NDP+ and SCDP demote flows: after 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper, section V).
 pub const SCDP_THRESHOLDS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];

@@ -1,0 +1,34 @@
+//! Why a run leaves no record.
+
+use std::fmt;
+use tailcut_fabric::topology::TopologyError;
+use tailcut_transport::tcp;
+
+/// Why there is no record.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RunError {
+    /// The topology cannot be built.
+    Topology(TopologyError),
+    /// The workload cannot be drawn.
+    Workload(tailcut_workload::Error),
+    /// The transport's parameters are out of range.
+    Transport(tcp::ConfigError),
+    /// The requests cannot be run like this.
+    Requests(&'static str),
+    /// [`RunControl::stop`](crate::RunControl::stop) said so.
+    Stopped,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Topology(error) => write!(f, "topology: {error}"),
+            Self::Workload(error) => write!(f, "workload: {error}"),
+            Self::Transport(error) => write!(f, "transport: {error}"),
+            Self::Requests(fault) => write!(f, "requests: {fault}"),
+            Self::Stopped => f.write_str("stopped before it ended"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

@@ -1,0 +1,36 @@
+//! Parameters of the designs beside TCP and RepNet, with their sources.
+
+mod hull;
+mod paths;
+mod priorities;
+mod receiver_driven;
+mod requests;
+
+pub use hull::{
+    COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
+};
+pub use paths::{EcmpHash, PathParameters};
+pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
+pub use receiver_driven::{DecodeCores, NdpParameters, ScdpParameters};
+pub use requests::RequestParameters;
+
+/// Parameters that only some designs have.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DesignParameters {
+    /// NDP's and NDP+'s.
+    pub ndp: NdpParameters,
+    /// SCDP's.
+    pub scdp: ScdpParameters,
+    /// pFabric's.
+    pub pfabric: PFabricParameters,
+    /// PIAS'.
+    pub pias: PiasParameters,
+    /// QoS'.
+    pub qos: QosParameters,
+    /// HULL's.
+    pub hull: HullParameters,
+    /// Those of the ways in which switches choose paths.
+    pub paths: PathParameters,
+    /// Those of requests, servers and duplicates.
+    pub requests: RequestParameters,
+}
