@@ -3,7 +3,8 @@
 use crate::fifo::{self, Rings};
 use crate::forwarding::Forwarding;
 use crate::general::General;
-use crate::load_balancer::balancer::{Balancer, PortView};
+use crate::load_balancer::balancer::Balancer;
+use crate::load_balancer::own::PortView;
 use crate::packet::Packet;
 use crate::port::{Backlog, Port, PortClass};
 use crate::queue::PhantomState;

@@ -7,8 +7,8 @@
 //! a fat-tree sees to it that it is the one with the same number), which picks the core by second and
 //! third hop. Within a pod the SYN-ACK carries the destination edge's state and the source edge picks.
 
-use super::BalancerState;
 use super::carried::{Carried, Passage};
+use super::config::BalancerState;
 use super::expeditus::{ExpeditusConfig, Levels};
 use super::expeditus_deck::{Combination, ExpeditusDeckConfig, Occupancies};
 use super::flow_table::{FlowKey, FlowTable};
