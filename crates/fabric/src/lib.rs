@@ -19,6 +19,7 @@ mod forwarding;
 mod general;
 mod links;
 pub mod load_balancer;
+mod members;
 mod multicast;
 mod network;
 mod observer;
