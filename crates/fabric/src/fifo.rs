@@ -95,7 +95,7 @@ pub(crate) fn arrive(
     if port.busy_until_ps > now_ps {
         if packet.ecn.is_markable() && queue.marks(port.waiting, u64::from(port.backlog_bytes)) {
             packet.ecn = Ecn::Marked;
-            port.marked += 1;
+            port.counts.marked += 1;
         }
         let Some(backlog_bytes) = port.backlog_bytes.checked_add(packet.size) else {
             return Outcome::Dropped(DropReason::QueueFull);
@@ -114,8 +114,7 @@ pub(crate) fn arrive(
     } else {
         port.busy_until_ps = now_ps + service;
     }
-    port.transmitted_packets += 1;
-    port.transmitted_bytes += u64::from(packet.size);
+    port.counts.taken.add(packet.size);
     Outcome::Arrives(port.busy_until_ps + class.delay_ps)
 }
 

@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod books;
+mod count;
 mod edge;
 pub mod engine;
 mod fabric;
@@ -18,6 +19,7 @@ mod forwarding;
 mod general;
 mod links;
 pub mod load_balancer;
+mod members;
 mod multicast;
 mod network;
 mod observer;
@@ -30,7 +32,8 @@ mod shared_buffer;
 pub mod topology;
 mod uplinks;
 
-pub use books::{Count, DropCounts, PortReport};
+pub use books::{DropCounts, PortReport};
+pub use count::Count;
 pub use fabric::{Fabric, FabricConfig};
 pub use fault_plan::FaultPlan;
 pub use forwarding::{Clos, Forwarding, Table};

@@ -8,15 +8,17 @@
 //!
 //! A member that leaves is cut off switch by switch: each switch knows of it when a word from the host
 //! that says so could be there, at the speed of the links. What has passed a switch before arrives.
-//! The word waits in no queue and takes no bytes. Groups are formed in advance, in no time.
+//! The word waits in no queue and takes no bytes. Groups are formed, and hosts join them, in no time.
 
+use crate::members::{Members, WORD};
 use crate::packet::PacketId;
 use alloc::vec::Vec;
 use core::fmt;
 use tailcut_units::{HostId, Time};
 
-/// The most members of a group: a copy's members are bits of a word.
-pub const MAX_MEMBERS: usize = 64;
+/// The most members of a group. Each copy of a packet carries a bit for every member, so that a copy to
+/// such a group carries 128 bytes; up to 64 members it carries eight.
+pub const MAX_MEMBERS: usize = 1_024;
 
 /// Why hosts do not make a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +27,8 @@ pub enum GroupError {
     Members(usize),
     /// One of them twice.
     Repeated(HostId),
+    /// There is no group with this address, or it is dissolved.
+    Unknown(HostId),
 }
 
 impl fmt::Display for GroupError {
@@ -37,6 +41,13 @@ impl fmt::Display for GroupError {
                 )
             }
             Self::Repeated(host) => write!(f, "group: {host} is in it twice; allowed is once"),
+            Self::Unknown(address) => {
+                let found = address.group_number().unwrap_or(address.0);
+                write!(
+                    f,
+                    "group: found no group {found}; allowed are groups that were formed"
+                )
+            }
         }
     }
 }
@@ -46,8 +57,8 @@ impl core::error::Error for GroupError {}
 /// A member that leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leave {
-    /// Its bit.
-    pub member: u64,
+    /// Its place.
+    pub place: usize,
     /// The host that tells the switches.
     pub told_by: HostId,
     pub at: Time,
@@ -55,18 +66,106 @@ pub(crate) struct Leave {
 
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    pub members: Vec<HostId>,
+    /// The hosts by their places. One that has left keeps its place until another takes it.
+    pub hosts: Vec<HostId>,
+    /// The places of members, of those that leave, too.
+    pub members: Members,
     pub leaves: Vec<Leave>,
     /// Packets in the network.
     pub packets: u32,
     pub dissolved: bool,
 }
 
+impl Group {
+    /// Whether it is there for packets to enter: it was formed, and is not dissolved.
+    pub fn is_open(&self) -> bool {
+        !self.hosts.is_empty() && !self.dissolved
+    }
+
+    /// The place of a member.
+    pub fn place_of(&self, host: HostId) -> Option<usize> {
+        let mut places = self.members.places();
+        places.find(|&place| self.hosts[place] == host)
+    }
+
+    /// Whether one member more needs a word more in the set that each packet carries.
+    pub fn fills_its_words(&self) -> bool {
+        let vacant = self.members.vacant();
+        vacant >= self.hosts.len() && vacant.is_multiple_of(WORD)
+    }
+
+    /// Gives a host the lowest place that is vacant.
+    ///
+    /// # Errors
+    /// A group that is full.
+    pub fn add(&mut self, host: HostId) -> Result<(), GroupError> {
+        let place = self.members.vacant();
+        if place >= MAX_MEMBERS {
+            return Err(GroupError::Members(MAX_MEMBERS + 1));
+        }
+        self.members.insert(place);
+        match self.hosts.get_mut(place) {
+            Some(former) => *former = host,
+            None => self.hosts.push(host),
+        }
+        Ok(())
+    }
+}
+
 /// A port of a switch, numbered within it, and the members whose copy leaves through it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub port: u32,
-    pub members: u64,
+    pub members: Members,
+}
+
+/// The branches of a packet at a switch while they are found.
+#[derive(Debug, Default)]
+pub(crate) struct Branches {
+    found: Vec<Branch>,
+    /// For each port of the switch, one more than the number of its branch; 0 where it has none.
+    by_port: Vec<u32>,
+}
+
+impl Branches {
+    /// The branch that was found first among those over some ports.
+    #[inline]
+    pub fn over(&mut self, ports: impl Iterator<Item = u32>) -> Option<&mut Branch> {
+        let numbers = ports.filter_map(|port| {
+            let number = self.by_port.get(port as usize).copied();
+            number.unwrap_or(0).checked_sub(1)
+        });
+        let first = numbers.min()?;
+        self.found.get_mut(first as usize)
+    }
+
+    pub fn add(&mut self, branch: Branch) {
+        let port = branch.port as usize;
+        if self.by_port.len() <= port {
+            self.by_port.resize(port + 1, 0);
+        }
+        self.found.push(branch);
+        self.by_port[port] = self.found.len() as u32;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// All of them by their ports; none is left.
+    pub fn take(&mut self) -> Vec<Branch> {
+        for branch in &self.found {
+            self.by_port[branch.port as usize] = 0;
+        }
+        self.found.sort_unstable_by_key(|branch| branch.port);
+        core::mem::take(&mut self.found)
+    }
+
+    /// Gives back the room of what was taken.
+    pub fn reuse(&mut self, mut taken: Vec<Branch>) {
+        taken.clear();
+        self.found = taken;
+    }
 }
 
 /// The groups, and what each packet to a group is for.
@@ -75,9 +174,9 @@ pub(crate) struct Multicast {
     pub groups: Vec<Group>,
     pub free: Vec<u32>,
     /// The members that a packet goes to, by its place in the pool; for packets to groups only.
-    pub members: Vec<u64>,
+    pub members: Vec<Members>,
     /// Room to work in.
-    pub branches: Vec<Branch>,
+    pub branches: Branches,
 }
 
 impl Multicast {
@@ -89,19 +188,20 @@ impl Multicast {
     /// A packet to a group enters the network.
     #[cold]
     pub fn enter(&mut self, address: HostId, id: PacketId) {
-        let members = self.group(address).map_or(0, |group| {
+        let members = self.group(address).map_or_else(Members::default, |group| {
             group.packets += 1;
-            let others = (MAX_MEMBERS - group.members.len()) as u32;
-            let all = u64::MAX.checked_shr(others).unwrap_or(0);
-            if group.dissolved { 0 } else { all }
+            match group.is_open() {
+                true => group.members.clone(),
+                false => Members::default(),
+            }
         });
         self.set(id, members);
     }
 
-    pub fn set(&mut self, id: PacketId, members: u64) {
+    pub fn set(&mut self, id: PacketId, members: Members) {
         let slot = id.0 as usize;
         if self.members.len() <= slot {
-            self.members.resize(slot + 1, 0);
+            self.members.resize(slot + 1, Members::default());
         }
         self.members[slot] = members;
     }
@@ -128,13 +228,4 @@ impl Multicast {
             self.free.push(number);
         }
     }
-}
-
-/// The numbers of the bits that are set, from the lowest.
-pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let lowest = mask.trailing_zeros();
-        mask &= mask.wrapping_sub(1);
-        (lowest < u64::BITS).then_some(lowest as usize)
-    })
 }

@@ -3,7 +3,8 @@
 use crate::fifo::{self, Rings};
 use crate::forwarding::Forwarding;
 use crate::general::General;
-use crate::load_balancer::balancer::{Balancer, PortView};
+use crate::load_balancer::balancer::Balancer;
+use crate::load_balancer::own::PortView;
 use crate::packet::Packet;
 use crate::port::{Backlog, Port, PortClass};
 use crate::queue::PhantomState;
@@ -163,8 +164,8 @@ impl Network {
             backlog_packets: backlog.packets,
             rate: self.rate(number),
             is_up: self.far_ends[number as usize] != NOWHERE,
-            accepted_packets: state.transmitted_packets,
-            accepted_bytes: state.transmitted_bytes,
+            accepted_packets: state.counts.taken.packets,
+            accepted_bytes: state.counts.taken.bytes,
             dropped: self.dropped[number as usize],
         }
     }

@@ -28,7 +28,10 @@ pub struct Packet {
     pub dst: HostId,
     /// Hash of the five-tuple; switches mix their own seed into it.
     pub flow_hash: u32,
-    /// Bytes on the wire, headers, preamble and gap included.
+    /// Bytes of line time: the frame with its check sequence, and preamble and gap. What links, limits and
+    /// counts go by. A driver that carries real frames adds what these lack: on Ethernet 24 bytes to a
+    /// frame as a TAP gives it, and 84 in all at least. Switches change it: trimming leaves
+    /// `trimmed_size`, and what Expeditus adds between switches is gone before the packet comes out.
     pub size: u32,
     /// Priority class, 0 is the highest.
     pub priority: u8,
@@ -36,7 +39,8 @@ pub struct Packet {
     pub ecn: Ecn,
     /// The equal-cost path a trace pins the packet to; `u16::MAX` for none.
     pub path: u16,
-    /// Bytes that remain when the payload is cut off, 0 when the packet may not be trimmed.
+    /// Bytes of line time that remain when the payload is cut off, counted as `size` is; 0 when the packet
+    /// may not be trimmed. These are headers, which are far below 65,535 bytes in any frame.
     pub trimmed_size: u16,
     /// Whether a switch has cut the payload off.
     pub trimmed: bool,
@@ -65,6 +69,20 @@ impl Packet {
         self.size -= cut;
         self.trimmed = true;
         cut
+    }
+
+    /// A switch puts bytes before the packet's headers.
+    pub(crate) fn add_headers(&mut self, bytes: u16) {
+        self.size += u32::from(bytes);
+        if self.trimmed_size > 0 {
+            self.trimmed_size = self.trimmed_size.saturating_add(bytes);
+        }
+    }
+
+    /// Takes such bytes off again.
+    pub(crate) fn remove_headers(&mut self, bytes: u16) {
+        self.size -= u32::from(bytes);
+        self.trimmed_size = self.trimmed_size.saturating_sub(bytes);
     }
 
     /// Whether two packets belong to one flow, as far as their headers tell.

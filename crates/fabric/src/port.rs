@@ -1,5 +1,6 @@
 //! Ports: the sending end of a link, and what can be said of one.
 
+use crate::count::Count;
 use crate::queue::{DropTail, Phantom, QueueConfig};
 use tailcut_units::{Duration, Rate};
 
@@ -68,15 +69,22 @@ impl PortClass {
     }
 }
 
+/// What a port has done so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PortCounts {
+    /// What it has started (general port) or accepted (one-event port).
+    pub taken: Count,
+    /// Packets that were ECN-marked here.
+    pub marked: u64,
+}
+
 /// One port's state: one cache line, all that a hop touches but the sizes of what waits.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Port {
     /// When the last bit of what was started (general port) or accepted (one-event port) leaves.
     pub busy_until_ps: u64,
-    pub transmitted_packets: u64,
-    pub transmitted_bytes: u64,
-    pub marked: u64,
+    pub counts: PortCounts,
     /// One-event port: when the head of what waits begins its service.
     pub head_starts_ps: u64,
     /// One-event port: the place of its ring of sizes. General port: the place of its discipline.
@@ -95,9 +103,13 @@ impl Port {
     pub const fn new(class: u16, place: u32, ring_bits: u8) -> Self {
         Self {
             busy_until_ps: 0,
-            transmitted_packets: 0,
-            transmitted_bytes: 0,
-            marked: 0,
+            counts: PortCounts {
+                taken: Count {
+                    packets: 0,
+                    bytes: 0,
+                },
+                marked: 0,
+            },
             head_starts_ps: 0,
             place,
             waiting: 0,

@@ -13,7 +13,7 @@ use tailcut_fabric::topology::{
     Topology,
 };
 use tailcut_fabric::{Fabric, FabricConfig, GroupError, Packet, PortId};
-use tailcut_units::{HostId, Time};
+use tailcut_units::{Duration, HostId, Time};
 
 const ROOMY: Limit = Limit::Packets(10_000);
 
@@ -320,19 +320,138 @@ fn a_switch_passes_packets_on_to_who_leaves_until_the_word_of_it_is_there() {
 }
 
 #[test]
-fn a_group_has_one_to_sixty_four_members_each_once() {
+fn a_group_has_one_to_1024_members_each_once() {
     let mut fabric = fabric(
         &leaf_spine(drop_tail(ROOMY, None)),
         LoadBalancerConfig::Ecmp,
         1,
     );
-    let many: Vec<HostId> = (0..65).map(HostId).collect();
+    let many: Vec<HostId> = (0..1_025).map(HostId).collect();
     assert_eq!(fabric.form_group(&[]), Err(GroupError::Members(0)));
-    assert_eq!(fabric.form_group(&many), Err(GroupError::Members(65)));
-    assert!(fabric.form_group(&many[..64]).is_ok());
+    assert_eq!(fabric.form_group(&many), Err(GroupError::Members(1_025)));
+    let full = fabric.form_group(&many[..1_024]).expect("1,024 members");
+    assert_eq!(
+        fabric.join_group(full, HostId(1_024)),
+        Err(GroupError::Members(1_025))
+    );
     let twice = hosts(&[3, 4, 3]);
     assert_eq!(
         fabric.form_group(&twice),
         Err(GroupError::Repeated(HostId(3)))
     );
+    fabric.dissolve_group(full);
+    let none = fabric.join_group(full, HostId(1_024));
+    assert_eq!(none, Err(GroupError::Unknown(full)));
+    let shown = none.expect_err("a dissolved group").to_string();
+    assert_eq!(
+        shown,
+        "group: found no group 0; allowed are groups that were formed"
+    );
+}
+
+/// 250 hosts.
+fn large_fat_tree() -> Topology {
+    FatTree {
+        k: 10,
+        tiers: 3,
+        edge_oversubscription: 1,
+        host_links: 1,
+        core_oversubscription: CoreOversubscription::None,
+        host_wire: wire(10, 500),
+        fabric_wire: wire(10, 500),
+        queue: drop_tail(ROOMY, None),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a fat-tree")
+}
+
+#[test]
+fn two_hundred_members_get_every_packet_once_also_while_some_leave_and_others_join() {
+    for balancer in [LoadBalancerConfig::Ecmp, LoadBalancerConfig::Spray] {
+        let mut fabric = fabric(&large_fat_tree(), balancer, 1);
+        let mut members: BTreeSet<HostId> = (0..200).map(HostId).collect();
+        let formed: Vec<HostId> = members.iter().copied().collect();
+        let group = fabric.form_group(&formed).expect("200 hosts");
+        let mut now = Time::ZERO;
+        for round in 0..40u32 {
+            // 20 packets at a time reach all members and nobody else.
+            for n in 0..20 {
+                let sent = Packet {
+                    dst: group,
+                    ..packet(249, 0, 1_000, n)
+                };
+                fabric.inject(now, HostId(249), sent, n.into());
+            }
+            let got = delivered(&mut fabric);
+            let each: Vec<HostId> = members.iter().flat_map(|host| [*host; 20]).collect();
+            assert_eq!(got, each, "round {round}");
+            // Nothing moves any more: the word of those who leave is everywhere by the next round.
+            now = fabric.now() + Duration::from_us(100);
+            while fabric.advance(now).is_some() {}
+            for n in 0..30 {
+                let host = HostId((round * 31 + n * 7) % 250);
+                if members.remove(&host) {
+                    fabric.leave_group(now, group, host, host);
+                } else {
+                    members.insert(host);
+                    fabric.join_group(group, host).expect("room");
+                }
+            }
+            now += Duration::from_us(100);
+            while fabric.advance(now).is_some() {}
+        }
+        assert_eq!(fabric.drops().no_member.packets, 0);
+        assert_eq!(fabric.in_network(), 0);
+    }
+}
+
+#[test]
+fn a_group_sees_any_number_of_hosts_and_no_late_packet_goes_to_who_joined_after_it() {
+    let topology = SingleSwitch {
+        hosts: 4_000,
+        host_wire: wire(10, 500),
+        queue: drop_tail(ROOMY, None),
+        shared_buffer: None,
+    }
+    .build()
+    .expect("a switch");
+    let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, 1);
+    let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
+    // A packet takes 500 ns and 0.8 us to the switch, so that two or three are on their way there while
+    // one host leaves and the next joins.
+    for host in 3..4_000u32 {
+        let now = Time::from_ns(u64::from(host) * 1_000);
+        let until = now;
+        while let Some(delivery) = fabric.delivery(until) {
+            let (arrived, latest) = (delivery.host.0, delivery.body);
+            assert!(arrived <= latest, "{arrived} joined after {latest}");
+        }
+        let sent = Packet {
+            dst: group,
+            ..packet(0, 0, 1_000, 7)
+        };
+        // Hosts have joined by their numbers: the body says which was the last.
+        fabric.inject(now, HostId(0), sent, host - 1);
+        fabric.leave_group(now, group, HostId(host - 2), HostId(host - 2));
+        fabric.join_group(group, HostId(host)).expect("room");
+    }
+    while let Some(delivery) = fabric.delivery(Time::MAX) {
+        assert!(delivery.host.0 <= delivery.body);
+    }
+    assert_eq!(fabric.in_network(), 0);
+}
+
+#[test]
+fn a_group_that_is_dissolved_twice_gives_its_address_to_one_other() {
+    let mut fabric = fabric(
+        &leaf_spine(drop_tail(ROOMY, None)),
+        LoadBalancerConfig::Ecmp,
+        1,
+    );
+    let group = fabric.form_group(&hosts(&[4])).expect("one host");
+    fabric.dissolve_group(group);
+    fabric.dissolve_group(group);
+    let first = fabric.form_group(&hosts(&[4])).expect("one host");
+    assert_ne!(fabric.form_group(&hosts(&[5])), Ok(first));
 }

@@ -7,7 +7,8 @@
 //! A day comes when time has reached it, never because somebody looked at it: once it has come, an
 //! event that is pushed before its end has to be sorted in among its others.
 
-use super::{Event, Heap};
+use super::event::Event;
+use super::heap::Heap;
 use crate::packet::prefetch;
 use alloc::boxed::Box;
 use alloc::vec::Vec;

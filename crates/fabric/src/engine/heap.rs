@@ -1,6 +1,6 @@
 //! A binary heap of events.
 
-use super::Event;
+use super::event::Event;
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use tailcut_units::Time;

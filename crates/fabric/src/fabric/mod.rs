@@ -3,6 +3,7 @@
 mod advance;
 mod branch;
 mod choosing;
+mod groups;
 mod inject;
 mod links;
 mod port;

@@ -2,38 +2,12 @@
 
 use super::config::{BalancerState, LoadBalancerConfig};
 use super::flowlet::LetFlow;
+use super::own::{LoadBalancer, PortView};
 use crate::packet::Packet;
 use alloc::boxed::Box;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tailcut_units::{Rate, Time, mix64, reduce, stream_seed};
-
-/// What a load balancer sees of an equal-cost port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PortView {
-    /// The port's number within the switch.
-    pub port: u32,
-    /// Bytes that are queued at it.
-    pub backlog_bytes: u64,
-    /// Packets that are queued at it.
-    pub backlog_packets: u32,
-    /// Its link's rate.
-    pub rate: Rate,
-    /// Whether its link is up.
-    pub is_up: bool,
-    /// Packets that it has sent so far; at a port with one event for each packet, those queued included.
-    pub accepted_packets: u64,
-    /// Their bytes.
-    pub accepted_bytes: u64,
-    /// Packets that it has dropped so far.
-    pub dropped: u64,
-}
-
-/// A user's own choice among equal-cost ports.
-pub trait LoadBalancer: core::fmt::Debug + Send {
-    /// The index into `ports` (never empty) that `packet` takes.
-    fn select(&mut self, now: Time, packet: &Packet, ports: &[PortView]) -> usize;
-}
+use tailcut_units::{Time, mix64, reduce, stream_seed};
 
 /// The load balancer of one switch.
 #[derive(Debug)]

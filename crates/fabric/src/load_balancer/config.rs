@@ -1,13 +1,11 @@
 //! Which load balancer switches use, and with what parameters.
 
-use super::balancer::LoadBalancer;
-use super::conga::CongaConfig;
+use super::dre::DreConfig;
 use super::expeditus::ExpeditusConfig;
 use super::expeditus_deck::ExpeditusDeckConfig;
 use super::flowlet::LetFlowConfig;
-use super::omniscient::OmniscientConfig;
-use alloc::boxed::Box;
-use alloc::sync::Arc;
+use super::own::BuildBalancer;
+use tailcut_units::Duration;
 
 /// Which load balancer the switches use.
 #[derive(Clone, Default, Debug)]
@@ -34,26 +32,78 @@ pub enum LoadBalancerConfig {
     Custom(BuildBalancer),
 }
 
-/// Builds a user's own load balancer for each switch.
-#[derive(Clone)]
-pub struct BuildBalancer(Arc<dyn Fn(u32) -> Box<dyn LoadBalancer> + Send + Sync>);
+/// What is done with packets between pods. CONGA's tables are made for two tiers, so that on three they know
+/// half of the path.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum BetweenPods {
+    /// Leaves choose as they do within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger
+    /// topologies"). What a leaf is told is then of whichever cores its packets have met.
+    #[default]
+    Leaf,
+    /// The same, and aggregation switches send each flowlet over the least loaded of their own uplinks.
+    LeafAndCore,
+    /// Leaves send each flowlet over any of their uplinks, all as likely, and ECMP chooses the core: what
+    /// the code of Expeditus' authors does, who compare with it.
+    Random,
+}
 
-impl BuildBalancer {
-    /// Calls `build` for each switch, with its number. The closure carries what parameters there are.
-    pub fn new<L: LoadBalancer + 'static>(
-        build: impl Fn(u32) -> L + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(move |switch| Box::new(build(switch))))
-    }
+/// CONGA's parameters (CONGA paper, sections 3.2 and 3.6).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CongaConfig {
+    /// tau 160 us and Q 3 (8 levels). The paper gives no alpha: 1/8, so that T is 20 us.
+    pub dre: DreConfig,
+    /// A flow that has sent nothing for longer than this begins a new flowlet: 500 us.
+    pub gap: Duration,
+    /// A metric that is older than this counts as zero: 10 ms.
+    pub metric_timeout: Duration,
+    /// What is done on three tiers.
+    pub between_pods: BetweenPods,
+}
 
-    pub(crate) fn build(&self, switch: u32) -> Box<dyn LoadBalancer> {
-        (self.0)(switch)
+impl Default for CongaConfig {
+    fn default() -> Self {
+        Self {
+            dre: DreConfig {
+                interval: Duration::from_us(20),
+                keep: 0.875,
+                levels: 8,
+            },
+            gap: Duration::from_us(500),
+            metric_timeout: Duration::from_ms(10),
+            between_pods: BetweenPods::default(),
+        }
     }
 }
 
-impl core::fmt::Debug for BuildBalancer {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("BuildBalancer")
+/// What the congestion of a link is.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Sight {
+    /// Its load as the estimator has it, without levels.
+    #[default]
+    Load,
+    /// How long what waits before it takes to send.
+    Queue,
+}
+
+/// The omniscient chooser's parameters.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OmniscientConfig {
+    /// What it sees: loads.
+    pub sight: Sight,
+    /// The estimator: that of Expeditus.
+    pub dre: DreConfig,
+    /// A flow that sends nothing for longer than this is new when it goes on: 100 ms.
+    pub entry_timeout: Duration,
+}
+
+impl Default for OmniscientConfig {
+    fn default() -> Self {
+        let expeditus = ExpeditusConfig::default();
+        Self {
+            sight: Sight::Load,
+            dre: expeditus.dre,
+            entry_timeout: expeditus.entry_timeout,
+        }
     }
 }
 

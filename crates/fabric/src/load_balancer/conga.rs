@@ -12,9 +12,9 @@
 //! - The overlay header that carries the four fields is there anyway in the paper, and takes no bytes here.
 //! - A metric that is older than a limit counts as zero at once; the paper's fades over the same time.
 
-use super::BalancerState;
 use super::carried::{Carried, Passage};
-use super::dre::{Dre, DreConfig, Gauge};
+use super::config::{BalancerState, BetweenPods, CongaConfig};
+use super::dre::{Dre, Gauge};
 use super::flow_table::{FlowKey, FlowTable};
 use super::wiring::{NONE, Wiring};
 use crate::forwarding::Choices;
@@ -24,49 +24,6 @@ use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_units::{Duration, Rate, Time, reduce, stream_seed};
-
-/// What is done with packets between pods. CONGA's tables are made for two tiers, so that on three they know
-/// half of the path.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum BetweenPods {
-    /// Leaves choose as they do within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger
-    /// topologies"). What a leaf is told is then of whichever cores its packets have met.
-    #[default]
-    Leaf,
-    /// The same, and aggregation switches send each flowlet over the least loaded of their own uplinks.
-    LeafAndCore,
-    /// Leaves send each flowlet over any of their uplinks, all as likely, and ECMP chooses the core: what
-    /// the code of Expeditus' authors does, who compare with it.
-    Random,
-}
-
-/// CONGA's parameters (CONGA paper, sections 3.2 and 3.6).
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CongaConfig {
-    /// tau 160 us and Q 3 (8 levels). The paper gives no alpha: 1/8, so that T is 20 us.
-    pub dre: DreConfig,
-    /// A flow that has sent nothing for longer than this begins a new flowlet: 500 us.
-    pub gap: Duration,
-    /// A metric that is older than this counts as zero: 10 ms.
-    pub metric_timeout: Duration,
-    /// What is done on three tiers.
-    pub between_pods: BetweenPods,
-}
-
-impl Default for CongaConfig {
-    fn default() -> Self {
-        Self {
-            dre: DreConfig {
-                interval: Duration::from_us(20),
-                keep: 0.875,
-                levels: 8,
-            },
-            gap: Duration::from_us(500),
-            metric_timeout: Duration::from_ms(10),
-            between_pods: BetweenPods::default(),
-        }
-    }
-}
 
 /// Streams of draws among ties, one a switch, for [`stream_seed`].
 const TIES: u64 = 0x0063_6f6e_6761;

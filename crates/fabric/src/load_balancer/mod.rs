@@ -11,14 +11,15 @@ mod expeditus_deck;
 mod flow_table;
 mod flowlet;
 mod omniscient;
+pub(crate) mod own;
 mod two_stage;
 mod wiring;
 
-pub use balancer::{LoadBalancer, PortView};
-pub use config::{BalancerState, BuildBalancer, LoadBalancerConfig};
-pub use conga::{BetweenPods, CongaConfig};
+pub use config::{
+    BalancerState, BetweenPods, CongaConfig, LoadBalancerConfig, OmniscientConfig, Sight,
+};
 pub use dre::DreConfig;
 pub use expeditus::ExpeditusConfig;
 pub use expeditus_deck::{Combination, ExpeditusDeckConfig};
 pub use flowlet::LetFlowConfig;
-pub use omniscient::{OmniscientConfig, Sight};
+pub use own::{BuildBalancer, LoadBalancer, PortView};

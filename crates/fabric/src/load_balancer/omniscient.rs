@@ -2,10 +2,9 @@
 //! flow's first packet enters the network, and keeps the flow on the least congested path. No switch
 //! could know that much; designs that choose once a flow can be measured against it.
 
-use super::BalancerState;
 use super::carried::Passage;
-use super::dre::{Dre, DreConfig, Gauge};
-use super::expeditus::ExpeditusConfig;
+use super::config::{BalancerState, OmniscientConfig, Sight};
+use super::dre::{Dre, Gauge};
 use super::flow_table::{FlowKey, FlowTable};
 use super::wiring::Wiring;
 use crate::forwarding::Choices;
@@ -15,39 +14,7 @@ use crate::packet::Handshake;
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tailcut_units::{Duration, HostId, Rate, Time, reduce, stream_seed};
-
-/// What the congestion of a link is.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Sight {
-    /// Its load as the estimator has it, without levels.
-    #[default]
-    Load,
-    /// How long what waits before it takes to send.
-    Queue,
-}
-
-/// The omniscient chooser's parameters.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct OmniscientConfig {
-    /// What it sees: loads.
-    pub sight: Sight,
-    /// The estimator: that of Expeditus.
-    pub dre: DreConfig,
-    /// A flow that sends nothing for longer than this is new when it goes on: 100 ms.
-    pub entry_timeout: Duration,
-}
-
-impl Default for OmniscientConfig {
-    fn default() -> Self {
-        let expeditus = ExpeditusConfig::default();
-        Self {
-            sight: Sight::Load,
-            dre: expeditus.dre,
-            entry_timeout: expeditus.entry_timeout,
-        }
-    }
-}
+use tailcut_units::{HostId, Rate, Time, reduce, stream_seed};
 
 /// The switches of a path at most; beyond them ECMP chooses.
 const MOST_HOPS: usize = 8;

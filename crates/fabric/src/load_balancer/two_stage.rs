@@ -7,8 +7,8 @@
 //! a fat-tree sees to it that it is the one with the same number), which picks the core by second and
 //! third hop. Within a pod the SYN-ACK carries the destination edge's state and the source edge picks.
 
-use super::BalancerState;
 use super::carried::{Carried, Passage};
+use super::config::BalancerState;
 use super::expeditus::{ExpeditusConfig, Levels};
 use super::expeditus_deck::{Combination, ExpeditusDeckConfig, Occupancies};
 use super::flow_table::{FlowKey, FlowTable};
@@ -402,9 +402,10 @@ impl TwoStage {
         self.tags.of(passage.id).vector = Some(vector);
     }
 
+    /// Puts bytes before a packet's own headers: they stay when its payload is cut off.
     fn attach(&mut self, passage: &mut Passage<'_>, bytes: u16) {
         self.tags.of(passage.id).attached += bytes;
-        passage.packet.size += u32::from(bytes);
+        passage.packet.add_headers(bytes);
         self.attached_bytes += u64::from(bytes);
     }
 
@@ -418,7 +419,7 @@ impl TwoStage {
         let tag = self.tags.of(id);
         tag.tells = false;
         let bytes = core::mem::take(&mut tag.attached);
-        packet.size -= u32::from(bytes);
+        packet.remove_headers(bytes);
         self.attached_bytes -= u64::from(bytes);
     }
 

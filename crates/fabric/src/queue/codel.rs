@@ -4,7 +4,7 @@
 //! Deviations: none in the control law. `1/sqrt(count)` is computed in floating point by `libm`, where the
 //! RFC's sample code does the same and Linux approximates it.
 
-use super::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

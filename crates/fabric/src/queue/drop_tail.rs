@@ -1,7 +1,7 @@
 //! FIFO, drop-tail, with an optional ECN threshold on the instantaneous queue (RFC 8257, section
 //! 3.1: a packet is marked when the queue that it finds on arrival is above K).
 
-use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::collections::VecDeque;
 use tailcut_units::Time;

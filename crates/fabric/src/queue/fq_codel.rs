@@ -4,7 +4,7 @@
 //! the queue full makes the flow with the most bytes drop one packet from its head; Linux drops up to 64.
 
 use super::codel::{CoDel, CoDelQueue};
-use super::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -7,7 +7,7 @@
 //! their own: a worse one that is too small, such as a probe, would go for nothing. A flow is known by
 //! its addresses and the hash of its five-tuple.
 
-use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
 use alloc::vec::Vec;
 use tailcut_units::Time;

@@ -5,7 +5,8 @@
 //! Marking by the whole port and not by class is what PIAS asks for: with a threshold a class, low
 //! classes would build queues unmarked.
 
-use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Sharing, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::trimming::Sharing;
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

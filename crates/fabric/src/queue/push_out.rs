@@ -2,7 +2,7 @@
 //! arrives above, and is not counted when that is admitted or marked. What RANS asks of switches, so that
 //! duplicates take only what primaries leave, in buffers as on links.
 
-use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

@@ -13,8 +13,8 @@
 //! Deviations: with several classes that share the buffer and `Victim::Coin`, the tail is that of the lowest class that
 //! waits, if that is not above the arrival's own (the SCDP paper says only "trim on overflow").
 
+use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use super::lists::{Lists, MAX_LISTS};
-use super::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
 use crate::packet::{Packet, PacketId};
 use alloc::vec::Vec;
 use rand_core::{RngCore, SeedableRng};

@@ -1,6 +1,8 @@
 //! Collects links by node, so that a switch's ports are contiguous whatever the order of insertion.
 
-use super::{Link, Node, NodeNames, SwitchSpec, Topology, TopologyError, Wire};
+use super::error::TopologyError;
+use super::graph::{Link, SwitchSpec, Topology, Wire};
+use super::node::{Node, NodeNames};
 use crate::forwarding::{Clos, Forwarding, Table};
 use crate::port::LinkConfig;
 use crate::queue::{DropTail, Limit, QueueConfig};

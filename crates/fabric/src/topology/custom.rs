@@ -1,8 +1,10 @@
 //! A network of the user's own: named nodes and links, forwarded along all shortest paths.
 
 use super::builder::Builder;
+use super::error::TopologyError;
+use super::graph::{Topology, Wire};
+use super::node::{Node, NodeNames};
 use super::routes::{self, UNREACHED, distances_to, ports_towards};
-use super::{Node, NodeNames, Topology, TopologyError, Wire};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;

@@ -1,7 +1,10 @@
 //! k-ary fat-trees of two and three tiers (Al-Fares et al., SIGCOMM 2008).
 
 use super::builder::{Builder, Racks, sharing, within};
-use super::{LeafSpine, Node, Topology, TopologyError, Wire};
+use super::error::TopologyError;
+use super::graph::{Topology, Wire};
+use super::leaf_spine::LeafSpine;
+use super::node::Node;
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;

@@ -1,8 +1,6 @@
 //! Links that are slow or down, from the start or for a while.
 
-use super::{Node, Topology, TopologyError};
-use alloc::string::String;
-use alloc::vec::Vec;
+use super::node::Node;
 use tailcut_units::{Duration, Rate, Time};
 
 /// What is wrong with a link.
@@ -53,63 +51,5 @@ impl LinkFault {
     /// Whether a link is one of those in trouble.
     pub fn is_about(&self, from: Node, to: Node) -> bool {
         (from, to) == (self.a, self.b) || (from, to) == (self.b, self.a)
-    }
-}
-
-impl Topology {
-    /// Puts faults on links. Links that are slow for ever are made so at once.
-    ///
-    /// # Errors
-    /// Nodes without a link between them, a time that ends before it begins, or a rate above that of
-    /// the link.
-    pub fn add_faults(&mut self, faults: &[LinkFault]) -> Result<(), TopologyError> {
-        for fault in faults {
-            let wrong = |parameter, found, allowed: String| {
-                Err(TopologyError::new(parameter, found, allowed))
-            };
-            let (a, b) = (fault.a, fault.b);
-            if fault.until <= fault.from {
-                let (from, until) = (fault.from, fault.until);
-                let (found, allowed) = (
-                    alloc::format!("{until:?}"),
-                    alloc::format!("times after {from:?}"),
-                );
-                return wrong("until", found, allowed);
-            }
-            let is_about = |link: &&mut super::Link| fault.is_about(link.from, link.to);
-            let affected: Vec<_> = self.links.iter_mut().filter(is_about).collect();
-            if affected.is_empty() {
-                return wrong(
-                    "b",
-                    alloc::format!("{a} to {b}"),
-                    "nodes with a link".into(),
-                );
-            }
-            let Trouble::Slow(rate) = fault.trouble else {
-                continue;
-            };
-            for link in affected {
-                if rate > link.config.rate {
-                    let allowed = alloc::format!("{} at most", link.config.rate);
-                    return wrong("rate", alloc::format!("{rate}"), allowed);
-                }
-                if fault.from == Time::ZERO && fault.until == Time::MAX {
-                    link.config.rate = rate;
-                }
-            }
-        }
-        self.faults.extend_from_slice(faults);
-        Ok(())
-    }
-
-    /// Whether the rate of a link, by its place in `links`, changes while the network runs.
-    pub(crate) fn changes_rate(&self, link: usize) -> bool {
-        let link = &self.links[link];
-        let mut faults = self.faults.iter();
-        faults.any(|fault| {
-            let lasting = fault.from == Time::ZERO && fault.until == Time::MAX;
-            let slow = matches!(fault.trouble, Trouble::Slow(_));
-            slow && !lasting && fault.is_about(link.from, link.to)
-        })
     }
 }

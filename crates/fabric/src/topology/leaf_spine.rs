@@ -1,7 +1,9 @@
 //! Leaf-spine: two tiers, every leaf linked to every spine.
 
 use super::builder::{Builder, Racks, sharing, within};
-use super::{Node, Topology, TopologyError, Wire};
+use super::error::TopologyError;
+use super::graph::{Topology, Wire};
+use super::node::Node;
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;

@@ -1,6 +1,7 @@
 //! Forwarding anew when links are down: along all shortest paths over those that are left.
 
-use super::{Node, Topology};
+use super::graph::Topology;
+use super::node::Node;
 use crate::forwarding::{Forwarding, Table};
 use crate::port::PortId;
 use alloc::boxed::Box;

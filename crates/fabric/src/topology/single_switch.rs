@@ -1,7 +1,8 @@
 //! Hosts on one switch.
 
 use super::builder::{Builder, within};
-use super::{Topology, TopologyError, Wire};
+use super::error::TopologyError;
+use super::graph::{Topology, Wire};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;

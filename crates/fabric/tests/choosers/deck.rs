@@ -1,12 +1,13 @@
 //! Expeditus' first form: what a switch sees of its own queues and has heard of those above decides.
 
-use crate::common::{Deliveries, drop_tail, tuple, wire};
+use crate::common::{self, Deliveries, drop_tail, tuple, wire};
 use crate::net::Net;
 use proptest::prelude::*;
-use tailcut_fabric::Packet;
+
 use tailcut_fabric::load_balancer::{Combination, ExpeditusDeckConfig, LoadBalancerConfig};
-use tailcut_fabric::queue::Limit;
+use tailcut_fabric::queue::{Limit, QueueConfig, Sharing, Trimming, Victim};
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology, Wire};
+use tailcut_fabric::{Delivery, Packet, PortId};
 use tailcut_units::{Bytes, Duration, FiveTuple, HostId, Rate, Time};
 
 /// Spines; over the last one the handshake goes.
@@ -136,9 +137,7 @@ fn a_packet_that_comes_down_carries_what_it_tells_and_takes_the_bytes_of_it() {
         };
         let taken = net.data(across);
         let bytes = |port: &u32| {
-            let report = net
-                .fabric
-                .port_report(net.now, tailcut_fabric::PortId(*port));
+            let report = net.fabric.port_report(net.now, PortId(*port));
             report.carried_bytes
         };
         taken.iter().map(bytes).collect::<Vec<u64>>()
@@ -147,4 +146,49 @@ fn a_packet_that_comes_down_carries_what_it_tells_and_takes_the_bytes_of_it() {
     assert_eq!(carried(0), [1_538; 6]);
     assert_eq!(carried(1), [1_538, 1_538, 1_538, 1_539, 1_539, 1_538]);
     assert_eq!(carried(8)[3..5], [1_546, 1_546]);
+}
+
+#[test]
+fn a_packet_that_is_trimmed_while_it_tells_keeps_the_bytes_of_it_until_it_comes_out() {
+    let form = LoadBalancerConfig::ExpeditusDeck(ExpeditusDeckConfig {
+        southbound_bytes: 8,
+        ..ExpeditusDeckConfig::default()
+    });
+    let queue = QueueConfig::Trimming(Trimming {
+        classes: 1,
+        data_limit: Limit::Packets(8),
+        header_limit_bytes: 1_000_000,
+        headers_per_data: 10,
+        victim: Victim::Coin,
+        sharing: Sharing::Shared,
+        return_to_sender: false,
+    });
+    let topology = common::fat_tree(4, wire(1, 100), wire(1, 100), queue);
+    let mut net = Net::new(topology, form, 7);
+    // Twelve hosts of the other pods to one: they meet where the way leads down.
+    for n in 0..20 {
+        for src in 4..16 {
+            let packet = Packet {
+                src: HostId(src),
+                dst: HostId(0),
+                size: 1_538,
+                trimmed_size: 78,
+                ..Packet::default()
+            };
+            let at = Time::from_ns(n * 12_304);
+            net.fabric.inject(at, HostId(src), packet, ());
+        }
+    }
+    let (mut whole, mut headers) = (0, 0);
+    while let Some(Delivery { packet, .. }) = net.fabric.delivery(Time::MAX) {
+        assert_eq!(packet.trimmed_size, 78);
+        assert_eq!(packet.size, if packet.trimmed { 78 } else { 1_538 });
+        *(if packet.trimmed {
+            &mut headers
+        } else {
+            &mut whole
+        }) += 1;
+    }
+    assert_eq!(whole + headers, 240);
+    assert!(headers > 0);
 }

@@ -7,7 +7,8 @@
 //! ASTIN Bulletin 12, 1981) gives both exactly. So every figure comes as an interval that holds the
 //! true one and shrinks with the step; nothing is approximated without saying by how much.
 
-use super::{Service, mg1, stable_load};
+use super::load::stable_load;
+use super::{Service, mg1};
 
 /// An interval that holds the exact figure, save for the rounding of floating-point numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,6 +1,6 @@
 //! M/D/1, first come first served: every service takes `service`.
 
-use super::stable_load;
+use super::load::stable_load;
 
 /// `E[W]` = rho D / (2 (1 - rho)).
 pub fn mean_wait(arrivals: f64, service: f64) -> f64 {

@@ -1,6 +1,7 @@
 //! M/G/1, first come first served.
 
-use super::{Service, stable_load};
+use super::Service;
+use super::load::stable_load;
 
 /// The mean wait by Pollaczek and Khinchine: lambda `E[S^2]` / (2 (1 - rho)).
 pub fn mean_wait(arrivals: f64, service: &Service) -> f64 {

@@ -1,6 +1,6 @@
 //! M/M/1, first come first served: exponential service at rate `service_rate`.
 
-use super::stable_load;
+use super::load::stable_load;
 
 /// P(W > w) = rho exp(-(mu - lambda) w).
 pub fn wait_exceeds(arrivals: f64, service_rate: f64, w: f64) -> f64 {

@@ -6,6 +6,7 @@
 //! function says another.
 
 mod lattice;
+mod load;
 pub mod md1;
 pub mod mg1;
 pub mod mm1;
@@ -16,16 +17,3 @@ mod service;
 
 pub use lattice::{Bounds, Waits};
 pub use service::Service;
-
-/// The load of a queue: `arrivals` per unit of time, of `mean_service` each.
-///
-/// # Panics
-/// Unless the load is within 0 to below 1.
-fn stable_load(arrivals: f64, mean_service: f64) -> f64 {
-    let load = arrivals * mean_service;
-    assert!(
-        (0.0..1.0).contains(&load),
-        "a queue at load {load} has no steady state"
-    );
-    load
-}

@@ -3,7 +3,7 @@
 //! Means do not depend on the distribution of the service beyond its mean (Kleinrock, volume 2,
 //! section 4.4).
 
-use super::stable_load;
+use super::load::stable_load;
 
 /// The mean sojourn of a customer of size `size` (its service alone): size / (1 - rho).
 pub fn mean_sojourn_of(size: f64, arrivals: f64, mean_service: f64) -> f64 {

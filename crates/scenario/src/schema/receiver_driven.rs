@@ -3,6 +3,7 @@
 use super::key::Fallback::Is;
 use super::key::{PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
 use crate::value::Kind;
+use tailcut_sim::fabric::MAX_MEMBERS;
 
 const THRESHOLDS: Kind = Kind::Sizes { most: 7 };
 
@@ -122,7 +123,7 @@ pub const SCDP: Section = Section {
         ),
         key(
             "quorum",
-            count(1, 64),
+            count(1, MAX_MEMBERS as u64),
             Is("2"),
             "For stragglers = \"quorum\": receivers that must have everything.",
         ),

@@ -3,6 +3,7 @@
 use super::key::Fallback::{Follows, Is};
 use super::key::{ANY_SPAN, Key, SIZE, SPAN, Section, count, key};
 use crate::value::Kind;
+use tailcut_sim::fabric::MAX_MEMBERS;
 
 /// What the network is loaded with.
 pub const WORKLOAD: Section = Section {
@@ -144,7 +145,7 @@ const WORKLOAD_KEYS: &[Key] = &[
     ),
     key(
         "replicas",
-        count(1, 64),
+        count(1, MAX_MEMBERS as u64),
         Is("3"),
         "For storage: replicas of a block, none on the client: the first anywhere, the second in another \
          rack, the third in the rack of the second (HDFS), the rest anywhere.",

@@ -1,8 +1,10 @@
 //! Flow sizes: piecewise-linear distributions, the tables of the literature, tables from a file.
 
 mod parse;
+mod point;
 mod tables;
 
+pub use point::Point;
 pub use tables::{NAMES, Named};
 
 use crate::error::Error;
@@ -10,15 +12,6 @@ use crate::random::Stream;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-
-/// One point of a cumulative distribution.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
-    /// A size in bytes.
-    pub bytes: u64,
-    /// The probability of a size up to `bytes`.
-    pub cumulative: f64,
-}
 
 /// A distribution of flow sizes: linear between the points of its cumulative distribution.
 ///

@@ -1,10 +1,19 @@
 //! Flow sizes from text: a name, or a table of a file.
 
-use super::{NAMES, Point, SizeDistribution};
+use super::{NAMES, Named, Point, SizeDistribution};
 use crate::error::{Error, TextError, quoted};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+
+impl Named {
+    /// The distribution; its mean is what the load of a run is derived from.
+    pub fn distribution(&self) -> SizeDistribution {
+        SizeDistribution {
+            points: self.points(),
+        }
+    }
+}
 
 impl SizeDistribution {
     /// The distribution called `name`: one of [`NAMES`], `fixed:BYTES` or `uniform:MIN:MAX`. A

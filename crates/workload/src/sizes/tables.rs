@@ -6,7 +6,7 @@
 //! traffic generator) carry a table in bytes that rises from zero. The same holds for data mining
 //! (Greenberg et al., VL2, SIGCOMM 2009). Means are derived from the points, never written down.
 
-use super::{Point, SizeDistribution};
+use super::point::Point;
 use alloc::vec::Vec;
 
 /// A named table: what `tailcut list workloads` shows.
@@ -24,8 +24,8 @@ pub struct Named {
 }
 
 impl Named {
-    /// The distribution; its mean is what the load of a run is derived from.
-    pub fn distribution(&self) -> SizeDistribution {
+    /// The points of its cumulative distribution, in bytes.
+    pub(super) fn points(&self) -> Vec<Point> {
         let zero = (!self.atom).then_some(Point {
             bytes: 0,
             cumulative: 0.0,
@@ -34,9 +34,7 @@ impl Named {
             bytes: size * self.unit,
             cumulative,
         });
-        SizeDistribution {
-            points: zero.into_iter().chain(table).collect::<Vec<_>>(),
-        }
+        zero.into_iter().chain(table).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One flow a source, all at once or nearly so: pure incast, permutations, shuffles in rounds.
 
-use super::{Numbering, Source};
+use super::interface::{Numbering, Source};
 use crate::error::Error;
 use crate::flow::{Class, Flow};
 use crate::matrix::Matrix;

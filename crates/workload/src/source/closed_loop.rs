@@ -1,6 +1,6 @@
 //! A closed loop: the next flow waits for an earlier one.
 
-use super::{Numbering, Source};
+use super::interface::{Numbering, Source};
 use crate::error::Error;
 use crate::flow::{Class, Flow};
 use crate::matrix::Matrix;

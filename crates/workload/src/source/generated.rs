@@ -1,6 +1,6 @@
 //! An open loop: flows that arrive whether or not the earlier ones are done.
 
-use super::{Numbering, Source};
+use super::interface::{Numbering, Source};
 use crate::arrivals::Arrivals;
 use crate::error::Error;
 use crate::flow::{Class, Flow};

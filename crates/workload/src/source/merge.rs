@@ -1,6 +1,6 @@
 //! Several sources as one.
 
-use super::{Numbering, Source};
+use super::interface::{Numbering, Source};
 use crate::flow::Flow;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

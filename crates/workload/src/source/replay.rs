@@ -1,6 +1,6 @@
 //! A trace, replayed.
 
-use super::Source;
+use super::interface::Source;
 use crate::flow::Flow;
 use crate::trace::Trace;
 use alloc::vec::{IntoIter, Vec};

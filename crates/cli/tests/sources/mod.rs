@@ -1,0 +1,26 @@
+//! What tests over the sources of all crates share.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The crates that have sources: their names, and the folders of these.
+pub fn crates() -> Vec<(String, PathBuf)> {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let entries = fs::read_dir(all).expect("the crates");
+    let named = entries.map(|entry| {
+        let entry = entry.expect("an entry");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, entry.path().join("src"))
+    });
+    named.filter(|(_, source)| source.is_dir()).collect()
+}
+
+/// The source without comments and tests.
+pub fn code(text: &str) -> String {
+    let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let lines = code.lines().map(|line| match line.find("//") {
+        Some(at) => &line[..at],
+        None => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

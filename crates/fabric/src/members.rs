@@ -1,0 +1,151 @@
+//! Sets of members of a group, by their places in it.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// Places in a word of bits.
+pub(crate) const WORD: usize = 64;
+
+/// A set of members: a word for groups of up to 64, else as many as are needed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Members {
+    Few(u64),
+    Many(Box<[u64]>),
+}
+
+impl Default for Members {
+    fn default() -> Self {
+        Self::Few(0)
+    }
+}
+
+impl Members {
+    /// None, with room for those that another set has room for.
+    #[inline]
+    pub fn none_of(other: &Self) -> Self {
+        match other {
+            Self::Few(_) => Self::Few(0),
+            Self::Many(words) => Self::Many(alloc::vec![0; words.len()].into()),
+        }
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        match self {
+            Self::Few(word) => core::slice::from_ref(word),
+            Self::Many(words) => words,
+        }
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        match self {
+            Self::Few(word) => core::slice::from_mut(word),
+            Self::Many(words) => words,
+        }
+    }
+
+    /// Adds a place.
+    #[inline]
+    pub fn insert(&mut self, place: usize) {
+        if let Some(word) = self.words_mut().get_mut(place / WORD) {
+            *word |= bit(place);
+        } else {
+            self.grow(place);
+        }
+    }
+
+    /// Adds a place that there is no room for.
+    #[cold]
+    fn grow(&mut self, place: usize) {
+        let mut words: Vec<u64> = self.words().into();
+        words.resize(place / WORD + 1, 0);
+        words[place / WORD] |= bit(place);
+        *self = Self::Many(words.into());
+    }
+
+    /// Takes a place out.
+    #[inline]
+    pub fn remove(&mut self, place: usize) {
+        if let Some(word) = self.words_mut().get_mut(place / WORD) {
+            *word &= !bit(place);
+        }
+    }
+
+    #[inline]
+    pub fn contains(&self, place: usize) -> bool {
+        let word = self.words().get(place / WORD);
+        word.is_some_and(|word| word & bit(place) != 0)
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words().iter().all(|word| *word == 0)
+    }
+
+    /// The places, from the lowest.
+    #[inline]
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        let words = self.words().iter().zip((0..).step_by(WORD));
+        words.flat_map(|(&word, first)| bits(word).map(move |place| first + place))
+    }
+
+    /// The lowest place that is not in the set.
+    pub fn vacant(&self) -> usize {
+        let words = self.words();
+        let full = words.iter().take_while(|word| **word == u64::MAX).count();
+        let next = words.get(full).copied().unwrap_or_default();
+        full * WORD + next.trailing_ones() as usize
+    }
+}
+
+#[inline]
+const fn bit(place: usize) -> u64 {
+    1 << (place % WORD)
+}
+
+/// The numbers of the bits that are set, from the lowest.
+#[inline]
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let lowest = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (lowest < u64::BITS).then_some(lowest as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_set_of_places_has_what_was_added_and_not_taken_out(
+            steps in proptest::collection::vec((any::<bool>(), 0..300usize), 0..400),
+        ) {
+            let (mut ours, mut plain) = (Members::default(), BTreeSet::new());
+            for (adds, place) in steps {
+                if adds {
+                    ours.insert(place);
+                    plain.insert(place);
+                } else {
+                    ours.remove(place);
+                    plain.remove(&place);
+                }
+                prop_assert_eq!(ours.contains(place), adds);
+                let vacant = (0..).find(|place| !plain.contains(place));
+                prop_assert_eq!(Some(ours.vacant()), vacant);
+            }
+            prop_assert!(ours.places().eq(plain.iter().copied()));
+            prop_assert_eq!(ours.is_empty(), plain.is_empty());
+            prop_assert!(Members::none_of(&ours).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_set_takes_two_words_of_a_packet() {
+        assert_eq!(size_of::<Members>(), 16);
+    }
+}

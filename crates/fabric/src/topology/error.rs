@@ -1,0 +1,41 @@
+//! What is wrong with the parameters of a topology.
+
+use alloc::string::String;
+use core::fmt;
+
+/// What a topology cannot be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TopologyError {
+    /// The parameter at fault.
+    pub parameter: &'static str,
+    /// What was found.
+    pub found: String,
+    /// What is allowed; empty where nothing of the kind is.
+    pub allowed: String,
+}
+
+impl TopologyError {
+    pub(super) fn new(
+        parameter: &'static str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self {
+            parameter,
+            found: found.into(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: found {}", self.parameter, self.found)?;
+        match self.allowed.is_empty() {
+            true => Ok(()),
+            false => write!(f, "; allowed: {}", self.allowed),
+        }
+    }
+}
+
+impl core::error::Error for TopologyError {}
