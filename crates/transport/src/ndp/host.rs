@@ -14,7 +14,7 @@ use crate::turns::Turns;
 use crate::{Condition, Event, FlowStats, Header, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use tailcut_units::{FlowId, HostId, Time, mix64};
+use tailcut_units::{FlowId, HostId, Rate, Time, mix64};
 
 /// [`Transport`] by NDP. Flows are not replicated, whatever the message says.
 #[derive(Debug)]
@@ -83,6 +83,16 @@ impl Host {
     /// The parameters.
     pub fn config(&self) -> &NdpConfig {
         &self.config
+    }
+
+    /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead` bytes
+    /// beside its payload (headers, preamble and gap). Those that wait go on at that rate, counted from the
+    /// last one that was sent. Until then [`NdpConfig::pull_interval`] holds.
+    pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        let full = u64::from(self.config.mss) + u64::from(overhead);
+        self.config.pull_interval = rate.serialisation(full);
+        self.config.byte_time = rate.serialisation(1);
+        self.pulls.set_interval(now, self.config.pull_interval);
     }
 
     /// A data packet or the header of one, for this host as a receiver.
