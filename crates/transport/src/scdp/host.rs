@@ -1,5 +1,6 @@
 //! A host's SCDP: its sessions, the pull queue of its interface, its timers.
 
+mod driven;
 mod streams;
 mod timers;
 
@@ -21,7 +22,7 @@ use crate::{
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use tailcut_units::{FiveTuple, FlowId, HostId, Rate, Time};
+use tailcut_units::{FiveTuple, FlowId, HostId, Time};
 
 /// An object that is collected from several senders.
 #[derive(Clone, Copy, Debug)]
@@ -132,16 +133,6 @@ impl<C: Codec> Host<C> {
     /// The codec.
     pub fn codec(&self) -> &C {
         &self.codec
-    }
-
-    /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead` bytes
-    /// beside its payload (headers, preamble and gap). Those that wait go on at that rate, counted from the
-    /// last one that was sent. Until then [`ScdpConfig::pull_interval`] holds.
-    pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
-        let full = u64::from(self.config.symbol) + u64::from(overhead);
-        self.config.pull_interval = rate.serialisation(full);
-        self.config.byte_time = rate.serialisation(1);
-        self.pulls.set_interval(now, self.config.pull_interval);
     }
 
     /// The application has something to send: its session, unless it has failed.
@@ -259,6 +250,9 @@ impl<C: Codec> Host<C> {
             self.forget(now);
             self.open += usize::from(collected.is_none());
             let key = self.receivers.insert(receiver);
+            if let Some(receiver) = self.receivers.get_mut(key) {
+                receiver.set_key(key);
+            }
             if self.register.reports {
                 self.register.incoming.insert(flow, key);
             }
