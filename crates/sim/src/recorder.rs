@@ -111,9 +111,12 @@ impl Recorder {
                 self.close(flow, stats);
                 Some(flow)
             }
-            Event::Arrived(..) | Event::Received(..) | Event::Late(_) | Event::Straggling(..) => {
-                None
-            }
+            Event::Arrived(..)
+            | Event::Block(..)
+            | Event::Opened(..)
+            | Event::Received(..)
+            | Event::Late(_)
+            | Event::Straggling(..) => None,
         }
     }
 

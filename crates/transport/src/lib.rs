@@ -23,7 +23,7 @@ mod shared;
 pub mod tcp;
 mod turns;
 
-pub use host::{Event, FlowStats, Message, Replication, Transport};
+pub use host::{BlockRange, Event, FlowStats, Message, Origin, Replication, Transport};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS, Streams};
 pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,

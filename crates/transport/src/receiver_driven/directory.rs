@@ -2,8 +2,9 @@
 
 use super::{SessionKey, Sessions};
 use crate::tcp::demux::{Demux, Key};
+use crate::{Event, Origin, Segment};
 use alloc::collections::VecDeque;
-use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// Local ports given to outgoing flows (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
@@ -34,6 +35,8 @@ pub(crate) struct Directory {
     waiting: VecDeque<Waiting>,
     time_wait: Duration,
     next_port: u16,
+    /// This host's name of the next flow that comes; `None`: flows have their senders' names.
+    next_name: Option<FlowId>,
 }
 
 impl Directory {
@@ -47,7 +50,34 @@ impl Directory {
             waiting: VecDeque::new(),
             time_wait,
             next_port: *EPHEMERAL_PORTS.start(),
+            next_name: None,
         }
+    }
+
+    /// Flows that come have names of this host's own from now on, counted from `first`.
+    pub(crate) fn name_incoming(&mut self, first: FlowId) {
+        self.next_name = Some(first);
+    }
+
+    /// What this host calls the flow that `segment` opens. Names of its own are told the application.
+    pub(crate) fn name(&mut self, segment: &Segment, events: &mut VecDeque<Event>) -> FlowId {
+        let Some(next) = &mut self.next_name else {
+            return segment.flow;
+        };
+        let name = *next;
+        next.0 = next.0.wrapping_add(1);
+        let origin = Origin {
+            tuple: segment.tuple,
+            session: segment.flow,
+        };
+        events.push_back(Event::Opened(name, origin));
+        name
+    }
+
+    /// Whether another session may take the addresses of a receiver that is complete, or not, and that last
+    /// heard its sender at `heard_at`: that one has ended, or its sender is silent and may have begun anew.
+    pub(crate) fn may_be_replaced(&self, now: Time, complete: bool, heard_at: Time) -> bool {
+        complete || now.since(heard_at) >= self.time_wait
     }
 
     /// Addresses for a flow to `dst` that no session has; `None` when every port is in use.

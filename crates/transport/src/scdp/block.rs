@@ -30,6 +30,8 @@ pub(crate) struct Block {
     /// Symbols on their way: pushed or asked for, not arrived in any form.
     pub(crate) coming: u32,
     pub(crate) state: State,
+    /// Whether its application knows that it is whole.
+    pub(crate) told: bool,
 }
 
 impl Block {
@@ -44,6 +46,7 @@ impl Block {
             target: k,
             coming: 0,
             state: State::Receiving,
+            told: false,
         }
     }
 

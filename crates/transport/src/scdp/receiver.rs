@@ -2,17 +2,20 @@
 
 mod decoding;
 mod pulling;
+mod reading;
 
 use super::block::{Block, State};
 use super::codec::Codec;
-use super::config::{MAX_WINDOW, ScdpConfig};
+use super::config::{Delivery, MAX_WINDOW, ScdpConfig};
 use super::header::{MAX_ESI, ScdpHeader};
 use super::object::Object;
 use super::source::Source;
 use crate::receiver_driven::{SERVICE_PORT, SessionKey};
 use crate::{Condition, PathPin, Receipt, Segment, Share};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use reading::Reader;
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
@@ -31,6 +34,10 @@ pub(crate) struct Receiver {
     /// The first block that is not whole, and those after it that symbols have been asked of.
     first: u32,
     blocks: VecDeque<Block>,
+    /// How many blocks, from the first, may be open by now.
+    openable: u32,
+    /// The application, where it is told of blocks.
+    reader: Option<Box<Reader>>,
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
@@ -47,22 +54,34 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// The session that the SYN symbol `segment` (or its header) opens; `None` when its options make
-    /// no sense. Its first source is to [join](Self::join).
+    /// no sense, or where one block is more than the application takes. Its first source is to
+    /// [join](Self::join).
     pub(crate) fn new(
         now: Time,
-        flow: FlowId,
         segment: &Segment,
         header: &ScdpHeader,
+        delivery: Delivery,
     ) -> Option<Self> {
+        let object = Object::from_options(header.length, header.symbol, header.blocks)?;
+        let reader = match delivery {
+            Delivery::Whole => None,
+            Delivery::Blocks { order, window } => Some(Reader::new(order, window, &object)?),
+        };
+        let openable = match &reader {
+            Some(reader) => reader.openable(&object),
+            None => object.blocks(),
+        };
         Some(Self {
             key: SessionKey::NONE,
-            flow,
+            flow: segment.flow,
             pin: if header.pinned {
                 segment.path
             } else {
                 PathPin::NONE
             },
-            object: Object::from_options(header.length, header.symbol, header.blocks)?,
+            object,
+            openable,
+            reader,
             sources: Vec::new(),
             turn: 0,
             in_group: segment.tuple.dst.is_group(),
@@ -78,8 +97,15 @@ impl Receiver {
         })
     }
 
-    /// A source makes itself known by a SYN symbol (or its header). Says whether it can be one.
-    pub(crate) fn join(&mut self, now: Time, tuple: FiveTuple, header: &ScdpHeader) -> bool {
+    /// A source makes itself known by a SYN symbol (or its header) of its `session`. Says whether it can be
+    /// one. `tuple` is as this host sends.
+    pub(crate) fn join(
+        &mut self,
+        now: Time,
+        tuple: FiveTuple,
+        session: FlowId,
+        header: &ScdpHeader,
+    ) -> bool {
         let told = Object::from_options(header.length, header.symbol, header.blocks);
         let share = Share {
             index: header.share,
@@ -96,7 +122,7 @@ impl Receiver {
             return false;
         }
         let open = self.blocks.len();
-        let source = Source::new(now, tuple, pushed, share, open);
+        let source = Source::new(now, (tuple, session), pushed, share, open);
         self.sources.push(source);
         if self.complete {
             return true;
@@ -106,6 +132,9 @@ impl Receiver {
             let Some(place) = block.checked_sub(self.first) else {
                 continue;
             };
+            if block >= self.openable {
+                break;
+            }
             let place = place as usize;
             while self.blocks.len() <= place {
                 self.open_block();
@@ -122,9 +151,15 @@ impl Receiver {
         self.flow
     }
 
-    /// The host calls the session `key` from now on.
-    pub(crate) fn set_key(&mut self, key: SessionKey) {
+    /// The host calls the session `key` from now on, and its application calls it `flow`.
+    pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId) {
         self.key = key;
+        self.flow = flow;
+    }
+
+    /// Whether it has a source alone whose addresses are those of `segment`, which is of another session.
+    pub(crate) fn is_met_by_another(&self, segment: &Segment) -> bool {
+        matches!(&*self.sources, [only] if only.session != segment.flow)
     }
 
     /// Bytes of the blocks that are whole, if they are more than at the last call.
@@ -172,15 +207,16 @@ impl Receiver {
     }
 
     /// Asks for nothing yet of the next block.
-    fn open_block(&mut self) -> &mut Block {
+    fn open_block(&mut self) {
         let number = self.first + self.blocks.len() as u32;
         self.blocks
             .push_back(Block::new(self.object.source_symbols(number)));
         for source in &mut self.sources {
             source.open_block();
         }
-        let last = self.blocks.len() - 1;
-        &mut self.blocks[last]
+        if self.reader.is_some() {
+            self.count_missed(self.blocks.len() - 1);
+        }
     }
 
     /// A symbol arrives, or its header if it was trimmed. Says whether it can be.
@@ -193,15 +229,15 @@ impl Receiver {
         config: &ScdpConfig,
     ) -> bool {
         // What has ended keeps no blocks, and answers for all of them.
-        let open = match self.complete {
-            true => self.object.blocks(),
-            false => self.first + self.blocks.len() as u32,
-        };
+        let open = self.opened();
         let Some(from) = self.source_of(&segment.tuple) else {
             return false;
         };
-        if header.block >= open || header.esi >= MAX_ESI {
+        if self.sources[from].session != segment.flow {
             return false;
+        }
+        if header.block >= open || header.esi >= MAX_ESI {
+            return self.on_beyond(now, from, segment, header);
         }
         self.heard_at = now;
         // A session may be opened by a symbol for this receiver alone.
@@ -221,6 +257,7 @@ impl Receiver {
         let was_coming = source.arrive(now, place, to_group);
         let Some(place) = place else {
             self.receipt.in_vain += 1;
+            self.note_question(from, to_group);
             return true;
         };
         let block = &mut self.blocks[place];
@@ -235,6 +272,9 @@ impl Receiver {
             let new = block.insert(header.esi);
             self.receipt.in_vain += u32::from(enough || !new);
             self.decode(now, place, codec);
+        }
+        if enough {
+            self.note_question(from, to_group);
         }
         self.pass_on_whole_blocks();
         true
@@ -306,6 +346,7 @@ impl Receiver {
     /// The session has ended: gives back what is large.
     pub(crate) fn release(&mut self) {
         self.blocks = VecDeque::new();
+        self.reader = None;
         for source in &mut self.sources {
             source.release();
         }

@@ -97,6 +97,14 @@ impl<T: Transport> Hub<T> {
         self.collect(host);
     }
 
+    /// Something that a host's application or driver does beside submitting flows.
+    pub fn act<R>(&mut self, host: usize, act: impl FnOnce(&mut T, Time) -> R) -> R {
+        let result = act(&mut self.hosts[host], self.now);
+        self.silent[host] = false;
+        self.collect(host);
+        result
+    }
+
     pub fn take_part(&mut self, host: usize, part: Part<'_>) {
         self.hosts[host]
             .take_part(self.now, part)

@@ -1,8 +1,9 @@
 //! What a driver with a clock and threads of its own does with a host, beside carrying its segments.
 
 use super::Host;
+use crate::receiver_driven::Side;
 use crate::scdp::{Codec, Job};
-use tailcut_units::{Rate, Time};
+use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
 impl<C: Codec> Host<C> {
     /// The codec, for a driver that asks it what to do.
@@ -20,6 +21,33 @@ impl<C: Codec> Host<C> {
         if receiver.on_decoded(now, job.block, decoded, &mut self.codec) {
             self.settle_receiver(now, job.session);
         }
+    }
+
+    /// The application has read `bytes` bytes of blocks of an object that it was told of: blocks that it had
+    /// no room for are asked for ([`Delivery::Blocks`](crate::scdp::Delivery::Blocks)).
+    pub fn consume(&mut self, now: Time, flow: FlowId, bytes: u64) {
+        if let Some(&key) = self.register.incoming.get(&flow)
+            && let Some(receiver) = self.receivers.get_mut(key)
+        {
+            receiver.consume(bytes);
+            self.settle_receiver(now, key);
+        }
+    }
+
+    /// The flow that a segment with these addresses belongs to, where this host receives it, and how many of
+    /// its blocks, from the first, are open or whole: symbols of others need not be kept. To be asked after
+    /// the segment has been handed over.
+    pub fn receiving(&self, arrived: &FiveTuple) -> Option<(FlowId, u32)> {
+        let (side, slot) = self.directory.arriving(arrived)?;
+        let receiver = self.receivers.peek(slot).filter(|_| side == Side::Receiver);
+        receiver.map(|receiver| (receiver.flow(), receiver.opened()))
+    }
+
+    /// From now on this host has names of its own for the flows that it receives, counted from `first`;
+    /// [`Event::Opened`](crate::Event::Opened) tells each with its origin. Before, a flow has the name that its sender gave it:
+    /// two senders that know nothing of each other may give the same one.
+    pub fn name_incoming(&mut self, first: FlowId) {
+        self.directory.name_incoming(first);
     }
 
     /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead` bytes

@@ -87,6 +87,9 @@ impl Receiver {
     }
 
     pub(super) fn pass_on_whole_blocks(&mut self) {
+        if self.has_reader() {
+            self.tell_blocks();
+        }
         while let Some(block) = self.blocks.front() {
             if block.state != State::Whole {
                 return;

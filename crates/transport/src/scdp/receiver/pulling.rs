@@ -98,7 +98,18 @@ impl Receiver {
     /// Whether a symbol is needed that has not been asked for.
     #[inline]
     pub(super) fn is_in_need(&self) -> bool {
-        self.has_unopened() || self.blocks.iter().any(|block| block.needs() > 0)
+        self.may_open() || self.lacks_symbols()
+    }
+
+    #[inline]
+    fn lacks_symbols(&self) -> bool {
+        self.blocks.iter().any(|block| block.needs() > 0)
+    }
+
+    /// Whether there is a block that nothing has been asked of, and room for it.
+    #[inline]
+    fn may_open(&self) -> bool {
+        self.first + (self.blocks.len() as u32) < self.openable
     }
 
     /// Whether there are blocks that nothing has been asked of.
@@ -115,7 +126,7 @@ impl Receiver {
         }
         let needed = self.blocks.iter().position(|block| block.needs() > 0);
         let overdue = match needed {
-            None if self.has_several_sources() && !self.has_unopened() => self.find_overdue(now),
+            None if self.has_several_sources() && !self.may_open() => self.find_overdue(now),
             _ => None,
         };
         let (place, at) = overdue.unwrap_or_else(|| {
@@ -143,10 +154,11 @@ impl Receiver {
     }
 
     /// The pull that was just counted at a source, for a block of which so many symbols were asked of it.
-    fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
+    pub(super) fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
+        let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
             kind: ScdpKind::Pull,
-            fin: !self.is_in_need() && !self.lacks_pull() && !self.is_overdue(now),
+            fin: is_last && !self.lacks_pull() && !self.is_overdue(now),
             block,
             pull,
             count: self.sources[source].pulls(),
@@ -216,7 +228,7 @@ impl Receiver {
     fn control(&self, source: usize, header: ScdpHeader) -> Segment {
         Segment {
             tuple: self.sources[source].tuple,
-            flow: self.flow,
+            flow: self.sources[source].session,
             payload: 0,
             ecn: Ecn::NotCapable,
             priority: 0,
