@@ -41,7 +41,7 @@ impl Host {
         Ok(Self {
             host,
             config,
-            directory: Directory::new(host, config.time_wait),
+            directory: Directory::new(host, config.port, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
             ready: BTreeSet::new(),

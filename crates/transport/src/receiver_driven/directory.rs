@@ -9,9 +9,6 @@ use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 /// Local ports given to outgoing flows (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
 
-/// The port that hosts are reached at.
-pub(crate) const SERVICE_PORT: u16 = 80;
-
 /// Which of a host's two tables of sessions a slot belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
@@ -31,6 +28,8 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Directory {
     host: HostId,
+    /// The port that hosts are reached at.
+    port: u16,
     demux: Demux,
     waiting: VecDeque<Waiting>,
     time_wait: Duration,
@@ -43,9 +42,10 @@ impl Directory {
     /// The first port of outgoing flows.
     pub(crate) const FIRST_OUTGOING: u16 = *EPHEMERAL_PORTS.start();
 
-    pub(crate) fn new(host: HostId, time_wait: Duration) -> Self {
+    pub(crate) fn new(host: HostId, port: u16, time_wait: Duration) -> Self {
         Self {
             host,
+            port,
             demux: Demux::new(),
             waiting: VecDeque::new(),
             time_wait,
@@ -82,7 +82,7 @@ impl Directory {
 
     /// Addresses for a flow to `dst` that no session has; `None` when every port is in use.
     pub(crate) fn unused(&mut self, dst: HostId) -> Option<FiveTuple> {
-        self.unused_with_all(&[dst], SERVICE_PORT)
+        self.unused_with_all(&[dst], self.port)
     }
 
     /// Addresses for a flow to `dst_port` of the first of `peers` such that no session has them with any
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_senders_addresses_outlast_its_receivers_memory() {
         let wait = Duration::from_ms(10);
-        let mut directory = Directory::new(HostId(0), wait);
+        let mut directory = Directory::new(HostId(0), 80, wait);
         let tuple = directory.unused(HostId(1)).expect("all are free");
         let session = SessionKey {
             slot: 7,
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn an_address_in_use_is_not_given_out_and_all_in_use_are_none() {
-        let mut directory = Directory::new(HostId(0), Duration::ZERO);
+        let mut directory = Directory::new(HostId(0), 80, Duration::ZERO);
         let mut ports = alloc::collections::BTreeSet::new();
         while let Some(tuple) = directory.unused(HostId(1)) {
             assert!(ports.insert(tuple.src_port), "{} twice", tuple.src_port);

@@ -1,7 +1,7 @@
 //! SCDP's parameters.
 
 use crate::receiver_driven::Demotion;
-use crate::tcp::ConfigError;
+use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
 use alloc::format;
 use core::fmt;
 use tailcut_units::{Duration, Time};
@@ -74,6 +74,8 @@ pub struct ScdpConfig {
     /// How long the receiver of a finished session remembers it after the last of its packets; the
     /// sender keeps the addresses for twice as long. Default 100 ms.
     pub time_wait: Duration,
+    /// The port that hosts are reached at, 1 to 32,765. Default 80.
+    pub port: u16,
     /// What the host's application is told of what arrives. Default: of whole objects.
     pub delivery: Delivery,
 }
@@ -95,6 +97,7 @@ impl Default for ScdpConfig {
             max_timeout: Duration::from_ms(1_000),
             max_timeouts: 15,
             time_wait: Duration::from_ms(100),
+            port: SERVICE_PORT,
             delivery: Delivery::Whole,
         }
     }
@@ -116,6 +119,12 @@ impl ScdpConfig {
                 allowed,
             })
         };
+        check(
+            PORTS.contains(&self.port),
+            "port",
+            &self.port,
+            "1 to 32765, below the ports of outgoing flows",
+        )?;
         check(
             (1..=65_535).contains(&self.symbol),
             "symbol",

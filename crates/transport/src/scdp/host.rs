@@ -11,9 +11,7 @@ use super::header::{ScdpHeader, ScdpKind};
 use super::object::Object;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
-use crate::receiver_driven::{
-    Directory, PullQueue, Register, SERVICE_PORT, SessionKey, Sessions, Side,
-};
+use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
@@ -104,7 +102,7 @@ impl<C: Codec> Host<C> {
             host,
             config,
             codec,
-            directory: Directory::new(host, config.time_wait),
+            directory: Directory::new(host, config.port, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
             ready: Turns::new(),
@@ -422,7 +420,7 @@ impl<C: Codec> Transport for Host<C> {
                 receivers,
                 stragglers,
             } => {
-                let tuple = self.directory.unused_with_all(receivers, SERVICE_PORT);
+                let tuple = self.directory.unused_with_all(receivers, config.port);
                 let tuple = tuple.map(|tuple| FiveTuple {
                     dst: message.dst,
                     ..tuple
@@ -448,7 +446,8 @@ impl<C: Codec> Transport for Host<C> {
                 self.start_sender(now, message, outlook);
             }
             Part::Collect { flow, port } => {
-                let usable = (1_024..Directory::FIRST_OUTGOING).contains(&port);
+                let free = (1_024..Directory::FIRST_OUTGOING).contains(&port);
+                let usable = free && port != config.port;
                 if !usable || self.collections.contains_key(&port) {
                     let failed = Event::Failed(flow, FlowStats::default());
                     self.events.push_back(failed);

@@ -10,7 +10,7 @@ use super::config::{Delivery, MAX_WINDOW, ScdpConfig};
 use super::header::{MAX_ESI, ScdpHeader};
 use super::object::Object;
 use super::source::Source;
-use crate::receiver_driven::{SERVICE_PORT, SessionKey};
+use crate::receiver_driven::SessionKey;
 use crate::{Condition, PathPin, Receipt, Segment, Share};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -31,6 +31,8 @@ pub(crate) struct Receiver {
     turn: usize,
     /// Whether others receive the same symbols.
     in_group: bool,
+    /// Whether its application collects it from several senders.
+    is_collected: bool,
     /// The first block that is not whole, and those after it that symbols have been asked of.
     first: u32,
     blocks: VecDeque<Block>,
@@ -85,6 +87,7 @@ impl Receiver {
             sources: Vec::new(),
             turn: 0,
             in_group: segment.tuple.dst.is_group(),
+            is_collected: false,
             first: 0,
             blocks: VecDeque::new(),
             receipt: Receipt::default(),
@@ -151,10 +154,12 @@ impl Receiver {
         self.flow
     }
 
-    /// The host calls the session `key` from now on, and its application calls it `flow`.
-    pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId) {
+    /// The host calls the session `key` from now on, and its application, which may collect it from several
+    /// senders, calls it `flow`.
+    pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId, is_collected: bool) {
         self.key = key;
         self.flow = flow;
+        self.is_collected = is_collected;
     }
 
     /// Whether it has a source alone whose addresses are those of `segment`, which is of another session.
@@ -183,10 +188,9 @@ impl Receiver {
         })
     }
 
-    /// Whether symbols come from several senders.
+    /// Whether its application collects it from several senders.
     pub(crate) fn is_collected(&self) -> bool {
-        let first = self.sources.first();
-        first.is_some_and(|source| source.tuple.src_port != SERVICE_PORT)
+        self.is_collected
     }
 
     /// The addresses of the sources, as this host sends.

@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::Segment;
-use crate::receiver_driven::{SERVICE_PORT, SessionKey, Side};
+use crate::receiver_driven::{SessionKey, Side};
 use crate::scdp::Codec;
 use crate::scdp::config::Delivery;
 use crate::scdp::header::ScdpHeader;
@@ -56,7 +56,7 @@ impl<C: Codec> Host<C> {
             return None;
         }
         let collected = match self.collections.get(&tuple.src_port) {
-            None if tuple.src_port != SERVICE_PORT => return None,
+            None if tuple.src_port != self.config.port => return None,
             collected => collected.copied(),
         };
         let known = collected.and_then(|collection| collection.session);
@@ -78,7 +78,7 @@ impl<C: Codec> Host<C> {
             self.open += usize::from(collected.is_none());
             let key = self.receivers.insert(receiver);
             if let Some(receiver) = self.receivers.get_mut(key) {
-                receiver.set_names(key, flow);
+                receiver.set_names(key, flow, collected.is_some());
             }
             if self.register.reports || self.config.delivery != Delivery::Whole {
                 self.register.incoming.insert(flow, key);

@@ -2,13 +2,12 @@
 //! bound.
 
 use super::Receiver;
-use crate::BlockRange;
-use crate::Segment;
 use crate::scdp::block::State;
 use crate::scdp::config::{BlockOrder, MAX_WINDOW};
 use crate::scdp::header::{MAX_ESI, ScdpHeader};
 use crate::scdp::object::Object;
 use crate::scdp::source::Source;
+use crate::{BlockRange, Segment};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::Time;
@@ -140,14 +139,13 @@ impl Receiver {
 
     /// A source sent something of a block that there is enough of. Where nothing else is expected, because the
     /// application reads late or a block takes long to decode, it may have timed out.
-    #[cold]
+    #[inline]
     pub(super) fn note_question(&mut self, from: usize, to_group: bool) {
-        let expects = self.is_in_need() || self.sources.iter().any(Source::owes);
-        if let Some(reader) = &mut self.reader
-            && !to_group
-            && !expects
-        {
-            reader.asks = Some(from);
+        if self.has_reader() && !to_group {
+            let expects = self.is_in_need() || self.sources.iter().any(Source::owes);
+            if let Some(reader) = self.reader.as_mut().filter(|_| !expects) {
+                reader.asks = Some(from);
+            }
         }
     }
 
