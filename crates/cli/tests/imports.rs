@@ -14,7 +14,6 @@ const KNOWN: &[(&str, &[usize])] = &[
     ("fabric", &[3, 5, 8, 8]),
     ("oracle", &[3]),
     ("sim", &[9, 4]),
-    ("transport", &[5]),
     ("workload", &[3, 7]),
 ];
 
