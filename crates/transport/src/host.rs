@@ -112,13 +112,14 @@ pub enum Event {
     Completed(FlowId),
     /// At the sender: every connection of the flow has ended; nothing of it is sent any more.
     Closed(FlowId, FlowStats),
-    /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset by
-    /// the peer on every connection). At a receiver that collects from several senders, or is told of
-    /// blocks: it was given up there.
+    /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset
+    /// by the peer on every connection). At a receiver that collects from several senders, or is
+    /// told of blocks: it was given up there.
     Failed(FlowId, FlowStats),
     /// At a receiver, where arrivals are reported: so many bytes of the flow have arrived in order.
     Arrived(FlowId, u64),
-    /// At a receiver whose application is told of blocks: this one is whole, and not told of before.
+    /// At a receiver whose application is told of blocks: this one is whole, and not told of
+    /// before.
     Block(FlowId, BlockRange),
     /// At a receiver of a transfer with several ends, before `Completed` (or `Failed`, where it collects
     /// from several senders): what it took.

@@ -1,4 +1,5 @@
-//! Which flow a segment belongs to, for hosts that know nothing of each other: for NDP, pFabric and SCDP.
+//! Which flow a segment belongs to, for hosts that know nothing of each other: for NDP, pFabric
+//! and SCDP.
 
 mod hub;
 

@@ -71,7 +71,8 @@ fn pulled<T: Transport>(hub: &Hub<T>) -> Vec<Time> {
     times
 }
 
-/// Every gap between pulls since `at`, the last one before included, but for those at the end of a flow.
+/// Every gap between pulls since `at`, the last one before included, but for those at the end of a
+/// flow.
 fn gaps(times: &[Time], at: Time) -> Vec<Duration> {
     let first = times.partition_point(|time| *time <= at);
     assert!(first > 0, "some pulls before the change");
@@ -114,7 +115,8 @@ fn from_10_gbps<T: Transport>(
     let interval = rate.serialisation(self::T + u64::from(OVERHEAD));
     let gaps = gaps(&pulled(&hub), at);
     let fits = |gap: Duration, interval| gap + JITTER >= interval && gap <= interval + JITTER;
-    // Counted from the last pull; where that was long ago by the new measure, the next leaves at once.
+    // Counted from the last pull; where that was long ago by the new measure, the next leaves at
+    // once.
     let (first, rest) = gaps.split_first().expect("a gap");
     let now_at_least = at.since(last_pull_until(&hub, at));
     assert!(fits(*first, interval.max(now_at_least)), "{first}");

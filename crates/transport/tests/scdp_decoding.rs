@@ -52,7 +52,8 @@ impl Driver {
         Self { pair, begun }
     }
 
-    /// Until nothing happens any more, or nothing before `end`; asks after each step what is to decode.
+    /// Until nothing happens any more, or nothing before `end`; asks after each step what is to
+    /// decode.
     fn run_until(&mut self, end: Time) {
         while self.pair.next().is_some_and(|at| at < end) {
             self.pair.step();
@@ -218,7 +219,8 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
 
 #[test]
 fn source_symbols_that_come_after_all_make_a_decoding_needless() {
-    // The payload of one symbol is late, not lost: more is asked for, decoding begins, and then it comes.
+    // The payload of one symbol is late, not lost: more is asked for, decoding begins, and then it
+    // comes.
     let late = Duration::from_ms(1);
     let [a, b] = [A, B].map(|id| {
         let config = ScdpConfig {

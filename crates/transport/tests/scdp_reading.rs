@@ -84,7 +84,8 @@ fn all_bytes_once<C: Codec>(hub: &Hub<Host<C>>, host: usize, bytes: u64) {
     assert_eq!(end, bytes);
 }
 
-/// An application that reads in its own time: a block each `every`, in the order in which it is told.
+/// An application that reads in its own time: a block each `every`, in the order in which it is
+/// told.
 struct Reader {
     host: usize,
     flow: FlowId,
@@ -224,7 +225,8 @@ fn a_decoding_may_outlast_the_patience_of_a_sender_whose_receiver_is_told_of_blo
 fn what_a_slow_reader_has_not_read_never_exceeds_its_window_and_nothing_is_lost() {
     for order in [BlockOrder::Ascending, BlockOrder::AsWhole] {
         for (window, every) in [
-            // Over a minute for each block: the sender would have given up a receiver that is silent.
+            // Over a minute for each block: the sender would have given up a receiver that is
+            // silent.
             (K * T, Duration::from_ms(70_000)),
             (2 * K * T, Duration::from_ms(3)),
             (3 * K * T + 5, Duration::from_us(200)),
@@ -450,7 +452,9 @@ fn fates(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 48, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whatever_the_network_does_a_reader_gets_all_bytes_once_and_holds_no_more_than_its_window(

@@ -1,5 +1,5 @@
-//! Hosts that exchange nothing but addresses, the ECN field and bytes do the same, at the same times, as
-//! hosts that exchange segments: what they need is on the wire.
+//! Hosts that exchange nothing but addresses, the ECN field and bytes do the same, at the same
+//! times, as hosts that exchange segments: what they need is on the wire.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,8 +206,8 @@ fn message(flow: u32, dst: HostId, path: PathPin) -> Message {
     }
 }
 
-/// Runs a story with segments and with bytes, and compares all that happened. Every flow of `complete` is
-/// complete at one host at least.
+/// Runs a story with segments and with bytes, and compares all that happened. Every flow of
+/// `complete` is complete at one host at least.
 fn compare<T: Transport>(
     hosts: impl Fn() -> Vec<T>,
     start: impl Fn(&mut [T]),

@@ -85,16 +85,16 @@ impl Host {
         &self.config
     }
 
-    /// From now on this host has names of its own for the flows that it receives, counted from `first`;
-    /// [`Event::Opened`] tells each with its origin. Before, a flow has the name that its sender gave it:
-    /// two senders that know nothing of each other may give the same one.
+    /// From now on this host has names of its own for the flows that it receives, counted from
+    /// `first`; [`Event::Opened`] tells each with its origin. Before, a flow has the name that its
+    /// sender gave it: two senders that know nothing of each other may give the same one.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.directory.name_incoming(first);
     }
 
-    /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead` bytes
-    /// beside its payload (headers, preamble and gap). Those that wait go on at that rate, counted from the
-    /// last one that was sent. Until then [`NdpConfig::pull_interval`] holds.
+    /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead`
+    /// bytes beside its payload (headers, preamble and gap). Those that wait go on at that rate,
+    /// counted from the last one that was sent. Until then [`NdpConfig::pull_interval`] holds.
     pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
         let full = u64::from(self.config.mss) + u64::from(overhead);
         self.config.pull_interval = rate.serialisation(full);

@@ -68,9 +68,9 @@ impl Host {
         self.ignored
     }
 
-    /// From now on this host has names of its own for the flows that it receives, counted from `first`;
-    /// [`Event::Opened`] tells each with its origin. Before, a flow has the name that its sender gave it:
-    /// two senders that know nothing of each other may give the same one.
+    /// From now on this host has names of its own for the flows that it receives, counted from
+    /// `first`; [`Event::Opened`] tells each with its origin. Before, a flow has the name that its
+    /// sender gave it: two senders that know nothing of each other may give the same one.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.directory.name_incoming(first);
     }

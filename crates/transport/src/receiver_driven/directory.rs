@@ -59,7 +59,8 @@ impl Directory {
         self.next_name = Some(first);
     }
 
-    /// What this host calls the flow that `segment` opens. Names of its own are told the application.
+    /// What this host calls the flow that `segment` opens. Names of its own are told the
+    /// application.
     pub(crate) fn name(&mut self, segment: &Segment, events: &mut VecDeque<Event>) -> FlowId {
         let Some(next) = &mut self.next_name else {
             return segment.flow;
@@ -74,8 +75,9 @@ impl Directory {
         name
     }
 
-    /// Whether another session may take the addresses of a receiver that is complete, or not, and that last
-    /// heard its sender at `heard_at`: that one has ended, or its sender is silent and may have begun anew.
+    /// Whether another session may take the addresses of a receiver that is complete, or not, and
+    /// that last heard its sender at `heard_at`: that one has ended, or its sender is silent and
+    /// may have begun anew.
     pub(crate) fn may_be_replaced(&self, now: Time, complete: bool, heard_at: Time) -> bool {
         complete || now.since(heard_at) >= self.time_wait
     }

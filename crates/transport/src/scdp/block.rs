@@ -10,7 +10,8 @@ use tailcut_units::Time;
 pub(crate) enum State {
     /// Symbols are needed.
     Receiving,
-    /// A codec is at work; whether it succeeds is known at `until`: `Time::MAX` where the driver tells.
+    /// A codec is at work; whether it succeeds is known at `until`: `Time::MAX` where the driver
+    /// tells.
     Decoding { until: Time, decoded: bool },
     /// All K source symbols are there, received or decoded.
     Whole,

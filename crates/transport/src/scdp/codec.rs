@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{Duration, FiveTuple, Rate, Time, mix64};
 
-/// Names one block of one session of a host. No other block gets the same one, whatever happens to the
-/// session.
+/// Names one block of one session of a host. No other block gets the same one, whatever happens to
+/// the session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Job {
     pub(crate) session: SessionKey,
@@ -45,22 +45,24 @@ pub enum Decoding {
         /// Whether the block is whole; if not, it takes another symbol.
         decoded: bool,
     },
-    /// The work has begun. The driver tells how it ended by [`Host::decoded`](super::Host::decoded), and
-    /// until then the block waits, however long.
+    /// The work has begun. The driver tells how it ended by
+    /// [`Host::decoded`](super::Host::decoded), and until then the block waits, however long.
     Begun,
 }
 
 /// Decodes blocks. A codec that holds payload is given it by the driver; the session tells it when
 /// there is enough.
 ///
-/// Encoding needs no such call: a sender names symbols before they exist. A driver may hold a repair
-/// symbol back until its block is encoded and send others meanwhile; symbols come in any order.
+/// Encoding needs no such call: a sender names symbols before they exist. A driver may hold a
+/// repair symbol back until its block is encoded and send others meanwhile; symbols come in any
+/// order.
 pub trait Codec: core::fmt::Debug {
     /// Begins to decode a block. The same block is not begun again before this attempt has failed.
     fn start(&mut self, attempt: &Attempt) -> Decoding;
 }
 
-/// A codec whose work is the driver's, on another thread if it likes: it only keeps what is to be done.
+/// A codec whose work is the driver's, on another thread if it likes: it only keeps what is to be
+/// done.
 #[derive(Clone, Default, Debug)]
 pub struct DriverCodec {
     begun: VecDeque<Attempt>,

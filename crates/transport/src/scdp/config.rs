@@ -12,8 +12,8 @@ pub(crate) const MAX_WINDOW: u32 = 4_096;
 /// How a receiver hands objects to its application.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// [`Event::Completed`](crate::Event::Completed) tells of the whole object. The application is taken to
-    /// have read all that has arrived.
+    /// [`Event::Completed`](crate::Event::Completed) tells of the whole object. The application is
+    /// taken to have read all that has arrived.
     #[default]
     Whole,
     /// [`Event::Block`](crate::Event::Block) tells of each block, and
@@ -21,9 +21,10 @@ pub enum Delivery {
     Blocks {
         /// Which block is told of first.
         order: BlockOrder,
-        /// Bytes of the blocks of one session that are held for the application at most: those that have
-        /// been asked for and that it has not [consumed](super::Host::consume). What is beyond is not
-        /// pulled, and an object of which one block is more is not received. `u64::MAX`: no limit.
+        /// Bytes of the blocks of one session that are held for the application at most: those
+        /// that have been asked for and that it has not [consumed](super::Host::consume). What is
+        /// beyond is not pulled, and an object of which one block is more is not received.
+        /// `u64::MAX`: no limit.
         window: u64,
     },
 }

@@ -100,8 +100,8 @@ impl Receiver {
         })
     }
 
-    /// A source makes itself known by a SYN symbol (or its header) of its `session`. Says whether it can be
-    /// one. `tuple` is as this host sends.
+    /// A source makes itself known by a SYN symbol (or its header) of its `session`. Says whether
+    /// it can be one. `tuple` is as this host sends.
     pub(crate) fn join(
         &mut self,
         now: Time,
@@ -154,15 +154,16 @@ impl Receiver {
         self.flow
     }
 
-    /// The host calls the session `key` from now on, and its application, which may collect it from several
-    /// senders, calls it `flow`.
+    /// The host calls the session `key` from now on, and its application, which may collect it
+    /// from several senders, calls it `flow`.
     pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId, is_collected: bool) {
         self.key = key;
         self.flow = flow;
         self.is_collected = is_collected;
     }
 
-    /// Whether it has a source alone whose addresses are those of `segment`, which is of another session.
+    /// Whether it has a source alone whose addresses are those of `segment`, which is of another
+    /// session.
     pub(crate) fn is_met_by_another(&self, segment: &Segment) -> bool {
         matches!(&*self.sources, [only] if only.session != segment.flow)
     }

@@ -58,9 +58,9 @@ pub struct TcpConfig {
     /// How often in a row the retransmission timer may expire without progress before the connection
     /// fails. Default 15 (Linux).
     pub max_data_retries: u8,
-    /// The port that hosts are reached at, 1 to 32,765: below those of outgoing connections. RepNet serves
-    /// the next one too, for the second connection, and RANS the next two: for copies of low class, and
-    /// for flows that are no requests. Default 80.
+    /// The port that hosts are reached at, 1 to 32,765: below those of outgoing connections.
+    /// RepNet serves the next one too, for the second connection, and RANS the next two: for
+    /// copies of low class, and for flows that are no requests. Default 80.
     pub port: u16,
     /// What governs the congestion window. Default NewReno.
     pub congestion: Congestion,
@@ -167,7 +167,8 @@ impl fmt::Debug for Congestion {
 /// The port that hosts are reached at by default.
 pub const SERVICE_PORT: u16 = 80;
 
-/// Those that hosts can be reached at: with the next two they lie below the ports of outgoing connections.
+/// Those that hosts can be reached at: with the next two they lie below the ports of outgoing
+/// connections.
 pub(crate) const PORTS: core::ops::RangeInclusive<u16> = 1..=32_765;
 
 /// A parameter outside what is allowed.

@@ -10,8 +10,8 @@ use crate::scdp::receiver::Receiver;
 use tailcut_units::{FiveTuple, Time};
 
 impl<C: Codec> Host<C> {
-    /// A symbol that cannot be of the session at `key`, by whose addresses it came. It may be the first of
-    /// another that takes its place.
+    /// A symbol that cannot be of the session at `key`, by whose addresses it came. It may be the
+    /// first of another that takes its place.
     #[cold]
     pub(super) fn on_nonsense(
         &mut self,
@@ -39,8 +39,8 @@ impl<C: Codec> Host<C> {
         self.on_symbol(now, segment, header);
     }
 
-    /// A symbol that opens a session, or comes from one more of its senders. Gives the session's slot
-    /// if it makes sense.
+    /// A symbol that opens a session, or comes from one more of its senders. Gives the session's
+    /// slot if it makes sense.
     pub(super) fn on_new_source(
         &mut self,
         now: Time,

@@ -41,7 +41,8 @@ impl Receiver {
         }
     }
 
-    /// The driver has decoded block `number`, or it takes another symbol. Says whether it was at work on it.
+    /// The driver has decoded block `number`, or it takes another symbol. Says whether it was at
+    /// work on it.
     pub(crate) fn on_decoded<C: Codec>(
         &mut self,
         now: Time,

@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use tailcut_units::Time;
 
 impl Receiver {
-    /// Whether a pull may be sent: symbols are needed, and some source has less than its window of them
-    /// on its way; or what is owed is late, and another source has room for it.
+    /// Whether a pull may be sent: symbols are needed, and some source has less than its window of
+    /// them on its way; or what is owed is late, and another source has room for it.
     #[inline]
     pub(crate) fn can_pull(&self, now: Time) -> bool {
         if self.complete {
@@ -36,8 +36,8 @@ impl Receiver {
         self.in_group && self.sources[0].lacks_pull()
     }
 
-    /// The source whose turn it is. One that owes symbols for too long is not asked while others are
-    /// there; what it still sends is welcome, and brings it back.
+    /// The source whose turn it is. One that owes symbols for too long is not asked while others
+    /// are there; what it still sends is welcome, and brings it back.
     #[inline]
     fn next_source(&self) -> Option<usize> {
         if let [only] = &*self.sources {
@@ -58,8 +58,8 @@ impl Receiver {
             })
     }
 
-    /// The source to ask for a symbol of the block at `place`, if any has room: one that has source symbols
-    /// of it left, if it can be, so that the block need not be decoded.
+    /// The source to ask for a symbol of the block at `place`, if any has room: one that has
+    /// source symbols of it left, if it can be, so that the block need not be decoded.
     #[inline]
     fn next_source_for(&self, place: usize) -> Option<usize> {
         if self.sources.len() > 1 {
@@ -80,8 +80,8 @@ impl Receiver {
         Some(Judge { now, patience })
     }
 
-    /// Where nothing is needed beside what is on its way, and there are several sources: whether some of
-    /// that is late. Gives the block to ask for a symbol of, and the source to ask.
+    /// Where nothing is needed beside what is on its way, and there are several sources: whether
+    /// some of that is late. Gives the block to ask for a symbol of, and the source to ask.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -153,7 +153,8 @@ impl Receiver {
         self.pull_of(now, at, number, pull)
     }
 
-    /// The pull that was just counted at a source, for a block of which so many symbols were asked of it.
+    /// The pull that was just counted at a source, for a block of which so many symbols were asked
+    /// of it.
     pub(super) fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
         let is_last = !self.has_unopened() && !self.lacks_symbols();
         let header = ScdpHeader {
@@ -180,8 +181,8 @@ impl Receiver {
         self.sources.len() > 1
     }
 
-    /// Of several sources: once there is enough of every block, and decoding is all that is left: the word for each source that
-    /// still owes symbols that they are not needed.
+    /// Of several sources: once there is enough of every block, and decoding is all that is left:
+    /// the word for each source that still owes symbols that they are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
         let receives = |block: &Block| block.state == State::Receiving;
         if self.has_unopened() || self.blocks.iter().any(receives) {

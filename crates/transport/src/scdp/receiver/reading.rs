@@ -1,5 +1,5 @@
-//! An application that is told of blocks and reads them in its own time, so that what is held for it has a
-//! bound.
+//! An application that is told of blocks and reads them in its own time, so that what is held for
+//! it has a bound.
 
 use super::Receiver;
 use crate::scdp::block::State;
@@ -22,7 +22,8 @@ pub(super) struct Reader {
     consumed: u64,
     /// Whole blocks that it is to be told of.
     news: VecDeque<BlockRange>,
-    /// Symbols for a group of blocks that have no room yet, by block: the sender counts them as sent.
+    /// Symbols for a group of blocks that have no room yet, by block: the sender counts them as
+    /// sent.
     missed: BTreeMap<u32, u32>,
     /// The source that sent something that nobody asked for, and waits for a word.
     asks: Option<usize>,
@@ -103,8 +104,8 @@ impl Receiver {
         }
     }
 
-    /// A symbol, or its header, of a block that is not open. It may be one that there was no room for; says
-    /// whether it can be. It is gone, and is asked for again when there is.
+    /// A symbol, or its header, of a block that is not open. It may be one that there was no room
+    /// for; says whether it can be. It is gone, and is asked for again when there is.
     #[cold]
     pub(super) fn on_beyond(
         &mut self,
@@ -137,8 +138,8 @@ impl Receiver {
         true
     }
 
-    /// A source sent something of a block that there is enough of. Where nothing else is expected, because the
-    /// application reads late or a block takes long to decode, it may have timed out.
+    /// A source sent something of a block that there is enough of. Where nothing else is expected,
+    /// because the application reads late or a block takes long to decode, it may have timed out.
     #[inline]
     pub(super) fn note_question(&mut self, from: usize, to_group: bool) {
         if self.has_reader() && !to_group {
@@ -149,7 +150,8 @@ impl Receiver {
         }
     }
 
-    /// What a group was sent of the block at `place`, which is open from now on, while there was no room.
+    /// What a group was sent of the block at `place`, which is open from now on, while there was
+    /// no room.
     pub(super) fn count_missed(&mut self, place: usize) {
         let number = self.first + place as u32;
         let missed = self.reader.as_mut().map(|reader| &mut reader.missed);
@@ -159,8 +161,8 @@ impl Receiver {
         }
     }
 
-    /// For a source that has heard nothing for too long: that the session stands, and which blocks are
-    /// whole. It asks for nothing new.
+    /// For a source that has heard nothing for too long: that the session stands, and which blocks
+    /// are whole. It asks for nothing new.
     pub(crate) fn still_here(&mut self, now: Time) -> Option<Segment> {
         let source = self
             .reader

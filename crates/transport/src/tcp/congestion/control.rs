@@ -35,9 +35,11 @@ pub struct Ack {
     /// Payload bytes of a full segment.
     pub mss: u64,
     /// Whether the window may grow: not during recovery, not where the application or the NIC and
-    /// not the window held the sender back (RFC 9438, 5.8; RFC 7661), not on a marked ACK (RFC 3168).
+    /// not the window held the sender back (RFC 9438, 5.8; RFC 7661), not on a marked ACK (RFC
+    /// 3168).
     pub may_grow: bool,
-    /// Slow start counts at most so many bytes an ACK (RFC 3465, L): two segments, one after a timeout.
+    /// Slow start counts at most so many bytes an ACK (RFC 3465, L): two segments, one after a
+    /// timeout.
     pub slow_start_limit: u64,
     /// The smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
@@ -71,19 +73,19 @@ pub enum EcnUse {
 pub trait CongestionControl: Debug + Send {
     /// New data was acknowledged, also during recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
-    /// Duplicate ACKs or SACK blocks showed a loss; at most once a window. Sets both `ssthresh` and
-    /// `cwnd`.
+    /// Duplicate ACKs or SACK blocks showed a loss; at most once a window. Sets both `ssthresh`
+    /// and `cwnd`.
     fn on_loss(&mut self, window: &mut Window, congested: &Congested);
     /// The retransmission timer expired for the first time since data was acknowledged, and not in
-    /// recovery, whose loss `on_loss` has answered. Sets `ssthresh`; the sender then sets `cwnd` to
-    /// one segment.
+    /// recovery, whose loss `on_loss` has answered. Sets `ssthresh`; the sender then sets `cwnd`
+    /// to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested);
     /// An ACK carried ECN-Echo outside recovery; at most once a window, after `on_ack`.
     fn on_mark(&mut self, window: &mut Window, congested: &Congested) {
         self.on_loss(window, congested);
     }
-    /// Data up to the offset `end` leaves, `again` where it repeats bytes. For controllers that time
-    /// every segment.
+    /// Data up to the offset `end` leaves, `again` where it repeats bytes. For controllers that
+    /// time every segment.
     fn on_sent(&mut self, _now: Time, _end: u64, _again: bool) {}
     /// How ECN is used.
     fn ecn_use(&self) -> EcnUse {
