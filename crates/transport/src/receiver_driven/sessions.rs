@@ -54,6 +54,11 @@ impl<T> Sessions<T> {
         Some((key, place.session.as_mut()?))
     }
 
+    /// The session in a slot that is in use, to look at.
+    pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
+        self.slots.get(slot as usize)?.session.as_ref()
+    }
+
     pub(crate) fn get(&self, key: SessionKey) -> Option<&T> {
         let place = self.slots.get(key.slot as usize)?;
         place

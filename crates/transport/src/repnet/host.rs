@@ -5,7 +5,7 @@ use super::config::RepNetConfig;
 use super::endpoint::Endpoint;
 use super::socket::SocketEvent;
 use super::state::{Mode, Role};
-use crate::tcp::{self, ConfigError, SERVICE_PORT, Summary, TcpConfig};
+use crate::tcp::{self, ConfigError, Summary, TcpConfig};
 use crate::{Event, FlowStats, Message, Replication, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ impl Host {
     /// A parameter outside its range.
     pub fn new(host: HostId, tcp: TcpConfig, config: RepNetConfig) -> Result<Self, ConfigError> {
         Ok(Self {
-            endpoint: Endpoint::new(host, SERVICE_PORT, tcp, config)?,
+            endpoint: Endpoint::new(host, tcp.port, tcp, config)?,
             events: VecDeque::new(),
         })
     }
