@@ -137,6 +137,22 @@ impl Multicast {
         self.groups.get_mut(number as usize)
     }
 
+    /// Whether members leave a group.
+    #[inline]
+    pub fn has_leaves(&self, address: HostId) -> bool {
+        let number = address.group_number();
+        let group = number.and_then(|number| self.groups.get(number as usize));
+        group.is_some_and(|group| !group.leaves.is_empty())
+    }
+
+    /// The host that a packet to a group is for, where that is a single one.
+    #[inline]
+    pub fn sole_host(&self, address: HostId, id: PacketId) -> Option<HostId> {
+        let group = self.groups.get(address.group_number()? as usize)?;
+        let place = self.members.get(id.0 as usize)?.sole()?;
+        group.hosts.get(place).copied()
+    }
+
     /// A packet to a group enters the network.
     #[cold]
     pub fn enter(&mut self, address: HostId, id: PacketId) {
@@ -169,6 +185,7 @@ impl Multicast {
     }
 
     /// Frees the number of a group that is dissolved and has no packets any more.
+    #[inline]
     pub fn forget(&mut self, address: HostId) {
         let Some(number) = address.group_number() else {
             return;

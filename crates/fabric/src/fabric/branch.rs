@@ -10,30 +10,19 @@ use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// A packet to a group reaches a switch: a copy leaves through every port that leads to members.
+    /// A packet to a group reaches a switch: a copy leaves through every port that leads to members. One
+    /// that is for a single member goes on as a packet to it does.
     #[cold]
     pub(crate) fn branch(&mut self, now: Time, switch: u32, id: PacketId) {
-        let packet = *self.packets.get(id);
-        let Some(group) = self.multicast.group(packet.dst) else {
-            return self.drop_packet(now, None, id, DropReason::NoMember);
-        };
-        if !group.leaves.is_empty() {
+        let mut packet = *self.packets.get(id);
+        if self.multicast.has_leaves(packet.dst) {
             self.keep_from_gone(now, switch, packet.dst, id);
         }
-        match self.multicast.members[id.0 as usize].sole() {
-            Some(place) => self.pass_on(now, switch, id, place),
-            None => self.spread(now, switch, id),
-        }
-    }
-
-    /// A packet for one member goes on as one to it does.
-    #[inline]
-    fn pass_on(&mut self, now: Time, switch: u32, id: PacketId, place: usize) {
-        let mut towards_member = *self.packets.get(id);
-        if let Some(group) = self.multicast.group(towards_member.dst) {
-            towards_member.dst = group.hosts[place];
-        }
-        match self.network.egress(now, switch, &towards_member) {
+        let Some(host) = self.multicast.sole_host(packet.dst, id) else {
+            return self.spread(now, switch, id);
+        };
+        packet.dst = host;
+        match self.network.egress(now, switch, &packet) {
             Some(port) => self.arrive_at_port(now, port, id),
             None => self.drop_packet(now, None, id, DropReason::NoRoute),
         }
