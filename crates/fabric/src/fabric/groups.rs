@@ -1,7 +1,6 @@
 //! Groups: formed, joined, left, dissolved.
 
 use super::Fabric;
-use crate::members::Members;
 use crate::multicast::{Group, GroupError, Leave, MAX_MEMBERS};
 use crate::network::HOST;
 use crate::observer::Observer;
@@ -125,14 +124,9 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Takes the members out of a packet's that have left as far as a switch knows.
-    pub(super) fn keep_from_gone(
-        &self,
-        now: Time,
-        switch: u32,
-        address: HostId,
-        members: &mut Members,
-    ) {
+    /// Takes the members off a packet that have left its group as far as a switch knows.
+    pub(super) fn keep_from_gone(&mut self, now: Time, switch: u32, address: HostId, id: PacketId) {
+        let mut members = core::mem::take(&mut self.multicast.members[id.0 as usize]);
         let group = address.group_number();
         let group = group.and_then(|number| self.multicast.groups.get(number as usize));
         for leave in group.map_or(&[][..], |group| &group.leaves) {
@@ -140,6 +134,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 members.remove(leave.place);
             }
         }
+        self.multicast.members[id.0 as usize] = members;
     }
 
     /// Whether the word that a member leaves is at a switch.
