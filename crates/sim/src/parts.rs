@@ -89,7 +89,8 @@ impl RunParts {
         let order = self.feed.order()?;
         let host = order.host();
         let transport = &mut self.transports[host.0 as usize];
-        self.feed.carry_out(now, &order, transport);
+        self.feed
+            .carry_out(now, &order, transport, &mut self.fabric);
         Some(host)
     }
 

@@ -206,7 +206,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         while let Some(order) = self.feed.order() {
             let host = order.host();
             let transport = &mut self.hosts[host.0 as usize].transport;
-            self.feed.carry_out(self.now, &order, transport);
+            self.feed
+                .carry_out(self.now, &order, transport, &mut self.fabric);
             self.serve(host);
         }
     }

@@ -30,6 +30,12 @@ pub trait Transport {
     fn carry(&mut self, _now: Time, _order: CopyOrder) -> Result<(), NotCarried> {
         Err(NotCarried)
     }
+    /// The application wants no more of a flow that this host sends: what has not left does not leave.
+    /// Gives what the flow has cost; no event follows. `None`: no such flow is open, or the design
+    /// cannot take flows back. TCP tells the receiver; others let it forget the flow in its own time.
+    fn cancel(&mut self, _now: Time, _flow: FlowId) -> Option<FlowStats> {
+        None
+    }
     /// The network delivered `segment` to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);
     /// `now` is at or past `next_timeout`. A call that comes early does nothing.
@@ -60,6 +66,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
     fn carry(&mut self, now: Time, order: CopyOrder) -> Result<(), NotCarried> {
         (**self).carry(now, order)
+    }
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        (**self).cancel(now, flow)
     }
     fn on_segment(&mut self, now: Time, segment: Segment) {
         (**self).on_segment(now, segment);

@@ -82,8 +82,16 @@ impl Feed {
 
     /// Carries out an order at its host, and those about other copies there that follow it, which share
     /// what the host sends next.
-    pub fn carry_out(&mut self, now: Time, order: &Order, transport: &mut impl Transport) {
-        order.carry_out(now, transport);
+    pub fn carry_out(
+        &mut self,
+        now: Time,
+        order: &Order,
+        transport: &mut impl Transport,
+        groups: &mut dyn Groups,
+    ) {
+        if let Some(event) = order.carry_out(now, transport) {
+            self.event(now, order.host(), event, groups, transport);
+        }
         if let Order::Copy(host, _) = order {
             self.carry_out_copies(now, *host, transport);
         }

@@ -356,6 +356,12 @@ impl Transport for Host {
         }
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
+        let key = self.senders.find(is_it)?;
+        self.close_sender(now, key)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         let Header::Ndp(header) = &segment.header else {
             self.ignored += 1;

@@ -226,6 +226,18 @@ impl Transport for Host {
         self.settle(key);
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
+        let key = self.senders.find(is_it)?;
+        let sender = self.senders.get_mut(key)?;
+        let stats = sender.stats;
+        sender.close();
+        self.open -= 1;
+        self.directory.wait(now, Side::Sender, key);
+        self.settle(key);
+        Some(stats)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         let Header::PFabric(header) = &segment.header else {
             self.ignored += 1;

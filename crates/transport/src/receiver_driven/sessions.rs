@@ -84,6 +84,16 @@ impl<T> Sessions<T> {
         place.session.take()
     }
 
+    /// The first session of which `is` holds. Looks through all of them.
+    pub(crate) fn find(&self, is: impl Fn(&T) -> bool) -> Option<SessionKey> {
+        let holds = |slot: &Slot<T>| slot.session.as_ref().is_some_and(&is);
+        let slot = self.slots.iter().position(holds)?;
+        Some(SessionKey {
+            slot: slot as u32,
+            generation: self.slots[slot].generation,
+        })
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|slot| slot.session.as_ref())
     }

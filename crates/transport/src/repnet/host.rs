@@ -114,6 +114,18 @@ impl Transport for Host {
         self.relay(now);
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let id = self.endpoint.opened(flow)?;
+        self.endpoint.abort(now, id);
+        self.relay(now);
+        let is_end = |event: &Event| matches!(event, Event::Closed(its, _) | Event::Failed(its, _) if *its == flow);
+        let place = self.events.iter().position(is_end)?;
+        match self.events.remove(place) {
+            Some(Event::Closed(_, stats) | Event::Failed(_, stats)) => Some(stats),
+            _ => None,
+        }
+    }
+
     #[inline]
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.endpoint.on_segment(now, &segment);

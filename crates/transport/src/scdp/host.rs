@@ -469,6 +469,12 @@ impl<C: Codec> Transport for Host<C> {
         Ok(())
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
+        let key = self.senders.find(is_it)?;
+        self.close_sender(now, key)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         let Header::Scdp(header) = &segment.header else {
             self.ignored += 1;

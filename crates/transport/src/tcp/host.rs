@@ -129,6 +129,11 @@ impl Transport for Host {
         self.messages.submit(now, endpoint, message, port);
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let id = self.endpoint.opened(flow)?;
+        self.endpoint.reset(now, id).map(|summary| summary.stats)
+    }
+
     #[inline]
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.endpoint.on_segment(now, &segment);
