@@ -45,6 +45,7 @@ pub fn run(behaviour: Behaviour, load: Option<f64>, seed: u64, flows: u32) -> Ru
         workload: "websearch".to_owned(),
         load,
         seed,
+        ..RunKey::default()
     });
     let busy = load.unwrap_or(0.5);
     let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(
