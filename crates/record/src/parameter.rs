@@ -136,7 +136,10 @@ mod tests {
             (Real(0.25), None, "0.25", "a.key"),
         ] {
             let parameter = of(value, unit);
-            assert_eq!((parameter.shown(), parameter.column()), (shown.into(), column.into()));
+            assert_eq!(
+                (parameter.shown(), parameter.column()),
+                (shown.into(), column.into())
+            );
             let written = serde_json::to_string(&parameter).expect("JSON");
             let read: Parameter = serde_json::from_str(&written).expect("a parameter");
             assert_eq!(read, parameter, "{written}");

@@ -100,7 +100,9 @@ fn write_same(writer: &mut ColumnWriter<'_>, value: &Same, rows: usize) -> Resul
             let levels = [i16::from(value.is_some()); SAME_AT_ONCE];
             chunks.try_for_each(|n| {
                 let values = &values[..values.len().min(n)];
-                writer.write_batch(values, Some(&levels[..n]), None).map(|_| ())
+                writer
+                    .write_batch(values, Some(&levels[..n]), None)
+                    .map(|_| ())
             })
         }
         (ColumnWriter::ByteArrayColumnWriter(writer), Same::Text(text)) => {

@@ -62,7 +62,8 @@ Examples:
     Run(Run),
     /// Run what a paper has published, and print ours beside theirs
     Reproduce(Reproduce),
-    /// Write the report of finished runs again, and their plots as pictures
+    /// Write the report of finished runs again, of one study or of several as one, and their plots as
+    /// pictures
     Report(Report),
     /// List the names that other commands take
     List {
@@ -210,9 +211,9 @@ pub struct Reproduce {
 
 #[derive(Args, Debug)]
 pub struct Report {
-    /// The directory of the runs
-    #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
+    /// The directory of the runs; several are joined by the keys that they differ in
+    #[arg(required = true, value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
     /// Also write each plot as a picture
     #[arg(long, value_name = "FORMAT")]
     pub plots: Option<Picture>,

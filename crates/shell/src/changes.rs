@@ -74,7 +74,12 @@ fn sweep(scenario: &mut Scenario, changes: &Changes, set: &[&str]) -> Outcome<()
         let path = path.trim();
         if given.contains(&path) || set.contains(&path) {
             let found = format!("'{}' twice", shortened(path));
-            return Err(ScenarioError::new(&flag, "", found, "each key once, set or swept"));
+            return Err(ScenarioError::new(
+                &flag,
+                "",
+                found,
+                "each key once, set or swept",
+            ));
         }
         given.push(path);
         scenario.sweep(path, values, &flag)?;

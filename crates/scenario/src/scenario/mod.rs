@@ -346,7 +346,7 @@ impl Table {
         }
     }
 
-    fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         let keys = self.section.keys.iter().map(|key| {
             let value = match (self.value(key.name), key.default) {
                 (Some(value), _) => key.json(&value),

@@ -45,10 +45,7 @@ pub fn sweep(value: &Spanned<DeValue<'_>>, place: &Place, lines: &Lines) -> Outc
 }
 
 /// The keys of a table by their paths, written `"queue.limit"` or `queue.limit`, in the order of the text.
-fn keys<'t, 'i>(
-    table: &'t DeTable<'i>,
-    own: &[&str],
-) -> Vec<(String, &'t Spanned<DeValue<'i>>)> {
+fn keys<'t, 'i>(table: &'t DeTable<'i>, own: &[&str]) -> Vec<(String, &'t Spanned<DeValue<'i>>)> {
     let mut keys = Vec::new();
     for (name, value) in in_order(table) {
         let name = name.get_ref().as_ref();
@@ -79,11 +76,15 @@ fn range_of(path: &str, table: &DeTable<'_>, place: &Place, lines: &Lines) -> Ou
     }
     let [Some(from), Some(to), Some(steps), scale] = of else {
         let allowed = "from, to and steps, and if wanted scale = \"log\"";
-        return Err(ScenarioError::new(place, path, "a part of a range", allowed));
+        return Err(ScenarioError::new(
+            place,
+            path,
+            "a part of a range",
+            allowed,
+        ));
     };
-    Ok(Range::in_steps(from, to, &steps, scale.as_ref()).map_err(|(found, allowed)| {
-        ScenarioError::new(place, path, found, allowed)
-    })?)
+    Ok(Range::in_steps(from, to, &steps, scale.as_ref())
+        .map_err(|(found, allowed)| ScenarioError::new(place, path, found, allowed))?)
 }
 
 fn zips(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Outcome<Vec<Zip>> {

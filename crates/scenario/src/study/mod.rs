@@ -71,7 +71,8 @@ impl Study {
                 "a seed that leaves room for `seeds` more",
             ));
         }
-        let points = scenario.points(MOST_RUNS / (designs.len() as u64).saturating_mul(seeds).max(1))?;
+        let points =
+            scenario.points(MOST_RUNS / (designs.len() as u64).saturating_mul(seeds).max(1))?;
         let mut of_points = Vec::with_capacity(points.len());
         let mut planned = 0u64;
         for point in &points {

@@ -6,10 +6,13 @@
 mod own;
 mod parameter;
 mod range;
+mod recorded;
 mod values;
 
 pub use own::{Chosen, OwnDesign};
+pub use parameter::alike;
 pub use range::{Range, Written};
+pub use recorded::{recorded_keys, recorded_parameters};
 
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::scenario::{KeyPath, Scenario};
@@ -22,10 +25,22 @@ const NOT_SWEPT: [(&str, &str); 7] = [
     ("name", "a study has one name"),
     ("about", "a study has one"),
     ("tables", "a study has one format"),
-    ("designs", "designs = [\"tcp\", \"dctcp\"]: every design runs at every point"),
-    ("loads", "loads = [0.1, 0.5] or --load: loads are an axis of their own"),
-    ("seed", "seeds = 3 or --seeds: seeds are an axis of their own"),
-    ("seeds", "seeds = 3 or --seeds: seeds are an axis of their own"),
+    (
+        "designs",
+        "designs = [\"tcp\", \"dctcp\"]: every design runs at every point",
+    ),
+    (
+        "loads",
+        "loads = [0.1, 0.5] or --load: loads are an axis of their own",
+    ),
+    (
+        "seed",
+        "seeds = 3 or --seeds: seeds are an axis of their own",
+    ),
+    (
+        "seeds",
+        "seeds = 3 or --seeds: seeds are an axis of their own",
+    ),
 ];
 
 /// The most values of one key.
@@ -87,7 +102,12 @@ impl Sweep {
         let values = values::read(&path, written, place)?;
         if values.len() > MOST_VALUES {
             let found = format!("{} values", values.len());
-            return Err(ScenarioError::new(place, name, found, format!("at most {MOST_VALUES}")));
+            return Err(ScenarioError::new(
+                place,
+                name,
+                found,
+                format!("at most {MOST_VALUES}"),
+            ));
         }
         let axis = Axis {
             path,
@@ -107,7 +127,10 @@ impl Sweep {
             Err(ScenarioError::new(&zip.place, "zip", found, allowed))
         };
         if zip.keys.len() < 2 {
-            return error(format!("{} key", zip.keys.len()), "two keys or more that change together");
+            return error(
+                format!("{} key", zip.keys.len()),
+                "two keys or more that change together",
+            );
         }
         let others = self.zips.iter().flat_map(|known| &known.keys);
         let mut known: Vec<&KeyPath> = others.collect();
@@ -146,7 +169,12 @@ impl Sweep {
             if let Some(entry) = table.and_then(|table| table.given(axis.path.key.name)) {
                 let found = format!("a sweep of what {} sets", entry.place);
                 let key = axis.path.to_string();
-                return Err(ScenarioError::new(&axis.place, key, found, "a value or a sweep"));
+                return Err(ScenarioError::new(
+                    &axis.place,
+                    key,
+                    found,
+                    "a value or a sweep",
+                ));
             }
         }
         Ok(())
@@ -240,7 +268,10 @@ impl Scenario {
         if count > most
             && let Some(axis) = self.sweep.axes.last()
         {
-            let found = format!("{count} combinations of the values of {} keys", groups.len());
+            let found = format!(
+                "{count} combinations of the values of {} keys",
+                groups.len()
+            );
             let allowed = format!("at most {most} with these designs and seeds");
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
@@ -258,7 +289,9 @@ impl Scenario {
             for (axis, column) in self.sweep.axes.iter().zip(&columns) {
                 let is_here = |group: &&Vec<&Axis>| group.iter().any(|a| a.path == axis.path);
                 let mut places = groups.iter().zip(&chosen);
-                let at = places.find(|(group, _)| is_here(group)).map_or(0, |(_, at)| *at);
+                let at = places
+                    .find(|(group, _)| is_here(group))
+                    .map_or(0, |(_, at)| *at);
                 scenario.put_value(&axis.path, axis.values[at].clone(), &axis.place)?;
                 parameters.push(column[at].clone());
             }

@@ -87,15 +87,24 @@ impl OwnDesign {
 
     fn set(&mut self, path: KeyPath, raw: &Raw) -> Outcome<()> {
         let error = |found: String, allowed: String| {
-            Err(ScenarioError::new(&self.place, path.to_string(), found, allowed))
+            Err(ScenarioError::new(
+                &self.place,
+                path.to_string(),
+                found,
+                allowed,
+            ))
         };
         if SHARED.contains(&path.section.name) {
             let found = format!("a setting of the design {} alone", self.name);
-            let allowed = "what designs may differ in: all but the study, the network and the workload";
+            let allowed =
+                "what designs may differ in: all but the study, the network and the workload";
             return error(found, allowed.to_owned());
         }
         if self.settings.iter().any(|(known, _)| *known == path) {
-            return error(format!("it twice for {}", self.name), "each key once".to_owned());
+            return error(
+                format!("it twice for {}", self.name),
+                "each key once".to_owned(),
+            );
         }
         match path.key.read(raw) {
             Some(value) => {
@@ -146,7 +155,9 @@ impl Chosen {
 
     /// What records call it.
     pub fn name(&self) -> String {
-        self.called.clone().unwrap_or_else(|| self.design.to_string())
+        self.called
+            .clone()
+            .unwrap_or_else(|| self.design.to_string())
     }
 
     /// The scenario with this design's settings.
@@ -155,7 +166,12 @@ impl Chosen {
         for (path, value) in &self.settings {
             if scenario.sweep.has(path) {
                 let found = format!("a setting of the design {} and a sweep", self.name());
-                return Err(ScenarioError::new(&self.place, path.to_string(), found, "one of them"));
+                return Err(ScenarioError::new(
+                    &self.place,
+                    path.to_string(),
+                    found,
+                    "one of them",
+                ));
             }
             own.put_value(path, value.clone(), &self.place)?;
         }

@@ -9,14 +9,23 @@ impl Axis {
     /// The axis's values as parameters: all numbers of one unit, or all text.
     pub fn parameters(&self) -> Vec<Parameter> {
         let of = |value| parameter(&self.path.to_string(), self.path.key, value);
-        let parameters: Vec<Parameter> = self.values.iter().map(of).collect();
-        let form = |one: &Parameter| (std::mem::discriminant(&one.value), one.unit);
-        match parameters.windows(2).all(|pair| form(&pair[0]) == form(&pair[1])) {
-            true => parameters,
-            false => {
-                let texts = parameters.iter();
-                texts.map(|one| Parameter::text(&one.key, one.shown())).collect()
-            }
+        alike(self.values.iter().map(of).collect())
+    }
+}
+
+/// The same parameters, all numbers of one unit, or all text.
+pub fn alike(parameters: Vec<Parameter>) -> Vec<Parameter> {
+    let form = |one: &Parameter| (std::mem::discriminant(&one.value), one.unit);
+    match parameters
+        .windows(2)
+        .all(|pair| form(&pair[0]) == form(&pair[1]))
+    {
+        true => parameters,
+        false => {
+            let texts = parameters.iter();
+            texts
+                .map(|one| Parameter::text(&one.key, one.shown()))
+                .collect()
         }
     }
 }
@@ -30,7 +39,10 @@ pub fn parameter(path: &str, key: &Key, value: &Value) -> Parameter {
             let ns = span.as_ps() as f64 / 1e3;
             (ParameterValue::Real(ns), Some(ParameterUnit::Ns))
         }
-        Value::Rate(rate) => (ParameterValue::Integer(rate.as_bps()), Some(ParameterUnit::Bps)),
+        Value::Rate(rate) => (
+            ParameterValue::Integer(rate.as_bps()),
+            Some(ParameterUnit::Bps),
+        ),
         Value::Bytes(bytes) => (ParameterValue::Integer(bytes.0), Some(ParameterUnit::Bytes)),
         Value::Word(word) => (ParameterValue::Text((*word).to_owned()), None),
         Value::Text(text) => (ParameterValue::Text(text.clone()), None),

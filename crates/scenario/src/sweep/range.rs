@@ -1,6 +1,7 @@
 //! Values as a sweep writes them: lists, and ranges with even or with growing steps.
 
 use crate::value::Raw;
+use std::fmt;
 
 /// The values of a swept key as they are written.
 #[derive(Clone, Debug)]
@@ -30,6 +31,18 @@ pub enum By {
     Evenly(usize),
     /// So many values, at even ratios.
     Logarithmically(usize),
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "from {} to {} ", self.from, self.to)?;
+        match &self.by {
+            By::Step(step) => write!(f, "in steps of {step}"),
+            By::Factor(factor) => write!(f, "by a factor of {factor}"),
+            By::Evenly(count) => write!(f, "in {count} values"),
+            By::Logarithmically(count) => write!(f, "in {count} logarithmic values"),
+        }
+    }
 }
 
 /// What a range may be written as on a command line.
@@ -79,7 +92,10 @@ impl Range {
         scale: Option<&Raw>,
     ) -> Result<Self, (String, String)> {
         let count = match steps {
-            Raw::Number(text) => text.parse().ok().filter(|count| (2..=1_000).contains(count)),
+            Raw::Number(text) => text
+                .parse()
+                .ok()
+                .filter(|count| (2..=1_000).contains(count)),
             _ => None,
         };
         let Some(count) = count else {
@@ -91,7 +107,10 @@ impl Range {
             Some(Raw::Text(text)) if text == "linear" => By::Evenly(count),
             Some(Raw::Text(text)) if text == "log" => By::Logarithmically(count),
             Some(other) => {
-                return Err((format!("scale = {other}"), "\"linear\" or \"log\"".to_owned()));
+                return Err((
+                    format!("scale = {other}"),
+                    "\"linear\" or \"log\"".to_owned(),
+                ));
             }
         };
         Ok(Self { from, to, by })
@@ -106,7 +125,11 @@ pub fn numbers(from: f64, to: f64, by: &Steps) -> Option<Vec<f64>> {
         Steps::Step(step) => {
             let steps = ((to - from) / step + 1e-9).floor();
             let sound = step > 0.0 && (0.0..MOST).contains(&steps);
-            sound.then(|| (0..=steps as u32).map(|i| from + f64::from(i) * step).collect())
+            sound.then(|| {
+                (0..=steps as u32)
+                    .map(|i| from + f64::from(i) * step)
+                    .collect()
+            })
         }
         Steps::Factor(factor) => {
             let steps = ((to / from).ln() / factor.ln() + 1e-9).floor();
@@ -153,7 +176,10 @@ mod tests {
         assert_eq!(step, Some(vec![1.0, 3.0, 5.0, 7.0]));
         let factor = numbers(25.0, 400.0, &Steps::Factor(2.0));
         assert_eq!(factor, Some(vec![25.0, 50.0, 100.0, 200.0, 400.0]));
-        assert_eq!(numbers(0.0, 1.0, &Steps::Evenly(3)), Some(vec![0.0, 0.5, 1.0]));
+        assert_eq!(
+            numbers(0.0, 1.0, &Steps::Evenly(3)),
+            Some(vec![0.0, 0.5, 1.0])
+        );
         let log = numbers(0.01, 0.25, &Steps::Logarithmically(5));
         assert_eq!(log, Some(vec![0.01, 0.02236, 0.05, 0.1118, 0.25]));
         for by in [

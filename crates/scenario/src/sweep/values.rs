@@ -14,7 +14,10 @@ pub fn read(path: &KeyPath, written: &Written, place: &Place) -> Outcome<Vec<Val
         Written::List(Raw::Text(text)) => return read(path, &Written::text(text), place),
         Written::List(raw) => reader.list(raw)?,
     };
-    let repeated = values.iter().enumerate().find(|(i, value)| values[..*i].contains(value));
+    let repeated = values
+        .iter()
+        .enumerate()
+        .find(|(i, value)| values[..*i].contains(value));
     match repeated {
         Some((_, value)) => {
             let found = format!("{} twice", path.key.json(value));
@@ -44,7 +47,8 @@ impl Reader<'_> {
             let allowed = format!("values, each of them {}", self.path.key.allowed());
             return Err(self.error("an empty list", &allowed));
         };
-        let unit = self.unit_of(last);
+        let with_number = items.iter().rev().find(|item| starts_with_digit(item));
+        let unit = self.unit_of(with_number.unwrap_or(last));
         let read = |item: &Raw| self.one(item, &unit);
         items.iter().map(read).collect()
     }
@@ -64,6 +68,10 @@ impl Reader<'_> {
         self.path.key.read(raw)
     }
 
+    fn has_no_unit(&self, raw: &Raw) -> bool {
+        text_of(raw).trim().parse::<f64>().is_ok()
+    }
+
     fn is_range(&self, raw: &Raw) -> bool {
         matches!(raw, Raw::Argument(text) if text.contains(".."))
     }
@@ -71,20 +79,27 @@ impl Reader<'_> {
     /// The unit of a value: what follows its number; where there is none, the name of what the key counts.
     fn unit_of(&self, raw: &Raw) -> String {
         let unit = match raw {
-            Raw::Text(text) | Raw::Argument(text) => quantity::split(text).1,
+            Raw::Text(text) | Raw::Argument(text) if starts_with_digit(raw) => {
+                quantity::split(text).1
+            }
             _ => "",
         };
         match (self.path.key.kind, unit) {
             (Kind::Sized { of, .. }, "") => of.to_owned(),
-            (Kind::Sized { .. } | Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate, unit) => {
-                unit.to_owned()
-            }
+            (
+                Kind::Sized { .. } | Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate,
+                unit,
+            ) => unit.to_owned(),
             _ => String::new(),
         }
     }
 
     fn range(&self, range: &Range) -> Outcome<Vec<Value>> {
-        let unit = self.unit_of(&range.to);
+        let ends = match &range.by {
+            By::Step(step) if self.has_no_unit(&range.to) => step,
+            _ => &range.to,
+        };
+        let unit = self.unit_of(ends);
         let (from, to) = (self.one(&range.from, &unit)?, self.one(&range.to, &unit)?);
         let (Some(low), Some(high)) = (number_of(&from), number_of(&to)) else {
             let allowed = "a list: only numbers have ranges";
@@ -105,10 +120,9 @@ impl Reader<'_> {
             By::Logarithmically(count) => Steps::Logarithmically(*count),
         };
         let Some(numbers) = numbers(low, high, &steps) else {
-            let found = format!("from {} to {}, {:?}", range.from, range.to, range.by);
             let allowed = "a range that goes up, from above 0 where steps are ratios, in steps above 0 or by a \
                            factor above 1";
-            return Err(self.error(found, allowed));
+            return Err(self.error(range.to_string(), allowed));
         };
         let value = |number: f64| {
             let raw = self.raw(&from, number);
@@ -148,6 +162,12 @@ impl Reader<'_> {
             _ => format!("{}", (number * 1e9).round() / 1e9),
         })
     }
+}
+
+fn starts_with_digit(raw: &Raw) -> bool {
+    text_of(raw)
+        .trim()
+        .starts_with(|first: char| first.is_ascii_digit())
 }
 
 fn text_of(raw: &Raw) -> String {
