@@ -522,12 +522,6 @@ fn over_axis(
     Some(format!("{span} {design} changes it by {change}{doubt}."))
 }
 
-/// Names of designs in a sentence.
-pub(crate) fn list_of_designs(designs: &[&str]) -> String {
-    let names: Vec<String> = designs.iter().map(|name| (*name).to_owned()).collect();
-    list(&names)
-}
-
 fn unfinished_sentence(rows: &[&Row]) -> Option<String> {
     let left: Vec<String> = rows
         .iter()

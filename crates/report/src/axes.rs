@@ -30,8 +30,11 @@ pub(crate) struct Value {
 /// A range of steps from which on their axis is logarithmic, even if they are not.
 const WIDE: f64 = 20.0;
 
-/// How much even ratios may differ.
-const EVEN: f64 = 1.15;
+/// The most values that are ticks each.
+const MOST_TICKS: usize = 12;
+
+/// How much even ratios or steps may differ.
+const EVEN: f64 = 1.1;
 
 impl Axis {
     /// The axes of the settings of one place, in the order of the sweep after the load; none with one value.
@@ -154,7 +157,7 @@ impl Axis {
             false => Scale::Linear,
         };
         let mut axis = plot::Axis::new(self.label(), quantity, scale);
-        if !self.is_load() {
+        if !self.is_load() && self.values.len() <= MOST_TICKS {
             axis.ticks = self
                 .values
                 .iter()
@@ -195,7 +198,10 @@ impl Axis {
         let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let highest = ratios.iter().copied().fold(0.0, f64::max);
         let is_even = ratios.len() > 1 && lowest > 1.2 && highest / lowest < EVEN;
-        is_even || most / least >= WIDE
+        let step = (most - least) / ratios.len() as f64;
+        let mut pairs = numbers.windows(2);
+        let is_linear = pairs.all(|pair| (pair[1] - pair[0]) / step < EVEN) && ratios.len() > 1;
+        is_even || most / least >= WIDE && !is_linear
     }
 }
 
@@ -408,6 +414,8 @@ mod tests {
         );
         assert_eq!(scale(&[50, 100, 150]).scale, Scale::Linear);
         assert_eq!(scale(&[1, 30]).scale, Scale::Log);
+        assert_eq!(scale(&[1, 11, 21, 31]).scale, Scale::Linear);
+        assert_eq!(scale(&[1, 2, 50]).scale, Scale::Log);
     }
 
     #[test]

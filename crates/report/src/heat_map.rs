@@ -5,9 +5,10 @@ use crate::axes::Axis;
 use crate::format::Quantity;
 use crate::headline::headline_group;
 use crate::load::is_overloaded;
+use crate::over_axes::telling;
 use crate::plot::{Mark, Plot, Point, Series, Shown};
-use crate::plots::group_title;
-use crate::sample::{Metric, Statistic};
+use crate::plots::{capital, group_title};
+use crate::sample::Metric;
 use crate::study::Study;
 
 /// Ratios between which a level lies; the level in the middle is next to no change.
@@ -15,13 +16,13 @@ const RATIOS: [f64; 6] = [0.4, 0.65, 0.9, 1.0 / 0.9, 1.0 / 0.65, 1.0 / 0.4];
 
 /// Their names, from the fastest.
 const RATIO_NAMES: [&str; 7] = [
-    "−60 % or less",
-    "to −35 %",
-    "to −10 %",
-    "about the same",
-    "from +11 %",
-    "from +54 %",
-    "+150 % or more",
+    "−60 % and less",
+    "−60 to −35 %",
+    "−35 to −10 %",
+    "−10 to +11 %",
+    "+11 to +54 %",
+    "+54 to +150 %",
+    "+150 % and more",
 ];
 
 /// How many levels an absolute map has: the warm half of the colours.
@@ -68,16 +69,17 @@ fn relative(
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
     let base = study.baseline().unwrap_or_default();
+    let statistic = telling(study, headline);
     let mut levels: [Vec<Point>; 7] = Default::default();
     for &(column, row, setting) in cells.iter().filter(|cell| !is_overloaded(study, cell.2)) {
         let of_design = analysis.row(setting, &group, design);
-        let Some(ratio) = of_design.and_then(|row| row.ratio(Metric::Fct, Statistic::P99)) else {
+        let Some(ratio) = of_design.and_then(|row| row.ratio(Metric::Fct, statistic)) else {
             continue;
         };
         let level = RATIOS.partition_point(|bound| *bound <= ratio.value);
         levels[level].push(Point {
             shows: Some(Shown {
-                label: "p99 over the first design's",
+                label: "over the first design's",
                 quantity: Quantity::Number,
                 value: ratio.value,
                 interval: ratio.interval,
@@ -90,7 +92,11 @@ fn relative(
     let series = named.map(|(level, (points, name))| series(name.to_owned(), level, points));
     Plot {
         id: format!("map-{headline}-{index}"),
-        title: format!("p99 of {}: {design} against {base}", group_title(&group)),
+        title: format!(
+            "{} of {}: {design} against {base}",
+            capital(&statistic.name()),
+            group_title(&group)
+        ),
         caption: "In brackets: no difference beyond doubt. A cell without a figure is of an overloaded network, \
                   or has too few flows."
             .to_owned(),
@@ -110,17 +116,18 @@ fn absolute(
 ) -> Plot {
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
+    let statistic = telling(study, headline);
     let known = cells.iter().filter_map(|&(column, row, setting)| {
         let of_design = analysis.row(setting, &group, design)?;
-        let p99 = of_design.estimate(Metric::Fct, Statistic::P99)?;
+        let figure = of_design.estimate(Metric::Fct, statistic)?;
         let shows = Shown {
-            label: "p99",
+            label: "it takes",
             quantity: Quantity::Time,
-            value: p99.value,
-            interval: p99.interval,
+            value: figure.value,
+            interval: figure.interval,
             is_doubtful: false,
         };
-        (p99.value.is_finite() && p99.value > 0.0).then(|| Point {
+        (figure.value.is_finite() && figure.value > 0.0).then(|| Point {
             shows: Some(shows),
             ..Point::new(column as f64, row as f64)
         })
@@ -142,7 +149,11 @@ fn absolute(
     });
     Plot {
         id: format!("map-{headline}-0"),
-        title: format!("p99 of {} with {design}", group_title(&group)),
+        title: format!(
+            "{} of {} with {design}",
+            capital(&statistic.name()),
+            group_title(&group)
+        ),
         caption: "A cell without a figure has too few flows.".to_owned(),
         x: x.named(),
         y: y.named(),

@@ -43,6 +43,7 @@ pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
         return Vec::new();
     };
     let group = headline_group(analysis, headline);
+    let statistic = telling(study, headline);
     let along = analysis.along(headline, &second);
     let every = along.len().div_ceil(MOST_MULTIPLES);
     let shown = along.into_iter().step_by(every);
@@ -53,7 +54,7 @@ pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
                 id: format!("multiple-{headline}-{place}"),
                 title: second.told(place),
                 caption: String::new(),
-                ..over.p99(&group)
+                ..over.absolute(&group, statistic)
             }
         })
         .filter(Plot::has_points)
@@ -105,6 +106,20 @@ fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
         false => best,
     })?;
     Some((main, second))
+}
+
+/// The 99th percentile, or where no setting of the place has enough flows for it the mean.
+pub(crate) fn telling(study: &Study, headline: usize) -> Statistic {
+    let analysis = study.analysis();
+    let group = headline_group(analysis, headline);
+    let is_known = |setting: usize| {
+        let mut rows = analysis.rows(setting, &group);
+        rows.any(|row| row.estimate(Metric::Fct, Statistic::P99).is_some())
+    };
+    match analysis.sweep(headline).into_iter().any(is_known) {
+        true => Statistic::P99,
+        false => Statistic::Mean,
+    }
 }
 
 /// Lines over one axis, beside the setting of a place.
@@ -165,14 +180,10 @@ impl<'a> Over<'a> {
             let absolute = wanted.iter();
             plots.extend(absolute.map(|(group, statistic)| self.absolute(group, *statistic)));
         } else {
-            plots.push(self.p99(&group));
+            plots.push(self.absolute(&group, telling(self.study, self.setting)));
         }
         plots.insert(1, self.relative(&group));
         plots
-    }
-
-    fn p99(&self, group: &Group) -> Plot {
-        self.absolute(group, Statistic::P99)
     }
 
     fn absolute(&self, group: &Group, statistic: Statistic) -> Plot {
@@ -197,21 +208,27 @@ impl<'a> Over<'a> {
     }
 
     fn relative(&self, group: &Group) -> Plot {
+        let statistic = telling(self.study, self.setting);
+        let name = statistic.name();
         let base = self.study.baseline().unwrap_or_default();
         let whose = group_title(group);
         let ratios = self.series(group, &|row| {
-            let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
+            let ratio = row.ratio(Metric::Fct, statistic)?;
             Some((ratio.value, ratio.interval))
         });
         Plot {
-            id: format!("{}-{}-p99-vs-baseline", self.id, group.short),
-            title: format!("p99 of {whose} against {base} over {}", self.over()),
+            id: format!("{}-{}-{name}-vs-baseline", self.id, group.short),
+            title: format!(
+                "{} of {whose} against {base} over {}",
+                capital(&name),
+                self.over()
+            ),
             caption: format!(
                 "Under the dashed line is faster than {base}; an interval that crosses it is no difference."
             ),
             x: self.axis.plotted(),
             y: plot::Axis::new(
-                format!("p99 over that of {base}"),
+                format!("{name} over that of {base}"),
                 Quantity::Number,
                 scale(&ratios, RATIO_LOG_FROM, |point| point.y),
             ),

@@ -194,7 +194,8 @@ fn over_axes_of(study: &Study, headline: usize) -> Option<Markup> {
         }
         @if !multiples.is_empty() {
             @let group = headline_group(study.analysis(), headline);
-            h3 class="part" { "p99 of the " (group.time()) ", one plot a value" }
+            @let name = over_axes::telling(study, headline).name();
+            h3 class="part" { (plots::capital(&name)) " of the " (group.time()) ", one plot a value" }
             (show_small(&multiples))
         }
         (show_table(&table))

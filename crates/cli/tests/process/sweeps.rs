@@ -400,3 +400,46 @@ fn a_key_is_set_or_swept_on_the_command_line_and_only_once() {
         assert_eq!(ended.complaint(), told);
     }
 }
+
+#[test]
+fn studies_in_several_directories_are_joined_by_what_they_differ_in() {
+    let place = Place::new();
+    for (limit, dir) in [("5 packets", "a"), ("10 packets", "b")] {
+        let set = format!("queue.limit={limit}");
+        let more = ["--out", dir, "--set", &set, "--set", "topology.delay=2us"];
+        let ended = place.run(&compare(&["tcp", "dctcp"], &more));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    // The third one sweeps another key, and repeats a point of the first.
+    let more = [
+        "--out",
+        "c",
+        "--set",
+        "queue.limit=5 packets",
+        "--sweep",
+        "topology.delay=2,4us",
+    ];
+    let ended = place.run(&compare(&["tcp", "dctcp"], &more));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let joined = place.run(&["report", "a", "b", "c", "--json", "--out", "all"]);
+    assert_eq!(joined.code, Some(0), "{}", joined.stderr);
+    assert!(
+        joined.stderr.contains("of which the first is taken: 4"),
+        "{}",
+        joined.stderr
+    );
+    assert!(place.path().join("all/report.html").exists());
+    let tables = joined.json()["tables"].clone();
+    let mut tables = tables.as_array().expect("tables").iter();
+    let table = tables
+        .find(|table| table["id"] == "settings")
+        .expect("the swept table");
+    let rows = table["rows"].as_array().expect("rows").iter();
+    let points: BTreeSet<String> = rows
+        .map(|row| format!("{} {}", row["queue.limit"], row["topology.delay"]))
+        .collect();
+    let expected = ["5 2000.0", "10 2000.0", "5 4000.0"].map(str::to_owned);
+    assert_eq!(points, BTreeSet::from(expected));
+    let nothing = place.run(&["report", "a", "none"]);
+    assert_eq!(nothing.code, Some(2), "{}", nothing.stderr);
+}

@@ -215,7 +215,12 @@ fn legend_places(plot: &Plot, layout: Layout) -> Vec<(f64, f64)> {
 }
 
 pub(crate) fn colour_class(series: &Series) -> String {
-    format!("c{}", series.colour % LIGHT.len())
+    // Cells have colours of their own within.
+    let colour = match series.mark {
+        Mark::Cells => 0,
+        _ => series.colour % LIGHT.len(),
+    };
+    format!("c{colour}")
 }
 
 /// A short piece of a series' line with its marker, 28 wide, around height 0.

@@ -12,6 +12,7 @@ pub use path::KeyPath;
 
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::schema::{self, Fallback, SECTIONS, Section};
+use crate::study::Traces;
 use crate::sweep::{OwnDesign, Sweep};
 use crate::value::{Raw, Value};
 use serde_json::{Map, json};
@@ -33,6 +34,8 @@ pub struct Scenario {
     pub(crate) sweep: Sweep,
     /// Designs with settings of their own.
     pub(crate) own_designs: Vec<OwnDesign>,
+    /// What was read of files for one study.
+    pub(crate) traces: Traces,
 }
 
 /// One table of a scenario.
@@ -67,6 +70,7 @@ impl Default for Scenario {
             tables: Vec::new(),
             sweep: Sweep::default(),
             own_designs: Vec::new(),
+            traces: Traces::default(),
         }
     }
 }

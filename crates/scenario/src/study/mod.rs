@@ -15,6 +15,7 @@ mod topology;
 mod transport;
 mod workload;
 
+pub use files::Traces;
 pub use topology::{
     KINDS as TOPOLOGY_KINDS, keys_of as topology_keys, replace as replace_topology,
 };

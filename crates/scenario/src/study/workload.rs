@@ -8,7 +8,6 @@ use crate::error::Outcome;
 use crate::error::Place;
 use crate::scenario::{Scenario, Table};
 use crate::value::Value;
-use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class};
 use tailcut_sim::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
@@ -238,7 +237,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             part: WorkloadPart {
                 class,
                 path: None,
-                flows: FlowsSpec::Trace(Arc::new(trace)),
+                flows: FlowsSpec::Trace(trace),
             },
             sweeps: false,
             shared_among: None,

@@ -16,6 +16,7 @@ pub use recorded::{recorded_keys, recorded_parameters};
 
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::scenario::{KeyPath, Scenario};
+use crate::study::Traces;
 use crate::value::Value;
 use serde_json::{Map, json};
 use tailcut_record::Parameter;
@@ -276,8 +277,11 @@ impl Scenario {
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
+        // Files may have changed since another study read them.
+        let mut base = self.clone();
+        base.traces = Traces::default();
         let point = |number: u64| {
-            let mut scenario = self.clone();
+            let mut scenario = base.clone();
             let mut parameters = Vec::with_capacity(self.sweep.axes.len());
             let mut chosen = Vec::with_capacity(groups.len());
             let mut rest = number as usize;
