@@ -82,7 +82,8 @@ fn two_keys_make_a_grid_that_every_design_runs() {
             name.contains(&format!("-queue.limit{limit}packets-topology.delay")),
             "{name}"
         );
-        for table in ["flows", "ports", "topology", "queues", "links"] {
+        // Queues that were always empty have no table.
+        for table in ["flows", "ports", "topology", "links"] {
             let path = run.join(format!("{table}.csv"));
             let text = fs::read_to_string(&path).expect("a table");
             let mut lines = text.lines();
