@@ -183,6 +183,7 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
     let name = match table.text("name") {
         Some(name) => name,
         None if kind == "custom" => scenario.name.clone(),
+        None if table.is_swept("kind") => "swept".to_owned(),
         None => short_form(kind, &table),
     };
     Ok(Network {
@@ -193,7 +194,10 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
 
 /// The kind with the parameters that were given, as `--topology` takes them.
 fn short_form(kind: &str, table: &Table) -> String {
-    let given = table.entries().filter(|(key, _)| *key != "kind");
+    // What is swept is told beside the name, so that a sweep is of one network.
+    let given = table
+        .entries()
+        .filter(|(key, entry)| *key != "kind" && !entry.is_swept);
     let parameters: Vec<String> = given
         .map(|(key, entry)| match &entry.value {
             Value::Rate(rate) => format!("{key}={}", rate.to_string().replace(' ', "")),
