@@ -30,6 +30,8 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
     };
     RunConfig {
         design: design.parse().expect("a design"),
+        called: None,
+        parameters: Vec::new(),
         topology: TopologySpec {
             name: "two racks".to_owned(),
             shape: Shape::LeafSpine(LeafSpine {
