@@ -32,6 +32,8 @@ fn main() {
     };
     let config = RunConfig {
         design: design.parse().expect("a design"),
+        called: None,
+        parameters: Vec::new(),
         topology: TopologySpec {
             name: format!("fat-tree:k={k}"),
             shape: Shape::FatTree(FatTree {

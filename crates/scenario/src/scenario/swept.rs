@@ -83,8 +83,8 @@ fn range_of(path: &str, table: &DeTable<'_>, place: &Place, lines: &Lines) -> Ou
             allowed,
         ));
     };
-    Ok(Range::in_steps(from, to, &steps, scale.as_ref())
-        .map_err(|(found, allowed)| ScenarioError::new(place, path, found, allowed))?)
+    Range::in_steps(from, to, &steps, scale.as_ref())
+        .map_err(|(found, allowed)| ScenarioError::new(place, path, found, allowed))
 }
 
 fn zips(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Outcome<Vec<Zip>> {
