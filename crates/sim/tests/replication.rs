@@ -10,11 +10,10 @@ use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_sim::fabric::topology::{LeafSpine, Wire};
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
-use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
+use tailcut_sim::workload::{Arrivals, Class, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
-    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, Measures, NicParameters, OfferedRate,
-    OpenSpec, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart,
-    WorkloadSpec, run,
+    FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RepNetParameters, RunConfig,
+    Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_units::{Bytes, Duration, Rate};
 
