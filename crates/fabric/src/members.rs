@@ -73,15 +73,26 @@ impl Members {
     /// Takes a place out.
     #[inline]
     pub fn remove(&mut self, place: usize) {
-        if let Some(word) = self.words_mut().get_mut(place / WORD) {
-            *word &= !bit(place);
+        match self {
+            Self::Few(word) if place < WORD => *word &= !bit(place),
+            Self::Few(_) => {}
+            Self::Many(words) => {
+                if let Some(word) = words.get_mut(place / WORD) {
+                    *word &= !bit(place);
+                }
+            }
         }
     }
 
     #[inline]
     pub fn contains(&self, place: usize) -> bool {
-        let word = self.words().get(place / WORD);
-        word.is_some_and(|word| word & bit(place) != 0)
+        match self {
+            Self::Few(word) => place < WORD && word & bit(place) != 0,
+            Self::Many(words) => {
+                let word = words.get(place / WORD);
+                word.is_some_and(|word| word & bit(place) != 0)
+            }
+        }
     }
 
     #[inline]
@@ -108,12 +119,21 @@ impl Members {
     /// Shows each place, from the lowest.
     #[inline]
     pub fn for_each(&self, mut show: impl FnMut(usize)) {
-        for (number, &word) in self.words().iter().enumerate() {
-            let mut left = word;
+        let (mut left, rest) = match self {
+            Self::Few(word) => (*word, &[][..]),
+            Self::Many(words) => (0, &words[..]),
+        };
+        let mut rest = rest.iter().zip((0..).step_by(WORD));
+        let mut first = 0;
+        loop {
             while left != 0 {
-                show(number * WORD + left.trailing_zeros() as usize);
+                show(first + left.trailing_zeros() as usize);
                 left &= left - 1;
             }
+            let Some((word, place)) = rest.next() else {
+                return;
+            };
+            (left, first) = (*word, place);
         }
     }
 

@@ -145,6 +145,18 @@ impl Multicast {
         group.is_some_and(|group| !group.leaves.is_empty())
     }
 
+    /// A packet's group and the members that it goes to.
+    #[inline]
+    pub fn group_and_members(
+        &mut self,
+        address: HostId,
+        id: PacketId,
+    ) -> (Option<&Group>, &mut Members) {
+        let number = address.group_number();
+        let group = number.and_then(|number| self.groups.get(number as usize));
+        (group, &mut self.members[id.0 as usize])
+    }
+
     /// The host that a packet to a group is for, where that is a single one.
     #[inline]
     pub fn sole_host(&self, address: HostId, id: PacketId) -> Option<HostId> {

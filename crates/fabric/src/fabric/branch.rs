@@ -84,15 +84,20 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             branches,
         };
         // Where there is no choice first: a port that is taken anyway is the best of several.
-        for only in [true, false] {
-            if only || finding.some_have_choices {
-                members.for_each(|place| self.join_branch(&mut finding, place, hosts[place], only));
+        let mut only = true;
+        loop {
+            members.for_each(|place| self.join_branch(&mut finding, place, hosts[place], only));
+            if !only || !finding.some_have_choices {
+                break;
             }
+            only = false;
         }
         if let Some(group) = self.multicast.group(packet.dst) {
             group.hosts = hosts;
         }
-        branches.sort_unstable_by_key(|branch| branch.port);
+        if branches.len() > 1 {
+            branches.sort_unstable_by_key(|branch| branch.port);
+        }
         match (branches.is_empty(), members.is_empty()) {
             (false, _) => Ok(()),
             (true, false) => Err(DropReason::NoRoute),
