@@ -76,7 +76,7 @@ pub(crate) struct Connection {
     pub(crate) generation: u32,
     /// When this connection's live entry in the timer queue fires; `Time::MAX` without one.
     pub(crate) timer_at: Time,
-    pub(crate) path: PathPin,
+    path: PathPin,
     pub(crate) state: State,
     pub(crate) role: Role,
     ecn: Negotiated,
@@ -96,6 +96,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// One between the same ends for the same flow, of which nothing has happened.
+    pub(crate) fn anew(&self, config: &TcpConfig) -> Self {
+        Self::new(config, self.role, self.tuple, self.flow, self.path)
+    }
+
     pub(crate) fn new(
         config: &TcpConfig,
         role: Role,

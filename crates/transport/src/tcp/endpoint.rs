@@ -258,7 +258,7 @@ impl Endpoint {
         }
         let place = &mut self.connections[id.slot as usize];
         let config = &self.shared.config;
-        let mut nobody = Connection::new(config, place.role, tuple, place.flow, place.path);
+        let mut nobody = place.anew(config);
         (nobody.generation, nobody.queued) = (place.generation, place.queued);
         let mut connection = core::mem::replace(place, nobody);
         self.remove(id.slot);
