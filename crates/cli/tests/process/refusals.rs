@@ -55,7 +55,7 @@ fn a_wrong_flag_is_named_with_what_was_found() {
         ),
         (
             &["--topology", "leaf-spine:leaves=4096,hosts=4096"],
-            "topology.hosts: found 4096 a leaf",
+            "topology.hosts: found 4096 per leaf",
         ),
         (&["--workload", "websarch"], "did you mean 'websearch'?"),
         (
