@@ -1,18 +1,16 @@
 //! What the settings of a place differ in: the load, and the keys that a study sweeps.
 
-use crate::analysis::Analysis;
 use crate::format::Quantity;
 use crate::plot::{self, Scale};
 use crate::run::Setting;
-use crate::table::Cell;
 use std::collections::HashSet;
-use tailcut_record::{Parameter, ParameterUnit, ParameterValue};
+use tailcut_record::{Parameter, ParameterUnit};
 
 /// What the settings of a place differ in; keys that change together are one axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     /// Its keys, the first of which gives its numbers; none for the load.
-    keys: Vec<String>,
+    pub keys: Vec<String>,
     /// Its values, in order.
     pub values: Vec<Value>,
     unit: Option<ParameterUnit>,
@@ -239,7 +237,7 @@ fn groups(settings: &[&Setting]) -> Vec<Vec<String>> {
 }
 
 /// The keys of the settings in their order.
-fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<String> {
+pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for parameter in settings.flat_map(|setting| &setting.parameters) {
         if !keys.contains(&parameter.key) {
@@ -273,101 +271,10 @@ pub(crate) fn middle(settings: &[&Setting]) -> Option<usize> {
     (0..settings.len()).min_by(|&a, &b| order(settings[a], settings[b]))
 }
 
-impl Analysis {
-    /// The axes of the place with this headline.
-    pub fn axes(&self, headline: usize) -> Vec<Axis> {
-        let sweep = self.sweep(headline);
-        let settings: Vec<&Setting> = sweep.iter().map(|&index| &self.settings[index]).collect();
-        Axis::of(&settings)
-    }
-
-    /// The settings that differ from the headline in this axis only, in its order, each with its place.
-    pub fn along(&self, headline: usize, axis: &Axis) -> Vec<(usize, usize)> {
-        let axes = self.axes(headline);
-        let here = &self.settings[headline];
-        let others: Vec<&Axis> = axes
-            .iter()
-            .filter(|other| other.keys != axis.keys)
-            .collect();
-        let is_here = |setting: &Setting| {
-            let mut others = others.iter();
-            others.all(|other| other.place(setting) == other.place(here))
-        };
-        let sweep = self.sweep(headline).into_iter();
-        let sweep = sweep.filter(|&index| is_here(&self.settings[index]));
-        let mut along: Vec<(usize, usize)> = sweep
-            .filter_map(|index| Some((axis.place(&self.settings[index])?, index)))
-            .collect();
-        along.sort_unstable();
-        along
-    }
-
-    /// The axis that most figures are drawn over: of the numeric ones that with the most values, the first
-    /// of several.
-    pub fn main_axis(&self, headline: usize) -> Option<Axis> {
-        let axes = self.axes(headline).into_iter();
-        let numeric = axes.filter(Axis::is_numeric);
-        numeric.reduce(|best, next| match next.values.len() > best.values.len() {
-            true => next,
-            false => best,
-        })
-    }
-
-    /// The columns that tell a table's settings: one, or where keys are swept one a key.
-    pub fn setting_columns(&self) -> Vec<String> {
-        let keys = keys(self.settings.iter());
-        if keys.is_empty() {
-            return vec!["setting".to_owned()];
-        }
-        let places = ["topology", "workload"]
-            .iter()
-            .filter(|_| self.has_several_places());
-        let load = ["load"].iter().filter(|_| self.tells_load());
-        let common = places.chain(load).map(|name| (*name).to_owned());
-        common.chain(keys).collect()
-    }
-
-    /// A setting in these columns.
-    pub fn setting_cells(&self, setting: usize) -> Vec<Cell> {
-        let keys = keys(self.settings.iter());
-        if keys.is_empty() {
-            return vec![Cell::text(self.setting_name(setting))];
-        }
-        let here = &self.settings[setting];
-        let mut cells = Vec::new();
-        if self.has_several_places() {
-            cells.extend([Cell::text(&here.topology), Cell::text(&here.workload)]);
-        }
-        if self.tells_load() {
-            let text = here
-                .load
-                .map_or_else(|| "–".to_owned(), |load| load.to_string());
-            cells.push(Cell::new(text, here.load));
-        }
-        cells.extend(keys.iter().map(|key| match here.parameter(key) {
-            Some(parameter) => parameter_cell(parameter),
-            None => Cell::new("–".to_owned(), None::<f64>),
-        }));
-        cells
-    }
-
-    /// Whether the study has several loads.
-    fn tells_load(&self) -> bool {
-        let mut settings = self.settings.windows(2);
-        settings.any(|pair| pair[0].load != pair[1].load)
-    }
-}
-
-fn parameter_cell(parameter: &Parameter) -> Cell {
-    match &parameter.value {
-        ParameterValue::Text(text) => Cell::text(text),
-        value => Cell::new(parameter.shown(), value),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailcut_record::ParameterValue;
 
     fn setting(load: f64, parameters: &[(&str, u64)]) -> Setting {
         let parameters = parameters.iter().map(|(key, value)| Parameter {

@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::group::Group;
+use crate::sample::{Metric, Statistic};
 
 /// The group that the answer is about.
 pub(crate) fn headline_group(analysis: &Analysis, setting: usize) -> Group {
@@ -15,5 +16,18 @@ pub(crate) fn things_of(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
         _ => group.things(),
+    }
+}
+
+/// The 99th percentile, or where no setting of the place has enough flows for it the mean.
+pub(crate) fn telling(analysis: &Analysis, headline: usize) -> Statistic {
+    let group = headline_group(analysis, headline);
+    let is_known = |setting: usize| {
+        let mut rows = analysis.rows(setting, &group);
+        rows.any(|row| row.estimate(Metric::Fct, Statistic::P99).is_some())
+    };
+    match analysis.sweep(headline).into_iter().any(is_known) {
+        true => Statistic::P99,
+        false => Statistic::Mean,
     }
 }

@@ -3,12 +3,11 @@
 
 use crate::axes::Axis;
 use crate::format::Quantity;
-use crate::headline::headline_group;
+use crate::headline::{headline_group, telling};
 use crate::load::is_overloaded;
-use crate::over_axes::telling;
 use crate::plot::{Mark, Plot, Point, Series, Shown};
-use crate::plots::{capital, group_title};
 use crate::sample::Metric;
+use crate::scales::{capital, group_title};
 use crate::study::Study;
 
 /// Ratios between which a level lies; the level in the middle is next to no change.
@@ -69,7 +68,7 @@ fn relative(
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
     let base = study.baseline().unwrap_or_default();
-    let statistic = telling(study, headline);
+    let statistic = telling(study.analysis(), headline);
     let mut levels: [Vec<Point>; 7] = Default::default();
     for &(column, row, setting) in cells.iter().filter(|cell| !is_overloaded(study, cell.2)) {
         let of_design = analysis.row(setting, &group, design);
@@ -116,7 +115,7 @@ fn absolute(
 ) -> Plot {
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
-    let statistic = telling(study, headline);
+    let statistic = telling(study.analysis(), headline);
     let known = cells.iter().filter_map(|&(column, row, setting)| {
         let of_design = analysis.row(setting, &group, design)?;
         let figure = of_design.estimate(Metric::Fct, statistic)?;

@@ -5,11 +5,11 @@ use crate::axes::Axis;
 use crate::curves::Designs;
 use crate::format::Quantity;
 use crate::group::Group;
-use crate::headline::headline_group;
+use crate::headline::{headline_group, telling};
 use crate::heat_map;
 use crate::plot::{self, Mark, Plot, Point, Reference, Series, Whisker};
-use crate::plots::{Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_title, scale};
 use crate::sample::{Metric, Statistic};
+use crate::scales::{Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_title, scale};
 use crate::study::Study;
 
 /// The most small multiples of a figure.
@@ -43,7 +43,7 @@ pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
         return Vec::new();
     };
     let group = headline_group(analysis, headline);
-    let statistic = telling(study, headline);
+    let statistic = telling(study.analysis(), headline);
     let along = analysis.along(headline, &second);
     let every = along.len().div_ceil(MOST_MULTIPLES);
     let shown = along.into_iter().step_by(every);
@@ -108,20 +108,6 @@ fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
     Some((main, second))
 }
 
-/// The 99th percentile, or where no setting of the place has enough flows for it the mean.
-pub(crate) fn telling(study: &Study, headline: usize) -> Statistic {
-    let analysis = study.analysis();
-    let group = headline_group(analysis, headline);
-    let is_known = |setting: usize| {
-        let mut rows = analysis.rows(setting, &group);
-        rows.any(|row| row.estimate(Metric::Fct, Statistic::P99).is_some())
-    };
-    match analysis.sweep(headline).into_iter().any(is_known) {
-        true => Statistic::P99,
-        false => Statistic::Mean,
-    }
-}
-
 /// Lines over one axis, beside the setting of a place.
 struct Over<'a> {
     study: &'a Study,
@@ -180,7 +166,7 @@ impl<'a> Over<'a> {
             let absolute = wanted.iter();
             plots.extend(absolute.map(|(group, statistic)| self.absolute(group, *statistic)));
         } else {
-            plots.push(self.absolute(&group, telling(self.study, self.setting)));
+            plots.push(self.absolute(&group, telling(self.study.analysis(), self.setting)));
         }
         plots.insert(1, self.relative(&group));
         plots
@@ -208,7 +194,7 @@ impl<'a> Over<'a> {
     }
 
     fn relative(&self, group: &Group) -> Plot {
-        let statistic = telling(self.study, self.setting);
+        let statistic = telling(self.study.analysis(), self.setting);
         let name = statistic.name();
         let base = self.study.baseline().unwrap_or_default();
         let whose = group_title(group);

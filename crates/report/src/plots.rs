@@ -8,20 +8,9 @@ use crate::headline::headline_group;
 use crate::network::{self, Network};
 use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::sample::{Metric, Sample, Statistic};
+use crate::scales::{FAR_APART, Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_title, scale};
 use crate::study::Study;
 use crate::{goodput, over_axes, overhead, queue};
-
-/// A range of completion times from which on their axis is logarithmic.
-pub(crate) const LOG_FROM: f64 = 10.0;
-
-/// The same for figures by design, whose distance from zero tells something while it can be seen.
-const FAR_APART: f64 = 50.0;
-
-/// The same for ratios, which a logarithmic axis shows alike on both sides of one.
-pub(crate) const RATIO_LOG_FROM: f64 = 3.0;
-
-/// A value and its interval.
-pub(crate) type Figure = (f64, Option<(f64, f64)>);
 
 /// Every plot of the report, in its order. A plot without a point is left out.
 pub fn plots(study: &Study) -> Vec<Plot> {
@@ -246,36 +235,10 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
     plots
 }
 
-/// Logarithmic where the largest value is `times` the least or more.
-pub(crate) fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
-    let values = || series.iter().flat_map(|series| &series.points).map(value);
-    let low = values().fold(f64::INFINITY, f64::min);
-    let high = values().fold(0.0, f64::max);
-    match low > 0.0 && high >= times * low {
-        true => Scale::Log,
-        false => Scale::Linear,
-    }
-}
-
 /// Steps while they can be seen.
 fn mark_of(sample: &Sample) -> Mark {
     match sample.len() > 2 * DISTRIBUTION_POINTS {
         true => Mark::Line,
         false => Mark::Step,
-    }
-}
-
-pub(crate) fn group_title(group: &Group) -> &'static str {
-    match group.short.as_str() {
-        "mice" => "mice",
-        "elephants" => "elephants",
-        _ => group.things(),
-    }
-}
-
-pub(crate) fn capital(statistic: &str) -> String {
-    match statistic {
-        "mean" => "Mean".to_owned(),
-        other => other.to_owned(),
     }
 }

@@ -7,7 +7,6 @@ use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table};
-use crate::tables::with_setting;
 use tailcut_record::RequestSummary;
 
 /// Latency, and bytes and time of servers, at every setting; `None` for a study without requests.
@@ -42,7 +41,7 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
         caption: "Amplification is answer bytes that servers sent over those that were of use; server time \
                   is what all their stations worked, over all seeds."
             .to_owned(),
-        columns: with_setting(study, &columns),
+        columns: analysis.with_setting(&columns),
         rows,
     })
 }

@@ -5,10 +5,11 @@
 
 use crate::answer::{sentences, sentences_at};
 use crate::group::Group;
-use crate::headline::headline_group;
+use crate::headline::{headline_group, telling};
 use crate::markup::{show_plots, show_small, show_table, table_rows, unbroken};
 use crate::network;
 use crate::sample::Metric;
+use crate::scales::capital;
 use crate::study::Study;
 use crate::table::Table;
 use crate::{
@@ -194,8 +195,8 @@ fn over_axes_of(study: &Study, headline: usize) -> Option<Markup> {
         }
         @if !multiples.is_empty() {
             @let group = headline_group(study.analysis(), headline);
-            @let name = over_axes::telling(study, headline).name();
-            h3 class="part" { (plots::capital(&name)) " of the " (group.time()) ", one plot a value" }
+            @let name = telling(study.analysis(), headline).name();
+            h3 class="part" { (capital(&name)) " of the " (group.time()) ", one plot a value" }
             (show_small(&multiples))
         }
         (show_table(&table))

@@ -328,7 +328,7 @@ pub(crate) fn counts(study: &Study) -> Table {
              its header returned when there is no room for that either; a copy is a connection beyond a flow's \
              first."
                 .to_owned(),
-        columns: with_setting(study, &columns),
+        columns: analysis.with_setting(&columns),
         rows,
     }
 }
@@ -380,16 +380,9 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
                   among the unfinished is shown as \u{201c}unfinished\u{201d}. Both percentiles of this table \
                   are over all seeds together."
             .to_owned(),
-        columns: with_setting(study, &columns),
+        columns: analysis.with_setting(&columns),
         rows,
     })
-}
-
-/// These columns behind those of the setting.
-pub(crate) fn with_setting(study: &Study, columns: &[&str]) -> Vec<String> {
-    let mut all = study.analysis().setting_columns();
-    all.extend(columns.iter().map(|name| (*name).to_owned()));
-    all
 }
 
 fn change_cell(row: &Row, statistic: Statistic) -> Cell {

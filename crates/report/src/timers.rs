@@ -7,7 +7,6 @@ use crate::headline::{headline_group, things_of};
 use crate::run::{Flow, Run};
 use crate::study::Study;
 use crate::table::{Cell, Table};
-use crate::tables::with_setting;
 use crate::waited::Waited;
 use tailcut_record::{Timer, Timers, quantile_rank};
 
@@ -202,7 +201,7 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
                   later (least RTO, or a longer one); of requests and sessions those are shown that took \
                   as long."
             .to_owned(),
-        columns: with_setting(study, &columns),
+        columns: analysis.with_setting(&columns),
         rows,
     })
 }

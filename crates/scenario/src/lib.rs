@@ -51,10 +51,14 @@ mod crew;
 mod error;
 mod forecast;
 mod origin;
+mod path;
+mod point;
+mod recorded;
 mod scenario;
 pub mod schema;
 mod study;
 mod sweep;
+mod traces;
 mod value;
 mod variation;
 
@@ -63,9 +67,11 @@ pub use capture::{CapturePlan, RunCapture};
 pub use crew::{Crew, Ended, Progress, RunFailed, Silent};
 pub use error::{Outcome, Place, ScenarioError, did_you_mean};
 pub use forecast::{Forecast, UnderWay, in_words};
-pub use scenario::{Entry, KeyPath, Scenario, Table};
+pub use path::KeyPath;
+pub use recorded::{recorded_keys, recorded_parameters};
+pub use scenario::{Entry, Scenario, Table};
 pub use study::{Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys};
-pub use sweep::{alike, recorded_keys, recorded_parameters};
+pub use sweep::alike;
 pub use value::{Kind, Raw, Value, shortened};
 pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.

@@ -1,37 +1,15 @@
 //! From the text of a scenario file to its tables, each value checked against its key.
 
+use super::lines::{Lines, in_order, raw};
 use super::{Entry, Scenario, Table, swept};
 use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::path::unknown_key;
 use crate::schema::{SECTIONS, Section, section};
 use crate::value::{Raw, shortened};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// A file's name and where its lines begin, so that a byte's place becomes a line.
-pub(super) struct Lines {
-    file: Arc<str>,
-    starts: Vec<usize>,
-}
-
-impl Lines {
-    fn new(file: &str, text: &str) -> Self {
-        let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
-        Self {
-            file: file.into(),
-            starts: std::iter::once(0).chain(newlines).collect(),
-        }
-    }
-
-    pub(super) fn place(&self, byte: usize) -> Place {
-        Place::Line {
-            file: self.file.clone(),
-            line: self.starts.partition_point(|&start| start <= byte).max(1),
-        }
-    }
-}
 
 /// The text of a file that is to be UTF-8.
 pub fn text_of(file: &str, bytes: Vec<u8>, allowed: &str) -> Outcome<String> {
@@ -112,8 +90,27 @@ impl Scenario {
             }
         }
         scenario.tables.push(top);
-        scenario.sweep.check_beside(&scenario)?;
+        scenario.check_sweep()?;
         Ok(scenario)
+    }
+
+    /// Refuses a key that a file both sets and sweeps.
+    fn check_sweep(&self) -> Outcome<()> {
+        for axis in &self.sweep.axes {
+            let tables = self.tables(axis.path.section.name);
+            let table = tables.get(axis.path.index);
+            if let Some(entry) = table.and_then(|table| table.given(axis.path.key.name)) {
+                let found = format!("a sweep of what {} sets", entry.place);
+                let key = axis.path.to_string();
+                return Err(ScenarioError::new(
+                    &axis.place,
+                    key,
+                    found,
+                    "a value or a sweep",
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -123,18 +120,6 @@ fn file_stem(file: &str) -> String {
         || "scenario".to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     )
-}
-
-/// Keys and values in the order of the text, so that the first error reported is the first there is.
-pub(super) fn in_order<'t, 'i>(
-    table: &'t DeTable<'i>,
-) -> Vec<(
-    &'t Spanned<std::borrow::Cow<'i, str>>,
-    &'t Spanned<DeValue<'i>>,
-)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(name, value)| (value.span().start, name.span().start));
-    entries
 }
 
 type Found<'t, 'i> = (&'t DeTable<'i>, Place);
@@ -221,54 +206,5 @@ impl Table {
         };
         self.entries.insert(key.name, entry);
         Ok(())
-    }
-}
-
-/// A key that a section does not have, with what may have been meant: a key of the section that is
-/// spelled alike, or the same key of another section.
-pub(crate) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<ScenarioError> {
-    let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
-    if section.name.is_empty() {
-        allowed.extend(
-            SECTIONS
-                .iter()
-                .map(|s| s.name)
-                .filter(|name| !name.is_empty())
-                .chain(["sweep"]),
-        );
-    }
-    let near = did_you_mean(name, allowed.iter().copied()).map(str::to_owned);
-    let under = |name: &str| {
-        let other = SECTIONS.iter().find(|other| other.key(name).is_some())?;
-        Some(format!("{name} under {}", other.header()))
-    };
-    let everywhere = SECTIONS
-        .iter()
-        .flat_map(|section| section.keys.iter().map(|key| key.name));
-    let meant = under(name)
-        .or(near)
-        .or_else(|| did_you_mean(name, everywhere).and_then(under));
-    let header = match section.name {
-        "" => "at the top".to_owned(),
-        _ => format!("in {}", section.header()),
-    };
-    let found = format!("the key '{}' {header}", shortened(name));
-    ScenarioError::new(place, "", found, allowed.join(", ")).meaning(meant)
-}
-
-/// A value as it was written.
-pub(super) fn raw(value: &DeValue<'_>) -> Raw {
-    match value {
-        DeValue::String(text) => Raw::Text(text.to_string()),
-        DeValue::Integer(integer) if integer.radix() == 10 => {
-            Raw::Number(integer.as_str().trim_start_matches('+').to_owned())
-        }
-        // Hexadecimal and the like: what is allowed is told of plain digits.
-        DeValue::Integer(_) => Raw::Other("a number that is not decimal"),
-        DeValue::Float(float) => Raw::Number(float.as_str().to_owned()),
-        DeValue::Boolean(value) => Raw::Flag(*value),
-        DeValue::Datetime(_) => Raw::Other("a date"),
-        DeValue::Array(items) => Raw::Array(items.iter().map(|item| raw(item.get_ref())).collect()),
-        DeValue::Table(_) => Raw::Other("a table"),
     }
 }

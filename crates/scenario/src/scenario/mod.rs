@@ -4,16 +4,16 @@
 //! [`Study`](crate::Study) makes runs of it.
 
 mod document;
-mod path;
+mod lines;
 mod swept;
 
 pub use document::text_of;
-pub use path::KeyPath;
 
 use crate::error::{Outcome, Place, ScenarioError};
+use crate::path::KeyPath;
 use crate::schema::{self, Fallback, SECTIONS, Section};
-use crate::study::Traces;
 use crate::sweep::{OwnDesign, Sweep};
+use crate::traces::Traces;
 use crate::value::{Raw, Value};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;

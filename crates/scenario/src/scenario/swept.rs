@@ -1,8 +1,8 @@
 //! `[sweep]` and designs with settings of their own, from the text of a scenario file.
 
-use super::KeyPath;
-use super::document::{Lines, in_order, raw};
+use super::lines::{Lines, in_order, raw};
 use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::path::KeyPath;
 use crate::schema;
 use crate::sweep::{OwnDesign, Range, Sweep, Written, Zip};
 use crate::value::{Raw, shortened};

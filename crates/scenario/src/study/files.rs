@@ -4,9 +4,8 @@ use super::topology::Network;
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::scenario::{Scenario, Table, text_of};
 use crate::value::shortened;
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tailcut_sim::workload::{Error, Limits, SizeDistribution, TextError, Trace};
 use tailcut_units::Time;
 
@@ -43,26 +42,6 @@ fn sizes_error(table: &Table, error: &Error) -> Box<ScenarioError> {
         }
         Error::SizesParameter { found, allowed } => table.error("sizes", found.clone(), *allowed),
         other => table.error("sizes", other.to_string(), ""),
-    }
-}
-
-/// Traces that were read for one study, so that the points of a sweep share them.
-#[derive(Clone, Default, Debug)]
-pub struct Traces(Arc<Mutex<HashMap<String, Arc<Trace>>>>);
-
-impl Traces {
-    fn get_or_read(
-        &self,
-        key: String,
-        read: impl FnOnce() -> Outcome<Trace>,
-    ) -> Outcome<Arc<Trace>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(trace) = known.get(&key) {
-            return Ok(Arc::clone(trace));
-        }
-        let trace = Arc::new(read()?);
-        known.insert(key, Arc::clone(&trace));
-        Ok(trace)
     }
 }
 

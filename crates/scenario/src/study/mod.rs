@@ -1,5 +1,6 @@
 //! From a scenario to runs: the product of seeds, loads and designs, each a full configuration.
 
+mod chosen;
 mod custom;
 mod designs;
 mod faults;
@@ -15,16 +16,17 @@ mod topology;
 mod transport;
 mod workload;
 
-pub use files::Traces;
+pub use chosen::design;
 pub use topology::{
     KINDS as TOPOLOGY_KINDS, keys_of as topology_keys, replace as replace_topology,
 };
 pub use workload::replace as replace_workload;
 
-use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::error::{Outcome, ScenarioError};
+use crate::point::Point;
 use crate::scenario::Scenario;
-use crate::sweep::{Chosen, Point};
 use crate::value::{Value, shortened};
+use chosen::Chosen;
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
@@ -272,30 +274,4 @@ fn designs(scenario: &Scenario) -> Outcome<Vec<Chosen>> {
         designs.push(chosen);
     }
     Ok(designs)
-}
-
-/// A design by its name.
-///
-/// # Errors
-/// What is unknown of it, with what may have been meant.
-pub fn design(name: &str, place: &Place) -> Outcome<Design> {
-    name.parse::<Design>().map_err(|unknown| {
-        let near = did_you_mean(&unknown.part, unknown.allowed.iter().copied());
-        let meant = near.map(|near| unknown.name.replacen(&unknown.part, near, 1));
-        // An empty part has no place in the name that a guess could be put into.
-        let meant = meant.filter(|_| !unknown.part.is_empty());
-        let found = match unknown.part == unknown.name {
-            true => format!("the unknown design '{}'", shortened(&unknown.name)),
-            false => format!(
-                "'{}' in the unknown design '{}'",
-                shortened(&unknown.part),
-                shortened(&unknown.name)
-            ),
-        };
-        let why = unknown
-            .why
-            .map_or_else(String::new, |why| format!(" ({why})"));
-        let allowed = format!("{}{why}", unknown.allowed.join(", "));
-        ScenarioError::new(place, "designs", found, allowed).meaning(meant)
-    })
 }

@@ -1,22 +1,18 @@
 //! Sweeps: keys with several values, whose combinations are run each.
 //!
-//! Keys make a grid; those that are zipped change together. A [`Point`] is one combination: the
-//! scenario with these values, and the [parameters](Parameter) that records tell them by.
+//! Keys make a grid; those that are zipped change together.
 
 mod own;
 mod parameter;
 mod range;
-mod recorded;
 mod values;
 
-pub use own::{Chosen, OwnDesign};
-pub use parameter::alike;
+pub use own::OwnDesign;
+pub use parameter::{alike, parameter};
 pub use range::{Range, Written};
-pub use recorded::{recorded_keys, recorded_parameters};
 
 use crate::error::{Outcome, Place, ScenarioError};
-use crate::scenario::{KeyPath, Scenario};
-use crate::study::Traces;
+use crate::path::KeyPath;
 use crate::value::Value;
 use serde_json::{Map, json};
 use tailcut_record::Parameter;
@@ -50,16 +46,16 @@ const MOST_VALUES: usize = 1_000;
 /// The keys that a scenario sweeps; none by default.
 #[derive(Clone, Default, Debug)]
 pub struct Sweep {
-    axes: Vec<Axis>,
+    pub axes: Vec<Axis>,
     zips: Vec<Zip>,
 }
 
 /// A key with its values.
 #[derive(Clone, Debug)]
-struct Axis {
-    path: KeyPath,
-    values: Vec<Value>,
-    place: Place,
+pub struct Axis {
+    pub path: KeyPath,
+    pub values: Vec<Value>,
+    pub place: Place,
 }
 
 /// Keys that change together.
@@ -67,26 +63,6 @@ struct Axis {
 pub struct Zip {
     pub keys: Vec<KeyPath>,
     pub place: Place,
-}
-
-/// One combination of a sweep's values.
-#[derive(Debug)]
-pub struct Point {
-    /// The scenario with these values.
-    pub scenario: Scenario,
-    /// The values, in the order of the sweep.
-    pub parameters: Vec<Parameter>,
-}
-
-impl Point {
-    /// An error with the values at which it came up.
-    pub fn located(&self, mut error: Box<ScenarioError>) -> Box<ScenarioError> {
-        if !self.parameters.is_empty() {
-            let values: Vec<String> = self.parameters.iter().map(Parameter::to_string).collect();
-            error.found = format!("{} (at {})", error.found, values.join(", "));
-        }
-        error
-    }
 }
 
 impl Sweep {
@@ -162,27 +138,8 @@ impl Sweep {
         self.axes.iter().any(|axis| axis.path == *path)
     }
 
-    /// Refuses a key that a file both sets and sweeps.
-    pub fn check_beside(&self, scenario: &Scenario) -> Outcome<()> {
-        for axis in &self.axes {
-            let tables = scenario.tables(axis.path.section.name);
-            let table = tables.get(axis.path.index);
-            if let Some(entry) = table.and_then(|table| table.given(axis.path.key.name)) {
-                let found = format!("a sweep of what {} sets", entry.place);
-                let key = axis.path.to_string();
-                return Err(ScenarioError::new(
-                    &axis.place,
-                    key,
-                    found,
-                    "a value or a sweep",
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// The axes in groups: those of a group change together.
-    fn groups(&self) -> Outcome<Vec<Vec<&Axis>>> {
+    pub fn groups(&self) -> Outcome<Vec<Vec<&Axis>>> {
         for zip in &self.zips {
             self.check(zip)?;
         }
@@ -237,73 +194,11 @@ impl Sweep {
     }
 }
 
-impl Scenario {
-    /// Sweeps a key over the values of a text, as on a command line: `50,100,200`, `1ms..9ms:2ms` or
-    /// `1..64*2`. It takes the place of a value or sweep that the scenario has of the key.
-    ///
-    /// # Errors
-    /// A key that is none or cannot be swept, or values that it does not allow, at `place`.
-    pub fn sweep(&mut self, path: &str, values: &str, place: &Place) -> Outcome<()> {
-        let path = KeyPath::parse(path, place)?;
-        self.sweep.add(path, &Written::text(values), place)
-    }
-
-    /// Lets swept keys change together.
-    ///
-    /// # Errors
-    /// A key that is none, or one key alone, at `place`. What is not swept is told by the study.
-    pub fn zip(&mut self, paths: &[&str], place: &Place) -> Outcome<()> {
-        let keys = paths.iter().map(|path| KeyPath::parse(path, place));
-        self.sweep.zip(Zip {
-            keys: keys.collect::<Outcome<_>>()?,
-            place: place.clone(),
-        })
-    }
-
-    /// Every combination of the sweep's values, the first key changing slowest; without a sweep the
-    /// scenario itself. `most` is how many a study may have.
-    pub(crate) fn points(&self, most: u64) -> Outcome<Vec<Point>> {
-        let groups = self.sweep.groups()?;
-        let lengths = || groups.iter().map(|group| group[0].values.len());
-        let count = lengths().fold(1u64, |count, length| count.saturating_mul(length as u64));
-        if count > most
-            && let Some(axis) = self.sweep.axes.last()
-        {
-            let found = format!(
-                "{count} combinations of the values of {} keys",
-                groups.len()
-            );
-            let allowed = format!("at most {most} with these designs and seeds");
-            return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
-        }
-        let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
-        // Files may have changed since another study read them.
-        let mut base = self.clone();
-        base.traces = Traces::default();
-        let point = |number: u64| {
-            let mut scenario = base.clone();
-            let mut parameters = Vec::with_capacity(self.sweep.axes.len());
-            let mut chosen = Vec::with_capacity(groups.len());
-            let mut rest = number as usize;
-            for length in lengths().rev() {
-                chosen.push(rest % length);
-                rest /= length;
-            }
-            chosen.reverse();
-            for (axis, column) in self.sweep.axes.iter().zip(&columns) {
-                let is_here = |group: &&Vec<&Axis>| group.iter().any(|a| a.path == axis.path);
-                let mut places = groups.iter().zip(&chosen);
-                let at = places
-                    .find(|(group, _)| is_here(group))
-                    .map_or(0, |(_, at)| *at);
-                scenario.put_value(&axis.path, axis.values[at].clone(), &axis.place)?;
-                parameters.push(column[at].clone());
-            }
-            Ok(Point {
-                scenario,
-                parameters,
-            })
-        };
-        (0..count).map(point).collect()
+impl Axis {
+    /// The axis's values as parameters: all numbers of one unit, or all text.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let path = self.path.to_string();
+        let of = |value| parameter(&path, self.path.key, value);
+        alike(self.values.iter().map(of).collect())
     }
 }

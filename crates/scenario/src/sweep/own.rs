@@ -1,8 +1,7 @@
 //! Designs with settings of their own.
 
 use crate::error::{Outcome, Place, ScenarioError};
-use crate::scenario::{KeyPath, Scenario};
-use crate::study::design;
+use crate::path::KeyPath;
 use crate::value::{Raw, Value, shortened};
 use serde_json::{Map, json};
 use tailcut_sim::Design;
@@ -14,21 +13,9 @@ const SHARED: [&str; 5] = ["", "topology", "nodes", "links", "workload"];
 #[derive(Clone, Debug)]
 pub struct OwnDesign {
     pub name: String,
-    design: String,
-    settings: Vec<(KeyPath, Value)>,
-    place: Place,
-}
-
-/// A design that a study runs.
-#[derive(Clone, Debug)]
-pub struct Chosen {
-    pub design: Design,
-    /// What records call it where that is not its own name.
-    pub called: Option<String>,
-    /// Its own settings; none for most.
+    pub design: String,
     pub settings: Vec<(KeyPath, Value)>,
-    /// Where they are.
-    place: Place,
+    pub place: Place,
 }
 
 impl OwnDesign {
@@ -62,7 +49,7 @@ impl OwnDesign {
     }
 
     /// The short form, `DESIGN:KEY=VALUE,KEY=VALUE`; `None` for a text without a colon.
-    fn in_short(text: &str, place: &Place) -> Option<Outcome<Self>> {
+    pub fn in_short(text: &str, place: &Place) -> Option<Outcome<Self>> {
         let (design, settings) = text.split_once(':')?;
         let mut own = Self {
             name: text.to_owned(),
@@ -124,57 +111,5 @@ impl OwnDesign {
             keys.insert(path.to_string(), path.key.json(value));
         }
         keys.into()
-    }
-
-    fn chosen(&self) -> Outcome<Chosen> {
-        Ok(Chosen {
-            design: design(&self.design, &self.place)?,
-            called: Some(self.name.clone()),
-            settings: self.settings.clone(),
-            place: self.place.clone(),
-        })
-    }
-}
-
-impl Chosen {
-    /// The design that a scenario calls by this name.
-    pub fn named(scenario: &Scenario, name: &str, place: &Place) -> Outcome<Self> {
-        if let Some(own) = scenario.own_designs.iter().find(|own| own.name == name) {
-            return own.chosen();
-        }
-        if let Some(own) = OwnDesign::in_short(name, place) {
-            return own?.chosen();
-        }
-        Ok(Self {
-            design: design(name, place)?,
-            called: None,
-            settings: Vec::new(),
-            place: place.clone(),
-        })
-    }
-
-    /// What records call it.
-    pub fn name(&self) -> String {
-        self.called
-            .clone()
-            .unwrap_or_else(|| self.design.to_string())
-    }
-
-    /// The scenario with this design's settings.
-    pub fn scenario(&self, scenario: &Scenario) -> Outcome<Scenario> {
-        let mut own = scenario.clone();
-        for (path, value) in &self.settings {
-            if scenario.sweep.has(path) {
-                let found = format!("a setting of the design {} and a sweep", self.name());
-                return Err(ScenarioError::new(
-                    &self.place,
-                    path.to_string(),
-                    found,
-                    "one of them",
-                ));
-            }
-            own.put_value(path, value.clone(), &self.place)?;
-        }
-        Ok(own)
     }
 }

@@ -1,17 +1,8 @@
 //! Values of keys as parameters of records.
 
-use super::Axis;
 use crate::schema::Key;
 use crate::value::{Kind, Value};
 use tailcut_record::{Parameter, ParameterUnit, ParameterValue};
-
-impl Axis {
-    /// The axis's values as parameters: all numbers of one unit, or all text.
-    pub fn parameters(&self) -> Vec<Parameter> {
-        let of = |value| parameter(&self.path.to_string(), self.path.key, value);
-        alike(self.values.iter().map(of).collect())
-    }
-}
 
 /// The same parameters, all numbers of one unit, or all text.
 pub fn alike(parameters: Vec<Parameter>) -> Vec<Parameter> {

@@ -2,7 +2,7 @@
 
 use super::range::{By, RANGES, Range, Steps, Written, numbers};
 use crate::error::{Outcome, Place, ScenarioError};
-use crate::scenario::KeyPath;
+use crate::path::KeyPath;
 use crate::value::{Kind, Raw, Value, quantity};
 
 /// The values of a key, each once.

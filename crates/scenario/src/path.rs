@@ -1,6 +1,5 @@
 //! Paths of keys: `tcp.min_rto`, `seed`, `workload[1].share`.
 
-use super::document::unknown_key;
 use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
 use crate::schema::{self, Key, SECTIONS, Section};
 use crate::value::shortened;
@@ -66,4 +65,36 @@ impl KeyPath {
             None => Err(unknown_key(section, key, place)),
         }
     }
+}
+
+/// A key that a section does not have, with what may have been meant: a key of the section that is
+/// spelled alike, or the same key of another section.
+pub(crate) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<ScenarioError> {
+    let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
+    if section.name.is_empty() {
+        allowed.extend(
+            SECTIONS
+                .iter()
+                .map(|s| s.name)
+                .filter(|name| !name.is_empty())
+                .chain(["sweep"]),
+        );
+    }
+    let near = did_you_mean(name, allowed.iter().copied()).map(str::to_owned);
+    let under = |name: &str| {
+        let other = SECTIONS.iter().find(|other| other.key(name).is_some())?;
+        Some(format!("{name} under {}", other.header()))
+    };
+    let everywhere = SECTIONS
+        .iter()
+        .flat_map(|section| section.keys.iter().map(|key| key.name));
+    let meant = under(name)
+        .or(near)
+        .or_else(|| did_you_mean(name, everywhere).and_then(under));
+    let header = match section.name {
+        "" => "at the top".to_owned(),
+        _ => format!("in {}", section.header()),
+    };
+    let found = format!("the key '{}' {header}", shortened(name));
+    ScenarioError::new(place, "", found, allowed.join(", ")).meaning(meant)
 }

@@ -1,9 +1,10 @@
 //! Keys with their values as a manifest keeps them, so that studies are joined by what they differ in.
 
-use super::parameter::{alike, parameter};
 use crate::error::Place;
-use crate::scenario::{KeyPath, Scenario};
+use crate::path::KeyPath;
+use crate::scenario::Scenario;
 use crate::schema;
+use crate::sweep::{alike, parameter};
 use crate::value::Raw;
 use serde_json::Value;
 use std::collections::BTreeMap;

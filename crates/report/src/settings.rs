@@ -1,0 +1,106 @@
+//! The settings of a study by what they differ in: for figures along an axis, and for columns of tables.
+
+use crate::analysis::Analysis;
+use crate::axes::{Axis, keys};
+use crate::run::Setting;
+use crate::table::Cell;
+use tailcut_record::{Parameter, ParameterValue};
+
+impl Analysis {
+    /// The axes of the place with this headline.
+    pub fn axes(&self, headline: usize) -> Vec<Axis> {
+        let sweep = self.sweep(headline);
+        let settings: Vec<&Setting> = sweep.iter().map(|&index| &self.settings[index]).collect();
+        Axis::of(&settings)
+    }
+
+    /// The settings that differ from the headline in this axis only, in its order, each with its place.
+    pub fn along(&self, headline: usize, axis: &Axis) -> Vec<(usize, usize)> {
+        let axes = self.axes(headline);
+        let here = &self.settings[headline];
+        let others: Vec<&Axis> = axes
+            .iter()
+            .filter(|other| other.keys != axis.keys)
+            .collect();
+        let is_here = |setting: &Setting| {
+            let mut others = others.iter();
+            others.all(|other| other.place(setting) == other.place(here))
+        };
+        let sweep = self.sweep(headline).into_iter();
+        let sweep = sweep.filter(|&index| is_here(&self.settings[index]));
+        let mut along: Vec<(usize, usize)> = sweep
+            .filter_map(|index| Some((axis.place(&self.settings[index])?, index)))
+            .collect();
+        along.sort_unstable();
+        along
+    }
+
+    /// The axis that most figures are drawn over: of the numeric ones that with the most values, the first
+    /// of several.
+    pub fn main_axis(&self, headline: usize) -> Option<Axis> {
+        let axes = self.axes(headline).into_iter();
+        let numeric = axes.filter(Axis::is_numeric);
+        numeric.reduce(|best, next| match next.values.len() > best.values.len() {
+            true => next,
+            false => best,
+        })
+    }
+
+    /// The columns that tell a table's settings: one, or where keys are swept one a key.
+    pub fn setting_columns(&self) -> Vec<String> {
+        let keys = keys(self.settings.iter());
+        if keys.is_empty() {
+            return vec!["setting".to_owned()];
+        }
+        let places = ["topology", "workload"]
+            .iter()
+            .filter(|_| self.has_several_places());
+        let load = ["load"].iter().filter(|_| self.tells_load());
+        let common = places.chain(load).map(|name| (*name).to_owned());
+        common.chain(keys).collect()
+    }
+
+    /// A setting in these columns.
+    pub fn setting_cells(&self, setting: usize) -> Vec<Cell> {
+        let keys = keys(self.settings.iter());
+        if keys.is_empty() {
+            return vec![Cell::text(self.setting_name(setting))];
+        }
+        let here = &self.settings[setting];
+        let mut cells = Vec::new();
+        if self.has_several_places() {
+            cells.extend([Cell::text(&here.topology), Cell::text(&here.workload)]);
+        }
+        if self.tells_load() {
+            let text = here
+                .load
+                .map_or_else(|| "–".to_owned(), |load| load.to_string());
+            cells.push(Cell::new(text, here.load));
+        }
+        cells.extend(keys.iter().map(|key| match here.parameter(key) {
+            Some(parameter) => parameter_cell(parameter),
+            None => Cell::new("–".to_owned(), None::<f64>),
+        }));
+        cells
+    }
+
+    /// These columns behind those of the setting.
+    pub fn with_setting(&self, columns: &[&str]) -> Vec<String> {
+        let mut all = self.setting_columns();
+        all.extend(columns.iter().map(|name| (*name).to_owned()));
+        all
+    }
+
+    /// Whether the study has several loads.
+    fn tells_load(&self) -> bool {
+        let mut settings = self.settings.windows(2);
+        settings.any(|pair| pair[0].load != pair[1].load)
+    }
+}
+
+fn parameter_cell(parameter: &Parameter) -> Cell {
+    match &parameter.value {
+        ParameterValue::Text(text) => Cell::text(text),
+        value => Cell::new(parameter.shown(), value),
+    }
+}

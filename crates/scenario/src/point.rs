@@ -1,0 +1,99 @@
+//! The points of a sweep: every combination of its values.
+
+use crate::error::{Outcome, Place, ScenarioError};
+use crate::path::KeyPath;
+use crate::scenario::Scenario;
+use crate::sweep::{Axis, Written, Zip};
+use crate::traces::Traces;
+use tailcut_record::Parameter;
+
+/// One combination of a sweep's values.
+#[derive(Debug)]
+pub struct Point {
+    /// The scenario with these values.
+    pub scenario: Scenario,
+    /// The values, in the order of the sweep.
+    pub parameters: Vec<Parameter>,
+}
+
+impl Point {
+    /// An error with the values at which it came up.
+    pub fn located(&self, mut error: Box<ScenarioError>) -> Box<ScenarioError> {
+        if !self.parameters.is_empty() {
+            let values: Vec<String> = self.parameters.iter().map(Parameter::to_string).collect();
+            error.found = format!("{} (at {})", error.found, values.join(", "));
+        }
+        error
+    }
+}
+
+impl Scenario {
+    /// Sweeps a key over the values of a text, as on a command line: `50,100,200`, `1ms..9ms:2ms` or
+    /// `1..64*2`. It takes the place of a value or sweep that the scenario has of the key.
+    ///
+    /// # Errors
+    /// A key that is none or cannot be swept, or values that it does not allow, at `place`.
+    pub fn sweep(&mut self, path: &str, values: &str, place: &Place) -> Outcome<()> {
+        let path = KeyPath::parse(path, place)?;
+        self.sweep.add(path, &Written::text(values), place)
+    }
+
+    /// Lets swept keys change together.
+    ///
+    /// # Errors
+    /// A key that is none, or one key alone, at `place`. What is not swept is told by the study.
+    pub fn zip(&mut self, paths: &[&str], place: &Place) -> Outcome<()> {
+        let keys = paths.iter().map(|path| KeyPath::parse(path, place));
+        self.sweep.zip(Zip {
+            keys: keys.collect::<Outcome<_>>()?,
+            place: place.clone(),
+        })
+    }
+
+    /// Every combination of the sweep's values, the first key changing slowest; without a sweep the
+    /// scenario itself. `most` is how many a study may have.
+    pub(crate) fn points(&self, most: u64) -> Outcome<Vec<Point>> {
+        let groups = self.sweep.groups()?;
+        let lengths = || groups.iter().map(|group| group[0].values.len());
+        let count = lengths().fold(1u64, |count, length| count.saturating_mul(length as u64));
+        if count > most
+            && let Some(axis) = self.sweep.axes.last()
+        {
+            let found = format!(
+                "{count} combinations of the values of {} keys",
+                groups.len()
+            );
+            let allowed = format!("at most {most} with these designs and seeds");
+            return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
+        }
+        let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
+        // Files may have changed since another study read them.
+        let mut base = self.clone();
+        base.traces = Traces::default();
+        let point = |number: u64| {
+            let mut scenario = base.clone();
+            let mut parameters = Vec::with_capacity(self.sweep.axes.len());
+            let mut chosen = Vec::with_capacity(groups.len());
+            let mut rest = number as usize;
+            for length in lengths().rev() {
+                chosen.push(rest % length);
+                rest /= length;
+            }
+            chosen.reverse();
+            for (axis, column) in self.sweep.axes.iter().zip(&columns) {
+                let is_here = |group: &&Vec<&Axis>| group.iter().any(|a| a.path == axis.path);
+                let mut places = groups.iter().zip(&chosen);
+                let at = places
+                    .find(|(group, _)| is_here(group))
+                    .map_or(0, |(_, at)| *at);
+                scenario.put_value(&axis.path, axis.values[at].clone(), &axis.place)?;
+                parameters.push(column[at].clone());
+            }
+            Ok(Point {
+                scenario,
+                parameters,
+            })
+        };
+        (0..count).map(point).collect()
+    }
+}

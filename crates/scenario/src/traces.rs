@@ -1,0 +1,27 @@
+//! Traces that the points of a sweep share.
+
+use crate::error::Outcome;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tailcut_sim::workload::Trace;
+
+/// Traces that were read for one study, so that the points of a sweep share them.
+#[derive(Clone, Default, Debug)]
+pub struct Traces(Arc<Mutex<HashMap<String, Arc<Trace>>>>);
+
+impl Traces {
+    /// The trace of this key, read where it is not known.
+    pub fn get_or_read(
+        &self,
+        key: String,
+        read: impl FnOnce() -> Outcome<Trace>,
+    ) -> Outcome<Arc<Trace>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(trace) = known.get(&key) {
+            return Ok(Arc::clone(trace));
+        }
+        let trace = Arc::new(read()?);
+        known.insert(key, Arc::clone(&trace));
+        Ok(trace)
+    }
+}
