@@ -83,6 +83,7 @@ impl Scenario {
             name: file_stem(file),
             directory: directory.into(),
             tables: Vec::new(),
+            files: BTreeMap::new(),
         };
         let mut top = Table::new(&SECTIONS[0], lines.place(0));
         for (name, value) in in_order(document.get_ref()) {
