@@ -192,7 +192,10 @@ fn session(rows: &mut Rows<'_>, row: &mut SessionRecord) -> Outcome {
         class,
     } = row;
     rows.small(session)?;
-    rows.one_of(operation, &[SessionOperation::Write, SessionOperation::Read])?;
+    rows.one_of(
+        operation,
+        &[SessionOperation::Write, SessionOperation::Read],
+    )?;
     rows.small(&mut client.0)?;
     rows.small(&mut receiver.0)?;
     rows.number(&mut bytes.0)?;
@@ -203,7 +206,10 @@ fn session(rows: &mut Rows<'_>, row: &mut SessionRecord) -> Outcome {
     rows.small(late)?;
     let straggled = [Straggling::No, Straggling::Reported, Straggling::LeftOut];
     rows.one_of(straggling, &straggled)?;
-    rows.one_of(end, &[SessionEnd::Open, SessionEnd::Whole, SessionEnd::Failed])?;
+    rows.one_of(
+        end,
+        &[SessionEnd::Open, SessionEnd::Whole, SessionEnd::Failed],
+    )?;
     rows.maybe(missing, |rows, bytes| rows.number(&mut bytes.0))?;
     rows.byte(class)
 }

@@ -38,7 +38,10 @@ impl Kind {
 
     /// The table called `name`.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+        Self::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, kind)| *kind)
     }
 
     /// Its name.
@@ -176,7 +179,10 @@ fn flows(columns: Columns, run: &RunRecord) -> Columns {
         .integer("timeouts", rows().map(|f| f.timeouts.into()))
         .integer("copies", rows().map(|f| f.copies.into()))
         .text("class", rows().map(|f| class(run, f.class)))
-        .optional("handshake_ns", rows().map(|f| f.handshake.map(Duration::as_ns)))
+        .optional(
+            "handshake_ns",
+            rows().map(|f| f.handshake.map(Duration::as_ns)),
+        )
         .integer("payload_sent_bytes", rows().map(|f| f.payload_sent.0))
 }
 
@@ -213,13 +219,19 @@ fn sessions(columns: Columns, run: &RunRecord) -> Columns {
         .integer("receiver", rows().map(|s| s.receiver.0.into()))
         .integer("bytes", rows().map(|s| s.bytes.0))
         .integer("start_ns", rows().map(|s| s.start.as_ns()))
-        .optional("completion_ns", rows().map(|s| s.completion.map(Duration::as_ns)))
+        .optional(
+            "completion_ns",
+            rows().map(|s| s.completion.map(Duration::as_ns)),
+        )
         .integer("symbols", rows().map(|s| s.symbols.into()))
         .integer("in_vain", rows().map(|s| s.in_vain.into()))
         .integer("late", rows().map(|s| s.late.into()))
         .text("straggling", rows().map(|s| s.straggling.name()))
         .text("end", rows().map(|s| s.end.name()))
-        .optional("missing_bytes", rows().map(|s| s.missing.map(|bytes| bytes.0)))
+        .optional(
+            "missing_bytes",
+            rows().map(|s| s.missing.map(|bytes| bytes.0)),
+        )
         .text("class", rows().map(|s| class(run, s.class)))
 }
 

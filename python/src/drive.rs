@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use tailcut_scenario::record::RunRecord;
-use tailcut_scenario::sim::{RunConfig, RunError};
+use tailcut_scenario::sim::{self, RunConfig, RunControl, RunError};
 use tailcut_scenario::{Crew, Ended, Progress, RunFailed, label};
 
 /// How often Python is asked whether somebody has pressed Ctrl-C.
@@ -36,10 +36,9 @@ pub fn threads(py: Python<'_>, given: Option<i64>) -> PyResult<NonZeroUsize> {
 
 /// What the threads of runs and the one that waits for them tell each other.
 struct Watch {
-    stop: AtomicBool,
     /// By run: the share that is over, in millionths.
     shares: Vec<AtomicU32>,
-    /// What a part in Python has raised.
+    /// What a part in Python has raised; halts all runs.
     failure: Arc<Failure>,
 }
 
@@ -48,23 +47,33 @@ const WHOLE: u32 = 1_000_000;
 impl Watch {
     fn new(runs: usize) -> Self {
         Self {
-            stop: AtomicBool::new(false),
             shares: (0..runs).map(|_| AtomicU32::new(0)).collect(),
             failure: Arc::default(),
         }
     }
 
+    /// Runs one of `runs` in this thread.
+    fn one(&self, runs: &[RunConfig], run: usize) -> Result<RunRecord, RunFailed> {
+        let control = UnderWay { watch: self, run };
+        let ended = match self.stop() {
+            true => Err(RunError::Stopped),
+            false => sim::run(&runs[run], &control),
+        };
+        self.shares[run].store(WHOLE, Ordering::Relaxed);
+        ended.map_err(|error| failed(&runs[run], error))
+    }
+
     /// How many runs are done, with fractions.
     fn done(&self) -> f64 {
-        let shares = self.shares.iter().map(|share| share.load(Ordering::Relaxed));
+        let shares = self
+            .shares
+            .iter()
+            .map(|share| share.load(Ordering::Relaxed));
         shares.map(f64::from).sum::<f64>() / f64::from(WHOLE)
     }
 }
 
 impl Progress for Watch {
-    fn started(&self, _run: usize) {
-        own::report_to(&self.failure);
-    }
     fn advanced(&self, run: usize, share: f64) {
         let share = (share.clamp(0.0, 1.0) * f64::from(WHOLE)) as u32;
         self.shares[run].store(share, Ordering::Relaxed);
@@ -73,7 +82,7 @@ impl Progress for Watch {
         self.shares[run].store(WHOLE, Ordering::Relaxed);
     }
     fn stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failure.happened()
+        self.failure.happened()
     }
 }
 
@@ -125,7 +134,8 @@ pub fn drive(
     let outcome = thread::scope(|scope| {
         let crew = scope.spawn(|| {
             // Whatever happens here, whoever waits is told.
-            let outcome = thread::scope(|inner| inner.spawn(|| all(runs, wanted, threads, &watch)).join());
+            let outcome =
+                thread::scope(|inner| inner.spawn(|| all(runs, wanted, threads, &watch)).join());
             awaited.leave(outcome);
         });
         let outcome = loop {
@@ -138,7 +148,8 @@ pub fn drive(
                     None => Ok(()),
                 });
                 if let Err(error) = told {
-                    watch.stop.store(true, Ordering::Relaxed);
+                    // Runs look up now and then; until they do, parts in Python cost nothing more.
+                    watch.failure.halt();
                     raised = Some(error);
                 }
             }
@@ -167,24 +178,49 @@ fn all(runs: &[RunConfig], wanted: &[usize], threads: NonZeroUsize, watch: &Watc
     let (in_python, in_rust): (Vec<usize>, Vec<usize>) =
         (0..wanted.len()).partition(|&place| own::is_in_python(&runs[wanted[place]].design));
     let mut records: Vec<Option<RunRecord>> = wanted.iter().map(|_| None).collect();
-    for (places, threads) in [(in_rust, threads), (in_python, NonZeroUsize::MIN)] {
-        let crew = Crew {
-            threads,
-            progress: watch,
-        };
-        let these: Vec<usize> = places.iter().map(|&place| wanted[place]).collect();
-        let keep = |_, record| Ok::<_, RunFailed>(record);
-        for (place, record) in places.iter().zip(crew.run(runs, &these, keep)?) {
-            records[*place] = record;
-        }
+    let crew = Crew {
+        threads,
+        progress: watch,
+    };
+    let these: Vec<usize> = in_rust.iter().map(|&place| wanted[place]).collect();
+    let keep = |_, record| Ok::<_, RunFailed>(record);
+    for (place, record) in in_rust.into_iter().zip(crew.run(runs, &these, keep)?) {
+        records[place] = record;
     }
-    let whole = records.into_iter().zip(wanted).map(|(record, &run)| {
-        record.ok_or_else(|| RunFailed {
-            run: label(&runs[run]),
-            error: RunError::Stopped,
+    own::with_lock(|| {
+        own::report_to(&watch.failure);
+        in_python.into_iter().try_for_each(|place| {
+            records[place] = Some(watch.one(runs, wanted[place])?);
+            Ok(())
         })
-    });
-    whole.collect()
+    })?;
+    let whole = records.into_iter().zip(wanted);
+    whole
+        .map(|(record, &run)| record.ok_or_else(|| failed(&runs[run], RunError::Stopped)))
+        .collect()
+}
+
+fn failed(config: &RunConfig, error: RunError) -> RunFailed {
+    RunFailed {
+        run: label(config),
+        error,
+    }
+}
+
+/// A run under way in the thread that calls.
+struct UnderWay<'a> {
+    watch: &'a Watch,
+    run: usize,
+}
+
+impl RunControl for UnderWay<'_> {
+    fn progress(&self, share: f64) {
+        self.watch.advanced(self.run, share);
+    }
+    fn stop(&self) -> bool {
+        own::yield_lock();
+        self.watch.stop()
+    }
 }
 
 /// Runs cases of a resolved scenario by their numbers, and gives their records as bytes: what a worker of
@@ -202,6 +238,8 @@ pub fn run_cases(
         return Err(error::given(py, "cases", case.to_string(), &allowed));
     }
     let records = drive(py, &study.runs, &cases, NonZeroUsize::MIN, None)?;
-    let bytes = records.iter().map(|record| PyBytes::new(py, &codec::encode(record)).unbind());
+    let bytes = records
+        .iter()
+        .map(|record| PyBytes::new(py, &codec::encode(record)).unbind());
     Ok(bytes.collect())
 }

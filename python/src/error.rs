@@ -18,7 +18,11 @@ pub fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
 
 /// `tailcut.ScenarioError` about something that is given from Python.
 pub fn given(py: Python<'_>, place: &str, found: String, allowed: &str) -> PyErr {
-    raised(py, "ScenarioError", (place, "", found, allowed, None::<String>))
+    raised(
+        py,
+        "ScenarioError",
+        (place, "", found, allowed, None::<String>),
+    )
 }
 
 /// `tailcut.RunError`.
@@ -36,11 +40,7 @@ pub fn stored(py: Python<'_>, error: &record::Error) -> PyErr {
     raised(py, "StudyError", (error.to_string(),))
 }
 
-fn raised<'py>(
-    py: Python<'py>,
-    class: &str,
-    arguments: impl pyo3::call::PyCallArgs<'py>,
-) -> PyErr {
+fn raised<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
     let instance = py
         .import("tailcut._errors")
         .and_then(|errors| errors.getattr(class)?.call1(arguments));

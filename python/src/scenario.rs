@@ -115,12 +115,20 @@ impl Scenario {
     /// Runs all of it. `tick` is called now and then with how many runs are done, as a number with
     /// fractions.
     #[pyo3(signature = (threads=None, tick=None))]
-    fn run(&self, py: Python<'_>, threads: Option<i64>, tick: Option<Py<PyAny>>) -> PyResult<Study> {
+    fn run(
+        &self,
+        py: Python<'_>,
+        threads: Option<i64>,
+        tick: Option<Py<PyAny>>,
+    ) -> PyResult<Study> {
         let study = told(py, tailcut_scenario::Study::of(&self.inner))?;
         let threads = drive::threads(py, threads)?;
         let all: Vec<usize> = (0..study.runs.len()).collect();
         let records = drive::drive(py, &study.runs, &all, threads, tick.as_ref())?;
-        Ok(Study::new(Plan::of(&study), records.into_iter().map(Some).collect()))
+        Ok(Study::new(
+            Plan::of(&study),
+            records.into_iter().map(Some).collect(),
+        ))
     }
 
     /// The study of records that workers gave, in the order of the cases.

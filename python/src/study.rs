@@ -48,7 +48,13 @@ impl Plan {
 
     fn manifest(&self, command_line: Vec<String>) -> Manifest {
         let (version, config) = (env!("CARGO_PKG_VERSION"), self.config.clone());
-        Manifest::new(version, command_line, self.seed, config, self.keys.iter().cloned())
+        Manifest::new(
+            version,
+            command_line,
+            self.seed,
+            config,
+            self.keys.iter().cloned(),
+        )
     }
 }
 
@@ -109,7 +115,8 @@ impl Study {
         let mut records = Vec::new();
         for (bytes, key) in given.iter().zip(&plan.keys) {
             let record = bytes.as_deref().map(codec::decode).transpose();
-            let record = record.map_err(|why| error::failed(py, format!("a worker's answer: {why}")))?;
+            let record =
+                record.map_err(|why| error::failed(py, format!("a worker's answer: {why}")))?;
             if record.as_ref().is_some_and(|record| record.key != *key) {
                 let words = format!("a worker's answer is of another run than {key:?}");
                 return Err(error::failed(py, words));
@@ -153,10 +160,16 @@ impl Study {
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
             // What a part in Python does is not in the configuration: such a run is never taken for another.
-            build: if *in_python { format!("{build} {fresh}") } else { build.clone() },
+            build: if *in_python {
+                format!("{build} {fresh}")
+            } else {
+                build.clone()
+            },
         };
         let origins = plan.origins.iter().zip(&plan.in_python).map(origin);
-        let manifest = plan.manifest(command_line).with_origins(origins.collect::<Vec<_>>());
+        let manifest = plan
+            .manifest(command_line)
+            .with_origins(origins.collect::<Vec<_>>());
         let written = py.detach(|| {
             let output = OutputDir::open(directory, manifest, plan.format, Earlier::SameBuild)?;
             for (index, run) in self.data.runs.iter().enumerate() {
@@ -171,7 +184,8 @@ impl Study {
 
     /// The table called `name`.
     fn table(&self, name: &str) -> PyResult<Table> {
-        let kind = Kind::named(name).ok_or_else(|| PyValueError::new_err(format!("no table {name}")))?;
+        let kind =
+            Kind::named(name).ok_or_else(|| PyValueError::new_err(format!("no table {name}")))?;
         Ok(Table {
             data: Arc::clone(&self.data),
             kind,
@@ -196,7 +210,10 @@ impl Study {
     /// Every plot and drawing: its name and its SVG.
     fn pictures(&self, py: Python<'_>) -> Vec<(String, String)> {
         let pictures = py.detach(|| tailcut_report::pictures(self.data.report()));
-        pictures.into_iter().map(|picture| (picture.id, picture.svg)).collect()
+        pictures
+            .into_iter()
+            .map(|picture| (picture.id, picture.svg))
+            .collect()
     }
 
     /// Writes the report as one HTML file.
@@ -207,7 +224,10 @@ impl Study {
 
     /// How many runs it has, and how many of them have finished.
     fn counts(&self) -> (usize, usize) {
-        (self.data.runs.len(), self.data.runs.iter().flatten().count())
+        (
+            self.data.runs.len(),
+            self.data.runs.iter().flatten().count(),
+        )
     }
 
     #[getter]

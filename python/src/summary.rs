@@ -33,9 +33,9 @@ pub fn columns(columns: Columns, run: &RunSummary) -> Columns {
         ("copies", run.copies),
     ];
     let columns = columns.text("record_hash", once(&run.record_hash));
-    let columns = counts
-        .into_iter()
-        .fold(columns, |columns, (name, count)| columns.integer(name, once(count)));
+    let columns = counts.into_iter().fold(columns, |columns, (name, count)| {
+        columns.integer(name, once(count))
+    });
     let columns = columns
         .real("simulated_seconds", once(run.simulated_seconds))
         .optional("makespan_ns", once(run.makespan_ns));
@@ -49,7 +49,9 @@ pub fn columns(columns: Columns, run: &RunSummary) -> Columns {
     ];
     groups
         .iter()
-        .fold(columns, |columns, (group, stats)| group_columns(columns, group, stats))
+        .fold(columns, |columns, (group, stats)| {
+            group_columns(columns, group, stats)
+        })
         .optional_real("cpu_seconds", once(run.cpu_seconds))
         .optional_real("wall_seconds", once(run.wall_seconds))
         .optional("peak_rss_bytes", once(run.peak_rss_bytes))

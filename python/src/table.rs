@@ -93,7 +93,11 @@ impl Table {
     #[getter]
     fn columns(&self) -> Vec<String> {
         let schema = self.kind.schema();
-        schema.fields().iter().map(|field| field.name().clone()).collect()
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
     }
 
     fn __len__(&self) -> usize {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use tailcut_scenario::units::{Duration, Rate};
 use tailcut_scenario::schema::{Key, SECTIONS};
+use tailcut_scenario::units::{Duration, Rate};
 use tailcut_scenario::{Entry, Outcome, Place, Raw, Scenario, Study, Table, Value};
 
 /// The name that errors give the text.
@@ -181,13 +181,20 @@ fn forms(value: &Value) -> Vec<Raw> {
         Value::Bytes(bytes) => vec![text(format!("{}B", bytes.0))],
         Value::Rates(points) => {
             let point = |(size, rate): &(u32, Rate)| text(format!("{size}:{}bps", rate.as_bps()));
-            let one = points.first().map(|(_, rate)| text(format!("{}bps", rate.as_bps())));
+            let one = points
+                .first()
+                .map(|(_, rate)| text(format!("{}bps", rate.as_bps())));
             let mut forms = list(points.iter().map(point).collect());
             forms.extend(one);
             forms
         }
         Value::Texts(texts) => list(texts.iter().map(|said| text(said.clone())).collect()),
-        Value::Sizes(sizes) => list(sizes.iter().map(|size| text(format!("{}B", size.0))).collect()),
+        Value::Sizes(sizes) => list(
+            sizes
+                .iter()
+                .map(|size| text(format!("{}B", size.0)))
+                .collect(),
+        ),
         Value::Numbers(numbers) => {
             let number = |number: &f64| Raw::Number(format!("{number:?}"));
             list(numbers.iter().map(number).collect())
@@ -210,7 +217,10 @@ fn span_in_units(span: Duration) -> String {
     ];
     let ps = span.as_ps();
     let whole = UNITS.iter().find(|(unit, _)| ps.is_multiple_of(*unit));
-    whole.map_or_else(|| format!("{ps}ps"), |(unit, name)| format!("{}{name}", ps / unit))
+    whole.map_or_else(
+        || format!("{ps}ps"),
+        |(unit, name)| format!("{}{name}", ps / unit),
+    )
 }
 
 fn toml(raw: &Raw) -> String {
@@ -229,5 +239,7 @@ fn toml(raw: &Raw) -> String {
 /// A TOML string on one line.
 fn quoted(text: &str) -> String {
     // JSON's escapes are TOML's, but for one letter that JSON leaves as it is.
-    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+    serde_json::Value::from(text)
+        .to_string()
+        .replace('\u{7f}', "\\u007f")
 }

@@ -17,7 +17,11 @@ pub fn trace_of<'py>(
     let columns = [("src", src), ("dst", dst), ("bytes", bytes)];
     for (name, column) in columns {
         if column.len() != start_ns.len() {
-            let found = format!("{} values, and {} of start_ns", column.len(), start_ns.len());
+            let found = format!(
+                "{} values, and {} of start_ns",
+                column.len(),
+                start_ns.len()
+            );
             return Err(error::given(py, name, found, "columns of the same length"));
         }
     }
@@ -35,7 +39,10 @@ pub fn trace_of<'py>(
 }
 
 fn whole(column: &str, row: usize, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    let number = value.extract::<u64>().ok().filter(|_| !value.is_instance_of::<PyBool>());
+    let number = value
+        .extract::<u64>()
+        .ok()
+        .filter(|_| !value.is_instance_of::<PyBool>());
     number.ok_or_else(|| wrong(column, row, value, "a whole number from 0 to 2^64 - 1"))
 }
 
@@ -51,6 +58,8 @@ fn instant(row: usize, value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 fn wrong(column: &str, row: usize, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
-    let shown = value.repr().map_or_else(|_| "a value".to_owned(), |shown| shown.to_string());
+    let shown = value
+        .repr()
+        .map_or_else(|_| "a value".to_owned(), |shown| shown.to_string());
     error::given(value.py(), column, format!("{shown} in row {row}"), allowed)
 }

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import os
+import re
 import shutil
 import sys
 import uuid
@@ -145,7 +146,7 @@ class Study:
 
     @staticmethod
     def _picture(name: str, svg: str) -> str:
-        if not name.startswith(_IN_NOTEBOOKS):
+        if not _IN_NOTEBOOKS.match(name):
             return ""
         # As an image it has styles of its own, and no script can run.
         data = base64.b64encode(svg.encode()).decode()
@@ -156,4 +157,4 @@ class Study:
 
 
 #: Plots that a notebook shows; the report has all.
-_IN_NOTEBOOKS = ("designs", "loads", "ccdf-mice", "ccdf-all")
+_IN_NOTEBOOKS = re.compile(r"(all|mice)-p99-(by-design|vs-baseline)|ccdf-(all|mice)|load-\d+-(all|mice)")

@@ -35,16 +35,24 @@ impl LoadBalancer for Balancer {
         let asked = (now.as_ns(), packet.flow_hash, packet.size, backlogs);
         let chosen = self.failure.catch(|py| {
             let said = select.call1(py, asked)?;
-            let chosen = said.extract::<usize>(py).ok().filter(|&chosen| chosen < ports.len());
+            let chosen = said
+                .extract::<usize>(py)
+                .ok()
+                .filter(|&chosen| chosen < ports.len());
             let count = ports.len();
-            let wrong = || PyValueError::new_err(format!("a balancer chose {said} of {count} ports"));
+            let wrong =
+                || PyValueError::new_err(format!("a balancer chose {said} of {count} ports"));
             chosen.ok_or_else(wrong)
         });
         chosen.unwrap_or(0)
     }
 }
 
-pub fn register(slot: &'static Slot, about: &'static str, by_packet: bool) -> Result<(), NameError> {
+pub fn register(
+    slot: &'static Slot,
+    about: &'static str,
+    by_packet: bool,
+) -> Result<(), NameError> {
     let build = move |switch| Balancer::new(slot, switch);
     match by_packet {
         true => OwnBalancer::by_packet(slot.name, about, build),

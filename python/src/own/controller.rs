@@ -47,10 +47,17 @@ fn whole(bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(bytes) = bytes.extract::<u64>() {
         return Ok(bytes);
     }
-    let number = bytes.extract::<f64>().ok().filter(|bytes| (0.0..1.9e19).contains(bytes));
+    let number = bytes
+        .extract::<f64>()
+        .ok()
+        .filter(|bytes| (0.0..1.9e19).contains(bytes));
     number.map(|bytes| bytes as u64).ok_or_else(|| {
-        let shown = bytes.repr().map_or_else(|_| "a value".to_owned(), |shown| shown.to_string());
-        PyValueError::new_err(format!("a window of {shown} bytes; allowed: a number from 0"))
+        let shown = bytes
+            .repr()
+            .map_or_else(|_| "a value".to_owned(), |shown| shown.to_string());
+        PyValueError::new_err(format!(
+            "a window of {shown} bytes; allowed: a number from 0"
+        ))
     })
 }
 
@@ -118,7 +125,13 @@ impl Controller {
                 on_loss: method("on_loss")?,
                 on_timeout: method("on_timeout")?,
                 on_mark: method("on_mark")?,
-                window: Py::new(py, Window { cwnd: 0, ssthresh: 0 })?,
+                window: Py::new(
+                    py,
+                    Window {
+                        cwnd: 0,
+                        ssthresh: 0,
+                    },
+                )?,
                 ecn: match part.getattr("accurate_ecn")?.is_truthy()? {
                     true => EcnUse::Accurate,
                     false => EcnUse::Classic,
@@ -129,12 +142,8 @@ impl Controller {
     }
 
     /// Calls a method with the window, which it may change, and what it is told.
-    fn call<T>(
-        &self,
-        window: &mut congestion::Window,
-        method: fn(&Methods) -> &Py<PyAny>,
-        told: T,
-    ) where
+    fn call<T>(&self, window: &mut congestion::Window, method: fn(&Methods) -> &Py<PyAny>, told: T)
+    where
         T: pyo3::PyClass + Into<PyClassInitializer<T>>,
     {
         let Some(methods) = &self.methods else { return };
@@ -181,22 +190,42 @@ impl CongestionControl for Controller {
     }
 
     fn on_loss(&mut self, window: &mut congestion::Window, congested: &congestion::Congested) {
-        self.call(window, |methods| &methods.on_loss, Congested::from(congested));
+        self.call(
+            window,
+            |methods| &methods.on_loss,
+            Congested::from(congested),
+        );
     }
 
     fn on_timeout(&mut self, window: &mut congestion::Window, congested: &congestion::Congested) {
-        self.call(window, |methods| &methods.on_timeout, Congested::from(congested));
+        self.call(
+            window,
+            |methods| &methods.on_timeout,
+            Congested::from(congested),
+        );
     }
 
     fn on_mark(&mut self, window: &mut congestion::Window, congested: &congestion::Congested) {
-        self.call(window, |methods| &methods.on_mark, Congested::from(congested));
+        self.call(
+            window,
+            |methods| &methods.on_mark,
+            Congested::from(congested),
+        );
     }
 
     fn ecn_use(&self) -> EcnUse {
-        self.methods.as_ref().map_or(EcnUse::Classic, |methods| methods.ecn)
+        self.methods
+            .as_ref()
+            .map_or(EcnUse::Classic, |methods| methods.ecn)
     }
 }
 
-pub fn register(slot: &'static Slot, about: &'static str, like: TransportKind) -> Result<(), NameError> {
-    own(slot, about, like).with_controller(move || Controller::new(slot)).register()
+pub fn register(
+    slot: &'static Slot,
+    about: &'static str,
+    like: TransportKind,
+) -> Result<(), NameError> {
+    own(slot, about, like)
+        .with_controller(move || Controller::new(slot))
+        .register()
 }

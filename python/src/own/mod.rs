@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tailcut_scenario::sim::{Design, NameError, OwnTransport, TRANSPORTS, TransportKind};
 use tailcut_scenario::did_you_mean;
+use tailcut_scenario::sim::{Design, NameError, OwnTransport, TRANSPORTS, TransportKind};
 
 /// The first thing that a part raised in the runs of a study.
 #[derive(Default, Debug)]
@@ -25,20 +25,28 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Whether anything was raised.
+    /// Asks no part anything any more.
+    pub fn halt(&self) {
+        self.happened.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether anything was raised, or parts are no longer asked.
     pub fn happened(&self) -> bool {
         self.happened.load(Ordering::Relaxed)
     }
 
     /// What was raised.
     pub fn take(&self) -> Option<PyErr> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     fn report(&self, error: PyErr) {
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
-        self.happened.store(true, Ordering::Relaxed);
+        self.halt();
     }
 
     /// What a part says, or nothing once something was raised: the run is about to stop.
@@ -46,12 +54,25 @@ impl Failure {
         if self.happened() {
             return None;
         }
-        Python::attach(asked).map_err(|error| self.report(error)).ok()
+        Python::attach(asked)
+            .map_err(|error| self.report(error))
+            .ok()
     }
 }
 
 thread_local! {
     static REPORTS_TO: RefCell<Arc<Failure>> = RefCell::default();
+}
+
+/// Does something with Python's lock, so that a call of a part need not take it: that would cost as much as
+/// the call. Python itself hands the lock on, from within the parts, every few milliseconds.
+pub fn with_lock<T>(work: impl FnOnce() -> T) -> T {
+    Python::attach(|_| work())
+}
+
+/// Lets other threads of Python have the lock, where this one has it.
+pub fn yield_lock() {
+    Python::attach(|py| py.detach(|| ()));
 }
 
 /// Parts that are made in this thread from now on report to `failure`.
@@ -79,7 +100,11 @@ struct Slot {
 
 impl Slot {
     /// An object of the class, with attributes that are there before it is initialised.
-    fn make<'py>(&self, py: Python<'py>, attributes: &[(&str, u64)]) -> PyResult<Bound<'py, PyAny>> {
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        attributes: &[(&str, u64)],
+    ) -> PyResult<Bound<'py, PyAny>> {
         let class = {
             let class = self.class.lock().unwrap_or_else(PoisonError::into_inner);
             class.clone_ref(py).into_bound(py)
@@ -99,7 +124,8 @@ static SLOTS: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 pub fn is_in_python(design: &Design) -> bool {
     let name = design.to_string();
     let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
-    name.split(['+', '@']).any(|part| slots.iter().any(|slot| slot.name == part))
+    name.split(['+', '@'])
+        .any(|part| slots.iter().any(|slot| slot.name == part))
 }
 
 /// Gives a class a name in designs. The same name again stands for the newer class, as it happens when a
@@ -121,7 +147,12 @@ pub fn register(
         },
     };
     // Released before anything of Python is asked for.
-    let known = SLOTS.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|slot| slot.name == name).copied();
+    let known = SLOTS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .iter()
+        .find(|slot| slot.name == name)
+        .copied();
     if let Some(slot) = known {
         if slot.kind != kind {
             let found = format!("'{name}', which is the name of another kind of part");
@@ -141,8 +172,12 @@ pub fn register(
         Kind::Controller(like) => controller::register(slot, about, like),
         Kind::Balancer { by_packet } => balancer::register(slot, about, by_packet),
     };
-    registered.map_err(|NameError { name, why }| error::given(py, "name", format!("'{name}'"), why))?;
-    SLOTS.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+    registered
+        .map_err(|NameError { name, why }| error::given(py, "name", format!("'{name}'"), why))?;
+    SLOTS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(slot);
     Ok(())
 }
 
@@ -153,7 +188,12 @@ fn transport(py: Python<'_>, name: &str) -> PyResult<TransportKind> {
         let names: Vec<&str> = TRANSPORTS.iter().map(|transport| transport.name).collect();
         let guess = did_you_mean(name, names.iter().copied());
         let guess = guess.map_or_else(String::new, |guess| format!("; did you mean '{guess}'?"));
-        error::given(py, "like", format!("'{name}'"), &format!("{}{guess}", names.join(", ")))
+        error::given(
+            py,
+            "like",
+            format!("'{name}'"),
+            &format!("{}{guess}", names.join(", ")),
+        )
     })
 }
 

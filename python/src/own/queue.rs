@@ -39,7 +39,11 @@ impl Said {
             return Ok(Self::Queue);
         }
         if let Ok(takes_it) = said.cast::<pyo3::types::PyBool>() {
-            return Ok(if takes_it.is_true() { Self::Queue } else { Self::Drop });
+            return Ok(if takes_it.is_true() {
+                Self::Queue
+            } else {
+                Self::Drop
+            });
         }
         match said.extract::<u8>() {
             Ok(0) => Ok(Self::Queue),
@@ -62,7 +66,11 @@ impl Queue {
             let limit = part.getattr("limit")?.extract::<Option<u64>>()?;
             let base = py.import("tailcut")?.getattr("Queue")?.getattr("dequeue")?;
             let asks = !part.get_type().getattr("dequeue")?.is(&base);
-            let dequeue = if asks { Some(part.getattr("dequeue")?.unbind()) } else { None };
+            let dequeue = if asks {
+                Some(part.getattr("dequeue")?.unbind())
+            } else {
+                None
+            };
             Ok((part.getattr("enqueue")?.unbind(), dequeue, limit))
         });
         let (enqueue, dequeue, limit) = match made {
@@ -110,7 +118,8 @@ impl QueueDiscipline for Queue {
         let markable = packets[id.0 as usize].ecn.is_markable();
         let asked = (now.as_ns(), self.bytes, length, markable);
         let said = self.enqueue.as_ref().and_then(|enqueue| {
-            self.failure.catch(|py| Said::of(enqueue.call1(py, asked)?.bind(py)))
+            self.failure
+                .catch(|py| Said::of(enqueue.call1(py, asked)?.bind(py)))
         });
         let mut verdict = Verdict::from(Fate::Queued);
         match said.unwrap_or(Said::Drop) {
@@ -135,8 +144,15 @@ impl QueueDiscipline for Queue {
         let Some(dequeue) = &self.dequeue else {
             return Dequeued::Packet(id);
         };
-        let asked = (now.as_ns(), backlog, size(id, packets), now.since(since).as_ns());
-        let said = self.failure.catch(|py| Said::of(dequeue.call1(py, asked)?.bind(py)));
+        let asked = (
+            now.as_ns(),
+            backlog,
+            size(id, packets),
+            now.since(since).as_ns(),
+        );
+        let said = self
+            .failure
+            .catch(|py| Said::of(dequeue.call1(py, asked)?.bind(py)));
         match said.unwrap_or(Said::Queue) {
             Said::Queue => Dequeued::Packet(id),
             Said::Mark => {
@@ -173,11 +189,17 @@ impl QueueDiscipline for Queue {
     }
 }
 
-pub fn register(slot: &'static Slot, about: &'static str, like: TransportKind) -> Result<(), NameError> {
+pub fn register(
+    slot: &'static Slot,
+    about: &'static str,
+    like: TransportKind,
+) -> Result<(), NameError> {
     own(slot, about, like)
         .with_queue(move |port| {
             let rate = port.rate.as_bps();
-            QueueConfig::Custom(BuildDiscipline::new(move |seed| Queue::new(slot, rate, seed)))
+            QueueConfig::Custom(BuildDiscipline::new(move |seed| {
+                Queue::new(slot, rate, seed)
+            }))
         })
         .register()
 }
