@@ -1,9 +1,23 @@
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
+
+__all__ = [
+    "Ack",
+    "Congested",
+    "Scenario",
+    "Study",
+    "Table",
+    "Window",
+    "__version__",
+    "register",
+    "run_cases",
+    "trace_of",
+]
 
 __version__: str
 
+@final
 class Scenario:
     @staticmethod
     def parse(bytes: bytes, file: str, directory: str) -> Scenario: ...
@@ -25,6 +39,7 @@ class Scenario:
     @property
     def name(self) -> str: ...
 
+@final
 class Study:
     @staticmethod
     def open(directory: str | os.PathLike[str]) -> Study: ...
@@ -49,6 +64,7 @@ class Study:
     @property
     def directory(self) -> str | None: ...
 
+@final
 class Table:
     """A table of a study, which other libraries take through Arrow's C stream."""
 
@@ -63,6 +79,7 @@ class Table:
     def columns(self) -> list[str]:
         """The names of the columns."""
 
+@final
 class Window:
     """The congestion window and the slow-start threshold, in payload bytes."""
 
@@ -77,6 +94,7 @@ class Window:
     @property
     def in_slow_start(self) -> bool: ...
 
+@final
 class Ack:
     """An ACK that acknowledges new data."""
 
@@ -99,6 +117,7 @@ class Ack:
     @property
     def srtt_ns(self) -> int: ...
 
+@final
 class Congested:
     """A sign of congestion."""
 

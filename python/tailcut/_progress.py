@@ -39,7 +39,7 @@ class Progress:
 
 def _bar(runs: int) -> Any:
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        from tqdm.auto import tqdm
     except ImportError:
         return _Plain(runs)
     return _Tqdm(tqdm(total=runs, unit="run", leave=True))

@@ -60,7 +60,7 @@ def _values(column: Any) -> list[Any]:
 
 def _pyarrow() -> Any:
     try:
-        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow
     except ImportError as error:
         raise ImportError("this column needs the package pyarrow: pip install pyarrow") from error
     return pyarrow

@@ -87,9 +87,11 @@ def test_progress_is_a_bar_of_tqdm_where_that_is_installed(
     assert "1.5/4" in capsys.readouterr().err
 
 
-def test_a_short_study_shows_nothing(
-    small: tc.Scenario, capfd: pytest.CaptureFixture[str]
+def test_a_short_study_and_one_without_progress_show_nothing(
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     tc.Scenario.from_dict({"designs": ["tcp"], "flows": 1}).run()
-    small.with_(flows=2_000).run(progress=False)
+    before = time.monotonic()
+    tc.Scenario.from_toml(LONG).with_(flows=4_000).run(progress=False)
+    assert time.monotonic() - before > 0.5
     assert capfd.readouterr().err == ""

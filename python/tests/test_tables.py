@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars
@@ -21,7 +23,7 @@ def test_polars_pandas_pyarrow_and_duckdb_take_a_table(study: tc.Study) -> None:
     table = pyarrow.table(flows)
     assert table.schema.field("fct_ns").nullable
     assert table.column_names == flows.columns
-    counted = duckdb.sql("select count(*) from flows where fct_ns >= ideal_fct_ns")
+    counted: Any = duckdb.sql("select count(*) from flows where fct_ns >= ideal_fct_ns")
     ((rows,),) = counted.fetchall()
     assert rows == len(frame)
 
@@ -43,10 +45,10 @@ def test_an_empty_table_has_its_columns(study: tc.Study) -> None:
     assert "latency_ns" in study.requests.to_polars().columns
 
 
-def test_importing_tailcut_imports_no_other_library() -> None:
+def test_importing_tailcut_imports_no_other_library(tmp_path: Path) -> None:
     code = (
         "import sys, tailcut\n"
         "heavy = {'numpy', 'pandas', 'polars', 'pyarrow', 'tqdm', 'duckdb'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0

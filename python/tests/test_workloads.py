@@ -42,9 +42,8 @@ def test_the_flows_of_arrays_are_those_of_a_file(command: Command, tmp_path: Pat
     study = tc.compare(["tcp", "ndp"], workload=workload, seeds=2, progress=False)
     assert study.flows.to_polars()["bytes"].to_list() == BYTES * 4
     (tmp_path / "flows.csv").write_bytes(workload.trace)
-    designs, out = ["compare", "tcp", "ndp"], ["--json", "--out", tmp_path / "out"]
-    trace = ["--seeds", "2", "--workload", f"trace:{tmp_path / 'flows.csv'}"]
-    printed = json.loads(command(*designs, *trace, *out))
+    flags = f"--seeds 2 --workload trace:{tmp_path}/flows.csv --json --out {tmp_path}/out".split()
+    printed = json.loads(command("compare", "tcp", "ndp", *flags))
     assert hashes(study) == [run["record_hash"] for run in printed]
 
 
