@@ -9,7 +9,10 @@ export PROPTEST_RNG_SEED ?= 20261120
 OTHER_NODES = $(filter-out $(shell node -p 'process.versions.node.split(".")[0]'),20 22 24)
 TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 
-.PHONY: coverage explore demo test build tools rust-test lint npm-test soak node-suite node-suite-all bench reproduce
+# Python of the package's environment.
+PYTHON ?= python3
+
+.PHONY: python coverage explore demo test build tools rust-test lint npm-test soak node-suite node-suite-all bench reproduce
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
@@ -48,6 +51,12 @@ npm-test:
 	cd packages/repnet && for major in $(OTHER_NODES); do \
 	    npm exec --yes --package=node@$$major -c 'npm run test:built' || exit 1; \
 	done
+
+# The Python package, installed into an environment of its own, and its tests, notebooks and types.
+python: build
+	$(PYTHON) -m venv target/python
+	target/python/bin/pip install --quiet --disable-pip-version-check './python[test]'
+	cd python && TAILCUT=$(CURDIR)/target/release/tailcut ../target/python/bin/pytest
 
 # 100,000 flows of repnet over a path that delays, stalls, cuts and resets them.
 soak:

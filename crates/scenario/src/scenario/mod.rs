@@ -18,6 +18,7 @@ use crate::value::{Raw, Value};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tailcut_units::{Bytes, Duration, Rate};
 
 /// A scenario as written, every value checked against its key.
@@ -36,6 +37,8 @@ pub struct Scenario {
     pub(crate) own_designs: Vec<OwnDesign>,
     /// What was read of files for one study.
     pub(crate) traces: Traces,
+    /// Files that it brings along, by the paths under which it names them.
+    files: BTreeMap<String, Arc<[u8]>>,
 }
 
 /// One table of a scenario.
@@ -71,6 +74,7 @@ impl Default for Scenario {
             sweep: Sweep::default(),
             own_designs: Vec::new(),
             traces: Traces::default(),
+            files: BTreeMap::new(),
         }
     }
 }
@@ -137,6 +141,18 @@ impl Scenario {
     pub fn with(mut self, path: &str, value: impl Into<Raw>) -> Outcome<Self> {
         self.put(path, &value.into(), &Place::Value)?;
         Ok(self)
+    }
+
+    /// The same scenario with the bytes of a file that it names, which then need not be on a disk.
+    #[must_use]
+    pub fn with_file(mut self, path: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        self.files.insert(path.into(), bytes.into());
+        self
+    }
+
+    /// The bytes of a file that it brings along.
+    pub fn file(&self, path: &str) -> Option<&Arc<[u8]>> {
+        self.files.get(path)
     }
 
     /// Sets a key by its path to a value as it was written, as [`Scenario::set`] does.
@@ -403,6 +419,16 @@ mod tests {
             .with("tcp.min_rt", "1ms")
             .expect_err("no key");
         assert_eq!(error.meant.as_deref(), Some("min_rto"));
+    }
+
+    #[test]
+    fn a_scenario_can_bring_its_trace_along() {
+        let text = "designs = [\"tcp\"]\n[[workload]]\nkind = \"trace\"\nfile = \"mine\"\n";
+        let scenario = Scenario::from_text(text).expect("a scenario");
+        assert!(crate::Study::of(&scenario).is_err(), "no such file");
+        let scenario = scenario.with_file("mine", *b"start_ns,src,dst,bytes\n0,0,1,2920\n");
+        let study = crate::Study::of(&scenario).expect("a study");
+        assert_eq!(study.runs[0].workload.name, "trace:mine");
     }
 
     #[test]

@@ -105,6 +105,9 @@ fn stem(file: &str) -> String {
 
 /// A file that a scenario names, and its name for errors.
 fn read(scenario: &Scenario, table: &Table, key: &str, file: &str) -> Outcome<(String, Vec<u8>)> {
+    if let Some(bytes) = scenario.file(file) {
+        return Ok((file.to_owned(), bytes.to_vec()));
+    }
     // What a flag names is relative to where the command is run.
     let path = match table.place_of(key) {
         Place::Line { .. } | Place::Value => scenario.directory.join(file),

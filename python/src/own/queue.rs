@@ -1,0 +1,205 @@
+//! A queue discipline in Python: a FIFO in Rust, of which Python says what is dropped and marked.
+
+use super::{Failure, Slot, own, reports_to};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tailcut_scenario::sim::fabric::queue::{
+    BuildDiscipline, Dequeued, DropReason, Fate, QueueConfig, QueueDiscipline, Verdict,
+};
+use tailcut_scenario::sim::fabric::{Ecn, Packet, PacketId};
+use tailcut_scenario::sim::{NameError, TransportKind};
+use tailcut_scenario::units::Time;
+
+#[derive(Debug)]
+struct Queue {
+    /// None where it could not be made.
+    enqueue: Option<Py<PyAny>>,
+    /// Only where the class has one.
+    dequeue: Option<Py<PyAny>>,
+    limit: u64,
+    queued: VecDeque<(PacketId, Time)>,
+    bytes: u64,
+    failure: Arc<Failure>,
+}
+
+/// What Python says of a packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Queue,
+    Mark,
+    Drop,
+    DropFront,
+}
+
+impl Said {
+    fn of(said: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if said.is_none() {
+            return Ok(Self::Queue);
+        }
+        if let Ok(takes_it) = said.cast::<pyo3::types::PyBool>() {
+            return Ok(if takes_it.is_true() {
+                Self::Queue
+            } else {
+                Self::Drop
+            });
+        }
+        match said.extract::<u8>() {
+            Ok(0) => Ok(Self::Queue),
+            Ok(1) => Ok(Self::Mark),
+            Ok(2) => Ok(Self::Drop),
+            Ok(3) => Ok(Self::DropFront),
+            _ => Err(PyValueError::new_err(format!(
+                "a queue said {}; allowed: tailcut.QUEUE, MARK, DROP, DROP_FRONT, True, False, None",
+                said.repr()?
+            ))),
+        }
+    }
+}
+
+impl Queue {
+    fn new(slot: &Slot, rate_bps: u64, seed: u64) -> Self {
+        let failure = reports_to();
+        let made = failure.catch(|py| {
+            let part = slot.make(py, &[("rate_bps", rate_bps), ("seed", seed)])?;
+            let limit = part.getattr("limit")?.extract::<Option<u64>>()?;
+            let base = py.import("tailcut")?.getattr("Queue")?.getattr("dequeue")?;
+            let asks = !part.get_type().getattr("dequeue")?.is(&base);
+            let dequeue = if asks {
+                Some(part.getattr("dequeue")?.unbind())
+            } else {
+                None
+            };
+            Ok((part.getattr("enqueue")?.unbind(), dequeue, limit))
+        });
+        let (enqueue, dequeue, limit) = match made {
+            Some((enqueue, dequeue, limit)) => (Some(enqueue), dequeue, limit),
+            None => (None, None, None),
+        };
+        Self {
+            enqueue,
+            dequeue,
+            limit: limit.unwrap_or(u64::MAX),
+            queued: VecDeque::new(),
+            bytes: 0,
+            failure,
+        }
+    }
+
+    fn take(&mut self, packets: &[Packet]) -> Option<(PacketId, Time)> {
+        let first = self.queued.pop_front()?;
+        self.bytes -= size(first.0, packets);
+        Some(first)
+    }
+}
+
+fn size(id: PacketId, packets: &[Packet]) -> u64 {
+    packets[id.0 as usize].size.into()
+}
+
+/// Marks a packet that can be.
+fn mark(id: PacketId, packets: &mut [Packet]) -> Fate {
+    let packet = &mut packets[id.0 as usize];
+    if !packet.ecn.is_markable() {
+        return Fate::Queued;
+    }
+    packet.ecn = Ecn::Marked;
+    Fate::Marked
+}
+
+impl QueueDiscipline for Queue {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
+        const FULL: Fate = Fate::Dropped(DropReason::QueueFull);
+        let length = size(id, packets);
+        if self.bytes + length > self.limit {
+            return FULL.into();
+        }
+        let markable = packets[id.0 as usize].ecn.is_markable();
+        let asked = (now.as_ns(), self.bytes, length, markable);
+        let said = self.enqueue.as_ref().and_then(|enqueue| {
+            self.failure
+                .catch(|py| Said::of(enqueue.call1(py, asked)?.bind(py)))
+        });
+        let mut verdict = Verdict::from(Fate::Queued);
+        match said.unwrap_or(Said::Drop) {
+            Said::Drop => return FULL.into(),
+            Said::Mark => verdict.arrival = mark(id, packets),
+            Said::DropFront => match self.take(packets) {
+                Some((oldest, _)) => verdict.displaced = Some((oldest, FULL)),
+                None => return FULL.into(),
+            },
+            Said::Queue => {}
+        }
+        self.queued.push_back((id, now));
+        self.bytes += length;
+        verdict
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut [Packet]) -> Dequeued {
+        let backlog = self.bytes;
+        let Some((id, since)) = self.take(packets) else {
+            return Dequeued::Empty;
+        };
+        let Some(dequeue) = &self.dequeue else {
+            return Dequeued::Packet(id);
+        };
+        let asked = (
+            now.as_ns(),
+            backlog,
+            size(id, packets),
+            now.since(since).as_ns(),
+        );
+        let said = self
+            .failure
+            .catch(|py| Said::of(dequeue.call1(py, asked)?.bind(py)));
+        match said.unwrap_or(Said::Queue) {
+            Said::Queue => Dequeued::Packet(id),
+            Said::Mark => {
+                mark(id, packets);
+                Dequeued::Packet(id)
+            }
+            Said::Drop | Said::DropFront => Dequeued::Drop(id, DropReason::ActiveQueue),
+        }
+    }
+
+    fn backlog_packets(&self) -> u32 {
+        self.queued.len() as u32
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn remove(
+        &mut self,
+        packets: &[Packet],
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        let bytes = &mut self.bytes;
+        self.queued.retain(|&(id, _)| {
+            let goes = matches(id);
+            if goes {
+                *bytes -= size(id, packets);
+                removed.push(id);
+            }
+            !goes
+        });
+    }
+}
+
+pub fn register(
+    slot: &'static Slot,
+    about: &'static str,
+    like: TransportKind,
+) -> Result<(), NameError> {
+    own(slot, about, like)
+        .with_queue(move |port| {
+            let rate = port.rate.as_bps();
+            QueueConfig::Custom(BuildDiscipline::new(move |seed| {
+                Queue::new(slot, rate, seed)
+            }))
+        })
+        .register()
+}

@@ -1,0 +1,293 @@
+//! Studies: finished runs, their tables, the answer, the report, and the files of the command.
+
+use crate::columns::Kind;
+use crate::record::Finished;
+use crate::table::Table;
+use crate::{codec, error, own};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use tailcut_scenario::record::{
+    Earlier, Error, Fingerprint, Manifest, Origin, OutputDir, RunKey, RunState, StoredStudy,
+    TableFormat,
+};
+use tailcut_scenario::sim::RunConfig;
+
+/// What a study is of, without its results.
+pub struct Plan {
+    name: String,
+    about: String,
+    seed: u64,
+    format: TableFormat,
+    config: serde_json::Value,
+    keys: Vec<RunKey>,
+    /// By run: the hash of its configuration.
+    origins: Vec<String>,
+    /// By run: whether a part of it is written in Python.
+    in_python: Vec<bool>,
+}
+
+impl Plan {
+    pub fn of(study: &tailcut_scenario::Study) -> Self {
+        let origins = study.origins("").into_iter();
+        let runs = study.runs.iter();
+        Self {
+            name: study.name.clone(),
+            about: study.about.clone(),
+            seed: study.seed,
+            format: study.format,
+            config: study.config.clone(),
+            keys: runs.clone().map(RunConfig::key).collect(),
+            origins: origins.map(|origin| origin.config).collect(),
+            in_python: runs.map(|run| own::is_in_python(&run.design)).collect(),
+        }
+    }
+
+    fn manifest(&self, command_line: Vec<String>) -> Manifest {
+        let (version, config) = (env!("CARGO_PKG_VERSION"), self.config.clone());
+        Manifest::new(
+            version,
+            command_line,
+            self.seed,
+            config,
+            self.keys.iter().cloned(),
+        )
+    }
+}
+
+/// A study's runs, and what was read or computed of them.
+pub struct Data {
+    plan: Plan,
+    /// By planned run; `None` for one that has not finished.
+    pub runs: Vec<Option<Finished>>,
+    report: OnceLock<tailcut_report::Study>,
+}
+
+impl Data {
+    fn report(&self) -> &tailcut_report::Study {
+        self.report.get_or_init(|| {
+            let mut manifest = self.plan.manifest(Vec::new());
+            for (planned, run) in manifest.runs.iter_mut().zip(&self.runs) {
+                if run.is_some() {
+                    planned.state = RunState::Finished;
+                }
+            }
+            let runs = self.runs.iter().flatten().map(Finished::for_report);
+            tailcut_report::Study::new(manifest, runs.collect())
+        })
+    }
+}
+
+/// A study.
+#[pyclass(frozen, module = "tailcut._native")]
+pub struct Study {
+    data: Arc<Data>,
+    /// Where it was read from.
+    directory: Option<PathBuf>,
+}
+
+impl Study {
+    /// A study of runs in the order of the plan.
+    pub fn new(plan: Plan, records: Vec<Option<tailcut_scenario::record::RunRecord>>) -> Self {
+        let runs = records.into_iter().map(|record| record.map(Finished::from));
+        Self {
+            data: Arc::new(Data {
+                plan,
+                runs: runs.collect(),
+                report: OnceLock::new(),
+            }),
+            directory: None,
+        }
+    }
+
+    /// A study of what workers gave.
+    ///
+    /// # Errors
+    /// Bytes that are no record, or those of another run.
+    pub fn of_bytes(py: Python<'_>, plan: Plan, given: &[Option<Vec<u8>>]) -> PyResult<Self> {
+        if given.len() != plan.keys.len() {
+            let words = format!("{} records of {} runs", given.len(), plan.keys.len());
+            return Err(PyValueError::new_err(words));
+        }
+        let mut records = Vec::new();
+        for (bytes, key) in given.iter().zip(&plan.keys) {
+            let record = bytes.as_deref().map(codec::decode).transpose();
+            let record =
+                record.map_err(|why| error::failed(py, format!("a worker's answer: {why}")))?;
+            if record.as_ref().is_some_and(|record| record.key != *key) {
+                let words = format!("a worker's answer is of another run than {key:?}");
+                return Err(error::failed(py, words));
+            }
+            records.push(record);
+        }
+        Ok(Self::new(plan, records))
+    }
+}
+
+#[pymethods]
+impl Study {
+    /// Reads a study from the directory that the command or `save` wrote.
+    #[staticmethod]
+    fn open(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
+        let (plan, runs, report) = py
+            .detach(|| read(&directory))
+            .map_err(|wrong| error::stored(py, &wrong))?;
+        Ok(Self {
+            data: Arc::new(Data {
+                plan,
+                runs,
+                report: OnceLock::from(report),
+            }),
+            directory: Some(directory),
+        })
+    }
+
+    /// Writes it into a directory, as the command does. Runs that are there are left; `build` is the file
+    /// of this module, `fresh` a text that no other study has.
+    fn save(
+        &self,
+        py: Python<'_>,
+        directory: PathBuf,
+        command_line: Vec<String>,
+        build: PathBuf,
+        fresh: &str,
+    ) -> PyResult<()> {
+        let build = hash(&build)?;
+        let plan = &self.data.plan;
+        let origin = |(config, in_python): (&String, &bool)| Origin {
+            config: config.clone(),
+            // What a part in Python does is not in the configuration: such a run is never taken for another.
+            build: if *in_python {
+                format!("{build} {fresh}")
+            } else {
+                build.clone()
+            },
+        };
+        let origins = plan.origins.iter().zip(&plan.in_python).map(origin);
+        let manifest = plan
+            .manifest(command_line)
+            .with_origins(origins.collect::<Vec<_>>());
+        let written = py.detach(|| {
+            let output = OutputDir::open(directory, manifest, plan.format, Earlier::SameBuild)?;
+            for (index, run) in self.data.runs.iter().enumerate() {
+                if let (Some(run), None) = (run, &output.found().taken[index]) {
+                    output.write_run(index, &run.record)?;
+                }
+            }
+            output.conclude()
+        });
+        written.map(drop).map_err(|wrong| error::stored(py, &wrong))
+    }
+
+    /// The table called `name`.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        let kind =
+            Kind::named(name).ok_or_else(|| PyValueError::new_err(format!("no table {name}")))?;
+        Ok(Table {
+            data: Arc::clone(&self.data),
+            kind,
+        })
+    }
+
+    /// The answer in words.
+    fn answer(&self, py: Python<'_>) -> String {
+        py.detach(|| tailcut_report::text_answer(self.data.report()))
+    }
+
+    /// The table that the command prints below the answer.
+    fn summary(&self, py: Python<'_>) -> String {
+        py.detach(|| tailcut_report::text_table(self.data.report()))
+    }
+
+    /// Every table of the report in JSON.
+    fn json(&self, py: Python<'_>) -> String {
+        py.detach(|| tailcut_report::json(self.data.report()).to_string())
+    }
+
+    /// Every plot and drawing: its name and its SVG.
+    fn pictures(&self, py: Python<'_>) -> Vec<(String, String)> {
+        let pictures = py.detach(|| tailcut_report::pictures(self.data.report()));
+        pictures
+            .into_iter()
+            .map(|picture| (picture.id, picture.svg))
+            .collect()
+    }
+
+    /// Writes the report as one HTML file.
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let written = py.detach(|| tailcut_report::write_html(self.data.report(), &path));
+        written.map_err(|wrong| error::stored(py, &wrong))
+    }
+
+    /// How many runs it has, and how many of them have finished.
+    fn counts(&self) -> (usize, usize) {
+        (
+            self.data.runs.len(),
+            self.data.runs.iter().flatten().count(),
+        )
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.data.plan.name
+    }
+
+    #[getter]
+    fn about(&self) -> &str {
+        &self.data.plan.about
+    }
+
+    #[getter]
+    fn directory(&self) -> Option<&PathBuf> {
+        self.directory.as_ref()
+    }
+}
+
+/// The hash of the file of this module: which build a run is of.
+fn hash(build: &PathBuf) -> PyResult<String> {
+    let mut hash = Fingerprint::new();
+    io::copy(&mut File::open(build)?, &mut hash)?;
+    Ok(hash.digits())
+}
+
+type Stored = (Plan, Vec<Option<Finished>>, tailcut_report::Study);
+
+/// A study from its directory.
+fn read(directory: &PathBuf) -> Result<Stored, Error> {
+    let stored = StoredStudy::open(directory)?;
+    let mut finished = stored.runs();
+    let mut runs = Vec::new();
+    for planned in &stored.manifest.runs {
+        let run = match planned.state {
+            RunState::Finished => finished.next().transpose()?,
+            _ => None,
+        };
+        let run = run.map(|run| {
+            let summary = run.summary.clone();
+            let record = run.record()?;
+            Ok(Finished { record, summary })
+        });
+        runs.push(run.transpose()?);
+    }
+    drop(finished);
+    let report = tailcut_report::load(directory)?;
+    let manifest = stored.manifest;
+    let text = |key: &str| {
+        let said = manifest.config["study"][key].as_str();
+        said.unwrap_or_default().to_owned()
+    };
+    let plan = Plan {
+        name: text("name"),
+        about: text("about"),
+        seed: manifest.seed,
+        format: TableFormat::default(),
+        keys: manifest.runs.iter().map(|run| run.key.clone()).collect(),
+        origins: Vec::new(),
+        in_python: Vec::new(),
+        config: manifest.config,
+    };
+    Ok((plan, runs, report))
+}
