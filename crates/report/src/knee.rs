@@ -44,7 +44,7 @@ fn sentence(study: &Study, headline: usize, axis: &Axis) -> Option<String> {
         .map(|(kept, designs)| format!("{} with {}", where_kept(kept, &values), list_of(designs)));
     let told: Vec<String> = told.collect();
     Some(format!(
-        "Over {} the network keeps up {}. Where it does not, unfinished bytes grow by more than {:.0} % from \
+        "Over {} the network keeps pace {}. Where it does not, unfinished bytes grow by more than {:.0} % from \
          the middle to the last third of the arrivals, more than {:.0} % do not end, or links are offered more \
          than they carry.",
         axis.name(),
