@@ -97,6 +97,7 @@ fn written() -> Vec<(PathBuf, Vec<u8>)> {
         workload: "websearch".to_owned(),
         load: Some(0.5),
         seed: 1,
+        ..RunKey::default()
     };
     let manifest = Manifest::new("0.1.0", Vec::new(), 1, serde_json::json!({}), [key.clone()]);
     let output = OutputDir::create(dir.path(), manifest, TableFormat::Csv).expect("a new study");

@@ -1,4 +1,4 @@
-//! No struct lets more of its crate than its own file at more than ten of its fields.
+//! No struct shares more than ten of its fields with other files of its crate.
 //!
 //! A field counts that is `pub(crate)`, `pub(super)` or `pub(in ..)`, and so does a `pub` one of a struct
 //! that is not `pub` itself. Private fields do not count, nor those of a struct that is public with
@@ -10,7 +10,7 @@ use sources::{code, crates};
 use std::fs;
 use std::path::Path;
 
-/// Fields at most that more than one file may write.
+/// Shared fields at most.
 const MOST: usize = 10;
 
 /// Structs that are known to have more: crate, name, number. They can only shrink.

@@ -22,11 +22,12 @@ fn main() {
         let topology = FatTree {
             k: k as u32,
             tiers: 3,
-            edge_oversubscription: 1,
+            edge_downlinks: k as u32 / 2,
             host_links: 1,
             core_oversubscription: CoreOversubscription::None,
             host_wire: wire,
             fabric_wire: wire,
+            core_wire: wire,
             queue: QueueConfig::DropTail(DropTail {
                 limit: Limit::Packets(100_000),
                 mark_above: Some(Limit::Packets(65)),

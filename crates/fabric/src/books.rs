@@ -1,8 +1,24 @@
 //! The fabric's books: what went in, came out, was dropped, trimmed or returned.
 
-use crate::count::Count;
 use crate::output::Lateness;
 use crate::queue::DropReason;
+
+/// A count of packets and of their bytes on the wire.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    #[inline]
+    pub(crate) fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
 
 /// Packets dropped, by reason.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

@@ -42,9 +42,9 @@ impl Rings {
         let old = *port;
         port.ring_bits += 1;
         port.place = self.extend(port.ring_bits);
-        port.head = 0;
-        for i in 0..old.waiting {
-            let size = self.0[Self::index(&old, old.head.wrapping_add(i))];
+        port.waiting.head = 0;
+        for i in 0..old.waiting.packets {
+            let size = self.0[Self::index(&old, old.waiting.head.wrapping_add(i))];
             self.0[Self::index(port, i)] = size;
         }
     }
@@ -60,19 +60,19 @@ pub(crate) enum Outcome {
 /// Forgets the packets whose service has begun by `now`.
 #[inline]
 fn drain(now_ps: u64, port: &mut Port, class: &PortClass, rings: &Rings) {
-    if port.waiting == 0 {
+    if port.waiting.packets == 0 {
         return;
     }
     if port.busy_until_ps <= now_ps {
-        port.waiting = 0;
-        port.backlog_bytes = 0;
+        port.waiting.packets = 0;
+        port.waiting.bytes = 0;
         return;
     }
-    while port.waiting > 0 && port.head_starts_ps <= now_ps {
-        let size = rings.0[Rings::index(port, port.head)];
-        port.head = port.head.wrapping_add(1);
-        port.waiting -= 1;
-        port.backlog_bytes -= size;
+    while port.waiting.packets > 0 && port.head_starts_ps <= now_ps {
+        let size = rings.0[Rings::index(port, port.waiting.head)];
+        port.waiting.head = port.waiting.head.wrapping_add(1);
+        port.waiting.packets -= 1;
+        port.waiting.bytes -= size;
         port.head_starts_ps += class.serialisation_ps(size);
     }
 }
@@ -88,33 +88,41 @@ pub(crate) fn arrive(
     packet: &mut Packet,
 ) -> Outcome {
     drain(now_ps, port, class, rings);
-    if queue.is_full(port.waiting, u64::from(port.backlog_bytes), packet.size) {
+    if queue.is_full(
+        port.waiting.packets,
+        u64::from(port.waiting.bytes),
+        packet.size,
+    ) {
         return Outcome::Dropped(DropReason::QueueFull);
     }
     let service = class.serialisation_ps(packet.size);
     if port.busy_until_ps > now_ps {
-        if packet.ecn.is_markable() && queue.marks(port.waiting, u64::from(port.backlog_bytes)) {
+        if packet.ecn.is_markable()
+            && queue.marks(port.waiting.packets, u64::from(port.waiting.bytes))
+        {
             packet.ecn = Ecn::Marked;
-            port.counts.marked += 1;
+            port.marked += 1;
         }
-        let Some(backlog_bytes) = port.backlog_bytes.checked_add(packet.size) else {
+        let Some(backlog_bytes) = port.waiting.bytes.checked_add(packet.size) else {
             return Outcome::Dropped(DropReason::QueueFull);
         };
-        if port.waiting == 0 {
+        if port.waiting.packets == 0 {
             port.head_starts_ps = port.busy_until_ps;
         }
-        if port.waiting >> port.ring_bits != 0 {
+        if port.waiting.packets >> port.ring_bits != 0 {
             rings.grow(port);
         }
-        rings.0[Rings::index(port, port.head.wrapping_add(port.waiting))] = packet.size;
-        port.waiting += 1;
-        port.backlog_bytes = backlog_bytes;
+        rings.0[Rings::index(port, port.waiting.head.wrapping_add(port.waiting.packets))] =
+            packet.size;
+        port.waiting.packets += 1;
+        port.waiting.bytes = backlog_bytes;
         port.longest_backlog = port.longest_backlog.max(backlog_bytes);
         port.busy_until_ps += service;
     } else {
         port.busy_until_ps = now_ps + service;
     }
-    port.counts.taken.add(packet.size);
+    port.transmitted_packets += 1;
+    port.transmitted_bytes += u64::from(packet.size);
     Outcome::Arrives(port.busy_until_ps + class.delay_ps)
 }
 
@@ -123,9 +131,9 @@ pub(crate) fn backlog(now_ps: u64, port: &Port, class: &PortClass, rings: &Rings
     let mut port = *port;
     drain(now_ps, &mut port, class, rings);
     Backlog {
-        packets: port.waiting,
-        bytes: u64::from(port.backlog_bytes),
-        service_ends_ps: if port.waiting > 0 {
+        packets: port.waiting.packets,
+        bytes: u64::from(port.waiting.bytes),
+        service_ends_ps: if port.waiting.packets > 0 {
             port.head_starts_ps
         } else {
             port.busy_until_ps

@@ -88,6 +88,10 @@ impl Choices<'_> {
             }
         }
     }
+
+    pub fn contains(&self, port: u32) -> bool {
+        self.position(port).is_some()
+    }
 }
 
 impl Forwarding {

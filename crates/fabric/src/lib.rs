@@ -9,7 +9,6 @@
 extern crate alloc;
 
 mod books;
-mod count;
 mod edge;
 pub mod engine;
 mod fabric;
@@ -32,8 +31,7 @@ mod shared_buffer;
 pub mod topology;
 mod uplinks;
 
-pub use books::{DropCounts, PortReport};
-pub use count::Count;
+pub use books::{Count, DropCounts, PortReport};
 pub use fabric::{Fabric, FabricConfig};
 pub use fault_plan::FaultPlan;
 pub use forwarding::{Clos, Forwarding, Table};

@@ -48,10 +48,16 @@ impl Members {
     /// Adds a place.
     #[inline]
     pub fn insert(&mut self, place: usize) {
-        if let Some(word) = self.words_mut().get_mut(place / WORD) {
-            *word |= bit(place);
-        } else {
-            self.grow(place);
+        match self {
+            Self::Few(word) if place < WORD => *word |= bit(place),
+            _ => self.insert_among_many(place),
+        }
+    }
+
+    fn insert_among_many(&mut self, place: usize) {
+        match self.words_mut().get_mut(place / WORD) {
+            Some(word) => *word |= bit(place),
+            None => self.grow(place),
         }
     }
 
@@ -67,15 +73,26 @@ impl Members {
     /// Takes a place out.
     #[inline]
     pub fn remove(&mut self, place: usize) {
-        if let Some(word) = self.words_mut().get_mut(place / WORD) {
-            *word &= !bit(place);
+        match self {
+            Self::Few(word) if place < WORD => *word &= !bit(place),
+            Self::Few(_) => {}
+            Self::Many(words) => {
+                if let Some(word) = words.get_mut(place / WORD) {
+                    *word &= !bit(place);
+                }
+            }
         }
     }
 
     #[inline]
     pub fn contains(&self, place: usize) -> bool {
-        let word = self.words().get(place / WORD);
-        word.is_some_and(|word| word & bit(place) != 0)
+        match self {
+            Self::Few(word) => place < WORD && word & bit(place) != 0,
+            Self::Many(words) => {
+                let word = words.get(place / WORD);
+                word.is_some_and(|word| word & bit(place) != 0)
+            }
+        }
     }
 
     #[inline]
@@ -83,11 +100,41 @@ impl Members {
         self.words().iter().all(|word| *word == 0)
     }
 
-    /// The places, from the lowest.
+    /// The place of the only member; `None` where there is none, or several are.
     #[inline]
-    pub fn places(&self) -> impl Iterator<Item = usize> {
-        let words = self.words().iter().zip((0..).step_by(WORD));
-        words.flat_map(|(&word, first)| bits(word).map(move |place| first + place))
+    pub fn sole(&self) -> Option<usize> {
+        match self {
+            Self::Few(word) => word
+                .is_power_of_two()
+                .then(|| word.trailing_zeros() as usize),
+            Self::Many(words) => {
+                let number = words.iter().position(|word| *word != 0)?;
+                let (word, rest) = (words[number], &words[number + 1..]);
+                let is_sole = word.is_power_of_two() && rest.iter().all(|word| *word == 0);
+                is_sole.then(|| number * WORD + word.trailing_zeros() as usize)
+            }
+        }
+    }
+
+    /// Shows each place, from the lowest.
+    #[inline]
+    pub fn for_each(&self, mut show: impl FnMut(usize)) {
+        let (mut left, rest) = match self {
+            Self::Few(word) => (*word, &[][..]),
+            Self::Many(words) => (0, &words[..]),
+        };
+        let mut rest = rest.iter().zip((0..).step_by(WORD));
+        let mut first = 0;
+        loop {
+            while left != 0 {
+                show(first + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+            let Some((word, place)) = rest.next() else {
+                return;
+            };
+            (left, first) = (*word, place);
+        }
     }
 
     /// The lowest place that is not in the set.
@@ -104,16 +151,6 @@ const fn bit(place: usize) -> u64 {
     1 << (place % WORD)
 }
 
-/// The numbers of the bits that are set, from the lowest.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let lowest = mask.trailing_zeros();
-        mask &= mask.wrapping_sub(1);
-        (lowest < u64::BITS).then_some(lowest as usize)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,10 +160,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_set_of_places_has_what_was_added_and_not_taken_out(
+            most in 1..300usize,
             steps in proptest::collection::vec((any::<bool>(), 0..300usize), 0..400),
         ) {
             let (mut ours, mut plain) = (Members::default(), BTreeSet::new());
             for (adds, place) in steps {
+                let place = place % most;
                 if adds {
                     ours.insert(place);
                     plain.insert(place);
@@ -138,8 +177,12 @@ mod tests {
                 let vacant = (0..).find(|place| !plain.contains(place));
                 prop_assert_eq!(Some(ours.vacant()), vacant);
             }
-            prop_assert!(ours.places().eq(plain.iter().copied()));
+            let mut places = Vec::new();
+            ours.for_each(|place| places.push(place));
+            prop_assert!(places.iter().eq(&plain));
             prop_assert_eq!(ours.is_empty(), plain.is_empty());
+            let sole = plain.first().filter(|_| plain.len() == 1);
+            prop_assert_eq!(ours.sole(), sole.copied());
             prop_assert!(Members::none_of(&ours).is_empty());
         }
     }

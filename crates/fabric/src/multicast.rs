@@ -84,8 +84,9 @@ impl Group {
 
     /// The place of a member.
     pub fn place_of(&self, host: HostId) -> Option<usize> {
-        let mut places = self.members.places();
-        places.find(|&place| self.hosts[place] == host)
+        let mut places = self.hosts.iter().enumerate();
+        let found = places.find(|&(place, its)| *its == host && self.members.contains(place));
+        found.map(|(place, _)| place)
     }
 
     /// Whether one member more needs a word more in the set that each packet carries.
@@ -119,55 +120,6 @@ pub(crate) struct Branch {
     pub members: Members,
 }
 
-/// The branches of a packet at a switch while they are found.
-#[derive(Debug, Default)]
-pub(crate) struct Branches {
-    found: Vec<Branch>,
-    /// For each port of the switch, one more than the number of its branch; 0 where it has none.
-    by_port: Vec<u32>,
-}
-
-impl Branches {
-    /// The branch that was found first among those over some ports.
-    #[inline]
-    pub fn over(&mut self, ports: impl Iterator<Item = u32>) -> Option<&mut Branch> {
-        let numbers = ports.filter_map(|port| {
-            let number = self.by_port.get(port as usize).copied();
-            number.unwrap_or(0).checked_sub(1)
-        });
-        let first = numbers.min()?;
-        self.found.get_mut(first as usize)
-    }
-
-    pub fn add(&mut self, branch: Branch) {
-        let port = branch.port as usize;
-        if self.by_port.len() <= port {
-            self.by_port.resize(port + 1, 0);
-        }
-        self.found.push(branch);
-        self.by_port[port] = self.found.len() as u32;
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
-    /// All of them by their ports; none is left.
-    pub fn take(&mut self) -> Vec<Branch> {
-        for branch in &self.found {
-            self.by_port[branch.port as usize] = 0;
-        }
-        self.found.sort_unstable_by_key(|branch| branch.port);
-        core::mem::take(&mut self.found)
-    }
-
-    /// Gives back the room of what was taken.
-    pub fn reuse(&mut self, mut taken: Vec<Branch>) {
-        taken.clear();
-        self.found = taken;
-    }
-}
-
 /// The groups, and what each packet to a group is for.
 #[derive(Debug, Default)]
 pub(crate) struct Multicast {
@@ -176,13 +128,41 @@ pub(crate) struct Multicast {
     /// The members that a packet goes to, by its place in the pool; for packets to groups only.
     pub members: Vec<Members>,
     /// Room to work in.
-    pub branches: Branches,
+    pub branches: Vec<Branch>,
 }
 
 impl Multicast {
     pub fn group(&mut self, address: HostId) -> Option<&mut Group> {
         let number = address.group_number()?;
         self.groups.get_mut(number as usize)
+    }
+
+    /// Whether members leave a group.
+    #[inline]
+    pub fn has_leaves(&self, address: HostId) -> bool {
+        let number = address.group_number();
+        let group = number.and_then(|number| self.groups.get(number as usize));
+        group.is_some_and(|group| !group.leaves.is_empty())
+    }
+
+    /// A packet's group and the members that it goes to.
+    #[inline]
+    pub fn group_and_members(
+        &mut self,
+        address: HostId,
+        id: PacketId,
+    ) -> (Option<&Group>, &mut Members) {
+        let number = address.group_number();
+        let group = number.and_then(|number| self.groups.get(number as usize));
+        (group, &mut self.members[id.0 as usize])
+    }
+
+    /// The host that a packet to a group is for, where that is a single one.
+    #[inline]
+    pub fn sole_host(&self, address: HostId, id: PacketId) -> Option<HostId> {
+        let group = self.groups.get(address.group_number()? as usize)?;
+        let place = self.members.get(id.0 as usize)?.sole()?;
+        group.hosts.get(place).copied()
     }
 
     /// A packet to a group enters the network.
@@ -198,6 +178,7 @@ impl Multicast {
         self.set(id, members);
     }
 
+    #[inline]
     pub fn set(&mut self, id: PacketId, members: Members) {
         let slot = id.0 as usize;
         if self.members.len() <= slot {
@@ -216,6 +197,7 @@ impl Multicast {
     }
 
     /// Frees the number of a group that is dissolved and has no packets any more.
+    #[inline]
     pub fn forget(&mut self, address: HostId) {
         let Some(number) = address.group_number() else {
             return;

@@ -164,8 +164,8 @@ impl Network {
             backlog_packets: backlog.packets,
             rate: self.rate(number),
             is_up: self.far_ends[number as usize] != NOWHERE,
-            accepted_packets: state.counts.taken.packets,
-            accepted_bytes: state.counts.taken.bytes,
+            accepted_packets: state.transmitted_packets,
+            accepted_bytes: state.transmitted_bytes,
             dropped: self.dropped[number as usize],
         }
     }

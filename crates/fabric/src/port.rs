@@ -1,6 +1,5 @@
 //! Ports: the sending end of a link, and what can be said of one.
 
-use crate::count::Count;
 use crate::queue::{DropTail, Phantom, QueueConfig};
 use tailcut_units::{Duration, Rate};
 
@@ -69,13 +68,13 @@ impl PortClass {
     }
 }
 
-/// What a port has done so far.
+/// What waits at a one-event port: sizes in a ring.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PortCounts {
-    /// What it has started (general port) or accepted (one-event port).
-    pub taken: Count,
-    /// Packets that were ECN-marked here.
-    pub marked: u64,
+pub(crate) struct Waiting {
+    /// Where the ring's head is.
+    pub head: u32,
+    pub packets: u32,
+    pub bytes: u32,
 }
 
 /// One port's state: one cache line, all that a hop touches but the sizes of what waits.
@@ -84,15 +83,14 @@ pub(crate) struct PortCounts {
 pub(crate) struct Port {
     /// When the last bit of what was started (general port) or accepted (one-event port) leaves.
     pub busy_until_ps: u64,
-    pub counts: PortCounts,
+    pub transmitted_packets: u64,
+    pub transmitted_bytes: u64,
+    pub marked: u64,
     /// One-event port: when the head of what waits begins its service.
     pub head_starts_ps: u64,
     /// One-event port: the place of its ring of sizes. General port: the place of its discipline.
     pub place: u32,
-    /// One-event port: packets that wait, and where the ring's head is.
-    pub waiting: u32,
-    pub head: u32,
-    pub backlog_bytes: u32,
+    pub waiting: Waiting,
     pub longest_backlog: u32,
     pub class: u16,
     /// One-event port: the ring holds `2^ring_bits` sizes.
@@ -103,18 +101,16 @@ impl Port {
     pub const fn new(class: u16, place: u32, ring_bits: u8) -> Self {
         Self {
             busy_until_ps: 0,
-            counts: PortCounts {
-                taken: Count {
-                    packets: 0,
-                    bytes: 0,
-                },
-                marked: 0,
-            },
+            transmitted_packets: 0,
+            transmitted_bytes: 0,
+            marked: 0,
             head_starts_ps: 0,
             place,
-            waiting: 0,
-            head: 0,
-            backlog_bytes: 0,
+            waiting: Waiting {
+                head: 0,
+                packets: 0,
+                bytes: 0,
+            },
             longest_backlog: 0,
             class,
             ring_bits,

@@ -21,11 +21,12 @@ fn fat_tree() -> Topology {
     FatTree {
         k: 4,
         tiers: 3,
-        edge_oversubscription: 2,
+        edge_downlinks: 4,
         host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: wire(10, 500),
         fabric_wire: wire(10, 500),
+        core_wire: wire(10, 500),
         queue: drop_tail(ROOMY, None),
         shared_buffer: None,
     }
@@ -354,11 +355,12 @@ fn large_fat_tree() -> Topology {
     FatTree {
         k: 10,
         tiers: 3,
-        edge_oversubscription: 1,
+        edge_downlinks: 5,
         host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: wire(10, 500),
         fabric_wire: wire(10, 500),
+        core_wire: wire(10, 500),
         queue: drop_tail(ROOMY, None),
         shared_buffer: None,
     }

@@ -22,11 +22,12 @@ fn fat_tree(k: u32, tiers: u32, edge: u32, core: CoreOversubscription) -> Topolo
     FatTree {
         k,
         tiers,
-        edge_oversubscription: edge,
+        edge_downlinks: edge * k / 2,
         host_links: 1,
         core_oversubscription: core,
         host_wire: wire(10, 100),
         fabric_wire: wire(10, 100),
+        core_wire: wire(10, 100),
         queue: queue(),
         shared_buffer: None,
     }
@@ -208,11 +209,12 @@ fn two_links_a_host() -> [Topology; 2] {
     let tree = FatTree {
         k: 4,
         tiers: 3,
-        edge_oversubscription: 2,
+        edge_downlinks: 4,
         host_links: 2,
         core_oversubscription: CoreOversubscription::CoresPerAggregation(1),
         host_wire: wire(10, 100),
         fabric_wire: wire(10, 100),
+        core_wire: wire(10, 100),
         queue: queue(),
         shared_buffer: None,
     };
@@ -278,11 +280,12 @@ fn links_a_host_that_its_switches_cannot_share_are_refused() {
     let tree = FatTree {
         k: 4,
         tiers: 3,
-        edge_oversubscription: 1,
+        edge_downlinks: 2,
         host_links: 3,
         core_oversubscription: CoreOversubscription::None,
         host_wire: wire(10, 100),
         fabric_wire: wire(10, 100),
+        core_wire: wire(10, 100),
         queue: queue(),
         shared_buffer: None,
     };

@@ -1,12 +1,12 @@
 //! Tables to and from CSV: a header line, commas, an empty field for null.
 
-use crate::table::{Column, Data, Schema, Table};
+use crate::table::{Column, Data, Same, Schema, Table};
 use std::sync::Arc;
 
 /// The file's bytes.
 pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(table.columns.iter().map(|column| column.name))?;
+    writer.write_record(table.columns.iter().map(|column| &*column.name))?;
     for row in 0..table.rows() {
         for column in &table.columns {
             match &column.data {
@@ -16,6 +16,11 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, csv::Error> {
                 }
                 Data::Real(values) => writer.write_field(values[row].to_string())?,
                 Data::Text(values) => writer.write_field(&*values[row])?,
+                Data::Same(Same::Integer(value), _) => writer.write_field(value.to_string())?,
+                Data::Same(Same::Real(value), _) => {
+                    writer.write_field(value.map(|v| v.to_string()).unwrap_or_default())?;
+                }
+                Data::Same(Same::Text(text), _) => writer.write_field(&**text)?,
             }
         }
         writer.write_record(None::<&[u8]>)?;
@@ -38,7 +43,7 @@ pub(crate) fn decode(bytes: &[u8], schema: &Schema) -> Result<Table, String> {
             .ok_or_else(|| format!("no column {name}"))?;
         positions.push(position);
         table.columns.push(Column {
-            name,
+            name: name.into(),
             data: Data::empty(kind),
         });
     }
@@ -47,7 +52,7 @@ pub(crate) fn decode(bytes: &[u8], schema: &Schema) -> Result<Table, String> {
         for (column, &position) in table.columns.iter_mut().zip(&positions) {
             let field = record.get(position).unwrap_or_default();
             push(&mut column.data, field).ok_or_else(|| {
-                let (line, name) = (row + 2, column.name);
+                let (line, name) = (row + 2, &column.name);
                 format!("line {line}: column {name} is \"{field}\", not a number")
             })?;
         }
@@ -66,6 +71,7 @@ fn push(data: &mut Data, field: &str) -> Option<()> {
             Some(last) if **last == *field => Arc::clone(last),
             _ => Arc::from(field),
         }),
+        Data::Same(..) => return None,
     }
     Some(())
 }

@@ -157,7 +157,14 @@ fn run_name(key: &RunKey) -> String {
     let load = key
         .load
         .map_or_else(String::new, |load| format!("-load{load}"));
-    let name = format!("{}{load}-seed{}", key.design, key.seed);
+    let parameters = key.parameters.iter().map(|one| {
+        let value = one.shown().replace(' ', "");
+        format!("-{}{value}", one.key)
+    });
+    let parameters: String = parameters.collect();
+    // What is cut off is in the digits that follow a name.
+    let parameters: String = parameters.chars().take(LONGEST_PARAMETERS).collect();
+    let name = format!("{}{load}{parameters}-seed{}", key.design, key.seed);
     name.chars()
         .map(|c| match c {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '+' | '@' | '-' => c,
@@ -165,6 +172,9 @@ fn run_name(key: &RunKey) -> String {
         })
         .collect()
 }
+
+/// Letters of a directory's name that tell parameters: file systems take names of 255 bytes.
+const LONGEST_PARAMETERS: usize = 100;
 
 /// Whether `id` is a plain directory name, so that a manifest from elsewhere cannot lead a reader
 /// or a writer out of its directory.

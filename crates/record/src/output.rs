@@ -170,6 +170,7 @@ impl OutputDir {
         for (name, table) in TABLES.into_iter().zip(tables) {
             // An empty table of flows is a result; empty samples only say that none were asked for.
             if table.rows() > 0 || name == "flows" {
+                let table = rows::with_run(table, &run.key);
                 files.push(self.write_table(dir, name, &table)?);
             }
         }

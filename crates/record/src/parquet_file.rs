@@ -1,6 +1,6 @@
 //! Tables to and from Parquet: one row group, Snappy, dictionaries where they help.
 
-use crate::table::{Column, Data, Kind, Schema, Table};
+use crate::table::{Column, Data, Same, Schema, Table};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReader;
 use parquet::column::writer::ColumnWriter;
@@ -17,7 +17,7 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>> {
     let fields = table
         .columns
         .iter()
-        .map(|column| Ok(Arc::new(field(column.name, column.data.kind())?)))
+        .map(|column| Ok(Arc::new(field(column)?)))
         .collect::<Result<Vec<_>>>()?;
     let schema = Type::group_type_builder("schema")
         .with_fields(fields)
@@ -39,24 +39,33 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>> {
     file.into_inner()
 }
 
-fn field(name: &str, kind: Kind) -> Result<Type> {
-    let (physical, logical, repetition) = match kind {
-        Kind::Integer => (Physical::INT64, None, Repetition::REQUIRED),
-        Kind::Optional => (Physical::INT64, None, Repetition::OPTIONAL),
-        Kind::Real => (Physical::DOUBLE, None, Repetition::REQUIRED),
-        Kind::Text => (
+fn field(column: &Column) -> Result<Type> {
+    let (physical, logical, repetition) = match &column.data {
+        Data::Integer(_) | Data::Same(Same::Integer(_), _) => {
+            (Physical::INT64, None, Repetition::REQUIRED)
+        }
+        Data::Optional(_) => (Physical::INT64, None, Repetition::OPTIONAL),
+        Data::Real(_) => (Physical::DOUBLE, None, Repetition::REQUIRED),
+        Data::Same(Same::Real(_), _) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
+        Data::Text(_) | Data::Same(Same::Text(_), _) => (
             Physical::BYTE_ARRAY,
             Some(LogicalType::String),
             Repetition::REQUIRED,
         ),
     };
-    Type::primitive_type_builder(name, physical)
+    Type::primitive_type_builder(&column.name, physical)
         .with_logical_type(logical)
         .with_repetition(repetition)
         .build()
 }
 
+/// Rows of a column with one value that are written at a time.
+const SAME_AT_ONCE: usize = 1_024;
+
 fn write_column(writer: &mut ColumnWriter<'_>, data: &Data) -> Result<()> {
+    if let Data::Same(value, rows) = data {
+        return write_same(writer, value, *rows);
+    }
     match (writer, data) {
         (ColumnWriter::Int64ColumnWriter(writer), Data::Integer(values)) => {
             writer.write_batch(values, None, None)?;
@@ -75,6 +84,33 @@ fn write_column(writer: &mut ColumnWriter<'_>, data: &Data) -> Result<()> {
         _ => return Err(ParquetError::General("column of another type".into())),
     }
     Ok(())
+}
+
+/// Writes one value in every row; its dictionary makes it a few bytes.
+fn write_same(writer: &mut ColumnWriter<'_>, value: &Same, rows: usize) -> Result<()> {
+    let chunks = (0..rows).step_by(SAME_AT_ONCE);
+    let mut chunks = chunks.map(|start| (rows - start).min(SAME_AT_ONCE));
+    match (writer, value) {
+        (ColumnWriter::Int64ColumnWriter(writer), Same::Integer(value)) => {
+            let values = [*value; SAME_AT_ONCE];
+            chunks.try_for_each(|n| writer.write_batch(&values[..n], None, None).map(|_| ()))
+        }
+        (ColumnWriter::DoubleColumnWriter(writer), Same::Real(value)) => {
+            let values: &[f64] = &value.map_or_else(Vec::new, |value| vec![value; SAME_AT_ONCE]);
+            let levels = [i16::from(value.is_some()); SAME_AT_ONCE];
+            chunks.try_for_each(|n| {
+                let values = &values[..values.len().min(n)];
+                writer
+                    .write_batch(values, Some(&levels[..n]), None)
+                    .map(|_| ())
+            })
+        }
+        (ColumnWriter::ByteArrayColumnWriter(writer), Same::Text(text)) => {
+            let values = vec![ByteArray::from(&**text); SAME_AT_ONCE.min(rows)];
+            chunks.try_for_each(|n| writer.write_batch(&values[..n], None, None).map(|_| ()))
+        }
+        _ => Err(ParquetError::General("column of another type".into())),
+    }
 }
 
 /// Neighbours that share a string share its bytes.
@@ -99,7 +135,7 @@ pub(crate) fn decode(bytes: Vec<u8>, schema: &Schema) -> Result<Table> {
         columns: schema
             .iter()
             .map(|&(name, kind)| Column {
-                name,
+                name: name.into(),
                 data: Data::empty(kind),
             })
             .collect(),

@@ -1,9 +1,9 @@
 //! Records to tables and back: the names, order and units of every column.
 
-use crate::table::{Kind, Schema, Table};
+use crate::table::{Kind, Same, Schema, Table};
 use crate::{
-    FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord,
-    SessionEnd, SessionOperation, SessionRecord, Straggling, TopologyLink,
+    FlowRecord, LinkFailure, LinkSample, ParameterValue, PortTotals, QueueSample, RequestRecord,
+    RunKey, RunRecord, SessionEnd, SessionOperation, SessionRecord, Straggling, TopologyLink,
 };
 use std::sync::Arc;
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
@@ -99,6 +99,27 @@ pub(crate) const LINKS: &Schema = &[
     ("bytes", Kind::Integer),
     ("utilisation", Kind::Real),
 ];
+
+/// The table with what tells its run apart from others, the same in every row: design, load, seed and
+/// what the study sweeps.
+pub(crate) fn with_run(table: Table, key: &RunKey) -> Table {
+    let integer = |value| Same::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+    let names_design = table.columns.iter().any(|column| column.name == "design");
+    let table = match names_design {
+        true => table,
+        false => table.same("design", Same::Text(Arc::from(&*key.design))),
+    };
+    let table = table.same("load", Same::Real(key.load));
+    let table = table.same("seed", integer(key.seed));
+    key.parameters.iter().fold(table, |table, parameter| {
+        let value = match &parameter.value {
+            ParameterValue::Integer(value) => integer(*value),
+            ParameterValue::Real(value) => Same::Real(Some(*value)),
+            ParameterValue::Text(text) => Same::Text(Arc::from(&**text)),
+        };
+        table.same(parameter.column(), value)
+    })
+}
 
 pub(crate) fn flows_table(run: &RunRecord) -> Table {
     let design: Arc<str> = Arc::from(&*run.key.design);
@@ -450,7 +471,7 @@ impl Row<'_> {
     }
 
     fn out_of_range(&self, column: usize, value: i64) -> String {
-        let name = self.table.columns[column].name;
+        let name = &self.table.columns[column].name;
         format!("row {}: {name} is {value}, out of range", self.index)
     }
 }

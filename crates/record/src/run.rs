@@ -3,7 +3,7 @@
 use crate::offered::makespan;
 use crate::{
     ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, OfferedLoad,
-    PortTotals, QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord,
+    Parameter, PortTotals, QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord,
     SessionSummary, SwitchWaits, Timers, TopologyLink, UnfinishedBytes, hash,
 };
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use tailcut_units::Duration;
 
 /// What names a run: everything that decides its result besides the program's version.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunKey {
-    /// The design's name, `[replication+]transport[@routing]`.
+    /// The design's name: `[replication+]transport[@routing]`, or what its study calls it.
     pub design: String,
     /// The topology's name.
     pub topology: String,
@@ -23,6 +23,21 @@ pub struct RunKey {
     pub load: Option<f64>,
     /// The seed.
     pub seed: u64,
+    /// What the study sweeps, in its order, with the run's values; empty where it sweeps nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<Parameter>,
+}
+
+impl RunKey {
+    /// The run in a few words: `dctcp at load 0.5, queue.limit 50 packets, seed 1`.
+    pub fn label(&self) -> String {
+        let load = self
+            .load
+            .map_or_else(String::new, |load| format!(" at load {load}"));
+        let parameters = self.parameters.iter();
+        let parameters: String = parameters.map(|one| format!(", {one}")).collect();
+        format!("{}{load}{parameters}, seed {}", self.design, self.seed)
+    }
 }
 
 /// A count of packets and of their bytes, headers included.
@@ -221,7 +236,7 @@ impl RunRecord {
 /// One run as `--json` prints it and as `run.json` keeps it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// `design`, `topology`, `workload`, `load`, `seed`.
+    /// `design`, `topology`, `workload`, `load`, `seed`, and `parameters` where the study sweeps any.
     #[serde(flatten)]
     pub key: RunKey,
     /// Flows started.
@@ -319,8 +334,8 @@ mod tests {
             design: "tcp".to_owned(),
             topology: "leaf-spine".to_owned(),
             workload: "websearch".to_owned(),
-            load: None,
             seed: 1,
+            ..RunKey::default()
         };
         let summary = RunRecord::new(key).summary();
         let mut written = serde_json::to_value(&summary).expect("JSON");

@@ -1,5 +1,6 @@
 //! Tables of named columns: the one shape behind Parquet and CSV.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A table in memory; all columns have the same length.
@@ -11,7 +12,7 @@ pub(crate) struct Table {
 /// A named column.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Column {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub data: Data,
 }
 
@@ -23,6 +24,17 @@ pub(crate) enum Data {
     Optional(Vec<Option<i64>>),
     Real(Vec<f64>),
     Text(Vec<Arc<str>>),
+    /// One value in so many rows. Written only.
+    Same(Same, usize),
+}
+
+/// A value that a whole column has.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Same {
+    Integer(i64),
+    /// A number, or null.
+    Real(Option<f64>),
+    Text(Arc<str>),
 }
 
 /// The type of a column, without its values.
@@ -44,15 +56,7 @@ impl Data {
             Self::Optional(values) => values.len(),
             Self::Real(values) => values.len(),
             Self::Text(values) => values.len(),
-        }
-    }
-
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Integer(_) => Kind::Integer,
-            Self::Optional(_) => Kind::Optional,
-            Self::Real(_) => Kind::Real,
-            Self::Text(_) => Kind::Text,
+            Self::Same(_, rows) => *rows,
         }
     }
 
@@ -71,10 +75,22 @@ impl Table {
         self.columns.first().map_or(0, |column| column.data.len())
     }
 
+    fn add(&mut self, name: impl Into<Cow<'static, str>>, data: Data) {
+        let name = name.into();
+        self.columns.push(Column { name, data });
+    }
+
+    /// Adds a column with one value in every row.
+    pub fn same(mut self, name: impl Into<Cow<'static, str>>, value: Same) -> Self {
+        let rows = self.rows();
+        self.add(name, Data::Same(value, rows));
+        self
+    }
+
     /// Adds a column of whole numbers; what a signed 64-bit integer cannot hold becomes its maximum.
     pub fn integer(mut self, name: &'static str, values: impl Iterator<Item = u64>) -> Self {
         let data = Data::Integer(values.map(signed).collect());
-        self.columns.push(Column { name, data });
+        self.add(name, data);
         self
     }
 
@@ -84,19 +100,19 @@ impl Table {
         values: impl Iterator<Item = Option<u64>>,
     ) -> Self {
         let data = Data::Optional(values.map(|value| value.map(signed)).collect());
-        self.columns.push(Column { name, data });
+        self.add(name, data);
         self
     }
 
     pub fn real(mut self, name: &'static str, values: impl Iterator<Item = f64>) -> Self {
         let data = Data::Real(values.collect());
-        self.columns.push(Column { name, data });
+        self.add(name, data);
         self
     }
 
     pub fn text(mut self, name: &'static str, values: impl Iterator<Item = Arc<str>>) -> Self {
         let data = Data::Text(values.collect());
-        self.columns.push(Column { name, data });
+        self.add(name, data);
         self
     }
 

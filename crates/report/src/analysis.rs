@@ -1,8 +1,9 @@
 //! Every figure of a study, computed once: by setting, design and group of flows.
 
+use crate::axes::middle;
 use crate::estimate::{Estimate, Measured, Ratio, TooFew};
 use crate::group::Group;
-use crate::run::{Cell, Setting, headline_load};
+use crate::run::{Cell, Setting};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 
@@ -11,6 +12,8 @@ use crate::study::Study;
 pub(crate) struct Analysis {
     /// The settings in order.
     pub settings: Vec<Setting>,
+    /// Of every place, a topology with a workload, the setting in the [`middle`].
+    headlines: Vec<usize>,
     /// By setting, then group, then design in the study's order; groups without flows are left out.
     pub rows: Vec<Row>,
 }
@@ -66,8 +69,10 @@ impl Analysis {
             let results = workers.into_iter().map(|worker| worker.join());
             results.flat_map(|rows| rows.unwrap_or_default()).collect()
         });
+        let settings: Vec<Setting> = cells.into_iter().map(|cell| cell.setting).collect();
         Self {
-            settings: cells.into_iter().map(|cell| cell.setting).collect(),
+            headlines: headlines(&settings),
+            settings,
             rows,
         }
     }
@@ -87,30 +92,30 @@ impl Analysis {
 
     /// The setting that the answer is about: the headline of the first place.
     pub fn headline(&self) -> Option<usize> {
-        self.headlines().first().copied()
+        self.headlines.first().copied()
     }
 
-    /// Of every place, a topology with a workload, the setting at [`headline_load`].
+    /// Of every place, a topology with a workload, the setting that its figures are shown at.
     pub fn headlines(&self) -> Vec<usize> {
-        let firsts =
-            (0..self.settings.len()).filter(|&index| self.sweep(index).first() == Some(&index));
-        firsts
-            .filter_map(|first| {
-                let sweep = self.sweep(first);
-                let load = headline_load(sweep.iter().map(|&index| self.settings[index].load))?;
-                sweep
-                    .into_iter()
-                    .find(|&index| self.settings[index].load == load)
-            })
-            .collect()
+        self.headlines.clone()
     }
 
-    /// The settings that differ from `setting` in the load only, itself included.
+    /// The settings that differ from `setting` in load and swept keys only, itself included.
     pub fn sweep(&self, setting: usize) -> Vec<usize> {
         let here = &self.settings[setting];
         (0..self.settings.len())
             .filter(|&index| self.settings[index].is_beside(here))
             .collect()
+    }
+
+    /// The settings of a place whose distributions are drawn: all where few, else its headline.
+    pub fn with_distributions(&self, headline: usize) -> Vec<usize> {
+        let sweep = self.sweep(headline);
+        let is_swept = !self.settings[headline].parameters.is_empty();
+        match is_swept && sweep.len() > MOST_DISTRIBUTIONS {
+            true => vec![headline],
+            false => sweep,
+        }
     }
 
     /// Whether topology or workload differ within the study, so that a setting's name needs them.
@@ -131,6 +136,26 @@ impl Analysis {
     pub fn setting_name(&self, setting: usize) -> String {
         self.settings[setting].describe(self.has_several_places())
     }
+}
+
+/// The settings of a swept place from which on only one has its distributions drawn.
+const MOST_DISTRIBUTIONS: usize = 6;
+
+/// Of every place the setting in the middle.
+fn headlines(settings: &[Setting]) -> Vec<usize> {
+    let mut places: Vec<Vec<usize>> = Vec::new();
+    for (index, setting) in settings.iter().enumerate() {
+        let is_here = |place: &&mut Vec<usize>| settings[place[0]].is_beside(setting);
+        match places.iter_mut().find(is_here) {
+            Some(place) => place.push(index),
+            None => places.push(vec![index]),
+        }
+    }
+    let of_place = |place: &Vec<usize>| {
+        let here: Vec<&Setting> = place.iter().map(|&index| &settings[index]).collect();
+        Some(place[middle(&here)?])
+    };
+    places.iter().filter_map(of_place).collect()
 }
 
 impl Setting {

@@ -1,6 +1,7 @@
 //! The answer in a sentence, and what has to be said beside it.
 
 use crate::analysis::{Analysis, Row};
+use crate::axes::Axis;
 use crate::estimate::{Ratio, SEEDS_FOR_QUANTILES, TooFew};
 use crate::format::{Quantity, beyond_gap, count, list, percent_digits, signed_percent};
 use crate::group::Group;
@@ -8,7 +9,7 @@ use crate::headline::{headline_group, things_of};
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::timers;
-use crate::{load, population, sensitivity, sessions};
+use crate::{knee, load, population, sensitivity, sessions};
 
 /// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
 /// that none does. Where a study has no mice, the same of all flows.
@@ -73,13 +74,14 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
             sentences.extend(claims.over_own_transport());
             sentences.extend(claims.on_gaps());
             if let Some((best, _)) = claims.best() {
-                sentences.extend(sweep_sentence(study, setting, &group, &best.design));
+                sentences.extend(sweep_sentences(study, setting, &group, &best.design));
             }
             sentences.extend(of_kinds_of_sessions(study, setting));
             sentences.extend(population::sentences(study, setting));
             sentences
         }
     };
+    sentences.extend(knee::sentences(study, setting));
     sentences.extend(population::same_flows_sentence(study, setting));
     sentences.extend(unfinished_sentence(&rows));
     sentences.extend(timers::sentences(study, setting, &group));
@@ -121,9 +123,15 @@ fn at(analysis: &Analysis, setting: usize) -> String {
     let load = here
         .load
         .map_or_else(String::new, |load| format!(" at load {load}"));
+    let parameters = here.parameters.iter().map(ToString::to_string);
+    let at = match (load.is_empty(), &parameters.collect::<Vec<_>>()[..]) {
+        (_, []) => load,
+        (true, parameters) => format!(" at {}", parameters.join(", ")),
+        (false, parameters) => format!("{load}, {}", parameters.join(", ")),
+    };
     match analysis.has_several_places() {
-        true => format!("{load} on {} with {}", here.topology, here.workload),
-        false => load,
+        true => format!("{at} on {} with {}", here.topology, here.workload),
+        false => at,
     }
 }
 
@@ -443,50 +451,75 @@ pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &s
     (ours > 0 && theirs > 0).then(|| ours as f64 / theirs as f64 - 1.0)
 }
 
-/// How the best design fares at the other loads.
-fn sweep_sentence(study: &Study, setting: usize, group: &Group, design: &str) -> Option<String> {
+/// How the best design fares over each axis of the place.
+fn sweep_sentences(study: &Study, setting: usize, group: &Group, design: &str) -> Vec<String> {
+    let axes = study.analysis().axes(setting);
+    let sentences = axes.iter();
+    sentences
+        .filter_map(|axis| over_axis(study, setting, group, design, axis))
+        .collect()
+}
+
+fn over_axis(
+    study: &Study,
+    setting: usize,
+    group: &Group,
+    design: &str,
+    axis: &Axis,
+) -> Option<String> {
     let analysis = study.analysis();
-    let mut sweep = analysis.sweep(setting);
-    sweep.retain(|&index| !load::is_overloaded(study, index));
-    let loads: Vec<(f64, Option<Ratio>)> = sweep
-        .iter()
-        .filter_map(|&index| {
+    let along = analysis.along(setting, axis).into_iter();
+    let sound = along.filter(|&(_, index)| !load::is_overloaded(study, index));
+    let known: Vec<(&str, Option<Ratio>)> = sound
+        .filter_map(|(place, index)| {
             let row = analysis.row(index, group, design)?;
-            let load = analysis.settings[index].load?;
-            Some((load, row.ratio(Metric::Fct, Statistic::P99)))
+            let ratio = row.ratio(Metric::Fct, Statistic::P99);
+            Some((axis.values[place].text.as_str(), ratio))
         })
         .collect();
-    if loads.len() < 2 {
+    if known.len() < 2 {
         return None;
     }
-    let changes: Vec<f64> = loads
+    let changes: Vec<f64> = known
         .iter()
         .filter_map(|(_, ratio)| Some((ratio.as_ref()?.value - 1.0) * 100.0))
         .collect();
     let low = changes.iter().copied().fold(f64::INFINITY, f64::min);
     let high = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let doubtful: Vec<String> = loads
+    let doubtful: Vec<String> = known
         .iter()
         .filter(|(_, ratio)| ratio.is_none_or(|ratio| !ratio.is_significant()))
-        .map(|(load, _)| load.to_string())
+        .map(|(value, _)| (*value).to_owned())
         .collect();
+    let of = |several: bool| match (axis.is_load(), several) {
+        (true, true) => "loads ",
+        (true, false) => "load ",
+        (false, _) => "",
+    };
     let doubt = match doubtful.len() {
         0 => String::new(),
-        1 => format!("; at load {} the change is not significant", doubtful[0]),
+        1 => format!(
+            "; at {}{} the change is not significant",
+            of(false),
+            doubtful[0]
+        ),
         _ => format!(
-            "; at loads {} the change is not significant",
+            "; at {}{} the change is not significant",
+            of(true),
             list(&doubtful)
         ),
     };
-    let (first, last) = (loads.first()?.0, loads.last()?.0);
+    let (first, last) = (known.first()?.0, known.last()?.0);
     let (low, high) = (signed_percent(low), signed_percent(high));
     let change = match low == high {
         true => format!("{low} %"),
         false => format!("between {low} % and {high} %"),
     };
-    Some(format!(
-        "From load {first} to {last} {design} changes it by {change}{doubt}."
-    ))
+    let span = match axis.is_numeric() {
+        true => format!("From {} {first} to {last}", axis.name()),
+        false => format!("Over the {} values of {}", known.len(), axis.name()),
+    };
+    Some(format!("{span} {design} changes it by {change}{doubt}."))
 }
 
 fn unfinished_sentence(rows: &[&Row]) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The page: one HTML file that opens from disk and asks nothing of any network.
 
 use crate::network::{dark_heat, heat_rules, light_heat};
-use crate::plot::{dark_colours, light_colours};
+use crate::plot::{cell_rules, dark_cells, dark_colours, light_cells, light_colours};
 use crate::sections::{opening, sections};
 use crate::study::Study;
 use maud::{DOCTYPE, PreEscaped, html};
@@ -65,8 +65,11 @@ fn style() -> String {
         colours.push_str(&format!(".c{index}{{color:var(--series-{index})}}"));
     }
     STYLE
-        .replace("/*light*/", &(light_colours() + &light_heat()))
-        .replace("/*dark*/", &(dark_colours() + &dark_heat()))
+        .replace(
+            "/*light*/",
+            &(light_colours() + &light_heat() + &light_cells()),
+        )
+        .replace("/*dark*/", &(dark_colours() + &dark_heat() + &dark_cells()))
         .replace("/*colours*/", &colours)
-        .replace("/*heat*/", &heat_rules())
+        .replace("/*heat*/", &(heat_rules() + &cell_rules()))
 }

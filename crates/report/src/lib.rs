@@ -10,6 +10,7 @@
 
 mod analysis;
 mod answer;
+mod axes;
 mod comparison;
 mod curves;
 mod estimate;
@@ -19,10 +20,13 @@ mod gap;
 mod goodput;
 mod group;
 mod headline;
+mod heat_map;
 mod html;
+mod knee;
 mod load;
 mod markup;
 mod network;
+mod over_axes;
 mod overhead;
 mod plot;
 mod plots;
@@ -51,14 +55,16 @@ pub use estimate::{
 pub use format::Quantity;
 pub use gap::Gap;
 pub use html::{html, write_html};
-pub use plot::{Axis, Mark, Picture, Plot, PngError, Point, Reference, Scale, Series, Whisker};
+pub use plot::{
+    Axis, Mark, Picture, Plot, PngError, Point, Reference, Scale, Series, Shown, Whisker,
+};
 pub use plots::{pictures, plots};
 pub use run::{Cell as StudyCell, Flow, Run, Setting};
 pub use sample::{Sample, Statistic};
 pub use sensitivity::order;
 pub use study::{Study, load};
 pub use table::{Cell, Table, Tendency};
-pub use tables::{json, text_table};
+pub use tables::{json, text_table, text_table_within};
 pub use variant::{FILE as SENSITIVITY_FILE, Ranked, Variant, write_variants};
 pub use waited::Waited;
 

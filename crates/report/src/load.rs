@@ -12,7 +12,7 @@ use tailcut_record::{OfferedLoad, TierLoad};
 /// From this growth on, what is unfinished is warned of. Once a constant load has settled it does not grow in
 /// the mean; where everything beyond the load waits, it grows by 67 %. Chance and the beginning of a
 /// small study make 30 %.
-const GROWTH_TO_WARN_OF: f64 = 0.5;
+pub(crate) const GROWTH_TO_WARN_OF: f64 = 0.5;
 
 /// What is said in place of gains where a tier of links is offered more than it can carry: which, how
 /// much, and at which load it would not be. `None` where none is, or where the runs do not say.
@@ -134,7 +134,7 @@ fn exempt_sentence(offered: &OfferedLoad) -> Option<String> {
 }
 
 /// How unfinished bytes grew from the middle to the last third of the arrivals, over all seeds of a design.
-fn growth(cell: &StudyCell<'_>, design: &str) -> Option<f64> {
+pub(crate) fn growth(cell: &StudyCell<'_>, design: &str) -> Option<f64> {
     let (mut middle, mut last) = (0.0, 0.0);
     for run in cell.runs(design) {
         if let Some(unfinished) = run.summary.unfinished_bytes {
@@ -203,16 +203,15 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
             };
             let growth = growth(cell, design);
             let text = growth.map(|growth| format!("{} %", signed_percent(growth * 100.0)));
-            let mut row = vec![
-                Cell::text(analysis.setting_name(setting)),
-                Cell::text(*design),
-            ];
+            let mut row = analysis.setting_cells(setting);
+            row.push(Cell::text(*design));
             row.extend(tiers.iter().map(|tier| share(load_of(tier))));
             row.push(Cell::new(text.unwrap_or_else(|| "–".to_owned()), growth));
             rows.push(row);
         }
     }
-    let mut columns = vec!["setting".to_owned(), "design".to_owned()];
+    let mut columns = analysis.setting_columns();
+    columns.push("design".to_owned());
     columns.extend(tiers.iter().map(|tier| (*tier).to_owned()));
     columns.push("growth of unfinished bytes".to_owned());
     (!tiers.is_empty()).then(|| Table {
@@ -230,27 +229,15 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
 }
 
 /// The table without changes in the rows of overloaded settings: what a queue that never stops growing
-/// does is no gain. `setting` is that of the whole table, or `None` where the first column names each
-/// row's.
-pub(crate) fn without_gains(study: &Study, setting: Option<usize>, mut table: Table) -> Table {
-    let analysis = study.analysis();
-    let overloaded: Vec<String> = (0..analysis.settings.len())
-        .filter(|&index| setting.is_none_or(|setting| setting == index))
-        .filter(|&index| is_overloaded(study, index))
-        .map(|index| analysis.setting_name(index))
-        .collect();
+/// does is no gain. `settings` are those of its rows.
+pub(crate) fn without_gains(study: &Study, settings: &[usize], mut table: Table) -> Table {
     let is_change: Vec<bool> = table
         .columns
         .iter()
         .map(|name| name.contains("vs ") && !name.starts_with("bytes"))
         .collect();
-    for row in &mut table.rows {
-        let is_here = match setting {
-            Some(_) => !overloaded.is_empty(),
-            None => row
-                .first()
-                .is_some_and(|cell| overloaded.contains(&cell.text)),
-        };
+    for (row, &setting) in table.rows.iter_mut().zip(settings) {
+        let is_here = is_overloaded(study, setting);
         let cells = row.iter_mut().zip(&is_change);
         for (cell, _) in cells.filter(|(_, is_change)| is_here && **is_change) {
             *cell = Cell::new("–".to_owned(), Value::Null);

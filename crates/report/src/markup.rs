@@ -9,6 +9,11 @@ pub(crate) fn show_plots(plots: &[Plot]) -> Markup {
     html! { @if !plots.is_empty() { div class="plots" { @for plot in plots { (figure(plot)) } } } }
 }
 
+/// Small plots beside one another.
+pub(crate) fn show_small(plots: &[Plot]) -> Markup {
+    html! { @if !plots.is_empty() { div class="plots small" { @for plot in plots { (figure(plot)) } } } }
+}
+
 fn figure(plot: &Plot) -> Markup {
     let data: Vec<_> = plot
         .series

@@ -58,30 +58,40 @@ impl Payload {
 pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
     let analysis = study.analysis();
     let cells = study.cells();
-    let sweep = analysis.sweep(headline);
-    let loads = sweep
-        .iter()
-        .filter(|&&index| analysis.settings[index].load.is_some());
-    let over_loads = loads.count() >= 2;
-    let cells: Vec<&Cell<'_>> = match over_loads {
-        true => sweep.iter().map(|&index| &cells[index]).collect(),
-        false => vec![&cells[headline]],
-    };
-    let at = match (over_loads, analysis.has_several_places()) {
-        (false, _) => format!(", {}", analysis.setting_name(headline)),
-        (true, true) => {
-            let here = &analysis.settings[headline];
-            format!(" over the load, {}, {}", here.topology, here.workload)
+    let axis = analysis.main_axis(headline);
+    let cells: Vec<(f64, &Cell<'_>)> = match &axis {
+        Some(axis) => {
+            let along = analysis.along(headline, axis).into_iter();
+            along
+                .map(|(place, at)| (axis.at(place), &cells[at]))
+                .collect()
         }
-        (true, false) => " over the load".to_owned(),
+        None => vec![(0.0, &cells[headline])],
+    };
+    let at = match (&axis, analysis.has_several_places()) {
+        (None, _) => format!(", {}", analysis.setting_name(headline)),
+        (Some(axis), several) => {
+            let here = &analysis.settings[headline];
+            let over = match axis.is_load() {
+                true => " over the load".to_owned(),
+                false => format!(" over {}", axis.name()),
+            };
+            match several {
+                true => format!("{over}, {}, {}", here.topology, here.workload),
+                false => over,
+            }
+        }
     };
     let plot = |measure: &dyn Fn(Payload) -> f64| {
         let designs = Designs(study.designs());
-        match over_loads {
+        match axis.is_some() {
             true => lines(&designs, &cells, measure),
-            false => dots(&designs, cells[0], measure),
+            false => dots(&designs, cells[0].1, measure),
         }
     };
+    let over = axis
+        .as_ref()
+        .map_or_else(|| Axis::names("", Vec::new()), |axis| axis.plotted());
     let suffix = analysis.suffix(headline);
     let seeds = "Means over the seeds; whiskers are 95 % confidence intervals from three seeds on.";
     let make =
@@ -90,7 +100,7 @@ pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
             let value = Axis::new(axis.0, axis.1, Scale::Linear);
             let (x, y, reference) = match names {
                 Some(names) => (value, Axis::names("design", names), Reference::X(1.0)),
-                None => (load_axis(), value, Reference::Y(1.0)),
+                None => (over.clone(), value, Reference::Y(1.0)),
             };
             Plot {
                 id: format!("{id}{suffix}"),
@@ -180,10 +190,6 @@ fn by_flow(study: &Study, setting: usize) -> Plot {
 /// Names of the vertical axis where designs are rows, and the series.
 type Drawn = (Option<Vec<String>>, Vec<Series>);
 
-fn load_axis() -> Axis {
-    Axis::new("load", Quantity::Number, Scale::Linear)
-}
-
 /// The mean over the runs; `None` where one of them has no useful byte.
 fn figure(runs: &[&Run], measure: &dyn Fn(Payload) -> f64) -> Option<Figure> {
     let payloads: Vec<Payload> = runs.iter().map(|run| Payload::of(run)).collect();
@@ -198,14 +204,19 @@ fn figure(runs: &[&Run], measure: &dyn Fn(Payload) -> f64) -> Option<Figure> {
     Some((mean, interval.filter(|_| figures.len() >= SEEDS_FOR_T)))
 }
 
-fn lines(designs: &Designs<'_>, cells: &[&Cell<'_>], measure: &dyn Fn(Payload) -> f64) -> Drawn {
+fn lines(
+    designs: &Designs<'_>,
+    cells: &[(f64, &Cell<'_>)],
+    measure: &dyn Fn(Payload) -> f64,
+) -> Drawn {
     let line = |design: &&str| {
-        let points = cells.iter().filter_map(|cell| {
+        let points = cells.iter().filter_map(|(x, cell)| {
             let (y, interval) = figure(cell.runs(design), measure)?;
             Some(Point {
-                x: cell.setting.load?,
+                x: *x,
                 y,
                 whisker: interval.map(|(low, high)| Whisker::Y(low, high)),
+                shows: None,
             })
         });
         designs.series(design, Mark::LineAndDots, points.collect())
@@ -228,6 +239,7 @@ fn dots(designs: &Designs<'_>, cell: &Cell<'_>, measure: &dyn Fn(Payload) -> f64
             x: *x,
             y: place as f64,
             whisker: interval.map(|(low, high)| Whisker::X(low, high)),
+            shows: None,
         };
         designs.series(design, Mark::Dots, vec![point])
     });

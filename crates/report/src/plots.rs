@@ -9,7 +9,7 @@ use crate::network::{self, Network};
 use crate::plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
-use crate::{goodput, overhead, queue};
+use crate::{goodput, over_axes, overhead, queue};
 
 /// A range of completion times from which on their axis is logarithmic.
 pub(crate) const LOG_FROM: f64 = 10.0;
@@ -18,10 +18,10 @@ pub(crate) const LOG_FROM: f64 = 10.0;
 const FAR_APART: f64 = 50.0;
 
 /// The same for ratios, which a logarithmic axis shows alike on both sides of one.
-const RATIO_LOG_FROM: f64 = 3.0;
+pub(crate) const RATIO_LOG_FROM: f64 = 3.0;
 
 /// A value and its interval.
-type Figure = (f64, Option<(f64, f64)>);
+pub(crate) type Figure = (f64, Option<(f64, f64)>);
 
 /// Every plot of the report, in its order. A plot without a point is left out.
 pub fn plots(study: &Study) -> Vec<Plot> {
@@ -29,8 +29,8 @@ pub fn plots(study: &Study) -> Vec<Plot> {
     let mut plots = Vec::new();
     for headline in analysis.headlines() {
         plots.extend(by_design(study, headline));
-        plots.extend(over_loads(study, headline));
-        for setting in analysis.sweep(headline) {
+        plots.extend(over_axes::plots(study, headline));
+        for setting in analysis.with_distributions(headline) {
             plots.extend(distributions(study, setting));
         }
         plots.extend(by_size(study, headline));
@@ -76,6 +76,7 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
                     x: *value,
                     y: place as f64,
                     whisker: interval.map(|(low, high)| Whisker::X(low, high)),
+                    shows: None,
                 };
                 designs.series(design, Mark::Dots, vec![point])
             });
@@ -122,116 +123,6 @@ pub(crate) fn by_design(study: &Study, setting: usize) -> Vec<Plot> {
     };
     let mut plots = vec![absolute];
     plots.extend(Some(relative).filter(Plot::has_points));
-    plots.retain(Plot::has_points);
-    plots
-}
-
-/// Lines over the load, where the place with this headline has two loads or more.
-pub(crate) fn over_loads(study: &Study, headline: usize) -> Vec<Plot> {
-    let analysis = study.analysis();
-    let sweep = analysis.sweep(headline);
-    let loads = sweep
-        .iter()
-        .filter(|&&index| analysis.settings[index].load.is_some());
-    match (loads.count(), sweep.first()) {
-        (2.., Some(&first)) => one_sweep(study, first, &sweep),
-        _ => Vec::new(),
-    }
-}
-
-fn one_sweep(study: &Study, first: usize, sweep: &[usize]) -> Vec<Plot> {
-    let analysis = study.analysis();
-    let base = study.baseline().unwrap_or_default();
-    let mut wanted = vec![
-        (Group::mice(), Statistic::P99),
-        (Group::mice(), Statistic::Mean),
-        (Group::mice(), Statistic::P999),
-        (Group::elephants(), Statistic::Mean),
-    ];
-    let headline = headline_group(analysis, first);
-    if headline != Group::mice() {
-        wanted.extend([
-            (headline.clone(), Statistic::P99),
-            (headline, Statistic::Mean),
-        ]);
-    }
-    let lines = |figure: &dyn Fn(&Row) -> Option<Figure>, group: &Group| {
-        let designs = Designs(study.designs());
-        let line = |design: &&str| {
-            let points = sweep.iter().filter_map(|&index| {
-                let row = analysis.row(index, group, design)?;
-                let (y, interval) = figure(row).filter(|(y, _)| y.is_finite() && *y > 0.0)?;
-                Some(Point {
-                    x: analysis.settings[index].load?,
-                    y,
-                    whisker: interval.map(|(low, high)| Whisker::Y(low, high)),
-                })
-            });
-            designs.series(design, Mark::LineAndDots, points.collect())
-        };
-        let series = designs.0.iter().map(line);
-        series
-            .filter(|series| !series.points.is_empty())
-            .collect::<Vec<Series>>()
-    };
-    let place = match analysis.has_several_places() {
-        true => {
-            let here = &analysis.settings[first];
-            format!(", {}, {}", here.topology, here.workload)
-        }
-        false => String::new(),
-    };
-    let mut plots: Vec<Plot> = wanted
-        .into_iter()
-        .map(|(group, statistic)| {
-            let series = lines(
-                &|row| {
-                    let estimate = row.estimate(Metric::Fct, statistic)?;
-                    Some((estimate.value, estimate.interval))
-                },
-                &group,
-            );
-            let (name, whose) = (statistic.name(), group_title(&group));
-            Plot {
-                id: format!("load-{first}-{}-{}", group.short, name.replace('.', "")),
-                title: format!("{} of {whose} over the load{place}", capital(&name)),
-                caption: "Whiskers are 95 % confidence intervals.".to_owned(),
-                x: Axis::new("load", Quantity::Number, Scale::Linear),
-                y: Axis::new(
-                    format!("{name} of the {}", group.time()),
-                    Quantity::Time,
-                    scale(&series, LOG_FROM, |point| point.y),
-                ),
-                series,
-                reference: None,
-            }
-        })
-        .collect();
-    let group = headline_group(analysis, first);
-    let whose = group_title(&group);
-    let ratios = lines(
-        &|row| {
-            let ratio = row.ratio(Metric::Fct, Statistic::P99)?;
-            Some((ratio.value, ratio.interval))
-        },
-        &group,
-    );
-    plots.insert(
-        1,
-        Plot {
-            id: format!("load-{first}-{}-p99-vs-baseline", group.short),
-            title: format!("p99 of {whose} against {base} over the load{place}"),
-            caption: format!("Under the dashed line is faster than {base}; an interval that crosses it is no difference."),
-            x: Axis::new("load", Quantity::Number, Scale::Linear),
-            y: Axis::new(
-                format!("p99 over that of {base}"),
-                Quantity::Number,
-                scale(&ratios, RATIO_LOG_FROM, |point| point.y),
-            ),
-            series: ratios,
-            reference: Some(Reference::Y(1.0)),
-        },
-    );
     plots.retain(Plot::has_points);
     plots
 }
@@ -319,6 +210,7 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
                     x: place as f64 + aside,
                     y: estimate.value,
                     whisker: estimate.interval.map(|(low, high)| Whisker::Y(low, high)),
+                    shows: None,
                 })
             });
             designs.series(design, Mark::Dots, points.collect())
@@ -373,7 +265,7 @@ fn mark_of(sample: &Sample) -> Mark {
     }
 }
 
-fn group_title(group: &Group) -> &'static str {
+pub(crate) fn group_title(group: &Group) -> &'static str {
     match group.short.as_str() {
         "mice" => "mice",
         "elephants" => "elephants",
@@ -381,7 +273,7 @@ fn group_title(group: &Group) -> &'static str {
     }
 }
 
-fn capital(statistic: &str) -> String {
+pub(crate) fn capital(statistic: &str) -> String {
     match statistic {
         "mean" => "Mean".to_owned(),
         other => other.to_owned(),

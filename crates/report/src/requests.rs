@@ -7,6 +7,7 @@ use crate::group::Group;
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table};
+use crate::tables::with_setting;
 use tailcut_record::RequestSummary;
 
 /// Latency, and bytes and time of servers, at every setting; `None` for a study without requests.
@@ -22,7 +23,6 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
         }
     }
     let columns = [
-        "setting",
         "design",
         "mean",
         &format!("mean vs {base}"),
@@ -42,7 +42,7 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
         caption: "Amplification is answer bytes that servers sent over those that were of use; server time \
                   is what all their stations worked, over all seeds."
             .to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
+        columns: with_setting(study, &columns),
         rows,
     })
 }
@@ -62,8 +62,8 @@ fn row(
     let wasted = sum(|s| s.wasted_bytes);
     let service: f64 = summaries.iter().map(|s| s.service_seconds).sum();
     let ratio = row.ratio(Metric::Fct, Statistic::Mean);
-    Some(vec![
-        Cell::text(analysis.setting_name(setting)),
+    let mut cells = analysis.setting_cells(setting);
+    cells.extend([
         Cell::text(design),
         figure(Statistic::Mean),
         Cell::new(change(ratio), ratio),
@@ -79,5 +79,6 @@ fn row(
         Cell::count(sum(|s| s.purged)),
         Cell::count(row.flows as u64),
         Cell::count(row.unfinished as u64),
-    ])
+    ]);
+    Some(cells)
 }

@@ -2,8 +2,8 @@
 
 use crate::waited::Waited;
 use tailcut_record::{
-    FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunRecord,
-    RunSummary, SessionOperation, SessionOutcome, SessionRecord, Timers, TopologyLink,
+    FlowRecord, LinkFailure, LinkSample, Parameter, PortTotals, QueueSample, RequestRecord, RunKey,
+    RunRecord, RunSummary, SessionOperation, SessionOutcome, SessionRecord, Timers, TopologyLink,
 };
 use tailcut_units::Time;
 
@@ -197,6 +197,8 @@ pub struct Setting {
     pub workload: String,
     /// The offered load, where there is one.
     pub load: Option<f64>,
+    /// The values of what the study sweeps.
+    pub parameters: Vec<Parameter>,
 }
 
 /// The runs of one setting.
@@ -208,25 +210,38 @@ pub struct Cell<'a> {
     pub designs: Vec<(&'a str, Vec<&'a Run>)>,
 }
 
-/// The load that a place's figures are shown at: the one nearest 0.5, the higher of two.
-pub(crate) fn headline_load(loads: impl Iterator<Item = Option<f64>>) -> Option<Option<f64>> {
-    let distance = |load: Option<f64>| (load.unwrap_or(0.5) - 0.5).abs();
-    loads.min_by(|&a, &b| {
-        let higher_first = || b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0));
-        distance(a).total_cmp(&distance(b)).then_with(higher_first)
-    })
+impl From<&RunKey> for Setting {
+    fn from(key: &RunKey) -> Self {
+        Self {
+            topology: key.topology.clone(),
+            workload: key.workload.clone(),
+            load: key.load,
+            parameters: key.parameters.clone(),
+        }
+    }
 }
 
 impl Setting {
-    /// The setting in words: "load 0.5", with topology and workload when `whole`.
+    /// The setting in words: "load 0.5", with topology and workload when `whole`, and what is swept.
     pub fn describe(&self, whole: bool) -> String {
-        let load = self.load.map(|load| format!("load {load}"));
-        match (whole, load) {
-            (true, Some(load)) => format!("{}, {}, {load}", self.topology, self.workload),
-            (true, None) => format!("{}, {}", self.topology, self.workload),
-            (false, Some(load)) => load,
-            (false, None) => self.workload.clone(),
+        let place = [&self.topology, &self.workload];
+        let mut words: Vec<String> = match whole {
+            true => place.map(String::clone).to_vec(),
+            false => Vec::new(),
+        };
+        words.extend(self.load.map(|load| format!("load {load}")));
+        words.extend(self.parameters.iter().map(Parameter::to_string));
+        match words.is_empty() {
+            true => self.workload.clone(),
+            false => words.join(", "),
         }
+    }
+
+    /// The value of a swept key.
+    pub fn parameter(&self, key: &str) -> Option<&Parameter> {
+        self.parameters
+            .iter()
+            .find(|parameter| parameter.key == key)
     }
 }
 

@@ -5,13 +5,15 @@
 
 use crate::answer::{sentences, sentences_at};
 use crate::group::Group;
-use crate::markup::{show_plots, show_table, table_rows, unbroken};
+use crate::headline::headline_group;
+use crate::markup::{show_plots, show_small, show_table, table_rows, unbroken};
 use crate::network;
 use crate::sample::Metric;
 use crate::study::Study;
 use crate::table::Table;
 use crate::{
-    Comparison, goodput, load, overhead, plots, queue, requests, sensitivity, tables, timers,
+    Comparison, goodput, load, over_axes, overhead, plots, queue, requests, sensitivity, tables,
+    timers,
 };
 use maud::{Markup, html};
 
@@ -130,9 +132,13 @@ fn place(study: &Study, headline: usize) -> Markup {
 
 /// What there is to say of a place, by subject.
 fn subjects(study: &Study, headline: usize) -> Vec<Section> {
+    let over = match study.analysis().settings[headline].parameters.is_empty() {
+        true => "Over the load",
+        false => "Over what is swept",
+    };
     let plots_of = |plots: Vec<_>| (!plots.is_empty()).then(|| show_plots(&plots));
     let all = [
-        ("load", "Over the load", over_loads(study, headline)),
+        ("load", over, over_axes_of(study, headline)),
         (
             "distribution",
             "Distribution",
@@ -176,10 +182,22 @@ fn published(comparisons: &[Comparison]) -> Option<Markup> {
     })
 }
 
-fn over_loads(study: &Study, headline: usize) -> Option<Markup> {
+fn over_axes_of(study: &Study, headline: usize) -> Option<Markup> {
     let table = tables::sweep(study, headline)?;
+    let maps = over_axes::heat_maps(study, headline);
+    let multiples = over_axes::multiples(study, headline);
     Some(html! {
-        (show_plots(&plots::over_loads(study, headline)))
+        (show_plots(&over_axes::lines(study, headline)))
+        @if !maps.is_empty() {
+            h3 class="part" { "Over two keys" }
+            (show_plots(&maps))
+        }
+        @if !multiples.is_empty() {
+            @let group = headline_group(study.analysis(), headline);
+            @let name = over_axes::telling(study, headline).name();
+            h3 class="part" { (plots::capital(&name)) " of the " (group.time()) ", one plot a value" }
+            (show_small(&multiples))
+        }
         (show_table(&table))
     })
 }
@@ -188,7 +206,7 @@ fn distribution(study: &Study, headline: usize) -> Markup {
     let analysis = study.analysis();
     html! {
         (show_plots(&plots::distributions(study, headline)))
-        @for setting in analysis.sweep(headline).into_iter().filter(|s| *s != headline) {
+        @for setting in analysis.with_distributions(headline).into_iter().filter(|s| *s != headline) {
             details {
                 summary { "Distribution at " (analysis.setting_name(setting)) }
                 (show_plots(&plots::distributions(study, setting)))
@@ -311,28 +329,34 @@ fn method() -> Markup {
 }
 
 fn provenance(study: &Study) -> Markup {
-    let manifest = study.manifest();
-    let config = serde_json::to_string_pretty(&manifest.config).unwrap_or_default();
     let finished = study.runs().len();
     html! {
-        dl {
-            dt { "Command" }
-            dd { code { (manifest.command_line.join(" ")) } }
-            dt { "Version" }
-            dd { (manifest.version) }
-            dt { "Started" }
-            dd { (manifest.started_at) }
-            dt { "Machine" }
-            dd { (manifest.host.cores) " cores, " (manifest.host.os) ", " (manifest.host.arch) }
-            dt { "First seed" }
-            dd { (manifest.seed) }
-            dt { "Runs" }
-            dd { (finished) " of " (manifest.runs.len()) " finished" }
+        @for manifest in study.manifests() {
+            dl {
+                dt { "Command" }
+                dd { code { (manifest.command_line.join(" ")) } }
+                dt { "Version" }
+                dd { (manifest.version) }
+                dt { "Started" }
+                dd { (manifest.started_at) }
+                dt { "Machine" }
+                dd { (manifest.host.cores) " cores, " (manifest.host.os) ", " (manifest.host.arch) }
+                dt { "First seed" }
+                dd { (manifest.seed) }
+                @if study.manifests().count() == 1 {
+                    dt { "Runs" }
+                    dd { (finished) " of " (manifest.runs.len()) " finished" }
+                }
+            }
+            details {
+                summary { "Configuration" }
+                @let config = serde_json::to_string_pretty(&manifest.config).unwrap_or_default();
+                pre tabindex="0" { (config) }
+            }
         }
         details {
             summary { "Runs and their record hashes" }
             (table_rows(&tables::runs(study)))
         }
-        details { summary { "Configuration" } pre tabindex="0" { (config) } }
     }
 }

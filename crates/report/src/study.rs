@@ -1,8 +1,9 @@
 //! A study in memory: its runs, arranged by setting, design and seed.
 
 use crate::analysis::Analysis;
+use crate::axes::middle;
 use crate::comparison::{self, Comparison};
-use crate::run::{Cell, Flow, Run, Sessions, Setting, headline_load};
+use crate::run::{Cell, Flow, Run, Sessions, Setting};
 use crate::variant::{self, Variant};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,6 +13,8 @@ use tailcut_record::{Error, Manifest, RunKey, RunState, StoredStudy};
 #[derive(Debug)]
 pub struct Study {
     manifest: Manifest,
+    /// The manifests of the other studies that it is joined of.
+    joined: Vec<Manifest>,
     runs: Vec<Run>,
     /// Published figures beside ours; the report shows them where there are any.
     pub comparisons: Vec<Comparison>,
@@ -71,21 +74,28 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
 }
 
 /// The finished runs whose samples the report shows, by their place among the finished ones: of
-/// every design, topology and workload the first seed at [`headline_load`].
+/// every design, topology and workload the first seed in the [`middle`].
 fn shown_samples(manifest: &Manifest) -> Vec<usize> {
     let runs = manifest.runs.iter();
     let finished = runs.filter(|run| run.state == RunState::Finished);
     let keys: Vec<&RunKey> = finished.map(|run| &run.key).collect();
-    let same_place = |a: &RunKey, b: &RunKey| a.topology == b.topology && a.workload == b.workload;
+    let settings: Vec<Setting> = keys.iter().map(|key| Setting::from(*key)).collect();
+    let mut places: Vec<Vec<&Setting>> = Vec::new();
+    for setting in &settings {
+        match places.iter_mut().find(|place| place[0].is_beside(setting)) {
+            Some(place) => place.push(setting),
+            None => places.push(vec![setting]),
+        }
+    }
+    let middles = places
+        .iter()
+        .filter_map(|place| Some(place[middle(place)?]));
+    let middles: Vec<&Setting> = middles.collect();
     let shown = |index: &usize| {
-        let key = keys[*index];
-        let place = || keys.iter().filter(|other| same_place(key, other));
-        let first_seed = place()
-            .filter(|other| other.design == key.design && other.load == key.load)
-            .map(|other| other.seed)
-            .min();
-        headline_load(place().map(|other| other.load)) == Some(key.load)
-            && first_seed == Some(key.seed)
+        let (key, setting) = (keys[*index], &settings[*index]);
+        let same = keys.iter().zip(&settings);
+        let same = same.filter(|(other, at)| other.design == key.design && *at == setting);
+        middles.contains(&setting) && same.map(|(other, _)| other.seed).min() == Some(key.seed)
     };
     (0..keys.len()).filter(shown).collect()
 }
@@ -95,6 +105,7 @@ impl Study {
     pub fn new(manifest: Manifest, runs: Vec<Run>) -> Self {
         Self {
             manifest,
+            joined: Vec::new(),
             runs,
             comparisons: Vec::new(),
             sensitivity: Vec::new(),
@@ -102,9 +113,51 @@ impl Study {
         }
     }
 
-    /// Provenance.
+    /// Several studies as one, in their order. A run that an earlier one has is left out: the second value
+    /// is how many.
+    pub fn join(studies: impl IntoIterator<Item = Self>) -> Option<(Self, usize)> {
+        let mut studies = studies.into_iter();
+        let mut first = studies.next()?;
+        let mut repeated = 0;
+        for study in studies {
+            let before = first.runs.len();
+            let found = study.runs.len();
+            for run in study.runs {
+                let is_known = |known: &Run| known.summary.key == run.summary.key;
+                if !first.runs.iter().any(is_known) {
+                    first.runs.push(run);
+                }
+            }
+            repeated += before + found - first.runs.len();
+            first
+                .manifest
+                .runs
+                .extend(study.manifest.runs.iter().cloned());
+            first.joined.push(study.manifest);
+            first.comparisons.extend(study.comparisons);
+            // What other timers do was asked of one study alone.
+            first.sensitivity.clear();
+        }
+        first.analysis = OnceLock::new();
+        Some((first, repeated))
+    }
+
+    /// Renames every run, planned or finished.
+    pub fn rename(&mut self, rename: impl Fn(&mut RunKey)) {
+        let finished = self.runs.iter_mut().map(|run| &mut run.summary.key);
+        let planned = self.manifest.runs.iter_mut().map(|run| &mut run.key);
+        finished.chain(planned).for_each(rename);
+        self.analysis = OnceLock::new();
+    }
+
+    /// Provenance: of the first one where studies are joined.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The provenance of every study that it is joined of.
+    pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
+        std::iter::once(&self.manifest).chain(&self.joined)
     }
 
     /// The finished runs in the manifest's order.
@@ -139,11 +192,7 @@ impl Study {
         let mut cells: Vec<Cell<'_>> = Vec::new();
         for run in &self.runs {
             let key = &run.summary.key;
-            let setting = Setting {
-                topology: key.topology.clone(),
-                workload: key.workload.clone(),
-                load: key.load,
-            };
+            let setting = Setting::from(key);
             let cell = match cells.iter().position(|cell| cell.setting == setting) {
                 Some(index) => &mut cells[index],
                 None => {

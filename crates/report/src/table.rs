@@ -91,6 +91,11 @@ impl Table {
 
     /// The table as aligned text with its title and caption.
     pub fn to_text(&self) -> String {
+        self.to_text_within(None)
+    }
+
+    /// The same on lines of at most `width` letters, where that is given: cells are broken.
+    pub fn to_text_within(&self, width: Option<u16>) -> String {
         let mut table = TextTable::new();
         table
             .load_style(comfy_table::presets::NOTHING)
@@ -104,6 +109,16 @@ impl Table {
                     CellAlignment::Left
                 })
             }));
+        }
+        let is_wide = |width: &u16| {
+            table
+                .lines()
+                .any(|line| line.chars().count() > (*width).into())
+        };
+        if let Some(width) = width.filter(is_wide) {
+            table
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(width);
         }
         let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
         let mut text = format!("{}\n{}", self.title, lines.collect::<String>());

@@ -15,11 +15,26 @@ use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
 pub fn text_table(study: &Study) -> String {
+    text_table_within(study, None)
+}
+
+/// The most rows of a table in a terminal.
+const MOST_ROWS: usize = 60;
+
+/// The same on lines of at most `width` letters, where that is given.
+pub fn text_table_within(study: &Study, width: Option<u16>) -> String {
     let mut text = String::new();
     let mut tables = headlines(study);
     tables.extend(requests::table(study));
-    for table in &tables {
-        text.push_str(&table.to_text());
+    for table in &mut tables {
+        let more = table.rows.len().saturating_sub(MOST_ROWS);
+        table.rows.truncate(MOST_ROWS);
+        if more > 0 {
+            table
+                .caption
+                .push_str(&format!("{more} rows more are in the report."));
+        }
+        text.push_str(&table.to_text_within(width));
         text.push('\n');
     }
     text.push_str(&method_note(study, &tables));
@@ -161,10 +176,11 @@ pub(crate) fn headline_of(study: &Study, setting: usize, group: &Group) -> Optio
     };
     let table = timers::marked(study, setting, group, table);
     let table = population::completed(study, setting, group, table);
-    Some(load::without_gains(study, Some(setting), table).without_empty_columns())
+    let of_rows = vec![setting; table.rows.len()];
+    Some(load::without_gains(study, &of_rows, table).without_empty_columns())
 }
 
-/// The answer's figure at every load of a place, where there are several.
+/// The answer's figure at every setting of a place, where there are several.
 pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
     let analysis = study.analysis();
     let group = headline_group(analysis, headline);
@@ -173,10 +189,12 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
         return None;
     }
     let base = study.baseline().unwrap_or_default();
-    let rows = settings.into_iter().flat_map(|setting| {
-        analysis.rows(setting, &group).map(move |row| {
-            vec![
-                Cell::text(analysis.setting_name(setting)),
+    let mut rows = Vec::new();
+    let mut of_rows = Vec::new();
+    for setting in settings {
+        for row in analysis.rows(setting, &group) {
+            let mut cells = analysis.setting_cells(setting);
+            cells.extend([
                 Cell::text(&row.design),
                 figure_cell(row, Metric::Fct, Statistic::P99),
                 change_cell(row, Statistic::P99),
@@ -184,12 +202,13 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
                 change_cell(row, Statistic::P50),
                 Cell::count(row.flows as u64),
                 Cell::count(row.unfinished as u64),
-            ]
-        })
-    });
-    let rows = rows.collect();
-    let columns = vec![
-        "setting".to_owned(),
+            ]);
+            rows.push(cells);
+            of_rows.push(setting);
+        }
+    }
+    let mut columns = analysis.setting_columns();
+    columns.extend([
         "design".to_owned(),
         "p99".to_owned(),
         format!("p99 vs {base}"),
@@ -197,7 +216,7 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
         format!("p50 vs {base}"),
         group.things().to_owned(),
         "unfinished".to_owned(),
-    ];
+    ]);
     let table = Table {
         id: format!("settings{}", analysis.suffix(headline)),
         title: format!("{} at every setting", capitalised(&group.name)),
@@ -205,7 +224,7 @@ pub(crate) fn sweep(study: &Study, headline: usize) -> Option<Table> {
         columns,
         rows,
     };
-    Some(load::without_gains(study, None, table).without_empty_columns())
+    Some(load::without_gains(study, &of_rows, table).without_empty_columns())
 }
 
 /// Whether there is anything to say of a metric: requests have no ideal, and so no slowdown.
@@ -271,8 +290,8 @@ pub(crate) fn counts(study: &Study) -> Table {
                 false => by_reason.join(", "),
             };
             let bytes = sum(|s| s.sent.bytes);
-            rows.push(vec![
-                Cell::text(analysis.setting_name(setting)),
+            let mut row = analysis.setting_cells(setting);
+            row.extend([
                 Cell::text(*design),
                 Cell::count(runs.len() as u64),
                 Cell::count(sum(|s| s.sent.packets)),
@@ -285,10 +304,10 @@ pub(crate) fn counts(study: &Study) -> Table {
                 Cell::count(sum(|s| s.timeouts)),
                 Cell::count(sum(|s| s.copies)),
             ]);
+            rows.push(row);
         }
     }
     let columns = [
-        "setting",
         "design",
         "runs",
         "packets sent",
@@ -309,7 +328,7 @@ pub(crate) fn counts(study: &Study) -> Table {
              its header returned when there is no room for that either; a copy is a connection beyond a flow's \
              first."
                 .to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
+        columns: with_setting(study, &columns),
         rows,
     }
 }
@@ -333,19 +352,19 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
                 Some(v) if v.is_infinite() => Cell::new("unfinished".to_owned(), None::<f64>),
                 Some(v) => Cell::new(Quantity::Time.text(v), value),
             };
-            vec![
-                Cell::text(analysis.setting_name(row.setting)),
+            let mut cells = analysis.setting_cells(row.setting);
+            cells.extend([
                 Cell::text(&row.group.name),
                 Cell::text(&row.design),
                 Cell::count(row.flows as u64),
                 Cell::count(row.unfinished as u64),
                 time(sample.finished_quantile(0.99)),
                 time(sample.quantile(0.99)),
-            ]
+            ]);
+            cells
         })
         .collect();
     let columns = [
-        "setting",
         "flows of",
         "design",
         "flows",
@@ -361,9 +380,16 @@ pub(crate) fn unfinished(study: &Study) -> Option<Table> {
                   among the unfinished is shown as \u{201c}unfinished\u{201d}. Both percentiles of this table \
                   are over all seeds together."
             .to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
+        columns: with_setting(study, &columns),
         rows,
     })
+}
+
+/// These columns behind those of the setting.
+pub(crate) fn with_setting(study: &Study, columns: &[&str]) -> Vec<String> {
+    let mut all = study.analysis().setting_columns();
+    all.extend(columns.iter().map(|name| (*name).to_owned()));
+    all
 }
 
 fn change_cell(row: &Row, statistic: Statistic) -> Cell {
@@ -411,11 +437,16 @@ pub(crate) fn runs(study: &Study) -> Table {
             .map_or_else(|| "–".to_owned(), |load| load.to_string());
         let cpu = summary.cpu_seconds;
         let cpu_text = cpu.map_or_else(|| "–".to_owned(), |s| Quantity::Time.text(s * 1e6));
+        let parameters: Vec<String> = key.parameters.iter().map(|one| one.to_string()).collect();
         vec![
             Cell::text(&key.design),
             Cell::text(&key.topology),
             Cell::text(&key.workload),
             Cell::new(load, key.load),
+            Cell::new(
+                parameters.join(", "),
+                Some(parameters).filter(|all| !all.is_empty()),
+            ),
             Cell::new(key.seed.to_string(), key.seed),
             Cell::count(summary.flows),
             Cell::count(summary.packet_hops),
@@ -428,6 +459,7 @@ pub(crate) fn runs(study: &Study) -> Table {
         "topology",
         "workload",
         "load",
+        "parameters",
         "seed",
         "flows",
         "packet hops",
@@ -441,4 +473,5 @@ pub(crate) fn runs(study: &Study) -> Table {
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }
+    .without_empty_columns()
 }

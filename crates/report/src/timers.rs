@@ -7,6 +7,7 @@ use crate::headline::{headline_group, things_of};
 use crate::run::{Flow, Run};
 use crate::study::Study;
 use crate::table::{Cell, Table};
+use crate::tables::with_setting;
 use crate::waited::Waited;
 use tailcut_record::{Timer, Timers, quantile_rank};
 
@@ -173,8 +174,8 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
                 });
                 Cell::new(text.unwrap_or_else(|| "–".to_owned()), ns)
             };
-            rows.push(vec![
-                Cell::text(analysis.setting_name(setting)),
+            let mut row = analysis.setting_cells(setting);
+            row.extend([
                 Cell::text(*design),
                 of_tail(waits.tail_least),
                 value(&timers.least),
@@ -182,10 +183,10 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
                 value(&timers.initial),
                 share(waits.share_of_all()),
             ]);
+            rows.push(row);
         }
     }
     let columns = [
-        "setting",
         "design",
         "of the tail, least RTO",
         "least RTO",
@@ -201,7 +202,7 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
                   later (least RTO, or a longer one); of requests and sessions those are shown that took \
                   as long."
             .to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
+        columns: with_setting(study, &columns),
         rows,
     })
 }

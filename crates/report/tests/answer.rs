@@ -365,6 +365,7 @@ fn a_study_without_a_finished_run_says_so() {
         workload: "trace".to_owned(),
         load: None,
         seed: 1,
+        ..RunKey::default()
     };
     let mut manifest = manifest(vec![key]);
     manifest.runs[0].state = RunState::Interrupted;

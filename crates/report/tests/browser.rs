@@ -9,8 +9,8 @@ mod synthetic;
 use chromium::Chromium;
 use std::fs;
 use std::path::Path;
-use synthetic::{Behaviour, TCP, compare, run, study};
-use tailcut_report::{Comparison, ComparisonRow, Study, Verdict, html};
+use synthetic::{Behaviour, TCP, compare, run, study, swept};
+use tailcut_report::{Comparison, ComparisonRow, Study, Verdict, html, plots};
 
 const DESIGNS: [Behaviour; 6] = [
     TCP,
@@ -108,6 +108,20 @@ fn a_sweep_of_many_designs_over_loads_and_seeds_is_drawn_whole() {
         ],
     }];
     check("sweep", &study, 12);
+}
+
+#[test]
+fn a_grid_of_two_keys_is_drawn_as_lines_small_multiples_and_maps() {
+    let study = swept(&DESIGNS[..3], 6, 1_500);
+    let ids: Vec<String> = plots(&study).into_iter().map(|plot| plot.id).collect();
+    let count = |of: &str| ids.iter().filter(|id| id.starts_with(of)).count();
+    assert_eq!((count("map-"), count("multiple-")), (2, 3), "{ids:?}");
+    check("grid", &study, 12);
+}
+
+#[test]
+fn a_grid_of_one_design_and_many_values_is_drawn_whole() {
+    check("grid-alone", &swept(&DESIGNS[..1], 1, 300), 3);
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn record(design: &str, kind: &str, seed: u64, flows: u32, slowest_us: u64) -> R
         workload: kind.to_owned(),
         load: None,
         seed,
+        ..RunKey::default()
     });
     record.offered = Some(OfferedLoad {
         exempt: vec![kind.to_owned()],
@@ -145,6 +146,7 @@ fn reads_and_writes_and_both_together_are_in_tables_and_headline() {
             workload: "storage".to_owned(),
             load: None,
             seed,
+            ..RunKey::default()
         });
         run.sessions = (0..2_000)
             .map(|session| {

@@ -21,13 +21,14 @@ macro_rules! built_in {
 }
 
 /// Every scenario that is built in. What `tailcut compare` starts from is the first.
-pub const SCENARIOS: [BuiltIn; 6] = built_in![
+pub const SCENARIOS: [BuiltIn; 7] = built_in![
     "compare",
     "incast",
     "two-racks",
     "closed-loop",
     "dumbbell",
-    "requests"
+    "requests",
+    "storage-rate"
 ];
 
 impl BuiltIn {

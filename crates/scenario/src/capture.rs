@@ -6,6 +6,7 @@ use crate::value::{Kind, Raw, Value, shortened};
 use std::io::Write;
 use std::sync::Arc;
 use tailcut_observe::{Capture, Dress, Limits, Places};
+use tailcut_sim::fabric::topology::Topology;
 use tailcut_sim::transport::Segment;
 use tailcut_sim::{RunConfig, carried};
 
@@ -26,6 +27,28 @@ pub struct CapturePlan {
     limits: Limits,
     first_seed: u64,
     seeds: u64,
+}
+
+/// Refuses a sweep over networks whose ports have other names: a capture is of one place.
+fn one_network(study: &Study, network: &Topology, place: &Place) -> Outcome<()> {
+    let of_network = |key: &str| {
+        ["topology", "nodes", "links"]
+            .iter()
+            .any(|s| key.starts_with(s))
+    };
+    let names: Vec<String> = Places::names(network).collect();
+    for run in study.runs.iter().filter(|run| run.seed == study.seed) {
+        let Some(swept) = run.parameters.iter().find(|one| of_network(&one.key)) else {
+            continue;
+        };
+        let is_same = |other: Topology| Places::names(&other).eq(names.iter().cloned());
+        if !run.topology.shape.build().is_ok_and(is_same) {
+            let found = format!("a sweep over networks with other ports ({})", swept.key);
+            let allowed = format!("one network: --set {}=VALUE", swept.key);
+            return Err(ScenarioError::new(place, "", found, allowed));
+        }
+    }
+    Ok(())
 }
 
 impl CapturePlan {
@@ -49,6 +72,7 @@ impl CapturePlan {
             let found = format!("a network that cannot be built: {error}");
             ScenarioError::new(&flag, "", found, "")
         })?;
+        one_network(study, &topology, &flag)?;
         let places = Places::named(&topology, what).map_err(|unknown| {
             let names: Vec<String> = Places::names(&topology).collect();
             let meant = did_you_mean(what, names.iter().map(String::as_str));

@@ -69,7 +69,7 @@ impl Default for Crew<'_> {
 /// A run that has no record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunFailed {
-    /// The run in a few words, as [`label`] gives them.
+    /// The run in a few words, as [`RunKey::label`](tailcut_record::RunKey::label) gives them.
     pub run: String,
     /// Why.
     pub error: RunError,
@@ -96,8 +96,8 @@ impl Study {
         let all: Vec<usize> = (0..self.runs.len()).collect();
         let records = crew.run(&self.runs, &all, |_, record| Ok::<_, RunFailed>(record))?;
         let records = records.into_iter().zip(&self.runs);
-        let stopped = |config| RunFailed {
-            run: label(config),
+        let stopped = |config: &RunConfig| RunFailed {
+            run: config.key().label(),
             error: RunError::Stopped,
         };
         records
@@ -211,7 +211,7 @@ impl Following<'_> {
             }
             Err(RunError::Stopped) => Ok(None),
             Err(error) => Err(E::from(RunFailed {
-                run: label(config),
+                run: config.key().label(),
                 error,
             })),
         };
@@ -236,15 +236,6 @@ impl RunControl for Following<'_> {
     fn stop(&self) -> bool {
         self.failed.load(Ordering::Relaxed) || self.progress.stop()
     }
-}
-
-/// A run in a few words.
-pub fn label(config: &RunConfig) -> String {
-    let load = config
-        .workload
-        .load
-        .map_or_else(String::new, |load| format!(" at load {load}"));
-    format!("{}{load}, seed {}", config.design, config.seed)
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ impl Forecast {
         let mut kind_of = Vec::new();
         for key in runs {
             let load = key.load.map(f64::to_bits);
-            let alike = (&key.design, &key.topology, &key.workload, load);
+            let parameters: Vec<String> = key.parameters.iter().map(|p| p.to_string()).collect();
+            let alike = (&key.design, &key.topology, &key.workload, load, parameters);
             let kind = *known.entry(alike).or_insert(kinds.len());
             if kind == kinds.len() {
                 kinds.push(Kind::default());
@@ -115,6 +116,7 @@ mod tests {
             workload: String::new(),
             load: Some(0.5),
             seed,
+            ..RunKey::default()
         };
         let keys = [key("tcp", 1), key("scdp", 1), key("tcp", 2), key("scdp", 2)];
         Forecast::new(&keys)

@@ -54,16 +54,18 @@ mod origin;
 mod scenario;
 pub mod schema;
 mod study;
+mod sweep;
 mod value;
 mod variation;
 
 pub use builtin::{BuiltIn, SCENARIOS};
 pub use capture::{CapturePlan, RunCapture};
-pub use crew::{Crew, Ended, Progress, RunFailed, Silent, label};
+pub use crew::{Crew, Ended, Progress, RunFailed, Silent};
 pub use error::{Outcome, Place, ScenarioError, did_you_mean};
 pub use forecast::{Forecast, UnderWay, in_words};
-pub use scenario::{Entry, Scenario, Table};
+pub use scenario::{Entry, KeyPath, Scenario, Table};
 pub use study::{Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys};
+pub use sweep::{alike, recorded_keys, recorded_parameters};
 pub use value::{Kind, Raw, Value, shortened};
 pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.

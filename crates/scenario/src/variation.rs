@@ -2,6 +2,7 @@
 
 use crate::study::Study;
 use std::sync::Arc;
+use tailcut_record::Parameter;
 use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{Limit, QueueConfig};
 use tailcut_sim::{RunConfig, Shape};
@@ -118,7 +119,11 @@ impl Study {
     #[must_use]
     pub fn varied(&self, variation: &Variation) -> Self {
         let mut runs = self.runs.clone();
-        runs.iter_mut().for_each(variation.change);
+        for run in &mut runs {
+            (variation.change)(run);
+            let parameter = Parameter::text("sensitivity", variation.what);
+            run.parameters.push(parameter);
+        }
         let mut config = self.config.clone();
         if let Some(keys) = config.as_object_mut() {
             keys.insert("sensitivity".to_owned(), variation.what.into());

@@ -68,6 +68,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("topology.rate", "", "1Gbps"),
     ("topology.delay", "", "3us"),
     ("topology.fabric_rate", SPINES, "1Gbps"),
+    ("topology.core_rate", TREE, "40Gbps"),
+    ("topology.core_delay", TREE, "7us"),
     ("topology.fabric_delay", SPINES, "3us"),
     ("nodes.count", OWN, "3"),
     ("links.b", OWN, "t"),

@@ -48,13 +48,22 @@ Examples:
   tailcut compare tcp repflow
   tailcut compare tcp dctcp repflow+dctcp --load 0.1..0.7:0.2 --seeds 5
   tailcut compare tcp repsyn --topology fat-tree:k=4,rate=1Gbps --workload fixed:50KB
-  tailcut compare tcp repflow --set queue.limit=64KB --set tcp.min_rto=1ms")]
+  tailcut compare tcp repflow --set queue.limit=64KB --set tcp.min_rto=1ms
+  tailcut compare tcp dctcp --sweep queue.limit=50,100,200 --sweep topology.spines=2..8*2
+  tailcut compare dctcp dctcp:tcp.dctcp_gain=0.01,queue.mark_above=30KB")]
     Compare(Compare),
     /// Run a scenario from a file (see docs/scenario.md), or one that is built in
+    #[command(after_help = "\
+Examples:
+  tailcut run scenarios/two-racks.toml
+  tailcut run scenarios/two-racks.toml --sweep queue.limit=25..400*2
+  tailcut run two-racks --sweep tcp.min_rto=1,5,10ms --sweep tcp.initial_rto=3,15,30ms \\
+      --zip tcp.min_rto,tcp.initial_rto")]
     Run(Run),
     /// Run what a paper has published, and print ours beside theirs
     Reproduce(Reproduce),
-    /// Write the report of finished runs again, and their plots as pictures
+    /// Write the report of finished runs again, of one study or of several as one, and their plots as
+    /// pictures
     Report(Report),
     /// List the names that other commands take
     List {
@@ -101,6 +110,13 @@ pub struct Changes {
     /// Set any key of a scenario (`tailcut list keys`); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Run with each value of any key: a list V1,V2,... or a range FROM..TO:STEP or FROM..TO*FACTOR.
+    /// Several make a grid
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub sweep: Vec<String>,
+    /// Let swept keys change together, their first values first; may be given several times
+    #[arg(long, value_name = "KEY,KEY")]
+    pub zip: Vec<String>,
     /// Run everything again with timers and buffers halved and doubled, one at a time, and say whether
     /// the order of the designs holds: five times as many runs
     #[arg(long)]
@@ -132,7 +148,8 @@ impl From<Finished> for Earlier {
 
 #[derive(Args, Debug)]
 pub struct Compare {
-    /// Designs; the others are compared with the first
+    /// Designs, each with settings of its own if wanted (DESIGN:KEY=VALUE,...); the others are compared
+    /// with the first
     #[arg(required = true, value_name = "DESIGN")]
     pub designs: Vec<String>,
     #[command(flatten)]
@@ -194,9 +211,9 @@ pub struct Reproduce {
 
 #[derive(Args, Debug)]
 pub struct Report {
-    /// The directory of the runs
-    #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
+    /// The directory of the runs; several are joined by the keys that they differ in
+    #[arg(required = true, value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
     /// Also write each plot as a picture
     #[arg(long, value_name = "FORMAT")]
     pub plots: Option<Picture>,

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tailcut_scenario::observe::Captured;
 use tailcut_scenario::record::{CaptureFile, OutputDir, RunRecord, RunSummary};
 use tailcut_scenario::units::Time;
-use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study, label};
+use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study};
 
 /// What the flags ask for.
 ///
@@ -97,7 +97,7 @@ impl<'a> Captures<'a> {
         };
         let end = Time::ZERO + record.totals.simulated;
         let (file, captured) = capture.finish(end).map_err(|error| {
-            let run = label(&self.study.runs[run]);
+            let run = self.study.runs[run].key().label();
             anyhow!("cannot write the capture of {run}: {error}")
         })?;
         let taken = self.output.found().taken[run].as_ref();

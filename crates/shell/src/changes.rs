@@ -57,5 +57,36 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, common: &Common) -> Out
         given.push(path);
         scenario.set(path, text.trim(), &set)?;
     }
+    sweep(scenario, changes, &given)
+}
+
+/// Puts the sweeps of the command line in place of those that the scenario has of the same keys. What is
+/// `set` there cannot be swept too.
+fn sweep(scenario: &mut Scenario, changes: &Changes, set: &[&str]) -> Outcome<()> {
+    let flag = Place::flag("--sweep");
+    let mut given: Vec<&str> = Vec::new();
+    for sweep in &changes.sweep {
+        let Some((path, values)) = sweep.split_once('=') else {
+            let found = format!("'{}'", shortened(sweep));
+            let allowed = "KEY=VALUES, such as queue.limit=50,100,200";
+            return Err(ScenarioError::new(&flag, "", found, allowed));
+        };
+        let path = path.trim();
+        if given.contains(&path) || set.contains(&path) {
+            let found = format!("'{}' twice", shortened(path));
+            return Err(ScenarioError::new(
+                &flag,
+                "",
+                found,
+                "each key once, set or swept",
+            ));
+        }
+        given.push(path);
+        scenario.sweep(path, values, &flag)?;
+    }
+    for zip in &changes.zip {
+        let keys: Vec<&str> = zip.split(',').map(str::trim).collect();
+        scenario.zip(&keys, &Place::flag("--zip"))?;
+    }
     Ok(())
 }

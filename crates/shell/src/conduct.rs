@@ -4,7 +4,7 @@ use crate::args::Common;
 use crate::build;
 use crate::captures::Captures;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json};
+use crate::output::{note, print, print_json, width};
 use crate::pool::Pool;
 use crate::sensitivity;
 use anyhow::Context;
@@ -181,7 +181,7 @@ pub fn conduct_and_report(
             print_json(&finished)?;
         } else {
             let answer = tailcut_report::text_answer(&loaded);
-            let table = tailcut_report::text_table(&loaded);
+            let table = tailcut_report::text_table_within(&loaded, width());
             print(&format!("{answer}\n\n{table}\nReport: {shown}"))?;
         }
     } else if common.json {

@@ -16,6 +16,7 @@ mod command;
 mod conduct;
 mod failure;
 mod interrupt;
+mod join;
 mod output;
 mod pool;
 mod progress;

@@ -22,6 +22,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .map_err(Failure::of_stdout)
 }
 
+/// The letters on a line of the terminal that standard output is; `None` where it is none.
+pub fn width() -> Option<u16> {
+    let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(width.0)
+}
+
 /// Writes a value to standard output as JSON.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tailcut_scenario::record::{RunKey, RunSummary};
-use tailcut_scenario::{Ended, Forecast, Progress, UnderWay, in_words, label};
+use tailcut_scenario::{Ended, Forecast, Progress, UnderWay, in_words};
 
 /// A run's share of the bar.
 const PER_RUN: f64 = 1_000.0;
@@ -221,7 +221,7 @@ impl Progress for StudyProgress<'_> {
 fn in_a_line(ended: &Ended<'_>) -> String {
     format!(
         "{}: {}, {:.1} s",
-        label(ended.config),
+        ended.config.key().label(),
         match (ended.flows, ended.requests) {
             (flows, 0) => format!("{flows} flows"),
             (0, requests) => format!("{requests} requests"),
@@ -242,6 +242,7 @@ mod tests {
             workload: String::new(),
             load: None,
             seed,
+            ..RunKey::default()
         };
         let runs: Vec<RunKey> = (1..=seeds).map(key).collect();
         State::new(&runs, &[], 1, FIRST_WAIT)

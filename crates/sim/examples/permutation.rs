@@ -32,16 +32,19 @@ fn main() {
     };
     let config = RunConfig {
         design: design.parse().expect("a design"),
+        called: None,
+        parameters: Vec::new(),
         topology: TopologySpec {
             name: format!("fat-tree:k={k}"),
             shape: Shape::FatTree(FatTree {
                 k,
                 tiers: 3,
-                edge_oversubscription: 1,
+                edge_downlinks: k / 2,
                 host_links: 1,
                 core_oversubscription: CoreOversubscription::None,
                 host_wire: wire,
                 fabric_wire: wire,
+                core_wire: wire,
                 queue: QueueConfig::DropTail(DropTail {
                     limit: Limit::Packets(100),
                     mark_above: Some(Limit::Packets(65)),

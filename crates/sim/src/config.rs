@@ -11,7 +11,7 @@ use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::topology::{
     CustomTopology, FatTree, LeafSpine, LinkFault, SingleSwitch, Topology, TopologyError,
 };
-use tailcut_record::RunKey;
+use tailcut_record::{Parameter, RunKey};
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Arrivals, Class, Framing, SizeDistribution, Trace};
@@ -21,6 +21,11 @@ use tailcut_workload::{Arrivals, Class, Framing, SizeDistribution, Trace};
 pub struct RunConfig {
     /// The design.
     pub design: Design,
+    /// What records call the design where that is not its own name: one with settings of its own.
+    pub called: Option<String>,
+    /// What a study sweeps, with this run's values, for its records; the keys that they set are in the
+    /// other fields.
+    pub parameters: Vec<Parameter>,
     /// The network.
     pub topology: TopologySpec,
     /// Links that are slow or down. Loads refer to the network without them.
@@ -61,6 +66,8 @@ impl RunConfig {
     pub fn new(design: Design, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
             design,
+            called: None,
+            parameters: Vec::new(),
             topology,
             faults: Vec::new(),
             workload,
@@ -83,11 +90,15 @@ impl RunConfig {
     /// What names the run.
     pub fn key(&self) -> RunKey {
         RunKey {
-            design: self.design.to_string(),
+            design: self
+                .called
+                .clone()
+                .unwrap_or_else(|| self.design.to_string()),
             topology: self.topology.name.clone(),
             workload: self.workload.name.clone(),
             load: self.workload.load,
             seed: self.seed,
+            parameters: self.parameters.clone(),
         }
     }
 }

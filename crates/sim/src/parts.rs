@@ -71,7 +71,7 @@ impl RunParts {
     /// When the applications of the run do something next by themselves, as far as is known: events may
     /// bring an earlier time.
     pub fn next(&self) -> Option<Time> {
-        self.feed.next()
+        Some(self.feed.due()).filter(|due| *due < Time::MAX)
     }
 
     /// Whether they begin something more by themselves.
@@ -89,7 +89,8 @@ impl RunParts {
         let order = self.feed.order()?;
         let host = order.host();
         let transport = &mut self.transports[host.0 as usize];
-        self.feed.carry_out(now, &order, transport);
+        self.feed
+            .carry_out(now, &order, transport, &mut self.fabric);
         Some(host)
     }
 
@@ -97,10 +98,7 @@ impl RunParts {
     /// after segments have left it.
     pub fn hear(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
-        while let Some(event) = transport.poll_event() {
-            self.feed
-                .event(now, host, event, &mut self.fabric, transport);
-        }
+        self.feed.hear(now, host, transport, &mut self.fabric);
     }
 
     /// When the last flow or request so far started.

@@ -43,6 +43,7 @@ pub(crate) fn pfabric(config: &RunConfig, topology: &Arc<Topology>) -> PFabricCo
         rto,
         probe_after: parameters.probe_after,
         time_wait: usual.time_wait.max(rto * 100),
+        ..usual
     }
 }
 

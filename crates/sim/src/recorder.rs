@@ -129,6 +129,8 @@ impl Recorder {
                 Some(flow)
             }
             Event::Arrived(..)
+            | Event::Block(..)
+            | Event::Opened(..)
             | Event::Received(..)
             | Event::Late(_)
             | Event::Straggling(..)

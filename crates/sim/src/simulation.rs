@@ -99,7 +99,6 @@ impl<'a, T: Transport> Simulation<'a, T> {
             Some(_) => Time::ZERO,
             None => Time::MAX,
         };
-        let mut arrival = self.feed.next();
         let mut fault = self.next_fault();
         let mut until_look = LOOK_UP_EVERY;
         loop {
@@ -111,7 +110,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 horizon.end.min(last_start.saturating_add(horizon.drain))
             };
             let host_event = self.engine.peek().unwrap_or(Time::MAX);
-            let next_arrival = arrival.unwrap_or(Time::MAX);
+            let next_arrival = self.feed.due();
             let limit = host_event.min(next_arrival).min(next_sample).min(end);
             let limit = limit.min(fault);
             until_look -= 1;
@@ -124,7 +123,6 @@ impl<'a, T: Transport> Simulation<'a, T> {
             if let Some(output) = self.fabric.advance(limit) {
                 if let Output::Delivered(delivery) = &output {
                     self.deliver(delivery);
-                    arrival = self.feed.next();
                 }
                 continue;
             }
@@ -139,7 +137,6 @@ impl<'a, T: Transport> Simulation<'a, T> {
             self.now = limit;
             if host_event == limit {
                 self.host_event();
-                arrival = self.feed.next();
             } else if next_sample == limit && limit < end {
                 self.feed.recorder.sample(limit, &self.fabric);
                 let every = horizon.sample_every.unwrap_or(Duration::MAX);
@@ -149,7 +146,6 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 }
             } else if next_arrival == limit && limit < end {
                 self.arrive();
-                arrival = self.feed.next();
             } else {
                 return true;
             }
@@ -210,26 +206,18 @@ impl<'a, T: Transport> Simulation<'a, T> {
         while let Some(order) = self.feed.order() {
             let host = order.host();
             let transport = &mut self.hosts[host.0 as usize].transport;
-            self.feed.carry_out(self.now, &order, transport);
+            self.feed
+                .carry_out(self.now, &order, transport, &mut self.fabric);
             self.serve(host);
-        }
-    }
-
-    /// The transport of a host may have news.
-    #[inline]
-    fn news(&mut self, host: HostId) {
-        let state = &mut self.hosts[host.0 as usize];
-        while let Some(event) = state.transport.poll_event() {
-            let (fabric, transport) = (&mut self.fabric, &mut state.transport);
-            self.feed.event(self.now, host, event, fabric, transport);
         }
     }
 
     /// After any input to a host: its events, its NIC, its timer.
     #[inline]
     fn serve(&mut self, host: HostId) {
-        self.news(host);
         let state = &mut self.hosts[host.0 as usize];
+        self.feed
+            .hear(self.now, host, &mut state.transport, &mut self.fabric);
         if !state.waits_for_nic && state.transport.has_transmit() {
             let mut free_at = self.fabric.uplink_free_at(host);
             while free_at <= self.now {
@@ -257,10 +245,10 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 self.engine.push(Event::new(free_at, host.0, 0));
             }
             if self.feed.hears_departures() {
-                self.news(host);
+                self.feed
+                    .hear(self.now, host, &mut state.transport, &mut self.fabric);
             }
         }
-        let state = &mut self.hosts[host.0 as usize];
         if let Some(timeout) = state.transport.next_timeout()
             && timeout < state.timer_at
         {

@@ -8,12 +8,12 @@ mod support;
 use std::sync::{Arc, Mutex};
 use support::{config, queue_of, simulate, single_switch, workload};
 use tailcut_record::RunRecord;
-use tailcut_sim::transport::Event;
+use tailcut_sim::transport::{Event, FlowStats};
 use tailcut_sim::workload::SizeDistribution;
 use tailcut_sim::{
     Application, ApplicationPart, Desk, FlowsSpec, OwnApplication, RunConfig, Unattended, run,
 };
-use tailcut_units::{Bytes, Duration, HostId, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
 /// Hands a word around the hosts of a switch, so often, and notes what it hears.
 struct Relay {
@@ -126,4 +126,72 @@ fn a_run_has_one_application() {
     let (config, _) = relayed("relay-twice", "tcp", 2);
     let refused = run(&config, &Unattended).expect_err("two of them");
     assert!(refused.to_string().contains("applications"), "{refused}");
+}
+
+/// Sends a large object, takes it back after a while, and notes what it hears of it.
+struct Regret {
+    at: Vec<Time>,
+    sent: Option<FlowId>,
+    heard: Arc<Mutex<Vec<(HostId, FlowStats)>>>,
+}
+
+impl Application for Regret {
+    fn next(&self) -> Option<Time> {
+        self.at.first().copied()
+    }
+
+    fn act(&mut self, desk: &mut Desk<'_>) {
+        self.at.remove(0);
+        match self.sent {
+            None => self.sent = desk.send(HostId(0), HostId(1), 10_000_000),
+            Some(flow) => desk.cancel(HostId(0), flow),
+        }
+    }
+
+    fn event(&mut self, host: HostId, event: Event, _desk: &mut Desk<'_>) {
+        if let Event::Failed(_, stats) = event {
+            self.heard.lock().expect("one thread").push((host, stats));
+        }
+    }
+}
+
+#[test]
+fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
+    let designs = ["tcp", "repflow", "ndp", "scdp", "pfabric", "hull", "qos"];
+    for (number, design) in designs.into_iter().enumerate() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let notes = Arc::clone(&heard);
+        let name: &'static str = format!("regret-{number}").leak();
+        let regret = OwnApplication::new(name, "takes its object back", move |seat| Regret {
+            // Taking it back twice is once.
+            at: [0, 2_000, 2_500]
+                .map(|us| seat.from + Duration::from_us(us))
+                .to_vec(),
+            sent: None,
+            heard: Arc::clone(&notes),
+        });
+        regret.register().expect("a new name");
+        let regret = OwnApplication::find(name).expect("registered");
+        let shape = single_switch(3, queue_of(100));
+        let config = config(
+            design,
+            "a switch",
+            shape,
+            workload(name, vec![part(regret)]),
+        );
+        let record = simulate(&config);
+        let [row] = &record.flows[..] else {
+            panic!("{design}: one flow");
+        };
+        assert_eq!(row.fct, None, "{design}");
+        // Two milliseconds at 10 Gb/s are 2.5 MB.
+        let sent = row.payload_sent.0;
+        assert!(
+            (100_000..3_000_000).contains(&sent),
+            "{design}: {sent} bytes"
+        );
+        let heard = heard.lock().expect("one thread");
+        let heard: Vec<(HostId, u64)> = heard.iter().map(|(h, s)| (*h, s.payload_sent)).collect();
+        assert_eq!(heard, [(HostId(0), sent)], "{design}");
+    }
 }

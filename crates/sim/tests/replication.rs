@@ -10,11 +10,10 @@ use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_sim::fabric::topology::{LeafSpine, Wire};
 use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
-use tailcut_sim::workload::{Arrivals, Class, Framing, Limits, SizeDistribution, Trace};
+use tailcut_sim::workload::{Arrivals, Class, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
-    DesignParameters, FlowsSpec, LoadReference, MatrixSpec, Measures, NicParameters, OfferedRate,
-    OpenSpec, RepNetParameters, RunConfig, Shape, TopologySpec, Unattended, WorkloadPart,
-    WorkloadSpec, run,
+    FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RepNetParameters, RunConfig,
+    Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_units::{Bytes, Duration, Rate};
 
@@ -28,35 +27,32 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
         rate: Rate::from_gbps(1),
         delay: Duration::from_us(10),
     };
-    RunConfig {
-        design: design.parse().expect("a design"),
-        topology: TopologySpec {
-            name: "two racks".to_owned(),
-            shape: Shape::LeafSpine(LeafSpine {
-                leaves: 2,
-                spines: SPINES,
-                hosts_per_leaf: HOSTS_A_RACK,
-                host_links: 1,
-                host_wire: wire,
-                spine_wire: wire,
-                queue: QueueConfig::DropTail(DropTail {
-                    limit: Limit::Packets(100),
-                    mark_above: None,
-                }),
-                shared_buffer: None,
+    let topology = TopologySpec {
+        name: "two racks".to_owned(),
+        shape: Shape::LeafSpine(LeafSpine {
+            leaves: 2,
+            spines: SPINES,
+            hosts_per_leaf: HOSTS_A_RACK,
+            host_links: 1,
+            host_wire: wire,
+            spine_wire: wire,
+            queue: QueueConfig::DropTail(DropTail {
+                limit: Limit::Packets(100),
+                mark_above: None,
             }),
-        },
-        faults: Vec::new(),
-        workload: WorkloadSpec {
-            name: "test".to_owned(),
-            load: None,
-            parts: vec![WorkloadPart {
-                class: Class::Foreground,
-                flows,
-                path: None,
-            }],
-        },
-        framing: Framing::ETHERNET_TCP,
+            shared_buffer: None,
+        }),
+    };
+    let workload = WorkloadSpec {
+        name: "test".to_owned(),
+        load: None,
+        parts: vec![WorkloadPart {
+            class: Class::Foreground,
+            flows,
+            path: None,
+        }],
+    };
+    RunConfig {
         tcp: TcpConfig {
             min_rto: Duration::from_ms(10),
             initial_rto: Duration::from_ms(50),
@@ -66,21 +62,14 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
             }),
             ..TcpConfig::default()
         },
-        dctcp_gain: 1.0 / 16.0,
-        dctcp_first_alpha: 1.0,
         repnet: RepNetParameters {
             limit: Bytes(LIMIT),
             archive_limit: Bytes(LIMIT),
             waiting_list_timeout: Duration::from_ms(1_000),
         },
-        designs: DesignParameters::default(),
-        nic: NicParameters::default(),
-        measures: Measures::default(),
         seed: 7,
-        sample_every: None,
         drain: Duration::from_ms(100),
-        engine: EngineKind::Calendar,
-        port_events: PortEvents::OneWherePossible,
+        ..RunConfig::new(design.parse().expect("a design"), topology, workload)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::copies::{CopyNews, CopyOrder, NotCarried, flow_of_copy};
 use crate::{FlowStats, Message, NotShared, Part, Receipt, Segment, Straggler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use tailcut_units::{FlowId, Time};
+use tailcut_units::{FiveTuple, FlowId, Time};
 
 /// One host's transport. Methods fall in three groups: the application's (`submit`,
 /// `poll_event`), the network's (`on_segment`, `poll_transmit`) and the clock's (`on_timeout`,
@@ -29,6 +29,12 @@ pub trait Transport {
     /// The design carries no requests, or cannot take this copy.
     fn carry(&mut self, _now: Time, _order: CopyOrder) -> Result<(), NotCarried> {
         Err(NotCarried)
+    }
+    /// The application wants no more of a flow that this host sends: what has not left does not leave.
+    /// Gives what the flow has cost; no event follows. `None`: no such flow is open, or the design
+    /// cannot take flows back. TCP tells the receiver; others let it forget the flow in its own time.
+    fn cancel(&mut self, _now: Time, _flow: FlowId) -> Option<FlowStats> {
+        None
     }
     /// The network delivered `segment` to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);
@@ -61,6 +67,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     fn carry(&mut self, now: Time, order: CopyOrder) -> Result<(), NotCarried> {
         (**self).carry(now, order)
     }
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        (**self).cancel(now, flow)
+    }
     fn on_segment(&mut self, now: Time, segment: Segment) {
         (**self).on_segment(now, segment);
     }
@@ -87,18 +96,23 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 /// What a transport tells its application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
+    /// At a receiver that has names of its own for what comes: a flow has begun, from there.
+    Opened(FlowId, Origin),
     /// At the sender: the first connection of the flow finished its handshake.
     Established(FlowId),
     /// At the receiver: every byte of the flow has been delivered, once, in order.
     Completed(FlowId),
     /// At the sender: every connection of the flow has ended; nothing of it is sent any more.
     Closed(FlowId, FlowStats),
-    /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset by
-    /// the peer on every connection). At a receiver that collects from several senders: it was given up
-    /// there.
+    /// At the sender: the flow was given up (handshake or data retransmitted too often, or reset
+    /// by the peer on every connection). At a receiver that collects from several senders, or is
+    /// told of blocks: it was given up there.
     Failed(FlowId, FlowStats),
     /// At a receiver, where arrivals are reported: so many bytes of the flow have arrived in order.
     Arrived(FlowId, u64),
+    /// At a receiver whose application is told of blocks: this one is whole, and not told of
+    /// before.
+    Block(FlowId, BlockRange),
     /// At a receiver of a transfer with several ends, before `Completed` (or `Failed`, where it collects
     /// from several senders): what it took.
     Received(FlowId, Receipt),
@@ -115,15 +129,37 @@ impl Event {
     /// The flow that it is about.
     pub const fn flow(&self) -> FlowId {
         match self {
-            Self::Established(flow)
+            Self::Opened(flow, _)
+            | Self::Established(flow)
             | Self::Completed(flow)
             | Self::Closed(flow, _)
             | Self::Failed(flow, _)
             | Self::Arrived(flow, _)
+            | Self::Block(flow, _)
             | Self::Received(flow, _)
             | Self::Late(flow)
             | Self::Straggling(flow, _) => *flow,
             Self::Copy(number, _) => flow_of_copy(*number),
         }
     }
+}
+
+/// Where a flow comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The addresses of what arrives.
+    pub tuple: FiveTuple,
+    /// The sender's name of the flow, by which it knows answers.
+    pub session: FlowId,
+}
+
+/// A block of an object: its number and the bytes that it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BlockRange {
+    /// From 0.
+    pub block: u32,
+    /// Its first byte.
+    pub from: u64,
+    /// One past its last byte.
+    pub to: u64,
 }

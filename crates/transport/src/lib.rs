@@ -25,7 +25,7 @@ mod shared;
 pub mod tcp;
 mod turns;
 
-pub use host::{Event, Transport};
+pub use host::{BlockRange, Event, Origin, Transport};
 pub use message::{FlowStats, Message, Replication};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS, Streams};
 pub use segment::{

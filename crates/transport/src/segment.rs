@@ -40,8 +40,9 @@ impl Default for PathPin {
 pub struct Segment {
     /// Addresses and ports, in the direction of travel.
     pub tuple: FiveTuple,
-    /// The application's flow. For records, and for layers about what their own host sends: nothing is
-    /// decided by that of a segment that has arrived.
+    /// The application's flow. Of NDP, SCDP and pFabric it is the sender's name of the session, in
+    /// answers too: with the addresses it tells sessions apart. TCP decides nothing by that of a
+    /// segment that has arrived.
     pub flow: FlowId,
     /// Payload bytes (0 for a pure ACK). Above the MSS only where a receiver's stack has merged several.
     pub payload: u32,

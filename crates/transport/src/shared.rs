@@ -22,8 +22,8 @@ pub enum Part<'a> {
     Collect {
         /// The transfer's number, for the receiver's events.
         flow: FlowId,
-        /// A port that no other transfer of this host has: at least 1,024, below the ports of
-        /// outgoing flows.
+        /// A port that no other transfer of this host has: at least 1,024, not the one that hosts
+        /// are reached at, below the ports of outgoing flows.
         port: u16,
     },
     /// Sends its share of the symbols of an object that other senders hold too.

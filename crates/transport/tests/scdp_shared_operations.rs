@@ -306,6 +306,8 @@ impl World {
                     Event::Failed(..) => panic!("{event:?} at host {host}"),
                     Event::Established(_)
                     | Event::Arrived(..)
+                    | Event::Block(..)
+                    | Event::Opened(..)
                     | Event::Late(_)
                     | Event::Straggling(..)
                     | Event::Copy(..) => {}

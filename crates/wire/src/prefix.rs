@@ -48,7 +48,7 @@ impl Magic {
 /// What every packet of NDP, SCDP and pFabric carries beside its protocol's own fields.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Prefix {
-    /// The flow or session.
+    /// The session, by its sender's number, in answers too.
     pub flow: FlowId,
     /// Bytes of payload as they were sent, also where a switch has cut them off.
     pub payload: u32,

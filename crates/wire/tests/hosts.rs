@@ -1,124 +1,329 @@
-//! Two hosts of each protocol that exchange nothing but addresses, the ECN field and bytes: what
-//! they need is on the wire.
+//! Hosts that exchange nothing but addresses, the ECN field and bytes do the same, at the same
+//! times, as hosts that exchange segments: what they need is on the wire.
 
-use std::collections::VecDeque;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use tailcut_transport::ndp::{self, NdpConfig};
 use tailcut_transport::pfabric::{self, PFabricConfig};
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig};
-use tailcut_transport::{Condition, Ecn, Event, Message, PathPin, Replication, Segment, Transport};
-use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
+use tailcut_transport::{
+    Condition, Demotion, Ecn, Event, Message, Part, PathPin, Replication, Segment, Share,
+    StragglerPolicy, Stragglers, Transport,
+};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time, mix64};
 use tailcut_wire::{MAX_HEADER_BYTES, decode, encode, set_condition};
 
 /// One way.
 const DELAY: Duration = Duration::from_us(5);
 /// Between the packets of one host.
 const GAP: Duration = Duration::from_ns(1_230);
-/// Of so many packets that may be trimmed, one is.
-const TRIM_EVERY: u32 = 9;
+/// The address of the group of all hosts but the first.
+const GROUP: HostId = HostId::group(0);
+const BYTES: u64 = 400_001;
 
-/// What lies between the hosts: addresses, ECN, and the datagram.
-struct Datagram {
-    arrives: Time,
-    tuple: FiveTuple,
-    ecn: Ecn,
-    bytes: Vec<u8>,
+/// What travels: an address, the ECN field, and a datagram or the segment itself.
+enum Carried {
+    Bytes(FiveTuple, Ecn, Vec<u8>),
+    Segment(Segment),
 }
 
-/// Writes a segment, and trims it as a switch would.
-fn carry(segment: &Segment, now: Time, is_trimmed: bool) -> Datagram {
+/// What a switch does to a copy of a packet, of a hundred so many: each is drawn.
+#[derive(Clone, Copy, Debug)]
+struct Faults {
+    seed: u64,
+    lost: u64,
+    trimmed: u64,
+    returned: u64,
+    doubled: u64,
+    /// Whether switches that trim write into the header that they did.
+    noted: bool,
+}
+
+struct World<T> {
+    hosts: Vec<T>,
+    over_bytes: bool,
+    faults: Faults,
+    on_the_way: BTreeMap<(Time, u64), (usize, Carried)>,
+    free: Vec<Time>,
+    packets: u64,
+    now: Time,
+    /// What hosts sent and what they told, with the times.
+    sent: Vec<(Time, usize, Segment)>,
+    events: Vec<(Time, usize, Event)>,
+}
+
+/// The bytes of a segment as it leaves its host.
+fn written(segment: &Segment) -> Vec<u8> {
     let mut bytes = vec![0; MAX_HEADER_BYTES];
     let header = encode(segment, &mut bytes).expect("what hosts send can be written");
     bytes.truncate(header);
     bytes.resize(header + segment.payload as usize, 0xff);
-    if is_trimmed {
-        let kept = set_condition(&mut bytes, Condition::Trimmed);
-        bytes.truncate(kept.expect("a header of ours"));
-    }
-    Datagram {
-        arrives: now + DELAY,
-        tuple: segment.tuple,
-        ecn: segment.ecn,
-        bytes,
-    }
+    bytes
 }
 
-/// Runs a flow from the first to the second host, of whose packets every ninth is trimmed.
-fn run<T: Transport>(host: impl Fn(u32) -> T) {
-    let mut hosts = [host(0), host(1)];
-    hosts[0].submit(
-        Time::ZERO,
-        Message {
-            flow: FlowId(7),
-            dst: HostId(1),
-            bytes: 700_001,
-            path: PathPin::to(3),
-            replication: Replication::Off,
-        },
-    );
-    let mut links: [VecDeque<(Datagram, Segment)>; 2] = Default::default();
-    let mut free = [Time::ZERO; 2];
-    let (mut now, mut trimmable) = (Time::ZERO, 0);
-    let mut events = Vec::new();
-    while now < Time::from_ns(1_000_000_000) {
-        for at in 0..2 {
-            while let Some((datagram, _)) = links[1 - at].front()
-                && datagram.arrives <= now
-            {
-                let (datagram, original) = links[1 - at].pop_front().expect("the first");
-                let (read, _) = decode(datagram.tuple, datagram.ecn, &datagram.bytes)
-                    .expect("what was written");
-                assert_eq!(read, original);
-                hosts[at].on_segment(now, read);
+/// The bytes that a switch leaves of a datagram.
+fn cut(mut bytes: Vec<u8>, condition: Condition, noted: bool) -> Vec<u8> {
+    let kept = match noted {
+        true => set_condition(&mut bytes, condition),
+        false => set_condition(&mut bytes.clone(), condition),
+    };
+    bytes.truncate(kept.expect("a header of ours"));
+    bytes
+}
+
+impl<T: Transport> World<T> {
+    fn new(hosts: Vec<T>, over_bytes: bool, faults: Faults) -> Self {
+        let free = vec![Time::ZERO; hosts.len()];
+        Self {
+            hosts,
+            over_bytes,
+            faults,
+            on_the_way: BTreeMap::new(),
+            free,
+            packets: 0,
+            now: Time::ZERO,
+            sent: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    fn put(&mut self, at: Time, to: usize, segment: &Segment) {
+        let is_cut = segment.condition != Condition::Whole;
+        let carried = match self.over_bytes {
+            false => Carried::Segment(*segment),
+            true => {
+                let whole = Segment {
+                    condition: Condition::Whole,
+                    ..*segment
+                };
+                let bytes = match is_cut {
+                    true => {
+                        let noted = self.faults.noted || segment.condition == Condition::Returned;
+                        cut(written(&whole), segment.condition, noted)
+                    }
+                    false => written(&whole),
+                };
+                Carried::Bytes(segment.tuple, segment.ecn, bytes)
             }
-            hosts[at].on_timeout(now);
-            if free[at] <= now
-                && let Some(segment) = hosts[at].poll_transmit(now)
-            {
-                free[at] = now + GAP;
-                trimmable += u32::from(segment.trimmable);
-                let is_trimmed = segment.trimmable && trimmable.is_multiple_of(TRIM_EVERY);
-                let mut original = segment;
-                if is_trimmed {
-                    original.condition = Condition::Trimmed;
+        };
+        self.packets += 1;
+        self.on_the_way.insert((at, self.packets), (to, carried));
+    }
+
+    fn send(&mut self, from: usize, mut segment: Segment) {
+        self.sent.push((self.now, from, segment));
+        let members = match segment.tuple.dst {
+            GROUP => (1..self.hosts.len()).collect(),
+            dst => vec![dst.0 as usize],
+        };
+        for to in members {
+            let faults = self.faults;
+            let draw = mix64(faults.seed ^ mix64(self.packets)) % 100;
+            let arrives = self.now + DELAY;
+            let cuts = segment.trimmable && segment.payload > 0;
+            segment.condition = Condition::Whole;
+            match draw {
+                draw if draw < faults.lost => self.packets += 1,
+                draw if draw < faults.lost + faults.trimmed && cuts => {
+                    segment.condition = Condition::Trimmed;
+                    self.put(arrives, to, &segment);
                 }
-                links[at].push_back((carry(&segment, now, is_trimmed), original));
-            }
-            while let Some(event) = hosts[at].poll_event() {
-                events.push(event);
+                draw if draw < faults.lost + faults.trimmed + faults.returned && cuts => {
+                    segment.condition = Condition::Returned;
+                    self.put(arrives, from, &segment);
+                }
+                draw if draw >= 100 - faults.doubled => {
+                    self.put(arrives, to, &segment);
+                    self.put(arrives + DELAY, to, &segment);
+                }
+                _ => self.put(arrives, to, &segment),
             }
         }
-        let arrivals = links.iter().filter_map(|link| link.front());
-        let timeouts = hosts.iter().filter_map(Transport::next_timeout);
-        let ready = (0..2).filter(|&at| hosts[at].has_transmit());
-        let next = arrivals
-            .map(|(datagram, _)| datagram.arrives)
-            .chain(timeouts)
-            .chain(ready.map(|at| free[at]))
-            .min();
-        let Some(next) = next else { break };
-        now = next.max(now + Duration::from_ns(1));
     }
-    let is_complete = events.contains(&Event::Completed(FlowId(7)));
-    let has_ended = |event: &Event| matches!(event, Event::Closed(FlowId(7), _));
-    assert!(is_complete && events.iter().any(has_ended), "{events:?}");
-    assert!(trimmable == 0 || trimmable > 2 * TRIM_EVERY);
+
+    fn deliver(&mut self, to: usize, carried: Carried) {
+        let segment = match carried {
+            Carried::Segment(segment) => segment,
+            Carried::Bytes(tuple, ecn, bytes) => {
+                let (segment, length) = decode(tuple, ecn, &bytes).expect("what was written");
+                let is_whole = segment.condition == Condition::Whole;
+                let payload = if is_whole {
+                    segment.payload as usize
+                } else {
+                    0
+                };
+                assert_eq!(bytes.len(), length + payload);
+                segment
+            }
+        };
+        self.hosts[to].on_segment(self.now, segment);
+    }
+
+    fn run(&mut self) {
+        loop {
+            for at in 0..self.hosts.len() {
+                if self.free[at] <= self.now
+                    && let Some(segment) = self.hosts[at].poll_transmit(self.now)
+                {
+                    self.free[at] = self.now + GAP;
+                    self.send(at, segment);
+                }
+                while let Some(event) = self.hosts[at].poll_event() {
+                    self.events.push((self.now, at, event));
+                }
+            }
+            let arrival = self.on_the_way.keys().next().map(|(at, _)| *at);
+            let timeouts = self.hosts.iter().filter_map(Transport::next_timeout);
+            let hosts = self.hosts.iter().zip(&self.free);
+            let ready = hosts
+                .filter(|(host, _)| host.has_transmit())
+                .map(|(_, free)| *free);
+            let Some(next) = arrival.into_iter().chain(timeouts).chain(ready).min() else {
+                return;
+            };
+            self.now = next.max(self.now + Duration::from_ps(1));
+            assert!(self.now < Time::from_ns(600_000_000_000), "it does not end");
+            while let Some(first) = self.on_the_way.first_entry()
+                && first.key().0 <= self.now
+            {
+                let (to, carried) = first.remove();
+                self.deliver(to, carried);
+            }
+            for host in &mut self.hosts {
+                host.on_timeout(self.now);
+            }
+        }
+    }
 }
 
-#[test]
-fn ndp_over_bytes_is_ndp() {
-    run(|id| ndp::Host::new(HostId(id), NdpConfig::default()).expect("a configuration"));
+fn message(flow: u32, dst: HostId, path: PathPin) -> Message {
+    Message {
+        flow: FlowId(flow),
+        dst,
+        bytes: BYTES,
+        path,
+        replication: Replication::Off,
+    }
 }
 
-fn codec() -> ModelCodec {
-    ModelCodec::new(ModelCodec::FAILURE, DecodeSpeed::paper(), 1)
+/// Runs a story with segments and with bytes, and compares all that happened. Every flow of
+/// `complete` is complete at one host at least.
+fn compare<T: Transport>(
+    hosts: impl Fn() -> Vec<T>,
+    start: impl Fn(&mut [T]),
+    faults: Faults,
+    complete: &[u32],
+) {
+    let [segments, bytes] = [false, true].map(|over_bytes| {
+        let mut world = World::new(hosts(), over_bytes, faults);
+        start(&mut world.hosts);
+        world.run();
+        world
+    });
+    assert_eq!(bytes.events, segments.events);
+    assert_eq!(bytes.sent, segments.sent);
+    let events = bytes.events.iter();
+    let done: BTreeSet<u32> = events
+        .filter_map(|(_, _, event)| match event {
+            Event::Completed(flow) => Some(flow.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(done, complete.iter().copied().collect());
 }
 
-#[test]
-fn scdp_over_bytes_is_scdp() {
-    run(|id| scdp::Host::new(HostId(id), ScdpConfig::default(), codec()).expect("a configuration"));
+/// Two flows each way between two hosts, one of them on a path of its own.
+fn both_ways<T: Transport>(hosts: &mut [T]) {
+    let now = Time::ZERO;
+    hosts[0].submit(now, message(7, HostId(1), PathPin::to(3)));
+    hosts[0].submit(now, message(8, HostId(1), PathPin::NONE));
+    hosts[1].submit(now, message(9, HostId(0), PathPin::NONE));
 }
 
-#[test]
-fn pfabric_over_bytes_is_pfabric() {
-    run(|id| pfabric::Host::new(HostId(id), PFabricConfig::default()).expect("a configuration"));
+fn ids(count: u32) -> impl Iterator<Item = HostId> {
+    (0..count).map(HostId)
+}
+
+fn scdp_hosts(count: u32) -> Vec<scdp::Host<ModelCodec>> {
+    let host = |id: HostId| {
+        let codec = ModelCodec::new([0.3, 0.2, 0.1], DecodeSpeed::paper(), id.0.into());
+        scdp::Host::new(id, ScdpConfig::default(), codec).expect("a configuration")
+    };
+    ids(count).map(host).collect()
+}
+
+fn faults() -> impl Strategy<Value = Faults> {
+    let shares = (0u64..4, 0u64..15, 0u64..10, 0u64..10);
+    (any::<u64>(), shares, any::<bool>()).prop_map(
+        |(seed, (lost, trimmed, returned, doubled), noted)| Faults {
+            seed,
+            lost,
+            trimmed,
+            returned,
+            doubled,
+            noted,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn ndp_over_bytes_is_ndp(faults in faults(), paths in 1u16..5, has_classes: bool) {
+        let demotion = match has_classes {
+            true => Demotion::at(&[10_000, 100_000]).expect("ascending"),
+            false => Demotion::NONE,
+        };
+        let config = NdpConfig { paths, demotion, seed: 5, ..NdpConfig::default() };
+        let host = |id| ndp::Host::new(id, config).expect("a configuration");
+        compare(|| ids(2).map(host).collect(), both_ways, faults, &[7, 8, 9]);
+    }
+
+    #[test]
+    fn pfabric_over_bytes_is_pfabric(faults in faults()) {
+        let host = |id| pfabric::Host::new(id, PFabricConfig::default()).expect("a configuration");
+        compare(|| ids(2).map(host).collect(), both_ways, faults, &[7, 8, 9]);
+    }
+
+    #[test]
+    fn scdp_over_bytes_is_scdp(faults in faults()) {
+        let faults = Faults { returned: 0, ..faults };
+        compare(|| scdp_hosts(2), both_ways, faults, &[7, 8, 9]);
+    }
+
+    #[test]
+    fn scdp_from_one_to_many_over_bytes_is_the_same(faults in faults()) {
+        let faults = Faults { returned: 0, ..faults };
+        let start = |hosts: &mut [scdp::Host<ModelCodec>]| {
+            let part = Part::Spread {
+                message: message(7, GROUP, PathPin::NONE),
+                receivers: &[1, 2, 3].map(HostId),
+                stragglers: Stragglers {
+                    after: Duration::from_ms(10),
+                    policy: StragglerPolicy::Wait,
+                },
+            };
+            hosts[0].take_part(Time::ZERO, part).expect("SCDP has it");
+        };
+        compare(|| scdp_hosts(4), start, faults, &[7]);
+    }
+
+    #[test]
+    fn scdp_from_many_to_one_over_bytes_is_the_same(faults in faults()) {
+        let faults = Faults { returned: 0, ..faults };
+        let start = |hosts: &mut [scdp::Host<ModelCodec>]| {
+            let (flow, port) = (FlowId(7), 2_000);
+            hosts[0].take_part(Time::ZERO, Part::Collect { flow, port }).expect("SCDP has it");
+            for index in 0..3 {
+                let message = message(u32::from(index) + 8, HostId(0), PathPin::NONE);
+                let share = Share { index, of: 3 };
+                let part = Part::Share { message, port, share };
+                hosts[usize::from(index) + 1].take_part(Time::ZERO, part).expect("SCDP has it");
+            }
+        };
+        compare(|| scdp_hosts(4), start, faults, &[7]);
+    }
 }

@@ -7,3 +7,4 @@ mod finished_work;
 mod interruption;
 mod place;
 mod refusals;
+mod sweeps;

@@ -2,20 +2,37 @@
 
 use super::Fabric;
 use crate::members::Members;
-use crate::multicast::{Branch, Branches};
+use crate::multicast::Branch;
 use crate::observer::Observer;
 use crate::packet::{Packet, PacketId};
 use crate::queue::DropReason;
+use alloc::vec::Vec;
 use tailcut_units::{HostId, Time};
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// A packet to a group reaches a switch: a copy leaves through every port that leads to members.
+    /// A packet to a group reaches a switch: a copy leaves through every port that leads to members. One
+    /// that is for a single member goes on as a packet to it does.
     #[cold]
     pub(crate) fn branch(&mut self, now: Time, switch: u32, id: PacketId) {
-        let mut room = core::mem::take(&mut self.multicast.branches);
-        let found = self.find_branches(now, switch, id, &mut room);
-        let mut branches = room.take();
-        let first_port = self.network.switches[switch as usize].first_port;
+        let mut packet = *self.packets.get(id);
+        if self.multicast.has_leaves(packet.dst) {
+            self.keep_from_gone(now, switch, packet.dst, id);
+        }
+        let Some(host) = self.multicast.sole_host(packet.dst, id) else {
+            return self.spread(now, switch, id);
+        };
+        packet.dst = host;
+        match self.network.egress(now, switch, &packet) {
+            Some(port) => self.arrive_at_port(now, port, id),
+            None => self.drop_packet(now, None, id, DropReason::NoRoute),
+        }
+    }
+
+    /// A packet for several members is copied to every port that leads to some.
+    fn spread(&mut self, now: Time, switch: u32, id: PacketId) {
+        let mut branches = core::mem::take(&mut self.multicast.branches);
+        let found = self.find_branches(now, switch, id, &mut branches);
+        let first_port = self.network.first_port(switch);
         let others = branches.len().saturating_sub(1);
         if let Err(reason) = found {
             self.drop_packet(now, None, id, reason);
@@ -38,8 +55,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             self.multicast.set(copy, branch.members);
             self.arrive_at_port(now, first_port + branch.port, copy);
         }
-        room.reuse(branches);
-        self.multicast.branches = room;
+        self.multicast.branches = branches;
     }
 
     /// Splits a packet's members by the port through which their copy leaves.
@@ -51,32 +67,36 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         now: Time,
         switch: u32,
         id: PacketId,
-        branches: &mut Branches,
+        branches: &mut Vec<Branch>,
     ) -> Result<(), DropReason> {
         let packet = *self.packets.get(id);
-        let mut members = core::mem::take(&mut self.multicast.members[id.0 as usize]);
+        let members = core::mem::take(&mut self.multicast.members[id.0 as usize]);
         let Some(group) = self.multicast.group(packet.dst) else {
             return Err(DropReason::NoMember);
         };
         let hosts = core::mem::take(&mut group.hosts);
-        if !group.leaves.is_empty() {
-            self.keep_from_gone(now, switch, packet.dst, &mut members);
-        }
         let mut finding = Finding {
             now,
             switch,
             packet,
             members: &members,
+            some_have_choices: false,
             branches,
         };
         // Where there is no choice first: a port that is taken anyway is the best of several.
-        for only in [true, false] {
-            for place in members.places() {
-                self.join_branch(&mut finding, place, hosts[place], only);
+        let mut only = true;
+        loop {
+            members.for_each(|place| self.join_branch(&mut finding, place, hosts[place], only));
+            if !only || !finding.some_have_choices {
+                break;
             }
+            only = false;
         }
         if let Some(group) = self.multicast.group(packet.dst) {
             group.hosts = hosts;
+        }
+        if branches.len() > 1 {
+            branches.sort_unstable_by_key(|branch| branch.port);
         }
         match (branches.is_empty(), members.is_empty()) {
             (false, _) => Ok(()),
@@ -91,10 +111,15 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn join_branch(&mut self, finding: &mut Finding<'_>, place: usize, host: HostId, only: bool) {
         let choices = self.network.forwarding(finding.switch).towards(host);
         let count = choices.count();
+        finding.some_have_choices |= count > 1;
         if count == 0 || (count == 1) != only {
             return;
         }
-        if let Some(taken) = finding.branches.over(choices.ports()) {
+        if let Some(taken) = finding
+            .branches
+            .iter_mut()
+            .find(|branch| choices.contains(branch.port))
+        {
             taken.members.insert(place);
             return;
         }
@@ -108,7 +133,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         {
             let mut members = Members::none_of(finding.members);
             members.insert(place);
-            finding.branches.add(Branch {
+            finding.branches.push(Branch {
                 port: port - self.network.first_port(finding.switch),
                 members,
             });
@@ -123,5 +148,7 @@ struct Finding<'a> {
     packet: Packet,
     /// Whom it is for.
     members: &'a Members,
-    branches: &'a mut Branches,
+    /// Whether several ports lead to some of them.
+    some_have_choices: bool,
+    branches: &'a mut Vec<Branch>,
 }

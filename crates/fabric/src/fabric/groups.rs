@@ -1,9 +1,8 @@
 //! Groups: formed, joined, left, dissolved.
 
 use super::Fabric;
-use crate::members::Members;
 use crate::multicast::{Group, GroupError, Leave, MAX_MEMBERS};
-use crate::network::HOST;
+use crate::network::{HOST, Network};
 use crate::observer::Observer;
 use crate::packet::PacketId;
 use alloc::vec::Vec;
@@ -96,7 +95,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let switches = 0..self.network.switches.len() as u32;
         let known_to_all = |leave: &Leave| {
             let mut switches = switches.clone();
-            switches.all(|switch| self.knows_of(self.now, switch, leave))
+            switches.all(|switch| knows_of(&self.network, self.now, switch, leave))
         };
         let known = leaves.iter().filter(|leave| known_to_all(leave));
         let free: Vec<usize> = known.map(|leave| leave.place).collect();
@@ -125,48 +124,43 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Takes the members out of a packet's that have left as far as a switch knows.
-    pub(super) fn keep_from_gone(
-        &self,
-        now: Time,
-        switch: u32,
-        address: HostId,
-        members: &mut Members,
-    ) {
-        let group = address.group_number();
-        let group = group.and_then(|number| self.multicast.groups.get(number as usize));
-        for leave in group.map_or(&[][..], |group| &group.leaves) {
-            if members.contains(leave.place) && self.knows_of(now, switch, leave) {
+    /// Takes the members off a packet that have left its group as far as a switch knows.
+    #[inline]
+    pub(super) fn keep_from_gone(&mut self, now: Time, switch: u32, address: HostId, id: PacketId) {
+        let (group, members) = self.multicast.group_and_members(address, id);
+        let Some(group) = group else { return };
+        for leave in &group.leaves {
+            if members.contains(leave.place) && knows_of(&self.network, now, switch, leave) {
                 members.remove(leave.place);
             }
         }
     }
+}
 
-    /// Whether the word that a member leaves is at a switch.
-    fn knows_of(&self, now: Time, switch: u32, leave: &Leave) -> bool {
-        let takes = self.word_takes(switch, leave.told_by);
-        takes.is_some_and(|takes| leave.at.saturating_add(takes) <= now)
-    }
+/// Whether the word that a member leaves is at a switch.
+fn knows_of(network: &Network, now: Time, switch: u32, leave: &Leave) -> bool {
+    let takes = word_takes(network, switch, leave.told_by);
+    takes.is_some_and(|takes| leave.at.saturating_add(takes) <= now)
+}
 
-    /// How long a word from a host takes to a switch, the way that packets to the host take back; `None`
-    /// without a way.
-    fn word_takes(&self, mut switch: u32, from: HostId) -> Option<Duration> {
-        let mut takes = Duration::ZERO;
-        for _ in 0..self.network.switches.len() {
-            let here = &self.network.switches[switch as usize];
-            let towards = here.forwarding.towards(from);
-            if towards.count() == 0 {
-                return None;
-            }
-            let port = (here.first_port + towards.port(0)) as usize;
-            let class = self.network.class(&self.network.ports[port]);
-            takes += Duration::from_ps(class.delay_ps);
-            let far_end = self.network.far_ends[port];
-            if far_end & HOST != 0 {
-                return Some(takes);
-            }
-            switch = far_end;
+/// How long a word from a host takes to a switch, the way that packets to the host take back; `None`
+/// without a way.
+fn word_takes(network: &Network, mut switch: u32, from: HostId) -> Option<Duration> {
+    let mut takes = Duration::ZERO;
+    for _ in 0..network.switches.len() {
+        let here = &network.switches[switch as usize];
+        let towards = here.forwarding.towards(from);
+        if towards.count() == 0 {
+            return None;
         }
-        None
+        let port = (here.first_port + towards.port(0)) as usize;
+        let class = network.class(&network.ports[port]);
+        takes += Duration::from_ps(class.delay_ps);
+        let far_end = network.far_ends[port];
+        if far_end & HOST != 0 {
+            return Some(takes);
+        }
+        switch = far_end;
     }
+    None
 }

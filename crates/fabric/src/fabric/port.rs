@@ -67,7 +67,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             && phantom.placement == Placement::Parallel
         {
             let state = &mut self.network.phantoms[port_id as usize];
-            port.counts.marked += u64::from(state.pass(now.as_ps(), phantom, packet));
+            port.marked += u64::from(state.pass(now.as_ps(), phantom, packet));
         }
         if idle && general.queue.passes(packet) {
             self.show(now, port_id, id, Observer::enqueued);
@@ -116,7 +116,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         match fate {
             Fate::Queued => {}
             Fate::Marked => {
-                self.network.ports[port_id as usize].counts.marked += 1;
+                self.network.ports[port_id as usize].marked += 1;
                 self.show(now, port_id, id, Observer::marked);
             }
             Fate::Trimmed { cut } => self.count_trimmed(now, port_id, id, cut),
@@ -216,10 +216,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             && phantom.placement == Placement::Series
         {
             let state = &mut self.network.phantoms[port_id as usize];
-            port.counts.marked += u64::from(state.pass(free_at, phantom, packet));
+            port.marked += u64::from(state.pass(free_at, phantom, packet));
         }
         port.busy_until_ps = free_at;
-        port.counts.taken.add(packet.size);
+        port.transmitted_packets += 1;
+        port.transmitted_bytes += u64::from(packet.size);
         self.books.hops += 1;
         let mut arrives_ps = free_at + class.delay_ps;
         if class.is_behind {

@@ -1,8 +1,7 @@
 //! What the fabric and its ports have done so far and hold.
 
 use super::{ARRIVAL, ENTRY, Fabric};
-use crate::books::{DropCounts, PortReport};
-use crate::count::Count;
+use crate::books::{Count, DropCounts, PortReport};
 use crate::observer::Observer;
 use crate::output::Lateness;
 use crate::packet::PacketId;
@@ -24,11 +23,11 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let left = Duration::from_ps(backlog.service_ends_ps.saturating_sub(now.as_ps()));
         let begun_at = self.links.rate_in_service(number, port);
         let rate = begun_at.unwrap_or(class.rate);
-        let begun_bytes = port.counts.taken.bytes - waiting_bytes;
+        let begun_bytes = port.transmitted_bytes - waiting_bytes;
         PortReport {
-            sent_packets: port.counts.taken.packets - u64::from(waiting),
+            sent_packets: port.transmitted_packets - u64::from(waiting),
             carried_bytes: begun_bytes - bytes_left(rate, left).min(begun_bytes),
-            marked: port.counts.marked,
+            marked: port.marked,
             dropped: self.network.dropped[number as usize],
             trimmed: match class.drop_tail {
                 Some(_) => 0,

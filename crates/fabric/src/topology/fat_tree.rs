@@ -24,18 +24,20 @@ pub struct FatTree {
     pub k: u32,
     /// 2 or 3.
     pub tiers: u32,
-    /// Links to hosts of an edge switch for each of its uplinks: 1 is not oversubscribed, 4 is 4:1.
-    pub edge_oversubscription: u32,
-    /// Links a host, a divisor of k/2: so many edge switches in a row are one rack, and each of its hosts is
-    /// linked to all of them. An edge switch has as many links to hosts as without, so there are fewer
-    /// hosts.
+    /// Links to hosts of an edge switch, 1 to 2,048: k/2, as many as it has uplinks, is not
+    /// oversubscribed, four times as many is 4:1.
+    pub edge_downlinks: u32,
+    /// Uplinks per host, a divisor of k/2. With n above 1, n neighbouring edge switches form one rack and
+    /// each of its hosts connects to all n. An edge switch keeps its downlinks, so there are fewer hosts.
     pub host_links: u32,
     /// How many cores an aggregation switch reaches. Three tiers only.
     pub core_oversubscription: CoreOversubscription,
     /// Each host's link.
     pub host_wire: Wire,
-    /// Each link between switches.
+    /// Each link between an edge switch and one of the tier above.
     pub fabric_wire: Wire,
+    /// Each link between an aggregation switch and a core. Three tiers only.
+    pub core_wire: Wire,
     /// The queue of every switch port.
     pub queue: QueueConfig,
     /// Each switch's memory, when its ports share it.
@@ -59,8 +61,13 @@ impl FatTree {
             let found = alloc::format!("{}", self.k);
             return Err(TopologyError::new("k", found, "even numbers to 64"));
         }
-        within("edge_oversubscription", self.edge_oversubscription, 64)?;
+        within("edge_downlinks", self.edge_downlinks, 2_048)?;
         sharing(self.host_links, self.k / 2, "half of k")?;
+        if !self.edge_downlinks.is_multiple_of(self.host_links) {
+            let found = alloc::format!("{}", self.edge_downlinks);
+            let allowed = alloc::format!("multiples of host_links, {}", self.host_links);
+            return Err(TopologyError::new("edge_downlinks", found, allowed));
+        }
         match self.tiers {
             2 => self.leaf_spine().build(),
             3 => self.three_tiers(),
@@ -75,7 +82,7 @@ impl FatTree {
         LeafSpine {
             leaves: self.k,
             spines: self.k / 2,
-            hosts_per_leaf: self.k / 2 * self.edge_oversubscription / self.host_links,
+            hosts_per_leaf: self.edge_downlinks / self.host_links,
             host_links: self.host_links,
             host_wire: self.host_wire,
             spine_wire: self.fabric_wire,
@@ -94,7 +101,7 @@ impl FatTree {
             }
         };
         let together = self.host_links;
-        let hosts_per_edge = m * self.edge_oversubscription / together;
+        let hosts_per_edge = self.edge_downlinks / together;
         let hosts_per_rack = hosts_per_edge * together;
         let hosts_per_pod = hosts_per_edge * m;
         let hosts = hosts_per_pod * self.k;
@@ -141,8 +148,8 @@ impl FatTree {
                 let aggregation = first_aggregation + pod * m + j;
                 for i in 0..cores_per_aggregation {
                     let core = first_core + j * cores_per_aggregation + i;
-                    builder.port(aggregation, Node::Switch(core), self.fabric_wire);
-                    builder.port(core, Node::Switch(aggregation), self.fabric_wire);
+                    builder.port(aggregation, Node::Switch(core), self.core_wire);
+                    builder.port(core, Node::Switch(aggregation), self.core_wire);
                 }
             }
         }

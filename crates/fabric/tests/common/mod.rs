@@ -45,11 +45,12 @@ pub fn fat_tree(k: u32, host_wire: Wire, fabric_wire: Wire, queue: QueueConfig) 
     FatTree {
         k,
         tiers: 3,
-        edge_oversubscription: 1,
+        edge_downlinks: k / 2,
         host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire,
         fabric_wire,
+        core_wire: fabric_wire,
         queue,
         shared_buffer: None,
     }

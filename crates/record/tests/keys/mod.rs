@@ -9,5 +9,6 @@ pub fn key(design: &str, seed: u64) -> RunKey {
         workload: "websearch".to_owned(),
         load: Some(0.5),
         seed,
+        ..RunKey::default()
     }
 }

@@ -1,10 +1,12 @@
 //! Plots: one model, drawn as SVG for the page and for files, and as PNG from the same SVG.
 
+mod cells;
 mod model;
 mod png;
 mod scale;
 mod svg;
 
-pub use model::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
+pub(crate) use cells::{cell_rules, dark_cells, light_cells};
+pub use model::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Shown, Whisker};
 pub use png::PngError;
 pub(crate) use svg::{Layout, colour_class, dark_colours, light_colours, swatch};

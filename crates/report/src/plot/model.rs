@@ -1,7 +1,7 @@
 //! What a plot is: axes, series and points.
 
 use super::png::{self, PngError};
-use crate::format::Quantity;
+use crate::format::{Quantity, signed_percent};
 
 /// A plot of one or more series. It has at least one point.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,6 +50,10 @@ pub struct Axis {
     pub quantity: Quantity,
     /// How values are laid out.
     pub scale: Scale,
+    /// Values to be labelled in place of round ones; may be empty.
+    pub ticks: Vec<f64>,
+    /// Values that the axis reaches at least, so that several plots have one range.
+    pub reach: Option<(f64, f64)>,
 }
 
 /// How an axis lays values out.
@@ -96,6 +100,8 @@ pub enum Mark {
     LineAndDots,
     /// Markers only.
     Dots,
+    /// The cells of a heat map, all of one level: both axes are names.
+    Cells,
 }
 
 /// A point, with an interval where there is one.
@@ -107,6 +113,37 @@ pub struct Point {
     pub y: f64,
     /// Whiskers.
     pub whisker: Option<Whisker>,
+    /// What a cell shows.
+    pub shows: Option<Shown>,
+}
+
+/// The value of a cell.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shown {
+    /// What it is.
+    pub label: &'static str,
+    /// What it counts.
+    pub quantity: Quantity,
+    /// The value.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Option<(f64, f64)>,
+    /// Whether it is in brackets: no difference beyond doubt.
+    pub is_doubtful: bool,
+}
+
+impl Shown {
+    /// The value within its cell.
+    pub(crate) fn text(&self) -> String {
+        let text = match self.quantity {
+            Quantity::Number => format!("{} %", signed_percent((self.value - 1.0) * 100.0)),
+            quantity => quantity.text(self.value),
+        };
+        match self.is_doubtful {
+            true => format!("({text})"),
+            false => text,
+        }
+    }
 }
 
 /// An interval around a point.
@@ -125,6 +162,8 @@ impl Axis {
             label: label.into(),
             quantity,
             scale,
+            ticks: Vec::new(),
+            reach: None,
         }
     }
 
@@ -152,6 +191,7 @@ impl Point {
             x,
             y,
             whisker: None,
+            shows: None,
         }
     }
 }
@@ -159,7 +199,8 @@ impl Point {
 impl Plot {
     /// Whether a legend says more than the axes do.
     pub fn has_legend(&self) -> bool {
-        self.series.len() > 1 && !matches!(self.y.scale, Scale::Names(_))
+        let has_cells = self.series.iter().any(|series| series.mark == Mark::Cells);
+        has_cells || self.series.len() > 1 && !matches!(self.y.scale, Scale::Names(_))
     }
 
     /// Whether any series has a point to draw.
@@ -174,8 +215,12 @@ impl Plot {
             Some(Whisker::Y(low, high)) => (None, Some((low, high))),
             None => (None, None),
         };
+        let shows = point.shows.map_or_else(String::new, |shown| {
+            let value = shown.quantity.with_interval(shown.value, shown.interval);
+            format!("; {}: {value}", shown.label)
+        });
         format!(
-            "{}: {}; {}: {}",
+            "{}: {}; {}: {}{shows}",
             self.x.label,
             self.x.text(point.x, x_interval),
             self.y.label,

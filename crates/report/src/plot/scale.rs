@@ -62,6 +62,7 @@ impl<'a> Placed<'a> {
                     label: name.clone(),
                 })
                 .collect(),
+            _ if !self.axis.ticks.is_empty() => self.labelled(self.axis.ticks.clone(), quantity),
             Scale::Linear => {
                 let values = linear_ticks(self.low, self.high, unit_size(quantity, self.high));
                 self.labelled(values, quantity)
@@ -104,10 +105,12 @@ fn extent(plot: &Plot, side: Side) -> (f64, f64) {
             _ => [value; 3],
         }
     };
-    let is_log = match side {
-        Side::X => plot.x.scale == Scale::Log,
-        Side::Y => plot.y.scale == Scale::Log,
+    let axis = match side {
+        Side::X => &plot.x,
+        Side::Y => &plot.y,
     };
+    let is_log = axis.scale == Scale::Log;
+    let reach = axis.reach.iter().flat_map(|(low, high)| [*low, *high]);
     let reference = match (side, plot.reference) {
         (Side::X, Some(Reference::X(value))) | (Side::Y, Some(Reference::Y(value))) => Some(value),
         _ => None,
@@ -117,6 +120,7 @@ fn extent(plot: &Plot, side: Side) -> (f64, f64) {
         .flat_map(|series| &series.points)
         .flat_map(of_point)
         .chain(reference)
+        .chain(reach)
         // A logarithmic axis has no place for zero: an interval that reaches it ends at the axis.
         .filter(|value| value.is_finite() && (!is_log || *value > 0.0))
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {

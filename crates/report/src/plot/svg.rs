@@ -1,5 +1,6 @@
 //! Drawing a plot as SVG: one drawing, laid out wide or narrow for the page or as a file of its own.
 
+use super::cells;
 use super::model::{Mark, Picture, Plot, Point, Reference, Scale, Series, Whisker};
 use super::scale::{Placed, Side, Tick};
 use maud::{Markup, PreEscaped, html};
@@ -177,6 +178,13 @@ fn file_style(plot: &Plot) -> String {
          .axis{stroke:#8a9099}.reference{stroke:#30343a;stroke-dasharray:4 4}\
          .line{fill:none;stroke-width:2}.whisker{stroke-width:1.5;fill:none}",
     );
+    for series in plot
+        .series
+        .iter()
+        .filter(|series| series.mark == Mark::Cells)
+    {
+        css.push_str(&cells::file_rules(series));
+    }
     for series in &plot.series {
         let index = series.colour % LIGHT.len();
         let colour = LIGHT[index];
@@ -207,11 +215,20 @@ fn legend_places(plot: &Plot, layout: Layout) -> Vec<(f64, f64)> {
 }
 
 pub(crate) fn colour_class(series: &Series) -> String {
-    format!("c{}", series.colour % LIGHT.len())
+    // Cells have colours of their own within.
+    let colour = match series.mark {
+        Mark::Cells => 0,
+        _ => series.colour % LIGHT.len(),
+    };
+    format!("c{colour}")
 }
 
 /// A short piece of a series' line with its marker, 28 wide, around height 0.
 pub(crate) fn swatch(series: &Series) -> Markup {
+    if series.mark == Mark::Cells {
+        let class = format!("cell{}", cells::level(series));
+        return html! { path class=(class) d="M2 -6h24v12h-24z" {} };
+    }
     html! {
         @if series.mark != Mark::Dots {
             path class="line" d="M0 0H28" stroke-dasharray=(dashes(series)) {}
@@ -245,7 +262,14 @@ struct Drawn<'a> {
 impl<'a> Drawn<'a> {
     fn new(plot: &'a Plot, layout: Layout, above: f64) -> Self {
         let (x, y) = (Placed::new(plot, Side::X), Placed::new(plot, Side::Y));
-        let y_ticks = y.ticks();
+        let has_cells = plot.series.iter().any(|series| series.mark == Mark::Cells);
+        let mut y_ticks = y.ticks();
+        if has_cells {
+            // Rows lower than a label have every other name, or fewer.
+            let rows = (layout.height * 0.7 / (layout.font * 1.3)) as usize;
+            let every = y_ticks.len().div_ceil(rows.max(1));
+            y_ticks = y_ticks.into_iter().step_by(every.max(1)).collect();
+        }
         let widest = y_ticks
             .iter()
             .map(|tick| layout.text_width(&tick.label))
@@ -260,18 +284,16 @@ impl<'a> Drawn<'a> {
         // Names are all shown: every other one in a second row where they need the room.
         let names = matches!(plot.x.scale, Scale::Names(_));
         let room = layout.width - left - right;
-        let second_row = if names && !fits(&x_ticks, 1, layout, room) {
-            1.3
-        } else {
-            0.0
-        };
+        let is_tight = names && !fits(&x_ticks, 1, layout, room);
+        let all_fit = !has_cells || fits(&x_ticks, 2, layout, room);
+        let second_row = if is_tight && all_fit { 1.3 } else { 0.0 };
         let frame = Frame {
             left,
             top,
             width: layout.width - left - right,
             height: layout.height + above - top - layout.font * (3.8 + second_row),
         };
-        let x_ticks = if names {
+        let x_ticks = if names && all_fit {
             x_ticks
         } else {
             thinned(x_ticks, layout, frame)
@@ -290,7 +312,12 @@ impl<'a> Drawn<'a> {
 
     fn body(&self) -> Markup {
         let (frame, font) = (self.frame, self.layout.font);
-        let names = matches!(self.plot.y.scale, Scale::Names(_));
+        let has_cells = self
+            .plot
+            .series
+            .iter()
+            .any(|series| series.mark == Mark::Cells);
+        let names = matches!(self.plot.y.scale, Scale::Names(_)) && !has_cells;
         html! {
             text class="label" x=(if names { frame.left } else { 4.0 }) y=(frame.top - font * 0.9) {
                 @if !names { (self.plot.y.label) }
@@ -340,7 +367,47 @@ impl<'a> Drawn<'a> {
         (self.frame.x(x), self.frame.y(y))
     }
 
+    /// The cells of one level, with their values where there is room.
+    fn cells(&self, series: &Series) -> Markup {
+        let half = |at: f64, placed: &Placed<'_>| (placed.place(at - 0.5), placed.place(at + 0.5));
+        let cells = series.points.iter().map(|point| {
+            let (left, right) = half(point.x, &self.x);
+            let (low, high) = half(point.y, &self.y);
+            (
+                point,
+                self.frame.x(left),
+                self.frame.y(high),
+                self.frame.x(right),
+                self.frame.y(low),
+            )
+        });
+        let cells: Vec<_> = cells.collect();
+        let path: String = cells
+            .iter()
+            .map(|(_, left, top, right, bottom)| {
+                // A line of the ground between two cells.
+                let (width, height) = (right - left - 1.0, bottom - top - 1.0);
+                format!("M{left:.1} {top:.1}h{width:.1}v{height:.1}h-{width:.1}z")
+            })
+            .collect();
+        let level = cells::level(series);
+        html! {
+            path class=(format!("cell{level}")) d=(path) {}
+            @for (point, left, top, right, bottom) in &cells {
+                @let text = point.shows.map_or_else(String::new, |shown| shown.text());
+                @let font = self.layout.font;
+                @if self.layout.text_width(&text) < right - left && font * 1.2 < bottom - top {
+                    text class=(format!("in{level}")) text-anchor="middle" x=(rounded((left + right) / 2.0))
+                        y=(rounded((top + bottom) / 2.0 + font * 0.35)) { (text) }
+                }
+            }
+        }
+    }
+
     fn series(&self, series: &Series) -> Markup {
+        if series.mark == Mark::Cells {
+            return self.cells(series);
+        }
         let whiskers: String = series
             .points
             .iter()

@@ -6,8 +6,8 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailcut_record::{
-    FlowRecord, LinkSample, Manifest, PacketCount, PortTotals, QueueSample, RunCost, RunKey,
-    RunRecord, RunState, Sampling, TopologyLink,
+    FlowRecord, LinkSample, Manifest, PacketCount, Parameter, ParameterUnit, ParameterValue,
+    PortTotals, QueueSample, RunCost, RunKey, RunRecord, RunState, Sampling, TopologyLink,
 };
 use tailcut_report::{Run, Study};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
@@ -37,6 +37,46 @@ pub const TCP: Behaviour = Behaviour {
     unfinished_one_in: 0,
 };
 
+/// A study over five limits of a queue and three numbers of spines: a longer queue delays mice more, and
+/// more spines less. Where one design runs one seed, over forty limits.
+pub fn swept(designs: &[Behaviour], seeds: u64, flows: u32) -> Study {
+    let limits: Vec<u64> = match seeds {
+        1 => (1..=40).map(|step| step * 10).collect(),
+        _ => vec![25, 50, 100, 200, 400],
+    };
+    let mut records = Vec::new();
+    for seed in 1..=seeds {
+        for (&limit, spines) in limits.iter().flat_map(|l| [2, 4, 8].map(|s| (l, s))) {
+            for behaviour in designs {
+                let slower = (limit as f64 / 100.0).sqrt() * 4.0 / spines as f64;
+                let mice_delay = match behaviour.name {
+                    "tcp" => slower,
+                    _ => behaviour.mice_delay * slower.sqrt(),
+                };
+                let behaviour = Behaviour {
+                    mice_delay,
+                    ..*behaviour
+                };
+                let mut record = run(behaviour, Some(0.5), seed, flows);
+                record.key.parameters = vec![
+                    Parameter {
+                        key: "queue.limit".to_owned(),
+                        value: ParameterValue::Integer(limit),
+                        unit: Some(ParameterUnit::Packets),
+                    },
+                    Parameter {
+                        key: "topology.spines".to_owned(),
+                        value: ParameterValue::Integer(spines),
+                        unit: None,
+                    },
+                ];
+                records.push(record);
+            }
+        }
+    }
+    study(&records)
+}
+
 /// A run of `flows` flows. All behaviours draw the same numbers for the same seed and load.
 pub fn run(behaviour: Behaviour, load: Option<f64>, seed: u64, flows: u32) -> RunRecord {
     let mut record = RunRecord::new(RunKey {
@@ -45,6 +85,7 @@ pub fn run(behaviour: Behaviour, load: Option<f64>, seed: u64, flows: u32) -> Ru
         workload: "websearch".to_owned(),
         load,
         seed,
+        ..RunKey::default()
     });
     let busy = load.unwrap_or(0.5);
     let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(

@@ -1,6 +1,6 @@
 //! From the text of a scenario file to its tables, each value checked against its key.
 
-use super::{Entry, Scenario, Table};
+use super::{Entry, Scenario, Table, swept};
 use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
 use crate::schema::{SECTIONS, Section, section};
 use crate::value::{Raw, shortened};
@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A file's name and where its lines begin, so that a byte's place becomes a line.
-struct Lines {
+pub(super) struct Lines {
     file: Arc<str>,
     starts: Vec<usize>,
 }
@@ -25,7 +25,7 @@ impl Lines {
         }
     }
 
-    fn place(&self, byte: usize) -> Place {
+    pub(super) fn place(&self, byte: usize) -> Place {
         Place::Line {
             file: self.file.clone(),
             line: self.starts.partition_point(|&start| start <= byte).max(1),
@@ -82,13 +82,22 @@ impl Scenario {
             start: lines.place(0),
             name: file_stem(file),
             directory: directory.into(),
-            tables: Vec::new(),
-            files: BTreeMap::new(),
+            ..Self::default()
         };
         let mut top = Table::new(&SECTIONS[0], lines.place(0));
         for (name, value) in in_order(document.get_ref()) {
             let place = lines.place(name.span().start);
             let name = name.get_ref().as_ref();
+            if name == "sweep" {
+                scenario.sweep = swept::sweep(value, &place, &lines)?;
+                continue;
+            }
+            if name == "designs" {
+                let (names, own) = swept::designs(value, &lines)?;
+                top.insert(name, &names, lines.place(value.span().start))?;
+                scenario.own_designs = own;
+                continue;
+            }
             if SECTIONS[0].key(name).is_some() {
                 top.insert(name, &raw(value.get_ref()), lines.place(value.span().start))?;
                 continue;
@@ -103,6 +112,7 @@ impl Scenario {
             }
         }
         scenario.tables.push(top);
+        scenario.sweep.check_beside(&scenario)?;
         Ok(scenario)
     }
 }
@@ -116,7 +126,7 @@ fn file_stem(file: &str) -> String {
 }
 
 /// Keys and values in the order of the text, so that the first error reported is the first there is.
-fn in_order<'t, 'i>(
+pub(super) fn in_order<'t, 'i>(
     table: &'t DeTable<'i>,
 ) -> Vec<(
     &'t Spanned<std::borrow::Cow<'i, str>>,
@@ -207,6 +217,7 @@ impl Table {
             value,
             place,
             is_start: false,
+            is_swept: false,
         };
         self.entries.insert(key.name, entry);
         Ok(())
@@ -215,14 +226,15 @@ impl Table {
 
 /// A key that a section does not have, with what may have been meant: a key of the section that is
 /// spelled alike, or the same key of another section.
-pub(super) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<ScenarioError> {
+pub(crate) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<ScenarioError> {
     let mut allowed: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
     if section.name.is_empty() {
         allowed.extend(
             SECTIONS
                 .iter()
                 .map(|s| s.name)
-                .filter(|name| !name.is_empty()),
+                .filter(|name| !name.is_empty())
+                .chain(["sweep"]),
         );
     }
     let near = did_you_mean(name, allowed.iter().copied()).map(str::to_owned);
@@ -245,7 +257,7 @@ pub(super) fn unknown_key(section: &Section, name: &str, place: &Place) -> Box<S
 }
 
 /// A value as it was written.
-fn raw(value: &DeValue<'_>) -> Raw {
+pub(super) fn raw(value: &DeValue<'_>) -> Raw {
     match value {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(integer) if integer.radix() == 10 => {

@@ -4,12 +4,17 @@
 //! [`Study`](crate::Study) makes runs of it.
 
 mod document;
+mod path;
+mod swept;
 
 pub use document::text_of;
+pub use path::KeyPath;
 
-use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
+use crate::error::{Outcome, Place, ScenarioError};
 use crate::schema::{self, Fallback, SECTIONS, Section};
-use crate::value::{Raw, Value, shortened};
+use crate::study::Traces;
+use crate::sweep::{OwnDesign, Sweep};
+use crate::value::{Raw, Value};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,6 +33,12 @@ pub struct Scenario {
     tables: Vec<Table>,
     /// Files that it brings along, by the paths under which it names them.
     files: BTreeMap<String, Arc<[u8]>>,
+    /// The keys that it sweeps.
+    pub(crate) sweep: Sweep,
+    /// Designs with settings of their own.
+    pub(crate) own_designs: Vec<OwnDesign>,
+    /// What was read of files for one study.
+    pub(crate) traces: Traces,
 }
 
 /// One table of a scenario.
@@ -48,6 +59,8 @@ pub struct Entry {
     pub place: Place,
     /// Whether it is only what the user starts from.
     pub is_start: bool,
+    /// Whether it is one of the values of a sweep, so that names leave it out.
+    pub is_swept: bool,
 }
 
 impl Default for Scenario {
@@ -59,6 +72,9 @@ impl Default for Scenario {
             directory: PathBuf::new(),
             tables: Vec::new(),
             files: BTreeMap::new(),
+            sweep: Sweep::default(),
+            own_designs: Vec::new(),
+            traces: Traces::default(),
         }
     }
 }
@@ -108,7 +124,8 @@ impl Scenario {
     }
 
     /// Sets a key by its path (`tcp.min_rto`, or `seed` at the top) from the text of a flag. In a
-    /// repeated section it is that of the first table, which is made where there is none.
+    /// repeated section it is that of the first table, which is made where there is none, unless the
+    /// path names another (`workload[1].share`). A key that was swept is swept no longer.
     ///
     /// # Errors
     /// An unknown key, or a value that it does not allow, at `place`.
@@ -138,27 +155,51 @@ impl Scenario {
         self.files.get(path)
     }
 
-    fn put(&mut self, path: &str, raw: &Raw, place: &Place) -> Outcome<()> {
-        let (section, key) = path.split_once('.').unwrap_or(("", path));
-        let Some(section) = schema::section(section) else {
-            let paths: Vec<String> = SECTIONS
-                .iter()
-                .flat_map(|section| section.keys.iter().map(|key| section.path(key.name)))
-                .collect();
-            let meant = did_you_mean(path, paths.iter().map(String::as_str)).map(str::to_owned);
-            let found = format!("the key '{}'", shortened(path));
-            let allowed = "the keys that `tailcut list keys` shows";
-            return Err(ScenarioError::new(place, "", found, allowed).meaning(meant));
+    /// Sets a key by its path to a value as it was written, as [`Scenario::set`] does.
+    ///
+    /// # Errors
+    /// An unknown key, or a value that it does not allow, at `place`.
+    pub fn put(&mut self, path: &str, raw: &Raw, place: &Place) -> Outcome<()> {
+        let path = KeyPath::parse(path, place)?;
+        self.table_of(&path, place)?
+            .insert(path.key.name, raw, place.clone())?;
+        self.sweep.leave(&path);
+        Ok(())
+    }
+
+    /// Puts one of a sweep's values, or a design's own, in its place.
+    pub(crate) fn put_value(&mut self, path: &KeyPath, value: Value, place: &Place) -> Outcome<()> {
+        let entry = Entry {
+            value,
+            place: place.clone(),
+            is_start: false,
+            is_swept: true,
         };
-        let index = self
-            .tables
-            .iter()
-            .position(|table| table.section.name == section.name);
-        let index = index.unwrap_or_else(|| {
-            self.tables.push(Table::new(section, place.clone()));
-            self.tables.len() - 1
-        });
-        self.tables[index].insert(key, raw, place.clone())
+        let table = self.table_of(path, place)?;
+        table.entries.insert(path.key.name, entry);
+        Ok(())
+    }
+
+    /// The table that a path leads to; the first of a section is made where there is none.
+    fn table_of(&mut self, path: &KeyPath, place: &Place) -> Outcome<&mut Table> {
+        let name = path.section.name;
+        let of_section = |(_, table): &(usize, &Table)| table.section.name == name;
+        let tables = self.tables.iter().enumerate().filter(of_section);
+        let found = tables.map(|(index, _)| index).nth(path.index);
+        let there = self.tables(name).len();
+        let index = match found {
+            Some(index) => index,
+            None if path.index == 0 => {
+                self.tables.push(Table::new(path.section, place.clone()));
+                self.tables.len() - 1
+            }
+            None => {
+                let found = format!("{name}[{}]", path.index);
+                let allowed = format!("one of the {there} tables [[{name}]], from 0");
+                return Err(ScenarioError::new(place, path.to_string(), found, allowed));
+            }
+        };
+        Ok(&mut self.tables[index])
     }
 
     /// Every key with its value: as given, else its default, else in words what it follows from.
@@ -184,6 +225,13 @@ impl Scenario {
                 sections.insert(section.name.to_owned(), json!(tables));
             }
         }
+        if !self.sweep.is_empty() {
+            sections.insert("sweep".to_owned(), self.sweep.to_json());
+        }
+        if !self.own_designs.is_empty() {
+            let designs = self.own_designs.iter().map(OwnDesign::to_json);
+            sections.insert("own_designs".to_owned(), designs.collect());
+        }
         sections.into()
     }
 }
@@ -196,6 +244,11 @@ impl Table {
     /// What was written under a key, if anything was.
     pub fn given(&self, key: &str) -> Option<&Entry> {
         self.entries.get(key)
+    }
+
+    /// Whether a key has one of the values of a sweep.
+    pub fn is_swept(&self, key: &str) -> bool {
+        self.given(key).is_some_and(|entry| entry.is_swept)
     }
 
     /// Every key that was written, in the order of the schema, with its value.
@@ -313,10 +366,10 @@ impl Table {
         }
     }
 
-    fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         let keys = self.section.keys.iter().map(|key| {
             let value = match (self.value(key.name), key.default) {
-                (Some(value), _) => value.to_json(),
+                (Some(value), _) => key.json(&value),
                 (None, Fallback::Follows(words)) => json!(format!("({words})")),
                 (None, Fallback::Is(text)) => json!(text),
             };

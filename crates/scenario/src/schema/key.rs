@@ -84,6 +84,15 @@ impl Key {
         }
     }
 
+    /// A value of the key for a manifest: quantities with their units.
+    pub fn json(&self, value: &Value) -> serde_json::Value {
+        match (self.kind, value) {
+            // A number alone would be bytes.
+            (Kind::Sized { of, .. }, Value::Count(count)) => format!("{count} {of}").into(),
+            _ => value.to_json(),
+        }
+    }
+
     /// What is allowed, for errors and the reference.
     pub fn allowed(&self) -> String {
         let words = self.words.iter().map(|word| format!("\"{word}\""));

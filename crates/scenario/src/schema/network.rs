@@ -28,8 +28,8 @@ pub const TOPOLOGY: Section = Section {
         key(
             "hosts",
             count(1, 65_535),
-            Follows("12 on a single switch, 8 a leaf"),
-            "Hosts: of a single switch in all, of a leaf-spine a leaf.",
+            Follows("12 on a single switch, 8 per leaf"),
+            "Hosts: of a single switch in all, of a leaf-spine per leaf.",
         ),
         key(
             "leaves",
@@ -54,16 +54,20 @@ pub const TOPOLOGY: Section = Section {
             "host_links",
             count(1, 64),
             Is("1"),
-            "Links a host, of a leaf-spine or a fat-tree: so many leaves (edge switches of a pod) in a row share \
-             their hosts and are one rack, each host linked to all of them. It must divide their number. A \
+            "Uplinks per host, of a leaf-spine or a fat-tree. With n > 1, n neighbouring leaves (edge switches \
+             of a pod) form one rack and each host connects to all n. n must divide their number. A \
              fat-tree's edge switches keep their number of links, so it has fewer hosts.",
         ),
         key(
             "oversubscription",
-            count(1, 64),
+            Kind::Number {
+                above: 0.0,
+                most: 64.0,
+            },
             Follows("what hosts and rates give; 1 for a fat-tree"),
-            "What the hosts of a rack can send over what its uplinks carry. For a leaf-spine it \
-             sets the rate of the uplinks; for a fat-tree the number of hosts an edge switch.",
+            "What the hosts of a rack can send over what its uplinks carry, such as 3 or 2.5. For a \
+             leaf-spine it sets the rate of the uplinks or, with fabric_rate, the number of spines. For a \
+             fat-tree it sets the hosts per edge switch, k/2 times the ratio.",
         ),
         key(
             "core_oversubscription",
@@ -103,6 +107,18 @@ pub const TOPOLOGY: Section = Section {
             Follows("the delay of a host's link"),
             "The propagation delay of a link between switches.",
         ),
+        key(
+            "core_rate",
+            Kind::Rate,
+            Follows("fabric_rate"),
+            "For a fat-tree of three tiers: the rate of a link between an aggregation switch and a core.",
+        ),
+        key(
+            "core_delay",
+            ANY_SPAN,
+            Follows("fabric_delay"),
+            "For a fat-tree of three tiers: the propagation delay of such a link.",
+        ),
     ],
 };
 
@@ -117,7 +133,7 @@ pub const NODES: Section = Section {
             "name",
             Kind::Text("a name that no other node has"),
             Follows("none; required"),
-            "What links and results call it; of several by one name, results call the third name[2].",
+            "What links and results call it; of several by one name, both call the third name[2].",
         ),
         key(
             "kind",
@@ -139,8 +155,9 @@ pub const NODES: Section = Section {
 pub const LINKS: Section = Section {
     name: "links",
     repeated: true,
-    about: "Links of a custom topology: a host has one link to a switch or more; switches forward along all shortest paths. Between a name \
-            with a count and another, every pair is linked.",
+    about: "Links of a custom topology: a host has one link to a switch or more; switches forward along all \
+            shortest paths. Between a name with a count and another, every pair is linked. leaf[0] is the \
+            first node by the name leaf, leaf[1..3] the second and the third.",
     keys: &[
         key(
             "a",

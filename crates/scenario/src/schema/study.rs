@@ -26,7 +26,8 @@ pub const STUDY: Section = Section {
         key(
             "designs",
             Kind::Texts(
-                "names of designs, [replication+]transport[@routing], such as [\"tcp\", \"repflow+dctcp\"]",
+                "names of designs, [replication+]transport[@routing], such as [\"tcp\", \"repflow+dctcp\"], or with \
+                 settings { name = \"slow\", design = \"tcp\", \"tcp.min_rto\" = \"1s\" }",
             ),
             Follows("none; at least one is required"),
             "The designs to compare; the first one is what the others are compared with.",

@@ -64,11 +64,9 @@ pub fn custom(
             let Some(name) = table.text(key) else {
                 return Err(table.error(key, "nothing", "the name of a node"));
             };
-            groups.get(&name).map(Group::nodes).ok_or_else(|| {
-                let names: Vec<&str> = groups.keys().map(String::as_str).collect();
-                let meant = did_you_mean(&name, names.iter().copied()).map(str::to_owned);
+            nodes_of(&groups, &name).map_err(|wrong| {
                 let found = format!("\"{}\"", shortened(&name));
-                table.error(key, found, "the name of a node").meaning(meant)
+                table.error(key, found, wrong.allowed).meaning(wrong.meant)
             })
         };
         let wire = Wire {
@@ -96,6 +94,46 @@ pub fn custom(
         queue: queue(scenario, host_rates.into_iter().min().unwrap_or(usual.rate)),
         shared_buffer,
         names: node_names(&groups, hosts, switches),
+    })
+}
+
+/// Why a text names no nodes.
+struct NoNodes {
+    allowed: String,
+    meant: Option<String>,
+}
+
+/// The nodes that a text names: `leaf` all of them, `leaf[2]` the third, `leaf[0..2]` the first two.
+fn nodes_of(groups: &BTreeMap<String, Group>, text: &str) -> Result<Vec<Node>, NoNodes> {
+    let (name, places) = match text.split_once('[') {
+        Some((name, places)) => (name, places.strip_suffix(']')),
+        None => (text, Some("..")),
+    };
+    let Some(group) = groups.get(name) else {
+        let near = did_you_mean(name, groups.keys().map(String::as_str));
+        return Err(NoNodes {
+            allowed: "the name of a node".to_owned(),
+            meant: near.map(|near| text.replacen(name, near, 1)),
+        });
+    };
+    let nodes = group.nodes();
+    let range = places.and_then(|places| match places.split_once("..") {
+        Some(("", "")) => Some(0..nodes.len()),
+        Some((first, after)) => Some(first.trim().parse().ok()?..after.trim().parse().ok()?),
+        None => {
+            let place: usize = places.trim().parse().ok()?;
+            Some(place..place.checked_add(1)?)
+        }
+    });
+    let named = range.filter(|range| !range.is_empty());
+    let named = named.and_then(|range| nodes.get(range).map(<[Node]>::to_vec));
+    named.ok_or_else(|| NoNodes {
+        allowed: format!(
+            "{name}[0] to {name}[{}], or several of them, such as {name}[0..{}]",
+            nodes.len() - 1,
+            nodes.len()
+        ),
+        meant: None,
     })
 }
 

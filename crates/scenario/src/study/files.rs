@@ -4,8 +4,9 @@ use super::topology::Network;
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::scenario::{Scenario, Table, text_of};
 use crate::value::shortened;
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tailcut_sim::workload::{Error, Limits, SizeDistribution, TextError, Trace};
 use tailcut_units::Time;
 
@@ -45,20 +46,50 @@ fn sizes_error(table: &Table, error: &Error) -> Box<ScenarioError> {
     }
 }
 
-pub fn trace(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<(String, Trace)> {
+/// Traces that were read for one study, so that the points of a sweep share them.
+#[derive(Clone, Default, Debug)]
+pub struct Traces(Arc<Mutex<HashMap<String, Arc<Trace>>>>);
+
+impl Traces {
+    fn get_or_read(
+        &self,
+        key: String,
+        read: impl FnOnce() -> Outcome<Trace>,
+    ) -> Outcome<Arc<Trace>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(trace) = known.get(&key) {
+            return Ok(Arc::clone(trace));
+        }
+        let trace = Arc::new(read()?);
+        known.insert(key, Arc::clone(&trace));
+        Ok(trace)
+    }
+}
+
+pub fn trace(
+    scenario: &Scenario,
+    table: &Table,
+    network: &Network,
+) -> Outcome<(String, Arc<Trace>)> {
     let Some(file) = table.text("file") else {
         return Err(table.error("file", "nothing", "the path of a CSV of flows"));
     };
-    let (shown, bytes) = read(scenario, table, "file", &file)?;
     let limits = Limits {
         hosts: network.built.hosts(),
         paths: u16::try_from(network.built.paths).unwrap_or(u16::MAX),
     };
-    let trace = Trace::parse(&bytes, limits).map_err(|error| text_error(&shown, &error))?;
-    Ok((
-        format!("trace:{}", stem(&file)),
-        shortened_trace(scenario, trace)?,
-    ))
+    let read_whole = || {
+        let (shown, bytes) = read(scenario, table, "file", &file)?;
+        let trace = Trace::parse(&bytes, limits).map_err(|error| text_error(&shown, &error))?;
+        shortened_trace(scenario, trace)
+    };
+    let top = scenario.table("");
+    let span = top.given("duration").map(|entry| &entry.value);
+    let is_flag = matches!(table.place_of("file"), Place::Flag(_));
+    let (hosts, paths, flows) = (limits.hosts, limits.paths, top.count("flows"));
+    let key = format!("{file:?} {is_flag} {hosts} {paths} {span:?} {flows:?}");
+    let trace = scenario.traces.get_or_read(key, read_whole)?;
+    Ok((format!("trace:{}", stem(&file)), trace))
 }
 
 /// The flows of a trace that the study's duration and its number of flows leave, where these are given.

@@ -15,6 +15,7 @@ mod topology;
 mod transport;
 mod workload;
 
+pub use files::Traces;
 pub use topology::{
     KINDS as TOPOLOGY_KINDS, keys_of as topology_keys, replace as replace_topology,
 };
@@ -22,12 +23,15 @@ pub use workload::replace as replace_workload;
 
 use crate::error::{Outcome, Place, ScenarioError, did_you_mean};
 use crate::scenario::Scenario;
+use crate::sweep::{Chosen, Point};
 use crate::value::{Value, shortened};
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
-use tailcut_sim::fabric::topology::Topology;
-use tailcut_sim::{Design, Measures, RunConfig};
+use tailcut_sim::fabric::topology::{LinkFault, Topology};
+use tailcut_sim::transport::tcp::TcpConfig;
+use tailcut_sim::{Design, DesignParameters, Measures, NicParameters, RunConfig, WorkloadSpec};
+use topology::Network;
 
 /// A study: runs that are compared with each other.
 #[derive(Debug)]
@@ -59,14 +63,6 @@ impl Study {
     pub fn of(scenario: &Scenario) -> Outcome<Self> {
         let top = scenario.table("");
         let designs = designs(scenario)?;
-        let parameters = designs::parameters(scenario)?;
-        let network = topology::network(scenario)?;
-        paths::check(scenario, &designs, &network.built)?;
-        let faults = faults::faults(scenario, &network)?;
-        let tcp = transport::tcp(scenario)?;
-        let framing = transport::framing(scenario);
-        let nic = designs::nic(scenario)?;
-        let workloads = workload::workloads(scenario, &network)?;
         let first = top.count("seed").unwrap_or(1);
         let seeds = top.count("seeds").unwrap_or(1);
         if first.checked_add(seeds).is_none() {
@@ -76,58 +72,28 @@ impl Study {
                 "a seed that leaves room for `seeds` more",
             ));
         }
-        let planned = seeds.saturating_mul((workloads.len() * designs.len()) as u64);
-        if planned > MOST_RUNS {
-            let found = format!("{planned} runs: seeds x loads x designs");
-            return Err(top.error("seeds", found, format!("at most {MOST_RUNS} runs a study")));
-        }
-        if let Some(workload) = workloads.first() {
-            readers::check(scenario, &designs, workload)?;
-        }
-        for workload in &workloads {
-            storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
-            for &design in &designs {
-                let (requests, hosts) = (&parameters.requests, network.built.hosts());
-                requests::check(scenario, design, requests, workload, hosts)?;
+        let points =
+            scenario.points(MOST_RUNS / (designs.len() as u64).saturating_mul(seeds).max(1))?;
+        let mut of_points = Vec::with_capacity(points.len());
+        let mut planned = 0u64;
+        for point in &points {
+            let runs = runs_at(point, &designs).map_err(|error| point.located(error))?;
+            planned = planned.saturating_add(seeds.saturating_mul(runs.len() as u64));
+            if planned > MOST_RUNS {
+                let found = format!("{planned} runs or more: seeds x loads x designs x sweep");
+                return Err(top.error("seeds", found, format!("at most {MOST_RUNS} runs a study")));
             }
+            of_points.push(runs);
         }
-        let mut runs = Vec::new();
+        let mut runs = Vec::with_capacity(planned as usize);
         for seed in first..first + seeds {
-            for workload in &workloads {
-                for &design in &designs {
-                    runs.push(RunConfig {
-                        design,
-                        topology: network.spec.clone(),
-                        faults: faults.clone(),
-                        workload: workload.clone(),
-                        framing,
-                        tcp: tcp.clone(),
-                        dctcp_gain: transport::dctcp_gain(scenario),
-                        dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
-                        repnet: transport::repnet(scenario),
-                        designs: parameters.clone(),
-                        nic,
-                        measures: Measures {
-                            waits: top.is_set("measure_waits"),
-                            bursts: top.is_set("measure_bursts"),
-                            goodput: top.is_set("measure_goodput"),
-                        },
-                        seed,
-                        sample_every: top.duration("sample_every"),
-                        drain: top.duration("drain").unwrap_or_default(),
-                        engine: match top.word("engine") {
-                            Some("heap") => EngineKind::Heap,
-                            _ => EngineKind::Calendar,
-                        },
-                        port_events: match top.word("port_events") {
-                            Some("two") => PortEvents::Two,
-                            _ => PortEvents::OneWherePossible,
-                        },
-                    });
-                }
+            for run in of_points.iter().flatten() {
+                runs.push(RunConfig {
+                    seed,
+                    ..run.clone()
+                });
             }
         }
-        starts_something(scenario, &runs, &network.built)?;
         Ok(Self {
             name: name(scenario)?,
             about: top.text("about").unwrap_or_default(),
@@ -139,6 +105,113 @@ impl Study {
             },
             config: scenario.to_json(),
         })
+    }
+}
+
+/// The runs of one point of a sweep with the first seed: by load, then by design.
+fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
+    let all: Vec<Design> = designs.iter().map(|chosen| chosen.design).collect();
+    let common = Parts::of(&point.scenario, &all)?;
+    if let Some(workload) = common.workloads.first() {
+        readers::check(&point.scenario, &all, workload, |_, _| true)?;
+    }
+    let mut by_design: Vec<Vec<RunConfig>> = Vec::with_capacity(designs.len());
+    for chosen in designs {
+        let design = chosen.design;
+        let mut runs = if chosen.settings.is_empty() {
+            common.runs(&point.scenario, design)?
+        } else {
+            let scenario = chosen.scenario(&point.scenario)?;
+            let parts = Parts::of(&scenario, &[design])?;
+            let is_own = |section: &str, key: &str| {
+                let mut own = chosen.settings.iter().map(|(path, _)| path);
+                own.any(|path| (path.section.name, path.key.name) == (section, key))
+            };
+            if let Some(workload) = parts.workloads.first() {
+                readers::check(&scenario, &[design], workload, is_own)?;
+            }
+            parts.runs(&scenario, design)?
+        };
+        for run in &mut runs {
+            run.called.clone_from(&chosen.called);
+            run.parameters.clone_from(&point.parameters);
+        }
+        by_design.push(runs);
+    }
+    let mut runs = Vec::new();
+    for load in 0..common.workloads.len() {
+        runs.extend(by_design.iter().filter_map(|runs| runs.get(load)).cloned());
+    }
+    starts_something(&point.scenario, &runs, &common.network.built)?;
+    Ok(runs)
+}
+
+/// What the runs of a scenario have in common.
+struct Parts {
+    parameters: DesignParameters,
+    network: Network,
+    faults: Vec<LinkFault>,
+    tcp: TcpConfig,
+    nic: NicParameters,
+    /// One a load.
+    workloads: Vec<WorkloadSpec>,
+}
+
+impl Parts {
+    fn of(scenario: &Scenario, designs: &[Design]) -> Outcome<Self> {
+        let parameters = designs::parameters(scenario)?;
+        let network = topology::network(scenario)?;
+        paths::check(scenario, designs, &network.built)?;
+        let faults = faults::faults(scenario, &network)?;
+        let tcp = transport::tcp(scenario)?;
+        let nic = designs::nic(scenario)?;
+        let workloads = workload::workloads(scenario, &network)?;
+        Ok(Self {
+            parameters,
+            network,
+            faults,
+            tcp,
+            nic,
+            workloads,
+        })
+    }
+
+    /// The runs of a design, one a load.
+    fn runs(&self, scenario: &Scenario, design: Design) -> Outcome<Vec<RunConfig>> {
+        let top = scenario.table("");
+        let (parameters, hosts) = (&self.parameters, self.network.built.hosts());
+        let run = |workload: &WorkloadSpec| {
+            storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
+            requests::check(scenario, design, &parameters.requests, workload, hosts)?;
+            let (topology, workload) = (self.network.spec.clone(), workload.clone());
+            Ok(RunConfig {
+                faults: self.faults.clone(),
+                framing: transport::framing(scenario),
+                tcp: self.tcp.clone(),
+                dctcp_gain: transport::dctcp_gain(scenario),
+                dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
+                repnet: transport::repnet(scenario),
+                designs: parameters.clone(),
+                nic: self.nic,
+                measures: Measures {
+                    waits: top.is_set("measure_waits"),
+                    bursts: top.is_set("measure_bursts"),
+                    goodput: top.is_set("measure_goodput"),
+                },
+                sample_every: top.duration("sample_every"),
+                drain: top.duration("drain").unwrap_or_default(),
+                engine: match top.word("engine") {
+                    Some("heap") => EngineKind::Heap,
+                    _ => EngineKind::Calendar,
+                },
+                port_events: match top.word("port_events") {
+                    Some("two") => PortEvents::Two,
+                    _ => PortEvents::OneWherePossible,
+                },
+                ..RunConfig::new(design, topology, workload)
+            })
+        };
+        self.workloads.iter().map(run).collect()
     }
 }
 
@@ -176,7 +249,7 @@ fn name(scenario: &Scenario) -> Outcome<String> {
     Ok(name)
 }
 
-fn designs(scenario: &Scenario) -> Outcome<Vec<Design>> {
+fn designs(scenario: &Scenario) -> Outcome<Vec<Chosen>> {
     let top = scenario.table("");
     let Some(Value::Texts(names)) = top.value("designs") else {
         let allowed =
@@ -184,11 +257,11 @@ fn designs(scenario: &Scenario) -> Outcome<Vec<Design>> {
         return Err(top.error("designs", "none", allowed));
     };
     let place = top.place_of("designs").clone();
-    let mut designs: Vec<Design> = Vec::with_capacity(names.len());
+    let mut designs: Vec<Chosen> = Vec::with_capacity(names.len());
     for name in names {
-        let design = design(&name, &place)?;
-        if designs.contains(&design) {
-            let found = format!("'{design}' twice");
+        let chosen = Chosen::named(scenario, &name, &place)?;
+        if designs.iter().any(|known| known.name() == chosen.name()) {
+            let found = format!("'{}' twice", chosen.name());
             return Err(ScenarioError::new(
                 &place,
                 "designs",
@@ -196,7 +269,7 @@ fn designs(scenario: &Scenario) -> Outcome<Vec<Design>> {
                 "each design once",
             ));
         }
-        designs.push(design);
+        designs.push(chosen);
     }
     Ok(designs)
 }

@@ -25,9 +25,14 @@ struct Scene<'a> {
     has_storage: bool,
 }
 
-/// Refuses keys that no design and no workload of the scenario reads. Keys that only say what `compare` and
-/// reproductions start from are left alone.
-pub fn check(scenario: &Scenario, designs: &[Design], workload: &WorkloadSpec) -> Outcome<()> {
+/// Refuses keys that no design and no workload of the scenario reads, of those that are `asked` for by section
+/// and name. Keys that only say what `compare` and reproductions start from are left alone.
+pub fn check(
+    scenario: &Scenario,
+    designs: &[Design],
+    workload: &WorkloadSpec,
+    asked: impl Fn(&str, &str) -> bool,
+) -> Outcome<()> {
     let any = |of: fn(&FlowsSpec) -> bool| workload.parts.iter().any(|part| of(&part.flows));
     let scene = Scene {
         scenario,
@@ -37,7 +42,7 @@ pub fn check(scenario: &Scenario, designs: &[Design], workload: &WorkloadSpec) -
     for section in SECTIONS {
         for table in scenario.tables(section.name) {
             for (key, entry) in table.entries() {
-                if entry.is_start {
+                if entry.is_start || !asked(section.name, key) {
                     continue;
                 }
                 let path = section.path(key);

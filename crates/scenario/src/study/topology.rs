@@ -55,6 +55,8 @@ pub fn keys_of(kind: &str) -> &'static [&'static str] {
             "cores_per_aggregation",
             "fabric_rate",
             "fabric_delay",
+            "core_rate",
+            "core_delay",
         ],
         _ => &[],
     }
@@ -157,11 +159,12 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
         "fat-tree" => Shape::FatTree(FatTree {
             k: table.small("k").unwrap_or(8),
             tiers: table.small("tiers").unwrap_or(3),
-            edge_oversubscription: table.small("oversubscription").unwrap_or(1),
+            edge_downlinks: edge_downlinks(&table)?,
             host_links: table.small("host_links").unwrap_or(1),
             core_oversubscription: core_oversubscription(&table)?,
             host_wire,
             fabric_wire,
+            core_wire: core_wire(&table, fabric_wire)?,
             queue: queue(scenario, host_wire.rate),
             shared_buffer,
         }),
@@ -180,6 +183,7 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
     let name = match table.text("name") {
         Some(name) => name,
         None if kind == "custom" => scenario.name.clone(),
+        None if table.is_swept("kind") => "swept".to_owned(),
         None => short_form(kind, &table),
     };
     Ok(Network {
@@ -190,11 +194,15 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
 
 /// The kind with the parameters that were given, as `--topology` takes them.
 fn short_form(kind: &str, table: &Table) -> String {
-    let given = table.entries().filter(|(key, _)| *key != "kind");
+    // What is swept is told beside the name, so that a sweep is of one network.
+    let given = table
+        .entries()
+        .filter(|(key, entry)| *key != "kind" && !entry.is_swept);
     let parameters: Vec<String> = given
         .map(|(key, entry)| match &entry.value {
             Value::Rate(rate) => format!("{key}={}", rate.to_string().replace(' ', "")),
             Value::Duration(span) => format!("{key}={}", span.to_string().replace(' ', "")),
+            Value::Number(number) => format!("{key}={number}"),
             other => format!("{key}={}", other.to_json()),
         })
         .collect();
@@ -208,7 +216,7 @@ fn short_form(kind: &str, table: &Table) -> String {
 fn located(scenario: &Scenario, table: &Table, error: &TopologyError) -> Box<ScenarioError> {
     let key = match error.parameter {
         "hosts_per_leaf" => "hosts",
-        "edge_oversubscription" => "oversubscription",
+        "edge_downlinks" => "oversubscription",
         parameter => parameter,
     };
     let known = section("topology").is_some_and(|section| section.key(key).is_some());
@@ -228,38 +236,24 @@ fn leaf_spine(
     shared_buffer: Option<SharedBuffer>,
 ) -> Outcome<LeafSpine> {
     let leaves = table.small("leaves").unwrap_or(4);
-    let spines = table.small("spines").unwrap_or(4);
     let hosts = table.small("hosts").unwrap_or(8);
     let host_links = table.small("host_links").unwrap_or(1);
+    let downlinks = u64::from(hosts) * u64::from(host_links);
+    let (spines, spine_rate) = uplinks(table, downlinks, host_wire.rate, fabric_wire.rate)?;
     for (key, each) in [
         ("hosts", hosts.saturating_mul(host_links)),
         ("spines", spines),
     ] {
         let total = u64::from(leaves) * u64::from(each);
         if total > MOST_LINKS as u64 {
-            let found = format!("{each} a leaf, {total} links in all");
+            let found = format!("{each} per leaf, {total} links in all");
             return Err(table.error(key, found, format!("at most {MOST_LINKS} links")));
         }
     }
-    let mut spine_wire = fabric_wire;
-    if let Some(ratio) = table.count("oversubscription") {
-        if table.given("fabric_rate").is_some() {
-            let allowed = "oversubscription or fabric_rate, not both";
-            return Err(table.error("oversubscription", "both", allowed));
-        }
-        let downlinks = u64::from(hosts) * u64::from(host_links);
-        let rate = host_wire.rate.as_bps().checked_mul(downlinks);
-        let rate = rate
-            .map(|sum| sum / (u64::from(spines) * ratio))
-            .and_then(Rate::from_bps);
-        spine_wire.rate = rate.ok_or_else(|| {
-            table.error(
-                "oversubscription",
-                ratio.to_string(),
-                "a ratio that leaves the uplinks a rate",
-            )
-        })?;
-    }
+    let spine_wire = Wire {
+        rate: spine_rate,
+        ..fabric_wire
+    };
     Ok(LeafSpine {
         leaves,
         spines,
@@ -269,6 +263,83 @@ fn leaf_spine(
         spine_wire,
         queue,
         shared_buffer,
+    })
+}
+
+/// The number of spines of a leaf-spine and the rate of each uplink. Of spines, fabric_rate and
+/// oversubscription two give the third.
+fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(u32, Rate)> {
+    let spines = table.small("spines").unwrap_or(4);
+    let Some(ratio) = table.number("oversubscription") else {
+        return Ok((spines, fabric));
+    };
+    let offered = host.as_bps() as f64 * downlinks as f64;
+    if table.given("fabric_rate").is_none() {
+        let rate = offered / (f64::from(spines) * ratio);
+        let rate = Rate::from_bps(rate as u64).ok_or_else(|| {
+            let allowed = "a ratio that leaves the uplinks a rate";
+            table.error("oversubscription", ratio.to_string(), allowed)
+        })?;
+        return Ok((spines, rate));
+    }
+    if table.given("spines").is_some() {
+        let allowed = "two of spines, fabric_rate and oversubscription";
+        return Err(table.error("oversubscription", "all three", allowed));
+    }
+    let wanted = offered / (fabric.as_bps() as f64 * ratio);
+    if let Some(whole) = whole(wanted, 4_096) {
+        return Ok((whole, fabric));
+    }
+    let ratio_of = |spines: f64| offered / (fabric.as_bps() as f64 * spines);
+    let found = format!("{ratio}, for which {wanted:.3} uplinks of {fabric} per leaf are needed");
+    Err(table.error("oversubscription", found, near(wanted, "uplinks", ratio_of)))
+}
+
+/// A number that is whole, 1 to `most`, but for what rounding has done to it.
+fn whole(number: f64, most: u32) -> Option<u32> {
+    let whole = number.round();
+    let is_whole = (number - whole).abs() <= 1e-6 * whole;
+    (is_whole && (1.0..=f64::from(most)).contains(&whole)).then_some(whole as u32)
+}
+
+/// The ratios of the whole numbers around one that is not.
+fn near(wanted: f64, of: &str, ratio_of: impl Fn(f64) -> f64) -> String {
+    let few = wanted.floor().max(1.0);
+    let short = |number: f64| {
+        let text = format!("{number:.6}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    let (first, second) = (short(ratio_of(few)), short(ratio_of(few + 1.0)));
+    format!(
+        "a ratio of whole {of}, such as {first} with {few} or {second} with {}",
+        few + 1.0
+    )
+}
+
+/// Links to hosts of a fat-tree's edge switch.
+fn edge_downlinks(table: &Table) -> Outcome<u32> {
+    let uplinks = f64::from(table.small("k").unwrap_or(8) / 2);
+    let ratio = table.number("oversubscription").unwrap_or(1.0);
+    let wanted = uplinks * ratio;
+    whole(wanted, 2_048).ok_or_else(|| {
+        let found = format!("{ratio}, for which {wanted:.3} hosts per edge switch are needed");
+        let allowed = near(wanted, "hosts", |hosts| hosts / uplinks);
+        table.error("oversubscription", found, allowed)
+    })
+}
+
+/// Links between aggregation switches and cores.
+fn core_wire(table: &Table, fabric: Wire) -> Outcome<Wire> {
+    if table.small("tiers").unwrap_or(3) != 3 {
+        for key in ["core_rate", "core_delay"] {
+            if table.given(key).is_some() {
+                return Err(table.error(key, "with two tiers", "only with three tiers"));
+            }
+        }
+    }
+    Ok(Wire {
+        rate: table.rate("core_rate").unwrap_or(fabric.rate),
+        delay: table.duration("core_delay").unwrap_or(fabric.delay),
     })
 }
 
@@ -305,6 +376,7 @@ fn core_oversubscription(table: &Table) -> Outcome<CoreOversubscription> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailcut_sim::fabric::topology::Node;
     use tailcut_units::HostId;
 
     fn parsed(text: &str) -> Scenario {
@@ -331,6 +403,61 @@ mod tests {
             built.host_capacity_bps(),
             2 * built.rack_uplink_capacity_bps()
         );
+    }
+
+    #[test]
+    fn forty_servers_at_25_gigabits_and_three_to_one_are_one_line() {
+        let of = |text: &str| {
+            let mut scenario = parsed("");
+            replace(&mut scenario, text, &Place::flag("--topology")).expect("a topology");
+            network(&scenario)
+        };
+        let text = "leaf-spine:leaves=4,hosts=10,spines=2,rate=25Gbps,oversubscription=2.5";
+        let built = of(text).expect("fifty gigabits for each uplink").built;
+        assert_eq!(built.hosts(), 40);
+        assert_eq!(
+            built.host_capacity_bps() * 2,
+            5 * built.rack_uplink_capacity_bps()
+        );
+        // Uplinks that are on sale: the ratio says how many.
+        let text = "leaf-spine:leaves=4,hosts=12,rate=25Gbps,fabric_rate=50Gbps,oversubscription=3";
+        let built = of(text).expect("two uplinks for each leaf").built;
+        assert_eq!((built.hosts(), built.paths), (48, 2));
+        let text = "leaf-spine:leaves=4,hosts=10,rate=25Gbps,fabric_rate=40Gbps,oversubscription=3";
+        let error = of(text).err().expect("no whole number").to_string();
+        assert_eq!(
+            error,
+            "--topology: topology.oversubscription: found 3, for which 2.083 uplinks of 40 Gb/s per leaf \
+             are needed; allowed: a ratio of whole uplinks, such as 3.125 with 2 or 2.083333 with 3"
+        );
+        let text = "leaf-spine:spines=2,fabric_rate=40Gbps,oversubscription=3";
+        let error = of(text).err().expect("one too many").to_string();
+        let allowed = "found all three; allowed: two of spines, fabric_rate and oversubscription";
+        assert!(error.ends_with(allowed), "{error}");
+    }
+
+    #[test]
+    fn tiers_of_a_fat_tree_have_rates_of_their_own_and_ratios_need_not_be_whole() {
+        let of = |text: &str| {
+            network(&parsed(&format!(
+                "[topology]\nkind = \"fat-tree\"\n{text}\n"
+            )))
+        };
+        let built = of("k = 4\ncore_rate = \"40Gbps\"\noversubscription = 1.5");
+        let built = built.expect("three hosts").built;
+        assert_eq!(built.hosts(), 24);
+        let to_cores = built.links.iter().filter(|link| match link.to {
+            Node::Switch(switch) => switch >= 16,
+            Node::Host(_) => false,
+        });
+        let rates: Vec<Rate> = to_cores.map(|link| link.config.rate).collect();
+        assert_eq!(rates, [Rate::from_gbps(40); 16]);
+        let refused = |text: &str| of(text).err().expect("refused").to_string();
+        let error = refused("k = 4\noversubscription = 1.2");
+        assert!(error.contains("such as 1 with 2 or 1.5 with 3"), "{error}");
+        let error = refused("k = 4\ntiers = 2\ncore_rate = \"40Gbps\"");
+        let allowed = "found with two tiers; allowed: only with three tiers";
+        assert!(error.ends_with(allowed), "{error}");
     }
 
     #[test]
@@ -389,6 +516,16 @@ mod tests {
         let error = super::network(&parsed(&text.replace("\"left\"", "\"left[1]\"")));
         let error = error.err().expect("a name of two nodes").to_string();
         assert!(error.contains("nodes.name: found \"left[1]\""), "{error}");
+        // Single ones of a name, and some of them.
+        let one = text.replace("a = \"left\"\nb", "a = \"left[0]\"\nb");
+        let rest = format!("{one}[[links]]\na = \"left[1..3]\"\nb = \"far\"\n");
+        let built = super::network(&parsed(&rest)).expect("a network").built;
+        assert_eq!(built.racks, [0, 1, 1, 1]);
+        let error = super::network(&parsed(&one.replace("left[0]", "left[3]")));
+        let error = error.err().expect("only three").to_string();
+        let told = "links.a: found \"left[3]\"; allowed: left[0] to left[2], or several of them, such as \
+                    left[0..3]";
+        assert!(error.ends_with(told), "{error}");
         let broken = text.replace("b = \"far\"", "b = \"fat\"");
         let error = super::network(&parsed(&broken))
             .err()

@@ -52,6 +52,7 @@ pub fn tcp(scenario: &Scenario) -> Outcome<TcpConfig> {
         duplicate_ack_threshold: byte("duplicate_ack_threshold"),
         max_syn_retries: byte("max_syn_retries"),
         max_data_retries: byte("max_data_retries"),
+        port: usual.port,
         congestion: usual.congestion,
         classic_ecn: table.is_set("classic_ecn"),
         // The design's, if it has any.

@@ -8,7 +8,6 @@ use crate::error::Outcome;
 use crate::error::Place;
 use crate::scenario::{Scenario, Table};
 use crate::value::Value;
-use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class};
 use tailcut_sim::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
@@ -178,6 +177,9 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
     Ok(vec![spec(None)])
 }
 
+/// What names say in the place of something that is swept.
+const SWEPT: &str = "swept";
+
 /// A part, but for the load of a sweep.
 struct Draft {
     name: String,
@@ -226,20 +228,27 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         .find(|known| known.name() == class)
         .unwrap_or_default();
     if kind == "trace" {
-        let (name, trace) = trace(scenario, table, network)?;
+        let (mut name, trace) = trace(scenario, table, network)?;
+        if table.is_swept("file") || table.is_swept("kind") {
+            SWEPT.clone_into(&mut name);
+        }
         return Ok(Draft {
             name,
             part: WorkloadPart {
                 class,
                 path: None,
-                flows: FlowsSpec::Trace(Arc::new(trace)),
+                flows: FlowsSpec::Trace(trace),
             },
             sweeps: false,
             shared_among: None,
             own_load: None,
         });
     }
-    let (sizes_name, sizes) = sizes(scenario, table)?;
+    let (mut sizes_name, sizes) = sizes(scenario, table)?;
+    if table.is_swept("sizes") {
+        // A name without what is swept, so that a sweep is of one workload.
+        SWEPT.clone_into(&mut sizes_name);
+    }
     let matrix = match kind {
         "storage" | "application" => MatrixSpec::Anywhere,
         _ => matrix(table, network)?,
@@ -247,11 +256,13 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
     let swept = |key| table.word(key) == Some("sweep");
     let shared_among = (swept("share") || swept("leave_out")).then(|| network.built.hosts());
     let mut name = match kind {
+        _ if table.is_swept("kind") => SWEPT.to_owned(),
         "open" => sizes_name,
         "application" => application(table)?.name().to_owned(),
         kind => format!("{kind}:{sizes_name}"),
     };
-    if let Some(word) = table.word("matrix").filter(|word| *word != "auto") {
+    let told = |word: &&str| *word != "auto" && !table.is_swept("matrix");
+    if let Some(word) = table.word("matrix").filter(told) {
         name = format!("{name}/{word}");
     }
     let mut sweeps = false;

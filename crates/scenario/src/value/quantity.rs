@@ -71,7 +71,7 @@ pub fn counted(text: &str, plural: &str) -> Option<u64> {
 }
 
 /// The number in front and the unit behind it.
-fn split(text: &str) -> (&str, &str) {
+pub fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

@@ -15,11 +15,16 @@ pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
     let mut scenario = SCENARIOS[0].parse()?;
     scenario.start_from_here();
     changes::apply(&mut scenario, &arguments.changes, common)?;
-    scenario.set(
-        "designs",
-        &arguments.designs.join(","),
-        &Place::flag("DESIGN"),
-    )?;
+    // An argument may be a list; the settings of a design have commas, too.
+    let names = arguments
+        .designs
+        .iter()
+        .flat_map(|name| match name.contains(':') {
+            true => vec![name.as_str()],
+            false => name.split(',').collect(),
+        });
+    let names: Vec<&str> = names.collect();
+    scenario.put("designs", &names.into(), &Place::flag("DESIGN"))?;
     let study = Study::of(&scenario)?;
     let asked = Asked {
         earlier: arguments.finished.into(),

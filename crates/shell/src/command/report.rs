@@ -1,25 +1,35 @@
-//! `tailcut report`: the report of a directory of runs, written again.
+//! `tailcut report`: the report of directories of runs, written again.
 
 use crate::args::{Common, Picture, Report};
 use crate::conduct::REPORT;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json};
+use crate::join;
+use crate::output::{note, print, print_json, width};
 use anyhow::Context;
 use std::path::Path;
+
+/// Where the report of several studies is written unless that is said.
+const JOINED: &str = "out/joined";
 
 /// Runs the command.
 ///
 /// # Errors
 /// A directory that holds no runs, or that cannot be written.
 pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
-    let study = tailcut_report::load(&arguments.dir)?;
+    let study = join::load(&arguments.dirs)?;
+    let (first, others) = arguments.dirs.split_first().context("DIR: found none")?;
     if study.runs().is_empty() {
-        let dir = arguments.dir.display();
+        let dir = first.display();
         return Err(
             anyhow::anyhow!("{dir}: found no finished run; allowed: a directory with one").into(),
         );
     }
-    let out = common.out.as_deref().unwrap_or(&arguments.dir);
+    // The report of several studies belongs to none of them.
+    let usual = match others.is_empty() {
+        true => first.as_path(),
+        false => Path::new(JOINED),
+    };
+    let out = common.out.as_deref().unwrap_or(usual);
     make_dir(out)?;
     let report = out.join(REPORT);
     tailcut_report::write_html(&study, &report)?;
@@ -34,7 +44,7 @@ pub fn execute(arguments: &Report, common: &Common) -> Result<(), Failure> {
     }
     let (answer, table) = (
         tailcut_report::text_answer(&study),
-        tailcut_report::text_table(&study),
+        tailcut_report::text_table_within(&study, width()),
     );
     print(&format!(
         "{answer}\n\n{table}\nReport: {}",

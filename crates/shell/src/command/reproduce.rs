@@ -4,7 +4,7 @@ use crate::args::{Common, Reproduce};
 use crate::conduct::{REPORT, conduct};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{note, print, print_json};
+use crate::output::{note, print, print_json, width};
 use crate::pool::Pool;
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
     for reproduction in chosen {
         let (comparison, runs) = reproduce(reproduction, arguments, common, &stop)?;
         if !common.json {
-            print(&comparison.table().to_text())?;
+            print(&comparison.table().to_text_within(width()))?;
         }
         if let Some(page) = &mut page {
             page.put(reproduction.name(), &comparison, runs)?;

@@ -66,6 +66,15 @@ impl Desk<'_> {
         }))
     }
 
+    /// Takes a flow back that `src` sends: what has not left does not leave. The application hears
+    /// `Failed` with what it has cost, at this instant. Nothing happens to a flow that has ended, nor
+    /// where the transport cannot take flows back.
+    pub fn cancel(&mut self, src: HostId, flow: FlowId) {
+        if src.0 < self.hosts {
+            self.order(Order::Cancel(src, flow));
+        }
+    }
+
     /// Sends a flow whatever its number is; gives the number that it gets.
     pub(crate) fn send_flow(&mut self, flow: &Flow) -> FlowId {
         let id = self.number();

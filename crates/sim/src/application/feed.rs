@@ -12,8 +12,9 @@ use tailcut_units::{HostId, Time};
 /// brings time, events and segments; it takes orders.
 pub(crate) struct Feed {
     application: Box<Together>,
-    /// What the application said last that it does next.
-    next: Option<Time>,
+    /// When something is to be done: what has been ordered, or what the application does next.
+    due: Time,
+    /// Whether something begins by itself, or has been ordered.
     begins_more: bool,
     hears_segments: bool,
     hears_departures: bool,
@@ -27,7 +28,7 @@ pub(crate) struct Feed {
 impl Feed {
     pub fn new(application: Together, hosts: u32, recorder: Recorder) -> Self {
         Self {
-            next: application.next(),
+            due: application.next().unwrap_or(Time::MAX),
             begins_more: application.begins_more(),
             hears_segments: application.hears_segments(),
             hears_departures: application.hears_departures(),
@@ -39,16 +40,16 @@ impl Feed {
         }
     }
 
-    /// When something is to be done for the application, as far as is known.
+    /// When something is to be done for the application, as far as is known; [`Time::MAX`] for never.
     #[inline]
-    pub fn next(&self) -> Option<Time> {
-        self.orders.due_at().or(self.next)
+    pub const fn due(&self) -> Time {
+        self.due
     }
 
     /// Whether something begins by itself, or has been ordered.
     #[inline]
-    pub fn begins_more(&self) -> bool {
-        self.begins_more || self.orders.due_at().is_some()
+    pub const fn begins_more(&self) -> bool {
+        self.begins_more
     }
 
     /// Whether events are to be asked for after segments have left.
@@ -66,7 +67,7 @@ impl Feed {
     /// What is due is done: what has been ordered, or what the application orders now that its time has
     /// come. [`Feed::order`] gives it.
     pub fn act(&mut self, now: Time, groups: &mut dyn Groups) {
-        if self.orders.due_at().is_none() && self.next.is_some_and(|next| next <= now) {
+        if self.orders.due_at().is_none() && self.due <= now {
             self.tell(now, groups, |application, desk| application.act(desk));
         }
         self.orders.begin();
@@ -74,13 +75,23 @@ impl Feed {
 
     /// The next order that is carried out.
     pub fn order(&mut self) -> Option<Order> {
-        self.orders.next()
+        let order = self.orders.next();
+        self.look();
+        order
     }
 
     /// Carries out an order at its host, and those about other copies there that follow it, which share
     /// what the host sends next.
-    pub fn carry_out(&mut self, now: Time, order: &Order, transport: &mut impl Transport) {
-        order.carry_out(now, transport);
+    pub fn carry_out(
+        &mut self,
+        now: Time,
+        order: &Order,
+        transport: &mut impl Transport,
+        groups: &mut dyn Groups,
+    ) {
+        if let Some(event) = order.carry_out(now, transport) {
+            self.event(now, order.host(), event, groups, transport);
+        }
         if let Order::Copy(host, _) = order {
             self.carry_out_copies(now, *host, transport);
         }
@@ -90,12 +101,34 @@ impl Feed {
         while let Some(order) = self.orders.next_of_copy(host) {
             order.carry_out(now, transport);
         }
+        self.look();
     }
 
-    /// The transport of `host` has news. What is ordered about copies there is carried out before the host
-    /// is asked for segments.
+    /// Looks what is to be done next.
+    fn look(&mut self) {
+        let ordered = self.orders.due_at();
+        let next = ordered.or_else(|| self.application.next());
+        self.due = next.unwrap_or(Time::MAX);
+        self.begins_more = ordered.is_some() || self.application.begins_more();
+    }
+
+    /// The transport of `host` may have news. What is ordered about copies there is carried out before the
+    /// host is asked for segments.
+    #[inline]
+    pub fn hear(
+        &mut self,
+        now: Time,
+        host: HostId,
+        transport: &mut impl Transport,
+        groups: &mut dyn Groups,
+    ) {
+        while let Some(event) = transport.poll_event() {
+            self.event(now, host, event, groups, transport);
+        }
+    }
+
     #[inline(never)]
-    pub fn event(
+    fn event(
         &mut self,
         now: Time,
         host: HostId,
@@ -166,7 +199,6 @@ impl Feed {
             numbers: &mut self.numbers,
         };
         what(&mut self.application, &mut desk);
-        self.next = self.application.next();
-        self.begins_more = self.application.begins_more();
+        self.look();
     }
 }

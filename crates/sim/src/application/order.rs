@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use tailcut_transport::rans::CopyOrder;
-use tailcut_transport::{Message, Part, Share, Stragglers, Transport};
+use tailcut_transport::{Event, Message, Part, Share, Stragglers, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
 /// Something that a host's transport is to do.
@@ -27,6 +27,7 @@ pub(crate) enum Order {
         share: Share,
     },
     Copy(HostId, CopyOrder),
+    Cancel(HostId, FlowId),
 }
 
 impl Order {
@@ -36,17 +37,26 @@ impl Order {
             | Self::Spread { host, .. }
             | Self::Collect { host, .. }
             | Self::Share { host, .. }
-            | Self::Copy(host, _) => *host,
+            | Self::Copy(host, _)
+            | Self::Cancel(host, _) => *host,
         }
     }
 
-    pub fn carry_out(&self, now: Time, transport: &mut impl Transport) {
+    /// Does it. Gives what the transport says of it, where no event comes later.
+    pub fn carry_out(&self, now: Time, transport: &mut impl Transport) -> Option<Event> {
         let part = match self {
-            Self::Submit(_, message) => return transport.submit(now, *message),
+            Self::Submit(_, message) => {
+                transport.submit(now, *message);
+                return None;
+            }
+            Self::Cancel(_, flow) => {
+                let cost = transport.cancel(now, *flow)?;
+                return Some(Event::Failed(*flow, cost));
+            }
             Self::Copy(_, order) => {
                 // A client that is out of ports for a server does not send the copy.
                 let _not_carried = transport.carry(now, *order);
-                return;
+                return None;
             }
             Self::Spread {
                 message,
@@ -75,6 +85,7 @@ impl Order {
         };
         let taken = transport.take_part(now, part);
         debug_assert!(taken.is_ok(), "a design with several ends has them");
+        None
     }
 }
 

@@ -210,7 +210,12 @@ impl Sessions {
                 desk.groups().dissolve_group(group);
                 self.running.remove(&session);
             }
-            Event::Established(_) | Event::Arrived(..) | Event::Late(_) | Event::Copy(..) => {}
+            Event::Established(_)
+            | Event::Arrived(..)
+            | Event::Block(..)
+            | Event::Opened(..)
+            | Event::Late(_)
+            | Event::Copy(..) => {}
         }
     }
 

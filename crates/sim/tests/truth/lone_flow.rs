@@ -46,11 +46,12 @@ fn topologies() -> Vec<Case> {
             Shape::FatTree(FatTree {
                 k: 4,
                 tiers: 2,
-                edge_oversubscription: 2,
+                edge_downlinks: 4,
                 host_links: 1,
                 core_oversubscription: CoreOversubscription::None,
                 host_wire: FAST,
                 fabric_wire: FAST,
+                core_wire: FAST,
                 queue: queue(),
                 shared_buffer: None,
             }),

@@ -78,11 +78,12 @@ pub fn fat_tree(queue: QueueConfig) -> Shape {
     Shape::FatTree(FatTree {
         k: 4,
         tiers: 3,
-        edge_oversubscription: 1,
+        edge_downlinks: 2,
         host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: FAST,
         fabric_wire: FAST,
+        core_wire: FAST,
         queue,
         shared_buffer: None,
     })

@@ -129,11 +129,12 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
     let shape = Shape::FatTree(FatTree {
         k,
         tiers: 3,
-        edge_oversubscription: 1,
+        edge_downlinks: k / 2,
         host_links: 1,
         core_oversubscription: CoreOversubscription::None,
         host_wire: FAST,
         fabric_wire: FAST,
+        core_wire: FAST,
         queue: queue_of(10_000),
         shared_buffer: None,
     });

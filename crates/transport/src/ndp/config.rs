@@ -1,7 +1,7 @@
 //! NDP's parameters.
 
 use crate::receiver_driven::Demotion;
-use crate::tcp::ConfigError;
+use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
 use alloc::format;
 use core::fmt;
 use tailcut_units::Duration;
@@ -41,6 +41,8 @@ pub struct NdpConfig {
     /// keeps the addresses for twice as long. It must outlast the stay of packets in the network and
     /// the retransmissions that follow a lost last ACK. Default 100 ms.
     pub time_wait: Duration,
+    /// The port that hosts are reached at, 1 to 32,765. Default 80.
+    pub port: u16,
     /// Seed of the host's random stream: the order of paths.
     pub seed: u64,
 }
@@ -61,6 +63,7 @@ impl Default for NdpConfig {
             max_rto: Duration::from_ms(1_000),
             max_timeouts: 15,
             time_wait: Duration::from_ms(100),
+            port: SERVICE_PORT,
             seed: 0,
         }
     }
@@ -82,6 +85,12 @@ impl NdpConfig {
                 allowed,
             })
         };
+        check(
+            PORTS.contains(&self.port),
+            "port",
+            &self.port,
+            "1 to 32765, below the ports of outgoing flows",
+        )?;
         let positive = "more than 0";
         let mss_holds = (1..=65_535).contains(&self.mss);
         check(mss_holds, "mss", &self.mss, "1 to 65535 bytes")?;

@@ -14,7 +14,7 @@ use crate::turns::Turns;
 use crate::{Condition, Event, FlowStats, Header, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use tailcut_units::{FlowId, HostId, Time, mix64};
+use tailcut_units::{FlowId, HostId, Rate, Time, mix64};
 
 /// [`Transport`] by NDP. Flows are not replicated, whatever the message says.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Host {
         Ok(Self {
             host,
             config,
-            directory: Directory::new(host, config.time_wait),
+            directory: Directory::new(host, config.port, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
             ready: Turns::new(),
@@ -85,6 +85,23 @@ impl Host {
         &self.config
     }
 
+    /// From now on this host has names of its own for the flows that it receives, counted from
+    /// `first`; [`Event::Opened`] tells each with its origin. Before, a flow has the name that its
+    /// sender gave it: two senders that know nothing of each other may give the same one.
+    pub fn name_incoming(&mut self, first: FlowId) {
+        self.directory.name_incoming(first);
+    }
+
+    /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead`
+    /// bytes beside its payload (headers, preamble and gap). Those that wait go on at that rate,
+    /// counted from the last one that was sent. Until then [`NdpConfig::pull_interval`] holds.
+    pub fn set_pull_rate(&mut self, now: Time, rate: Rate, overhead: u32) {
+        let full = u64::from(self.config.mss) + u64::from(overhead);
+        self.config.pull_interval = rate.serialisation(full);
+        self.config.byte_time = rate.serialisation(1);
+        self.pulls.set_interval(now, self.config.pull_interval);
+    }
+
     /// A data packet or the header of one, for this host as a receiver.
     fn on_data(&mut self, now: Time, segment: &Segment, header: &NdpHeader) {
         let found = self.directory.arriving(&segment.tuple);
@@ -92,13 +109,14 @@ impl Host {
             Some((Side::Receiver, slot)) => slot,
             None if header.first_window && segment.tuple.dst == self.host => {
                 self.forget(now);
-                let receiver = Receiver::new(now, segment, header);
+                let flow = self.directory.name(segment, &mut self.events);
+                let receiver = Receiver::new(now, flow, segment, header);
                 let tuple = *receiver.tuple();
                 let key = self.receivers.insert(receiver);
                 self.directory.enter(&tuple, Side::Receiver, key);
                 self.open += 1;
                 if self.register.reports {
-                    self.register.incoming.insert(segment.flow, key);
+                    self.register.incoming.insert(flow, key);
                 }
                 key.slot
             }
@@ -110,6 +128,10 @@ impl Host {
         let Some((key, receiver)) = self.receivers.at(slot) else {
             return;
         };
+        if receiver.session() != segment.flow {
+            self.on_other_session(now, key, segment, header);
+            return;
+        }
         let was_complete = receiver.complete;
         let trimmed = segment.condition == Condition::Trimmed;
         let Some(kind) = receiver.on_data(now, header, trimmed) else {
@@ -150,6 +172,32 @@ impl Host {
         self.control.push_back(answer);
     }
 
+    /// A packet of another session at the addresses of the one at `key`. It may take its place.
+    #[cold]
+    fn on_other_session(
+        &mut self,
+        now: Time,
+        key: SessionKey,
+        segment: &Segment,
+        header: &NdpHeader,
+    ) {
+        let replaced = self.receivers.get(key).filter(|receiver| {
+            let (complete, heard_at) = (receiver.complete, receiver.heard_at);
+            header.first_window && self.directory.may_be_replaced(now, complete, heard_at)
+        });
+        let Some(receiver) = replaced else {
+            self.ignored += 1;
+            return;
+        };
+        if !receiver.complete {
+            self.open -= 1;
+            self.register.incoming.remove(&receiver.flow());
+        }
+        self.directory.remove(receiver.tuple());
+        self.receivers.remove(key);
+        self.on_data(now, segment, header);
+    }
+
     /// Sends the pulls that may leave now.
     fn release_pulls(&mut self, now: Time) {
         while let Some(key) = self.pulls.turn(now) {
@@ -188,6 +236,10 @@ impl Host {
             return;
         };
         if sender.closed {
+            return;
+        }
+        if sender.task().flow != segment.flow {
+            self.ignored += 1;
             return;
         }
         if returned {
@@ -302,6 +354,12 @@ impl Transport for Host {
         if let Some((key, _)) = self.open_sender(now, message) {
             self.settle_sender(key);
         }
+    }
+
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
+        let key = self.senders.find(is_it)?;
+        self.close_sender(now, key)
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

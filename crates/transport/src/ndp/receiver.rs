@@ -10,6 +10,8 @@ pub(crate) struct Receiver {
     /// Addresses as this host sends.
     tuple: FiveTuple,
     flow: FlowId,
+    /// The sender's name of the session.
+    session: FlowId,
     /// The path that the flow is pinned to.
     pin: PathPin,
     window: Window,
@@ -33,10 +35,11 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// The session that the data packet or header `segment` opens.
-    pub(crate) fn new(now: Time, segment: &Segment, header: &NdpHeader) -> Self {
+    pub(crate) fn new(now: Time, flow: FlowId, segment: &Segment, header: &NdpHeader) -> Self {
         Self {
             tuple: segment.tuple.reversed(),
-            flow: segment.flow,
+            flow,
+            session: segment.flow,
             pin: if header.pinned {
                 segment.path
             } else {
@@ -61,6 +64,10 @@ impl Receiver {
 
     pub(crate) fn flow(&self) -> FlowId {
         self.flow
+    }
+
+    pub(crate) fn session(&self) -> FlowId {
+        self.session
     }
 
     pub(crate) fn pin(&self) -> PathPin {
@@ -147,7 +154,7 @@ impl Receiver {
         });
         Segment {
             tuple: self.tuple,
-            flow: self.flow,
+            flow: self.session,
             payload: 0,
             ecn: Ecn::NotCapable,
             priority: 0,

@@ -156,6 +156,10 @@ impl<T: Transport> Transport for Coalesced<T> {
         self.inner.take_part(now, part)
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        self.inner.cancel(now, flow)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.waiting.push(segment);
         if self.waiting.len() as u64 >= u64::from(self.config.frames) {

@@ -174,6 +174,10 @@ impl<T: Transport> Transport for Paced<T> {
         self.inner.take_part(now, part)
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        self.inner.cancel(now, flow)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         if let Header::Tcp(header) = &segment.header
             && header.flags.has(TcpFlags::ACK.with(TcpFlags::ECE))

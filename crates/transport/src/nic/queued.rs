@@ -67,6 +67,10 @@ impl<T: Transport> Transport for Queued<T> {
         taken
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        self.inner.cancel(now, flow)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.inner.on_segment(now, segment);
         self.fill(now);

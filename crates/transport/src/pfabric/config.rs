@@ -1,6 +1,6 @@
 //! pFabric's parameters.
 
-use crate::tcp::ConfigError;
+use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
 use alloc::format;
 use core::fmt;
 use tailcut_units::Duration;
@@ -25,6 +25,8 @@ pub struct PFabricConfig {
     /// keeps the addresses for twice as long. It must outlast the stay of packets in the network and
     /// the retransmissions that follow a lost last ACK. Default 10 ms.
     pub time_wait: Duration,
+    /// The port that hosts are reached at, 1 to 32,765. Default 80.
+    pub port: u16,
 }
 
 impl Default for PFabricConfig {
@@ -36,6 +38,7 @@ impl Default for PFabricConfig {
             rto: Duration::from_us(45),
             probe_after: 5,
             time_wait: Duration::from_ms(10),
+            port: SERVICE_PORT,
         }
     }
 }
@@ -56,6 +59,12 @@ impl PFabricConfig {
                 allowed,
             })
         };
+        check(
+            PORTS.contains(&self.port),
+            "port",
+            &self.port,
+            "1 to 32765, below the ports of outgoing flows",
+        )?;
         let mss_holds = (1..=65_535).contains(&self.mss);
         check(mss_holds, "mss", &self.mss, "1 to 65535 bytes")?;
         check(

@@ -41,7 +41,7 @@ impl Host {
         Ok(Self {
             host,
             config,
-            directory: Directory::new(host, config.time_wait),
+            directory: Directory::new(host, config.port, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
             ready: BTreeSet::new(),
@@ -68,13 +68,21 @@ impl Host {
         self.ignored
     }
 
+    /// From now on this host has names of its own for the flows that it receives, counted from
+    /// `first`; [`Event::Opened`] tells each with its origin. Before, a flow has the name that its
+    /// sender gave it: two senders that know nothing of each other may give the same one.
+    pub fn name_incoming(&mut self, first: FlowId) {
+        self.directory.name_incoming(first);
+    }
+
     /// Data or a probe, for this host as a receiver.
     fn on_packet(&mut self, now: Time, segment: &Segment, header: &PFabricHeader) {
         let slot = match self.directory.arriving(&segment.tuple) {
             Some((Side::Receiver, slot)) => slot,
             None if segment.tuple.dst == self.host && header.packets > 0 => {
                 self.forget(now);
-                let receiver = Receiver::new(now, segment, header);
+                let flow = self.directory.name(segment, &mut self.events);
+                let receiver = Receiver::new(now, flow, segment, header);
                 let tuple = *receiver.tuple();
                 let key = self.receivers.insert(receiver);
                 self.directory.enter(&tuple, Side::Receiver, key);
@@ -89,6 +97,10 @@ impl Host {
         let Some((key, receiver)) = self.receivers.at(slot) else {
             return;
         };
+        if receiver.session() != segment.flow {
+            self.on_other_session(now, key, segment, header);
+            return;
+        }
         let was_complete = receiver.is_complete();
         let Some(answer) = receiver.on_packet(now, header) else {
             self.ignored += 1;
@@ -102,6 +114,30 @@ impl Host {
         }
     }
 
+    /// A packet of another session at the addresses of the one at `key`. It may take its place.
+    #[cold]
+    fn on_other_session(
+        &mut self,
+        now: Time,
+        key: SessionKey,
+        segment: &Segment,
+        header: &PFabricHeader,
+    ) {
+        let replaced = self.receivers.get(key).filter(|receiver| {
+            let (complete, heard_at) = (receiver.is_complete(), receiver.heard_at);
+            let may_be = self.directory.may_be_replaced(now, complete, heard_at);
+            may_be && header.packets > 0
+        });
+        let Some(receiver) = replaced else {
+            self.ignored += 1;
+            return;
+        };
+        self.open -= usize::from(!receiver.is_complete());
+        self.directory.remove(receiver.tuple());
+        self.receivers.remove(key);
+        self.on_packet(now, segment, header);
+    }
+
     /// An ACK, for this host as a sender.
     fn on_ack(&mut self, now: Time, segment: &Segment, header: &PFabricHeader) {
         let Some((Side::Sender, slot)) = self.directory.arriving(&segment.tuple) else {
@@ -112,6 +148,10 @@ impl Host {
             return;
         };
         if sender.closed {
+            return;
+        }
+        if sender.task().flow != segment.flow {
+            self.ignored += 1;
             return;
         }
         if !sender.on_ack(now, header, &self.config) {
@@ -184,6 +224,18 @@ impl Transport for Host {
         self.open += 1;
         self.events.push_back(Event::Established(message.flow));
         self.settle(key);
+    }
+
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
+        let key = self.senders.find(is_it)?;
+        let sender = self.senders.get_mut(key)?;
+        let stats = sender.stats;
+        sender.close();
+        self.open -= 1;
+        self.directory.wait(now, Side::Sender, key);
+        self.settle(key);
+        Some(stats)
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

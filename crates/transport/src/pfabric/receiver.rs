@@ -10,6 +10,8 @@ pub(crate) struct Receiver {
     /// Addresses as this host sends.
     tuple: FiveTuple,
     flow: FlowId,
+    /// The sender's name of the session.
+    session: FlowId,
     path: PathPin,
     packets: u64,
     arrived: Packets,
@@ -19,10 +21,11 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// The session that `segment` opens.
-    pub(crate) fn new(now: Time, segment: &Segment, header: &PFabricHeader) -> Self {
+    pub(crate) fn new(now: Time, flow: FlowId, segment: &Segment, header: &PFabricHeader) -> Self {
         Self {
             tuple: segment.tuple.reversed(),
-            flow: segment.flow,
+            flow,
+            session: segment.flow,
             path: segment.path,
             packets: header.packets,
             arrived: Packets::default(),
@@ -36,6 +39,10 @@ impl Receiver {
 
     pub(crate) fn flow(&self) -> FlowId {
         self.flow
+    }
+
+    pub(crate) fn session(&self) -> FlowId {
+        self.session
     }
 
     pub(crate) fn is_complete(&self) -> bool {
@@ -59,7 +66,7 @@ impl Receiver {
         };
         Some(Segment {
             tuple: self.tuple,
-            flow: self.flow,
+            flow: self.session,
             payload: 0,
             ecn: Ecn::NotCapable,
             priority: 0,

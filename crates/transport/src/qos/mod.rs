@@ -51,6 +51,12 @@ impl<T: Transport> Transport for Classified<T> {
         self.inner.submit(now, message);
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let cost = self.inner.cancel(now, flow);
+        self.large.remove(&flow);
+        cost
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.inner.on_segment(now, segment);
     }

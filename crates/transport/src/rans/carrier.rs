@@ -13,11 +13,6 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// The ports that servers are reached at, by class.
-const PORTS: [u16; 2] = [80, 81];
-/// The port that hosts are reached at by flows that are no requests.
-const FLOWS: u16 = 82;
-
 /// A connection: its class and its number there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carried {
@@ -56,6 +51,10 @@ pub struct Carrier {
     told: Option<VecDeque<ToldWindow>>,
     /// What switches call the low class.
     low: u8,
+    /// The ports that servers are reached at, by class.
+    ports: [u16; 2],
+    /// The port that hosts are reached at by flows that are no requests.
+    flow_port: u16,
 }
 
 impl Carrier {
@@ -76,6 +75,8 @@ impl Carrier {
             has_moved: false,
             told: None,
             low: config.tags.map_or(LOW, |tags| tags.demotion.classes()),
+            ports: [config.port, config.port + 1],
+            flow_port: config.port + 2,
         })
     }
 
@@ -111,7 +112,7 @@ impl Carrier {
     /// The class of the connection that a segment which has arrived belongs to.
     fn class_of(&self, segment: &Segment) -> u8 {
         let tuple = &segment.tuple;
-        let is_low = [tuple.src_port, tuple.dst_port].contains(&PORTS[usize::from(LOW)]);
+        let is_low = [tuple.src_port, tuple.dst_port].contains(&self.ports[usize::from(LOW)]);
         let by_port = if is_low { LOW } else { HIGH };
         if self.has_moved {
             let has = |class: u8| self.classes[usize::from(class)].find(&tuple.reversed());
@@ -131,7 +132,7 @@ impl Carry for Carrier {
     /// [`finish`](Self::finish). `None` where every port is in use.
     fn ask(&mut self, now: Time, ask: Ask) -> Option<Carried> {
         let class = ask.class.min(LOW);
-        let (server, dst_port) = (ask.server, PORTS[usize::from(class)]);
+        let (server, dst_port) = (ask.server, self.ports[usize::from(class)]);
         let [first, second] = &mut self.classes;
         let (endpoint, other) = match class {
             HIGH => (first, second),
@@ -254,7 +255,7 @@ fn told_by(segment: &Segment, endpoint: &Endpoint) -> Option<ToldWindow> {
 impl Transport for Carrier {
     fn submit(&mut self, now: Time, message: Message) {
         let endpoint = &mut self.classes[usize::from(HIGH)];
-        self.flows.submit(now, endpoint, message, FLOWS);
+        self.flows.submit(now, endpoint, message, self.flow_port);
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

@@ -92,6 +92,10 @@ impl<C: Carry> Transport for CopyingHost<C> {
         }
         Ok(())
     }
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        self.inner.cancel(now, flow)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.inner.on_segment(now, segment);
     }

@@ -261,6 +261,10 @@ impl<T: Streams> Transport for Messenger<T> {
         self.sort_events(now);
     }
 
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        self.inner.cancel(now, flow)
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.inner.on_segment(now, segment);
         self.sort_events(now);

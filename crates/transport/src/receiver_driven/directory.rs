@@ -2,14 +2,12 @@
 
 use super::{SessionKey, Sessions};
 use crate::tcp::demux::{Demux, Key};
+use crate::{Event, Origin, Segment};
 use alloc::collections::VecDeque;
-use tailcut_units::{Duration, FiveTuple, HostId, Protocol, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// Local ports given to outgoing flows (Linux's default range).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 32_768..=60_999;
-
-/// The port that hosts are reached at.
-pub(crate) const SERVICE_PORT: u16 = 80;
 
 /// Which of a host's two tables of sessions a slot belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,29 +28,63 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Directory {
     host: HostId,
+    /// The port that hosts are reached at.
+    port: u16,
     demux: Demux,
     waiting: VecDeque<Waiting>,
     time_wait: Duration,
     next_port: u16,
+    /// This host's name of the next flow that comes; `None`: flows have their senders' names.
+    next_name: Option<FlowId>,
 }
 
 impl Directory {
     /// The first port of outgoing flows.
     pub(crate) const FIRST_OUTGOING: u16 = *EPHEMERAL_PORTS.start();
 
-    pub(crate) fn new(host: HostId, time_wait: Duration) -> Self {
+    pub(crate) fn new(host: HostId, port: u16, time_wait: Duration) -> Self {
         Self {
             host,
+            port,
             demux: Demux::new(),
             waiting: VecDeque::new(),
             time_wait,
             next_port: *EPHEMERAL_PORTS.start(),
+            next_name: None,
         }
+    }
+
+    /// Flows that come have names of this host's own from now on, counted from `first`.
+    pub(crate) fn name_incoming(&mut self, first: FlowId) {
+        self.next_name = Some(first);
+    }
+
+    /// What this host calls the flow that `segment` opens. Names of its own are told the
+    /// application.
+    pub(crate) fn name(&mut self, segment: &Segment, events: &mut VecDeque<Event>) -> FlowId {
+        let Some(next) = &mut self.next_name else {
+            return segment.flow;
+        };
+        let name = *next;
+        next.0 = next.0.wrapping_add(1);
+        let origin = Origin {
+            tuple: segment.tuple,
+            session: segment.flow,
+        };
+        events.push_back(Event::Opened(name, origin));
+        name
+    }
+
+    /// Whether another session may take the addresses of a receiver that is complete, or not, and
+    /// that last heard its sender at `heard_at`: that one has ended, or its sender is silent and
+    /// may have begun anew.
+    pub(crate) fn may_be_replaced(&self, now: Time, complete: bool, heard_at: Time) -> bool {
+        complete || now.since(heard_at) >= self.time_wait
     }
 
     /// Addresses for a flow to `dst` that no session has; `None` when every port is in use.
     pub(crate) fn unused(&mut self, dst: HostId) -> Option<FiveTuple> {
-        self.unused_with_all(&[dst], SERVICE_PORT)
+        self.unused_with_all(&[dst], self.port)
     }
 
     /// Addresses for a flow to `dst_port` of the first of `peers` such that no session has them with any
@@ -180,7 +212,7 @@ mod tests {
     #[test]
     fn a_senders_addresses_outlast_its_receivers_memory() {
         let wait = Duration::from_ms(10);
-        let mut directory = Directory::new(HostId(0), wait);
+        let mut directory = Directory::new(HostId(0), 80, wait);
         let tuple = directory.unused(HostId(1)).expect("all are free");
         let session = SessionKey {
             slot: 7,
@@ -204,7 +236,7 @@ mod tests {
 
     #[test]
     fn an_address_in_use_is_not_given_out_and_all_in_use_are_none() {
-        let mut directory = Directory::new(HostId(0), Duration::ZERO);
+        let mut directory = Directory::new(HostId(0), 80, Duration::ZERO);
         let mut ports = alloc::collections::BTreeSet::new();
         while let Some(tuple) = directory.unused(HostId(1)) {
             assert!(ports.insert(tuple.src_port), "{} twice", tuple.src_port);

@@ -9,7 +9,7 @@ mod sessions;
 mod streams;
 
 pub use demotion::{Demotion, MAX_THRESHOLDS};
-pub(crate) use directory::{Directory, SERVICE_PORT, Side};
+pub(crate) use directory::{Directory, Side};
 pub(crate) use pull_queue::PullQueue;
 pub(crate) use sessions::{SessionKey, Sessions};
 pub(crate) use streams::Register;

@@ -33,6 +33,18 @@ impl PullQueue {
         }
     }
 
+    /// One pull each `interval` from now on, counted from the last pull that was sent; none is due
+    /// before `now` that was not.
+    pub(crate) fn set_interval(&mut self, now: Time, interval: Duration) {
+        if self.next_at > Time::ZERO {
+            let moved = self.next_at.saturating_add(interval).as_ps() - self.interval.as_ps();
+            self.next_at = Time::from_ps(moved).max(now.min(self.next_at));
+        }
+        self.interval = interval;
+        // It was saved at another rate.
+        self.saved = Duration::ZERO;
+    }
+
     /// A session, not in the queue yet, has a pull to send; one that is `below` all classes waits for the
     /// others.
     #[inline]

@@ -54,6 +54,11 @@ impl<T> Sessions<T> {
         Some((key, place.session.as_mut()?))
     }
 
+    /// The session in a slot that is in use, to look at.
+    pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
+        self.slots.get(slot as usize)?.session.as_ref()
+    }
+
     pub(crate) fn get(&self, key: SessionKey) -> Option<&T> {
         let place = self.slots.get(key.slot as usize)?;
         place
@@ -77,6 +82,16 @@ impl<T> Sessions<T> {
         place.generation = place.generation.wrapping_add(1);
         self.free.push(key.slot);
         place.session.take()
+    }
+
+    /// The first session of which `is` holds. Looks through all of them.
+    pub(crate) fn find(&self, is: impl Fn(&T) -> bool) -> Option<SessionKey> {
+        let holds = |slot: &Slot<T>| slot.session.as_ref().is_some_and(&is);
+        let slot = self.slots.iter().position(holds)?;
+        Some(SessionKey {
+            slot: slot as u32,
+            generation: self.slots[slot].generation,
+        })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {

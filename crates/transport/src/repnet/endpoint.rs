@@ -253,6 +253,10 @@ impl Endpoint {
     pub fn late(&self) -> u64 {
         self.late
     }
+    /// The socket that this end opened for a flow. Looks through all of them.
+    pub fn opened(&self, flow: FlowId) -> Option<SocketId> {
+        self.sockets.opened(flow)
+    }
     /// The flow of a socket.
     pub fn flow(&self, id: SocketId) -> Option<FlowId> {
         self.sockets.get(id).map(|socket| socket.flow)

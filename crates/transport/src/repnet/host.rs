@@ -5,7 +5,7 @@ use super::config::RepNetConfig;
 use super::endpoint::Endpoint;
 use super::socket::SocketEvent;
 use super::state::{Mode, Role};
-use crate::tcp::{self, ConfigError, SERVICE_PORT, Summary, TcpConfig};
+use crate::tcp::{self, ConfigError, Summary, TcpConfig};
 use crate::{Event, FlowStats, Message, Replication, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ impl Host {
     /// A parameter outside its range.
     pub fn new(host: HostId, tcp: TcpConfig, config: RepNetConfig) -> Result<Self, ConfigError> {
         Ok(Self {
-            endpoint: Endpoint::new(host, SERVICE_PORT, tcp, config)?,
+            endpoint: Endpoint::new(host, tcp.port, tcp, config)?,
             events: VecDeque::new(),
         })
     }
@@ -112,6 +112,18 @@ impl Transport for Host {
                 .push_back(Event::Failed(flow, FlowStats::default())),
         }
         self.relay(now);
+    }
+
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let id = self.endpoint.opened(flow)?;
+        self.endpoint.abort(now, id);
+        self.relay(now);
+        let is_end = |event: &Event| matches!(event, Event::Closed(its, _) | Event::Failed(its, _) if *its == flow);
+        let place = self.events.iter().position(is_end)?;
+        match self.events.remove(place) {
+            Some(Event::Closed(_, stats) | Event::Failed(_, stats)) => Some(stats),
+            _ => None,
+        }
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::delivery::Delivery;
-use super::state::{Leg, Machine};
+use super::state::{self, Leg, Machine};
 use super::waiting_list::EntryId;
 use crate::FlowStats;
 use crate::tcp::{ConnectionId, Role, Summary};
@@ -177,6 +177,20 @@ impl Sockets {
 
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// The socket that this end opened for a flow. Looks through all of them.
+    pub fn opened(&self, flow: FlowId) -> Option<SocketId> {
+        let is_it =
+            |socket: &Socket| socket.flow == flow && socket.machine.role() == state::Role::Client;
+        let slot = self
+            .slots
+            .iter()
+            .position(|slot| slot.socket.as_ref().is_some_and(is_it))?;
+        Some(SocketId {
+            slot: slot as u32,
+            generation: self.slots[slot].generation,
+        })
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Socket> {

@@ -10,7 +10,8 @@ use tailcut_units::Time;
 pub(crate) enum State {
     /// Symbols are needed.
     Receiving,
-    /// A codec is at work; whether it succeeds is known at `until`.
+    /// A codec is at work; whether it succeeds is known at `until`: `Time::MAX` where the driver
+    /// tells.
     Decoding { until: Time, decoded: bool },
     /// All K source symbols are there, received or decoded.
     Whole,
@@ -30,6 +31,8 @@ pub(crate) struct Block {
     /// Symbols on their way: pushed or asked for, not arrived in any form.
     pub(crate) coming: u32,
     pub(crate) state: State,
+    /// Whether its application knows that it is whole.
+    pub(crate) told: bool,
 }
 
 impl Block {
@@ -44,6 +47,7 @@ impl Block {
             target: k,
             coming: 0,
             state: State::Receiving,
+            told: false,
         }
     }
 

@@ -1,15 +1,26 @@
 //! The interface to the code, and a model of RaptorQ for simulations.
 
-use alloc::collections::BinaryHeap;
+use crate::receiver_driven::SessionKey;
+use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use tailcut_units::{Duration, FiveTuple, Rate, Time, mix64};
+
+/// Names one block of one session of a host. No other block gets the same one, whatever happens to
+/// the session.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Job {
+    pub(crate) session: SessionKey,
+    pub(crate) block: u32,
+}
 
 /// A block that a receiver wants decoded: some source symbol is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attempt {
     /// When.
     pub now: Time,
+    /// What to call it when it is done ([`Host::decoded`](super::Host::decoded)).
+    pub job: Job,
     /// The session, by the addresses of what arrives in it.
     pub session: FiveTuple,
     /// The block's number.
@@ -24,20 +35,51 @@ pub struct Attempt {
     pub symbol: u32,
 }
 
-/// What an attempt gave.
+/// What became of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Decoding {
-    /// Whether the block is whole.
-    pub decoded: bool,
-    /// How long from now until that is known. Zero for a codec that has done the work in the call.
-    pub takes: Duration,
+pub enum Decoding {
+    /// The codec knows what comes out, and when the host is to have it.
+    Known {
+        /// Now, or a time before, for a codec that has done the work in the call.
+        at: Time,
+        /// Whether the block is whole; if not, it takes another symbol.
+        decoded: bool,
+    },
+    /// The work has begun. The driver tells how it ended by
+    /// [`Host::decoded`](super::Host::decoded), and until then the block waits, however long.
+    Begun,
 }
 
 /// Decodes blocks. A codec that holds payload is given it by the driver; the session tells it when
 /// there is enough.
+///
+/// Encoding needs no such call: a sender names symbols before they exist. A driver may hold a
+/// repair symbol back until its block is encoded and send others meanwhile; symbols come in any
+/// order.
 pub trait Codec: core::fmt::Debug {
-    /// Decodes a block, or says that it takes another symbol.
-    fn decode(&mut self, attempt: &Attempt) -> Decoding;
+    /// Begins to decode a block. The same block is not begun again before this attempt has failed.
+    fn start(&mut self, attempt: &Attempt) -> Decoding;
+}
+
+/// A codec whose work is the driver's, on another thread if it likes: it only keeps what is to be
+/// done.
+#[derive(Clone, Default, Debug)]
+pub struct DriverCodec {
+    begun: VecDeque<Attempt>,
+}
+
+impl DriverCodec {
+    /// A block to decode that the driver does not know of yet, the first one first.
+    pub fn poll(&mut self) -> Option<Attempt> {
+        self.begun.pop_front()
+    }
+}
+
+impl Codec for DriverCodec {
+    fn start(&mut self, attempt: &Attempt) -> Decoding {
+        self.begun.push_back(*attempt);
+        Decoding::Begun
+    }
 }
 
 /// How fast blocks are decoded, by their number of source symbols: between the given sizes linear in
@@ -119,12 +161,12 @@ impl ModelCodec {
 }
 
 impl Codec for ModelCodec {
-    fn decode(&mut self, attempt: &Attempt) -> Decoding {
-        let mut takes = self.speed.time(attempt.source_symbols, attempt.symbol);
+    fn start(&mut self, attempt: &Attempt) -> Decoding {
+        let takes = self.speed.time(attempt.source_symbols, attempt.symbol);
+        let mut at = attempt.now.saturating_add(takes);
         if let Some(mut core) = self.cores.peek_mut() {
-            let ends = core.0.max(attempt.now).saturating_add(takes);
-            takes = ends.since(attempt.now);
-            *core = Reverse(ends);
+            at = core.0.max(attempt.now).saturating_add(takes);
+            *core = Reverse(at);
         }
         let over = attempt.received.saturating_sub(attempt.source_symbols);
         let failure = self.failure[(over as usize).min(2)];
@@ -132,9 +174,9 @@ impl Codec for ModelCodec {
         let draw = mix64(self.seed ^ mix64(self.draws)) >> 11;
         let fails = (draw as f64) < failure * (1u64 << 53) as f64;
         self.decoded += u64::from(!fails);
-        Decoding {
+        Decoding::Known {
+            at,
             decoded: !fails,
-            takes,
         }
     }
 }
@@ -146,6 +188,13 @@ mod tests {
     fn attempt(received: u32) -> Attempt {
         Attempt {
             now: Time::ZERO,
+            job: Job {
+                session: SessionKey {
+                    slot: 0,
+                    generation: 0,
+                },
+                block: 0,
+            },
             session: FiveTuple::default(),
             block: 0,
             source_symbols: 100,
@@ -155,17 +204,25 @@ mod tests {
         }
     }
 
+    /// When the model is done with an attempt, and whether the block is decoded then.
+    fn outcome(codec: &mut ModelCodec, attempt: &Attempt) -> (Time, bool) {
+        match codec.start(attempt) {
+            Decoding::Known { at, decoded } => (at, decoded),
+            Decoding::Begun => panic!("a model knows"),
+        }
+    }
+
     #[test]
     fn failures_come_as_often_as_they_should() {
         // 200,000 draws at 1 %: 2,000 expected, standard deviation 44.5.
         let mut codec = ModelCodec::new([0.01, 0.0, 0.0], DecodeSpeed::paper(), 7);
         let tries = 200_000;
         let failed = (0..tries)
-            .filter(|_| !codec.decode(&attempt(100)).decoded)
+            .filter(|_| !outcome(&mut codec, &attempt(100)).1)
             .count();
         assert!((1_820..2_180).contains(&failed), "{failed}");
         assert_eq!(codec.decoded(), (tries - failed) as u64);
-        assert!((0..1_000).all(|_| codec.decode(&attempt(101)).decoded));
+        assert!((0..1_000).all(|_| outcome(&mut codec, &attempt(101)).1));
     }
 
     #[test]
@@ -175,7 +232,7 @@ mod tests {
                 now: Time::ZERO + Duration::from_us(now),
                 ..attempt(101)
             };
-            codec.decode(&attempt).takes
+            outcome(codec, &attempt).0 - attempt.now
         };
         let us = Duration::from_us;
         // 800 us each.

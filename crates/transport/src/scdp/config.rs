@@ -1,13 +1,43 @@
 //! SCDP's parameters.
 
 use crate::receiver_driven::Demotion;
-use crate::tcp::ConfigError;
+use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
 use alloc::format;
 use core::fmt;
 use tailcut_units::{Duration, Time};
 
 /// Symbols that a sender may push; a receiver takes more for nonsense.
 pub(crate) const MAX_WINDOW: u32 = 4_096;
+
+/// How a receiver hands objects to its application.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Delivery {
+    /// [`Event::Completed`](crate::Event::Completed) tells of the whole object. The application is
+    /// taken to have read all that has arrived.
+    #[default]
+    Whole,
+    /// [`Event::Block`](crate::Event::Block) tells of each block, and
+    /// [`Event::Failed`](crate::Event::Failed) of a session that was given up.
+    Blocks {
+        /// Which block is told of first.
+        order: BlockOrder,
+        /// Bytes of the blocks of one session that are held for the application at most: those
+        /// that have been asked for and that it has not [consumed](super::Host::consume). What is
+        /// beyond is not pulled, and an object of which one block is more is not received.
+        /// `u64::MAX`: no limit.
+        window: u64,
+    },
+}
+
+/// The order in which an application is told of whole blocks.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum BlockOrder {
+    /// The first one first: one that is whole before those in front of it waits for them.
+    #[default]
+    Ascending,
+    /// Each as soon as it is whole.
+    AsWhole,
+}
 
 /// Parameters of one host's SCDP.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,6 +75,10 @@ pub struct ScdpConfig {
     /// How long the receiver of a finished session remembers it after the last of its packets; the
     /// sender keeps the addresses for twice as long. Default 100 ms.
     pub time_wait: Duration,
+    /// The port that hosts are reached at, 1 to 32,765. Default 80.
+    pub port: u16,
+    /// What the host's application is told of what arrives. Default: of whole objects.
+    pub delivery: Delivery,
 }
 
 impl Default for ScdpConfig {
@@ -64,6 +98,8 @@ impl Default for ScdpConfig {
             max_timeout: Duration::from_ms(1_000),
             max_timeouts: 15,
             time_wait: Duration::from_ms(100),
+            port: SERVICE_PORT,
+            delivery: Delivery::Whole,
         }
     }
 }
@@ -84,6 +120,12 @@ impl ScdpConfig {
                 allowed,
             })
         };
+        check(
+            PORTS.contains(&self.port),
+            "port",
+            &self.port,
+            "1 to 32765, below the ports of outgoing flows",
+        )?;
         check(
             (1..=65_535).contains(&self.symbol),
             "symbol",
@@ -125,7 +167,10 @@ impl ScdpConfig {
             "max_timeout",
             &self.max_timeout,
             "at least timeout",
-        )
+        )?;
+        let has_room = !matches!(self.delivery, Delivery::Blocks { window: 0, .. });
+        let window = "a window of more than 0 bytes";
+        check(has_room, "delivery", &self.delivery, window)
     }
 
     /// When an end gives up that has heard nothing since `start`.

@@ -1,5 +1,7 @@
 //! A host's SCDP: its sessions, the pull queue of its interface, its timers.
 
+mod driven;
+mod opening;
 mod streams;
 mod timers;
 
@@ -9,9 +11,7 @@ use super::header::{ScdpHeader, ScdpKind};
 use super::object::Object;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
-use crate::receiver_driven::{
-    Directory, PullQueue, Register, SERVICE_PORT, SessionKey, Sessions, Side,
-};
+use crate::receiver_driven::{Directory, PullQueue, Register, SessionKey, Sessions, Side};
 use crate::tcp::ConfigError;
 use crate::tcp::timers::Timers;
 use crate::turns::Turns;
@@ -102,7 +102,7 @@ impl<C: Codec> Host<C> {
             host,
             config,
             codec,
-            directory: Directory::new(host, config.time_wait),
+            directory: Directory::new(host, config.port, config.time_wait),
             senders: Sessions::new(),
             receivers: Sessions::new(),
             ready: Turns::new(),
@@ -200,7 +200,7 @@ impl<C: Codec> Host<C> {
             receiver.below = segment.priority >= self.config.demotion.classes();
         }
         if !receiver.on_symbol(now, segment, header, &mut self.codec, &self.config) {
-            self.ignored += 1;
+            self.on_nonsense(now, key, segment, header);
             return;
         }
         let short_by = self.config.symbol.saturating_sub(segment.payload);
@@ -221,46 +221,6 @@ impl<C: Codec> Host<C> {
         self.settle_receiver(now, key);
     }
 
-    /// A symbol that opens a session, or comes from one more of its senders. Gives the session's slot
-    /// if it makes sense.
-    fn on_new_source(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) -> Option<u32> {
-        let to = segment.tuple.dst;
-        let tuple = FiveTuple {
-            src: self.host,
-            ..segment.tuple.reversed()
-        };
-        if to != self.host && !to.is_group() {
-            return None;
-        }
-        let collected = match self.collections.get(&tuple.src_port) {
-            None if tuple.src_port != SERVICE_PORT => return None,
-            collected => collected.copied(),
-        };
-        let known = collected.and_then(|collection| collection.session);
-        let key = if let Some(key) = known {
-            let receiver = self.receivers.get_mut(key)?;
-            receiver.join(now, tuple, header).then_some(key)?
-        } else {
-            let flow = collected.map_or(segment.flow, |collection| collection.flow);
-            let mut receiver = Receiver::new(now, flow, segment, header)?;
-            if !receiver.join(now, tuple, header) {
-                return None;
-            }
-            self.forget(now);
-            self.open += usize::from(collected.is_none());
-            let key = self.receivers.insert(receiver);
-            if self.register.reports {
-                self.register.incoming.insert(flow, key);
-            }
-            key
-        };
-        if let Some(collection) = self.collections.get_mut(&tuple.src_port) {
-            collection.session = Some(key);
-        }
-        self.directory.enter(&tuple, Side::Receiver, key);
-        Some(key.slot)
-    }
-
     /// After any input to a receiver that was not complete: its end, its place in the pull queue, its
     /// timer.
     fn settle_receiver(&mut self, now: Time, key: SessionKey) {
@@ -271,6 +231,13 @@ impl<C: Codec> Host<C> {
             let (flow, news) = (receiver.flow(), receiver.news());
             self.events
                 .extend(news.map(|bytes| Event::Arrived(flow, bytes)));
+        }
+        if receiver.has_reader() {
+            let flow = receiver.flow();
+            let blocks = core::iter::from_fn(|| receiver.next_block());
+            self.events
+                .extend(blocks.map(|block| Event::Block(flow, block)));
+            self.control.extend(receiver.still_here(now));
         }
         if receiver.complete {
             self.open -= 1;
@@ -332,6 +299,10 @@ impl<C: Codec> Host<C> {
             return;
         };
         if sender.closed {
+            return;
+        }
+        if sender.task().flow != segment.flow {
+            self.ignored += 1;
             return;
         }
         let from = segment.tuple.src;
@@ -449,7 +420,7 @@ impl<C: Codec> Transport for Host<C> {
                 receivers,
                 stragglers,
             } => {
-                let tuple = self.directory.unused_with_all(receivers, SERVICE_PORT);
+                let tuple = self.directory.unused_with_all(receivers, config.port);
                 let tuple = tuple.map(|tuple| FiveTuple {
                     dst: message.dst,
                     ..tuple
@@ -475,7 +446,8 @@ impl<C: Codec> Transport for Host<C> {
                 self.start_sender(now, message, outlook);
             }
             Part::Collect { flow, port } => {
-                let usable = (1_024..Directory::FIRST_OUTGOING).contains(&port);
+                let free = (1_024..Directory::FIRST_OUTGOING).contains(&port);
+                let usable = free && port != config.port;
                 if !usable || self.collections.contains_key(&port) {
                     let failed = Event::Failed(flow, FlowStats::default());
                     self.events.push_back(failed);
@@ -495,6 +467,12 @@ impl<C: Codec> Transport for Host<C> {
             }
         }
         Ok(())
+    }
+
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let is_it = |sender: &Sender| !sender.closed && sender.task().flow == flow;
+        let key = self.senders.find(is_it)?;
+        self.close_sender(now, key)
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

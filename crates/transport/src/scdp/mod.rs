@@ -12,7 +12,13 @@
 //!   paced queue of the interface. A block needs its K symbols, and once a header has come K + 2. With
 //!   all K source symbols it is delivered as it is; otherwise it is decoded, while later blocks
 //!   arrive, and a failure pulls one symbol more. A symbol that has come before does not count.
-//! - The codec is behind an interface ([`Codec`]): a model in simulation ([`ModelCodec`]).
+//! - The codec is behind an interface ([`Codec`]): a model in simulation ([`ModelCodec`]), or work
+//!   of the driver's that ends when it says so ([`DriverCodec`], [`Host::decoded`]).
+//!
+//! - An application that is told of blocks may read late ([`Delivery::Blocks`]): blocks beyond its
+//!   window are not pulled. Symbols of them that come all the same, pushed or for a group, are
+//!   dropped and asked for again. A sender that asks meanwhile is told that the session stands, by
+//!   its last pull.
 //!
 //! - One to many (section IV-D): a symbol is sent to a multicast group when every receiver that is not
 //!   done has a pull pending. Receivers finish alone. Those who hold the others up are reported, and
@@ -58,8 +64,8 @@ mod receiver;
 mod sender;
 mod source;
 
-pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, ModelCodec};
-pub use config::ScdpConfig;
+pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, DriverCodec, Job, ModelCodec};
+pub use config::{BlockOrder, Delivery, ScdpConfig};
 pub use header::{MAX_ESI, ScdpHeader, ScdpKind};
 pub use host::Host;
 pub use object::Object;

@@ -1,19 +1,27 @@
 //! One session at its receiver (SCDP paper, section IV-C, Algorithm 2).
 
+mod decoding;
+mod pulling;
+mod reading;
+
 use super::block::{Block, State};
-use super::codec::{Attempt, Codec};
-use super::config::{MAX_WINDOW, ScdpConfig};
-use super::header::{MAX_ESI, ScdpHeader, ScdpKind};
+use super::codec::Codec;
+use super::config::{Delivery, MAX_WINDOW, ScdpConfig};
+use super::header::{MAX_ESI, ScdpHeader};
 use super::object::Object;
-use super::source::{Judge, Source};
-use crate::receiver_driven::SERVICE_PORT;
-use crate::{Condition, Ecn, Header, PathPin, Receipt, Segment, Share};
+use super::source::Source;
+use crate::receiver_driven::SessionKey;
+use crate::{Condition, PathPin, Receipt, Segment, Share};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use reading::Reader;
 use tailcut_units::{FiveTuple, FlowId, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
+    /// What the host calls the session.
+    key: SessionKey,
     flow: FlowId,
     pin: PathPin,
     object: Object,
@@ -23,9 +31,15 @@ pub(crate) struct Receiver {
     turn: usize,
     /// Whether others receive the same symbols.
     in_group: bool,
+    /// Whether its application collects it from several senders.
+    is_collected: bool,
     /// The first block that is not whole, and those after it that symbols have been asked of.
     first: u32,
     blocks: VecDeque<Block>,
+    /// How many blocks, from the first, may be open by now.
+    openable: u32,
+    /// The application, where it is told of blocks.
+    reader: Option<Box<Reader>>,
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
@@ -42,24 +56,38 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// The session that the SYN symbol `segment` (or its header) opens; `None` when its options make
-    /// no sense. Its first source is to [join](Self::join).
+    /// no sense, or where one block is more than the application takes. Its first source is to
+    /// [join](Self::join).
     pub(crate) fn new(
         now: Time,
-        flow: FlowId,
         segment: &Segment,
         header: &ScdpHeader,
+        delivery: Delivery,
     ) -> Option<Self> {
+        let object = Object::from_options(header.length, header.symbol, header.blocks)?;
+        let reader = match delivery {
+            Delivery::Whole => None,
+            Delivery::Blocks { order, window } => Some(Reader::new(order, window, &object)?),
+        };
+        let openable = match &reader {
+            Some(reader) => reader.openable(&object),
+            None => object.blocks(),
+        };
         Some(Self {
-            flow,
+            key: SessionKey::NONE,
+            flow: segment.flow,
             pin: if header.pinned {
                 segment.path
             } else {
                 PathPin::NONE
             },
-            object: Object::from_options(header.length, header.symbol, header.blocks)?,
+            object,
+            openable,
+            reader,
             sources: Vec::new(),
             turn: 0,
             in_group: segment.tuple.dst.is_group(),
+            is_collected: false,
             first: 0,
             blocks: VecDeque::new(),
             receipt: Receipt::default(),
@@ -72,8 +100,15 @@ impl Receiver {
         })
     }
 
-    /// A source makes itself known by a SYN symbol (or its header). Says whether it can be one.
-    pub(crate) fn join(&mut self, now: Time, tuple: FiveTuple, header: &ScdpHeader) -> bool {
+    /// A source makes itself known by a SYN symbol (or its header) of its `session`. Says whether
+    /// it can be one. `tuple` is as this host sends.
+    pub(crate) fn join(
+        &mut self,
+        now: Time,
+        tuple: FiveTuple,
+        session: FlowId,
+        header: &ScdpHeader,
+    ) -> bool {
         let told = Object::from_options(header.length, header.symbol, header.blocks);
         let share = Share {
             index: header.share,
@@ -90,7 +125,7 @@ impl Receiver {
             return false;
         }
         let open = self.blocks.len();
-        let source = Source::new(now, tuple, pushed, share, open);
+        let source = Source::new(now, (tuple, session), pushed, share, open);
         self.sources.push(source);
         if self.complete {
             return true;
@@ -100,6 +135,9 @@ impl Receiver {
             let Some(place) = block.checked_sub(self.first) else {
                 continue;
             };
+            if block >= self.openable {
+                break;
+            }
             let place = place as usize;
             while self.blocks.len() <= place {
                 self.open_block();
@@ -114,6 +152,20 @@ impl Receiver {
 
     pub(crate) fn flow(&self) -> FlowId {
         self.flow
+    }
+
+    /// The host calls the session `key` from now on, and its application, which may collect it
+    /// from several senders, calls it `flow`.
+    pub(crate) fn set_names(&mut self, key: SessionKey, flow: FlowId, is_collected: bool) {
+        self.key = key;
+        self.flow = flow;
+        self.is_collected = is_collected;
+    }
+
+    /// Whether it has a source alone whose addresses are those of `segment`, which is of another
+    /// session.
+    pub(crate) fn is_met_by_another(&self, segment: &Segment) -> bool {
+        matches!(&*self.sources, [only] if only.session != segment.flow)
     }
 
     /// Bytes of the blocks that are whole, if they are more than at the last call.
@@ -137,10 +189,9 @@ impl Receiver {
         })
     }
 
-    /// Whether symbols come from several senders.
+    /// Whether its application collects it from several senders.
     pub(crate) fn is_collected(&self) -> bool {
-        let first = self.sources.first();
-        first.is_some_and(|source| source.tuple.src_port != SERVICE_PORT)
+        self.is_collected
     }
 
     /// The addresses of the sources, as this host sends.
@@ -161,15 +212,16 @@ impl Receiver {
     }
 
     /// Asks for nothing yet of the next block.
-    fn open_block(&mut self) -> &mut Block {
+    fn open_block(&mut self) {
         let number = self.first + self.blocks.len() as u32;
         self.blocks
             .push_back(Block::new(self.object.source_symbols(number)));
         for source in &mut self.sources {
             source.open_block();
         }
-        let last = self.blocks.len() - 1;
-        &mut self.blocks[last]
+        if self.reader.is_some() {
+            self.count_missed(self.blocks.len() - 1);
+        }
     }
 
     /// A symbol arrives, or its header if it was trimmed. Says whether it can be.
@@ -182,15 +234,15 @@ impl Receiver {
         config: &ScdpConfig,
     ) -> bool {
         // What has ended keeps no blocks, and answers for all of them.
-        let open = match self.complete {
-            true => self.object.blocks(),
-            false => self.first + self.blocks.len() as u32,
-        };
+        let open = self.opened();
         let Some(from) = self.source_of(&segment.tuple) else {
             return false;
         };
-        if header.block >= open || header.esi >= MAX_ESI {
+        if self.sources[from].session != segment.flow {
             return false;
+        }
+        if header.block >= open || header.esi >= MAX_ESI {
+            return self.on_beyond(now, from, segment, header);
         }
         self.heard_at = now;
         // A session may be opened by a symbol for this receiver alone.
@@ -210,6 +262,7 @@ impl Receiver {
         let was_coming = source.arrive(now, place, to_group);
         let Some(place) = place else {
             self.receipt.in_vain += 1;
+            self.note_question(from, to_group);
             return true;
         };
         let block = &mut self.blocks[place];
@@ -225,292 +278,11 @@ impl Receiver {
             self.receipt.in_vain += u32::from(enough || !new);
             self.decode(now, place, codec);
         }
+        if enough {
+            self.note_question(from, to_group);
+        }
         self.pass_on_whole_blocks();
         true
-    }
-
-    /// Has a block decoded, if it has enough symbols.
-    fn decode<C: Codec>(&mut self, now: Time, place: usize, codec: &mut C) {
-        let block = &mut self.blocks[place];
-        while block.is_decodable() {
-            let number = self.first + place as u32;
-            self.receipt.decoded += 1;
-            let decoding = codec.decode(&Attempt {
-                now,
-                session: self.sources[0].tuple.reversed(),
-                block: number,
-                source_symbols: self.object.source_symbols(number),
-                missing: block.missing(),
-                received: block.received(),
-                symbol: self.object.symbol(),
-            });
-            let until = now.saturating_add(decoding.takes);
-            if until > now {
-                block.state = State::Decoding {
-                    until,
-                    decoded: decoding.decoded,
-                };
-            } else if decoding.decoded {
-                block.state = State::Whole;
-            } else {
-                block.on_failure();
-            }
-        }
-    }
-
-    /// Decodings that are over by now.
-    fn finish_decodings<C: Codec>(&mut self, now: Time, codec: &mut C) {
-        for place in 0..self.blocks.len() {
-            let block = &mut self.blocks[place];
-            let State::Decoding { until, decoded } = block.state else {
-                continue;
-            };
-            if until > now {
-                continue;
-            }
-            if decoded {
-                block.state = State::Whole;
-            } else {
-                block.on_failure();
-                for source in &mut self.sources {
-                    source.wait_from(now);
-                }
-                self.decode(now, place, codec);
-            }
-        }
-        self.pass_on_whole_blocks();
-    }
-
-    fn pass_on_whole_blocks(&mut self) {
-        while let Some(block) = self.blocks.front() {
-            if block.state != State::Whole {
-                return;
-            }
-            self.blocks.pop_front();
-            self.first += 1;
-            for source in &mut self.sources {
-                source.close_block();
-            }
-        }
-        self.complete = self.first == self.object.blocks();
-    }
-
-    /// Whether a pull may be sent: symbols are needed, and some source has less than its window of them
-    /// on its way; or what is owed is late, and another source has room for it.
-    #[inline]
-    pub(crate) fn can_pull(&self, now: Time) -> bool {
-        if self.complete {
-            return false;
-        }
-        if self.lacks_pull() {
-            return true;
-        }
-        if let [only] = &*self.sources {
-            return only.has_room() && self.is_in_need();
-        }
-        if self.is_in_need() {
-            self.next_source().is_some()
-        } else {
-            self.find_overdue(now).is_some()
-        }
-    }
-
-    /// Whether a pull is to be sent again: a group has one sender.
-    #[inline]
-    fn lacks_pull(&self) -> bool {
-        self.in_group && self.sources[0].lacks_pull()
-    }
-
-    /// The source whose turn it is. One that owes symbols for too long is not asked while others are
-    /// there; what it still sends is welcome, and brings it back.
-    #[inline]
-    fn next_source(&self) -> Option<usize> {
-        if let [only] = &*self.sources {
-            return only.has_room().then_some(0);
-        }
-        self.next_source_that(|_| true)
-    }
-
-    /// The source whose turn it is of those that `may` be asked.
-    fn next_source_that(&self, may: impl Fn(&Source) -> bool) -> Option<usize> {
-        let all_silent = self.sources.iter().all(Source::is_silent);
-        let count = self.sources.len();
-        (0..count)
-            .map(|step| (self.turn + step) % count)
-            .find(|&at| {
-                let source = &self.sources[at];
-                source.has_room() && (all_silent || !source.is_silent()) && may(source)
-            })
-    }
-
-    /// The source to ask for a symbol of the block at `place`, if any has room: one that has source symbols
-    /// of it left, if it can be, so that the block need not be decoded.
-    #[inline]
-    fn next_source_for(&self, place: usize) -> Option<usize> {
-        if self.sources.len() > 1 {
-            let k = self.object.source_symbols(self.first + place as u32);
-            let of_source = self.next_source_that(|source| source.has_source_symbols(place, k));
-            if of_source.is_some() {
-                return of_source;
-            }
-        }
-        self.next_source()
-    }
-
-    /// What sources that are several are measured by: the fastest, which may take twice as long.
-    fn judge(&self, now: Time) -> Option<Judge> {
-        let answers_in = self.sources.iter().filter_map(Source::answers_in);
-        let fastest = answers_in.min()?;
-        let patience = fastest * 2;
-        Some(Judge { now, patience })
-    }
-
-    /// Where nothing is needed beside what is on its way, and there are several sources: whether some of
-    /// that is late. Gives the block to ask for a symbol of, and the source to ask.
-    #[inline(never)]
-    fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
-        let judge = self.judge(now)?;
-        let late = |place| {
-            let sources = self.sources.iter();
-            sources.map(|source| source.late_of(place, judge)).sum()
-        };
-        let mut blocks = self.blocks.iter().enumerate();
-        let place = blocks.position(|(place, block)| block.needs_without(late(place)) > 0)?;
-        let at = self.next_source_that(|source| !source.is_behind(judge))?;
-        Some((place, at))
-    }
-
-    /// Whether a symbol is needed that has not been asked for.
-    #[inline]
-    fn is_in_need(&self) -> bool {
-        self.has_unopened() || self.blocks.iter().any(|block| block.needs() > 0)
-    }
-
-    /// Whether there are blocks that nothing has been asked of.
-    #[inline]
-    fn has_unopened(&self) -> bool {
-        self.first + (self.blocks.len() as u32) < self.object.blocks()
-    }
-
-    /// A pull, for the first block that needs a symbol. To be called only if one may be sent.
-    pub(crate) fn pull(&mut self, now: Time, config: &ScdpConfig) -> Segment {
-        if self.lacks_pull() {
-            let asked = self.sources[0].pull_again(now);
-            return self.pull_of(now, 0, self.first, asked);
-        }
-        let needed = self.blocks.iter().position(|block| block.needs() > 0);
-        let overdue = match needed {
-            None if self.has_several_sources() && !self.has_unopened() => self.find_overdue(now),
-            _ => None,
-        };
-        let (place, at) = overdue.unwrap_or_else(|| {
-            let place = needed.unwrap_or_else(|| {
-                self.open_block();
-                self.blocks.len() - 1
-            });
-            (place, self.next_source_for(place).unwrap_or(0))
-        });
-        self.turn = if at + 1 < self.sources.len() {
-            at + 1
-        } else {
-            0
-        };
-        let number = self.first + place as u32;
-        let k = self.object.source_symbols(number);
-        let (pull, repair) = self.sources[at].ask(now, place, k);
-        let block = &mut self.blocks[place];
-        block.coming += 1;
-        if repair {
-            // It will have to be decoded.
-            block.on_loss(config.overhead);
-        }
-        self.pull_of(now, at, number, pull)
-    }
-
-    /// The pull that was just counted at a source, for a block of which so many symbols were asked of it.
-    fn pull_of(&self, now: Time, source: usize, block: u32, pull: u32) -> Segment {
-        let header = ScdpHeader {
-            kind: ScdpKind::Pull,
-            fin: !self.is_in_need() && !self.lacks_pull() && !self.is_overdue(now),
-            block,
-            pull,
-            count: self.sources[source].pulls(),
-            blocks: self.first,
-            ..ScdpHeader::default()
-        };
-        self.control(source, header)
-    }
-
-    /// Whether another source is to be asked for what is late.
-    #[inline]
-    fn is_overdue(&self, now: Time) -> bool {
-        self.has_several_sources() && self.find_overdue(now).is_some()
-    }
-
-    /// Whether one source may do what another does not.
-    #[inline]
-    pub(crate) fn has_several_sources(&self) -> bool {
-        self.sources.len() > 1
-    }
-
-    /// Of several sources: once there is enough of every block, and decoding is all that is left: the word for each source that
-    /// still owes symbols that they are not needed.
-    pub(crate) fn enough(&mut self) -> Vec<Segment> {
-        let receives = |block: &Block| block.state == State::Receiving;
-        if self.has_unopened() || self.blocks.iter().any(receives) {
-            return Vec::new();
-        }
-        for block in &mut self.blocks {
-            block.coming = 0;
-        }
-        let last = self.object.blocks() - 1;
-        let place = self.blocks.len() - 1;
-        let mut words = Vec::new();
-        for at in 0..self.sources.len() {
-            let source = &mut self.sources[at];
-            if !source.release_from_debt() {
-                continue;
-            }
-            let header = ScdpHeader {
-                kind: ScdpKind::Pull,
-                fin: true,
-                block: last,
-                pull: source.asked_of(place),
-                count: source.pulls(),
-                blocks: self.object.blocks(),
-                ..ScdpHeader::default()
-            };
-            words.push(self.control(at, header));
-        }
-        words
-    }
-
-    /// The word that the object is whole, for each source.
-    pub(crate) fn done(&self) -> impl Iterator<Item = Segment> {
-        (0..self.sources.len()).map(|source| {
-            self.control(
-                source,
-                ScdpHeader {
-                    kind: ScdpKind::Done,
-                    ..ScdpHeader::default()
-                },
-            )
-        })
-    }
-
-    fn control(&self, source: usize, header: ScdpHeader) -> Segment {
-        Segment {
-            tuple: self.sources[source].tuple,
-            flow: self.flow,
-            payload: 0,
-            ecn: Ecn::NotCapable,
-            priority: 0,
-            path: self.pin,
-            rank: 0,
-            trimmable: false,
-            condition: Condition::Whole,
-            header: Header::Scdp(header),
-        }
     }
 
     /// When a decoding is over, or symbols that were asked for are overdue or late.
@@ -528,16 +300,6 @@ impl Receiver {
             return waits;
         }
         Time::earlier(waits, self.late_at(now))
-    }
-
-    /// When the next source is late with something that may then be asked of another.
-    #[inline(never)]
-    fn late_at(&self, now: Time) -> Option<Time> {
-        let judge = self.judge(now)?;
-        let sources = self.sources.iter();
-        sources
-            .filter_map(|source| source.next_late_at(judge))
-            .min()
     }
 
     /// When a source is overdue first.
@@ -589,6 +351,7 @@ impl Receiver {
     /// The session has ended: gives back what is large.
     pub(crate) fn release(&mut self) {
         self.blocks = VecDeque::new();
+        self.reader = None;
         for source in &mut self.sources {
             source.release();
         }

@@ -3,7 +3,7 @@
 use super::config::ScdpConfig;
 use crate::Share;
 use alloc::collections::VecDeque;
-use tailcut_units::{Duration, FiveTuple, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, Time};
 
 /// What an answer counts in the smoothed time: one part in so many (as in RFC 6298).
 const SMOOTHING: u64 = 8;
@@ -34,6 +34,8 @@ struct Requests {
 pub(crate) struct Source {
     /// Addresses as this host sends.
     pub(crate) tuple: FiveTuple,
+    /// Its name of the session.
+    pub(crate) session: FlowId,
     /// Symbols that it pushes, and that are to be on their way afterwards.
     window: u32,
     share: Share,
@@ -60,9 +62,16 @@ pub(crate) struct Source {
 
 impl Source {
     /// A source that pushes `window` symbols of its share, when `open` blocks are open.
-    pub(crate) fn new(now: Time, tuple: FiveTuple, window: u32, share: Share, open: usize) -> Self {
+    pub(crate) fn new(
+        now: Time,
+        (tuple, session): (FiveTuple, FlowId),
+        window: u32,
+        share: Share,
+        open: usize,
+    ) -> Self {
         Self {
             tuple,
+            session,
             window,
             share,
             coming: 0,
@@ -266,6 +275,12 @@ impl Source {
         Time::earlier(late_at, Some(silent_at))
     }
 
+    /// The sender counts `symbols` of the block at `place` as sent, though nothing was asked.
+    pub(crate) fn count_as_asked(&mut self, place: usize, symbols: u32) {
+        let requests = &mut self.blocks[place];
+        requests.asked = requests.asked.saturating_add(symbols);
+    }
+
     /// Symbols asked of it so far of the block at `place`.
     pub(crate) fn asked_of(&self, place: usize) -> u32 {
         self.blocks.get(place).map_or(0, |requests| requests.asked)
@@ -345,7 +360,7 @@ mod tests {
     /// One of two senders, with one block open.
     fn one_of_two() -> Source {
         let share = Share { index: 0, of: 2 };
-        Source::new(Time::ZERO, FiveTuple::default(), 3, share, 1)
+        Source::new(Time::ZERO, (FiveTuple::default(), FlowId(0)), 3, share, 1)
     }
 
     #[test]

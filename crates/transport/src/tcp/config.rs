@@ -58,6 +58,10 @@ pub struct TcpConfig {
     /// How often in a row the retransmission timer may expire without progress before the connection
     /// fails. Default 15 (Linux).
     pub max_data_retries: u8,
+    /// The port that hosts are reached at, 1 to 32,765: below those of outgoing connections.
+    /// RepNet serves the next one too, for the second connection, and RANS the next two: for
+    /// copies of low class, and for flows that are no requests. Default 80.
+    pub port: u16,
     /// What governs the congestion window. Default NewReno.
     pub congestion: Congestion,
     /// Whether NewReno and CUBIC negotiate ECN and answer a mark like a loss, once a window (RFC
@@ -89,6 +93,7 @@ impl Default for TcpConfig {
             duplicate_ack_threshold: 3,
             max_syn_retries: 6,
             max_data_retries: 15,
+            port: SERVICE_PORT,
             congestion: Congestion::NewReno,
             classic_ecn: false,
             tags: None,
@@ -159,6 +164,13 @@ impl fmt::Debug for Congestion {
     }
 }
 
+/// The port that hosts are reached at by default.
+pub const SERVICE_PORT: u16 = 80;
+
+/// Those that hosts can be reached at: with the next two they lie below the ports of outgoing
+/// connections.
+pub(crate) const PORTS: core::ops::RangeInclusive<u16> = 1..=32_765;
+
 /// A parameter outside what is allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
@@ -199,6 +211,12 @@ impl TcpConfig {
                 })
             }
         };
+        check(
+            PORTS.contains(&self.port),
+            "port",
+            &self.port,
+            "1 to 32765, below the ports of outgoing connections",
+        )?;
         let window = match self.initial_window {
             InitialWindow::Segments(segments) => u64::from(segments),
             InitialWindow::Bytes(bytes) => bytes,

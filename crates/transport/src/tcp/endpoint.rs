@@ -431,6 +431,14 @@ impl Endpoint {
         let open = connections.filter(|c| !matches!(c.state, State::Free | State::Lingering));
         open.map(Connection::summary)
     }
+    /// The connection that this end opened for a flow and that has not ended. Looks through all of them.
+    pub fn opened(&self, flow: FlowId) -> Option<ConnectionId> {
+        let slot = self.connections.iter().position(|c| {
+            let is_open = !matches!(c.state, State::Free | State::Lingering);
+            is_open && c.role == Role::Opener && c.flow == flow
+        })?;
+        Some(self.id(slot as u32))
+    }
     /// The connection that sends with `tuple`, in whatever state.
     pub fn find(&self, tuple: &FiveTuple) -> Option<ConnectionId> {
         let slot = self.demux.get(Key::of_outgoing(tuple))?;

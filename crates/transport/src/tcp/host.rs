@@ -9,9 +9,6 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
-/// The port that hosts are reached at.
-pub const SERVICE_PORT: u16 = 80;
-
 /// Messages as flows: one connection each of an endpoint, whose events come here.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
@@ -128,7 +125,13 @@ impl Host {
 impl Transport for Host {
     fn submit(&mut self, now: Time, message: Message) {
         let endpoint = &mut self.endpoint;
-        self.messages.submit(now, endpoint, message, SERVICE_PORT);
+        let port = endpoint.config().port;
+        self.messages.submit(now, endpoint, message, port);
+    }
+
+    fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let id = self.endpoint.opened(flow)?;
+        self.endpoint.reset(now, id).map(|summary| summary.stats)
     }
 
     #[inline]

@@ -30,10 +30,11 @@ mod scoreboard;
 mod sender;
 pub(crate) mod timers;
 
+pub(crate) use config::PORTS;
 pub use config::{
-    ConfigError, Congestion, ControllerFactory, DelayedAck, InitialWindow, TcpConfig,
+    ConfigError, Congestion, ControllerFactory, DelayedAck, InitialWindow, SERVICE_PORT, TcpConfig,
 };
 pub use connection::{ConnectionId, Role, Summary};
 pub use endpoint::{ConnectError, ConnectionEvent, Endpoint};
-pub use host::{Host, SERVICE_PORT};
+pub use host::Host;
 pub(crate) use host::{Messages, sent};

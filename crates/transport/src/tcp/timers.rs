@@ -15,6 +15,14 @@ pub(crate) struct TimerKey {
     pub(crate) generation: u32,
 }
 
+impl TimerKey {
+    /// Names nothing.
+    pub(crate) const NONE: Self = Self {
+        slot: u32::MAX,
+        generation: u32::MAX,
+    };
+}
+
 /// Entries by time, ties by slot.
 #[derive(Debug, Default)]
 pub(crate) struct Timers(BinaryHeap<Reverse<(Time, TimerKey)>>);

@@ -1,5 +1,6 @@
 //! Hosts around one wire, for transfers with several ends: every segment takes as long, a segment for a
 //! group reaches each member that has not left, and a test's fault decides what happens to each copy.
+#![allow(dead_code, reason = "each test file uses its part of the harness")]
 
 use std::collections::BTreeMap;
 use tailcut_transport::{
@@ -88,6 +89,20 @@ impl<T: Transport> Hub<T> {
     pub fn leave_group(&mut self, group: HostId, member: HostId) {
         let number = group.group_number().expect("a group's address") as usize;
         self.groups[number].retain(|host| *host != member);
+    }
+
+    pub fn submit(&mut self, host: usize, message: Message) {
+        self.hosts[host].submit(self.now, message);
+        self.silent[host] = false;
+        self.collect(host);
+    }
+
+    /// Something that a host's application or driver does beside submitting flows.
+    pub fn act<R>(&mut self, host: usize, act: impl FnOnce(&mut T, Time) -> R) -> R {
+        let result = act(&mut self.hosts[host], self.now);
+        self.silent[host] = false;
+        self.collect(host);
+        result
     }
 
     pub fn take_part(&mut self, host: usize, part: Part<'_>) {

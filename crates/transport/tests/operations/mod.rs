@@ -334,6 +334,8 @@ impl<T: Subject> World<T> {
                     flow.failed = true;
                 }
                 Event::Arrived(..)
+                | Event::Block(..)
+                | Event::Opened(..)
                 | Event::Received(..)
                 | Event::Late(_)
                 | Event::Straggling(..)

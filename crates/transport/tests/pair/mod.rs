@@ -23,6 +23,8 @@ pub enum Fate {
     Late(Duration),
     /// Delivered without its payload.
     Trim,
+    /// Delivered without its payload, and whole as well, later by this much.
+    TrimAndDeliver(Duration),
     /// Sent back without its payload.
     Return,
 }
@@ -227,6 +229,11 @@ impl<T: Transport> Pair<T> {
                 segment.condition = Condition::Trimmed;
                 self.put(to, arrival, segment);
             }
+            Fate::TrimAndDeliver(later) => {
+                self.put(to, arrival + later, segment);
+                segment.condition = Condition::Trimmed;
+                self.put(to, arrival, segment);
+            }
             Fate::Return => {
                 segment.condition = Condition::Returned;
                 self.put(from, arrival + self.one_way, segment);
@@ -235,7 +242,7 @@ impl<T: Transport> Pair<T> {
     }
 
     /// When something happens next.
-    fn next(&self) -> Option<Time> {
+    pub fn next(&self) -> Option<Time> {
         let arrival = self.on_the_way.first_key_value().map(|((at, _), _)| *at);
         let nics = [A, B]
             .into_iter()

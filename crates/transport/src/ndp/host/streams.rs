@@ -1,7 +1,7 @@
 //! Messages that carry requests: sent while they become ready, and given up at either end.
 
 use super::Host;
-use crate::receiver_driven::{Side, Streams};
+use crate::receiver_driven::{SessionKey, Side, Streams};
 use crate::{FlowStats, Message};
 use tailcut_units::{FlowId, Time};
 
@@ -35,13 +35,8 @@ impl Streams for Host {
     }
 
     fn give_up(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
-        let (key, sender) = self.outgoing(flow)?;
-        let stats = sender.stats;
-        sender.close();
-        self.register.outgoing.remove(&flow);
-        self.open -= 1;
-        self.directory.wait(now, Side::Sender, key);
-        Some(stats)
+        let key = *self.register.outgoing.get(&flow)?;
+        self.close_sender(now, key)
     }
 
     fn refuse(&mut self, now: Time, flow: FlowId) {
@@ -57,5 +52,18 @@ impl Streams for Host {
     fn cost(&self, flow: FlowId) -> Option<FlowStats> {
         let key = *self.register.outgoing.get(&flow)?;
         self.senders.get(key).map(|sender| sender.stats)
+    }
+}
+
+impl Host {
+    /// Sends no more of a session. Gives what it has cost.
+    pub(super) fn close_sender(&mut self, now: Time, key: SessionKey) -> Option<FlowStats> {
+        let sender = self.senders.get_mut(key).filter(|sender| !sender.closed)?;
+        let (flow, stats) = (sender.task().flow, sender.stats);
+        sender.close();
+        self.register.outgoing.remove(&flow);
+        self.open -= 1;
+        self.directory.wait(now, Side::Sender, key);
+        Some(stats)
     }
 }

@@ -52,6 +52,24 @@ impl<C: Codec> Host<C> {
         }
     }
 
+    /// Nothing more is expected of a session that is not complete.
+    pub(super) fn give_up_receiver(&mut self, key: SessionKey) {
+        let Some(receiver) = self.receivers.get_mut(key) else {
+            return;
+        };
+        self.open -= 1;
+        let flow = receiver.flow();
+        if receiver.is_collected() {
+            let receipt = receiver.receipt().unwrap_or_default();
+            self.events.extend(failed(flow, receipt));
+        } else if receiver.has_reader() {
+            let failed = Event::Failed(flow, FlowStats::default());
+            self.events.push_back(failed);
+        }
+        self.register.incoming.remove(&flow);
+        self.drop_receiver(key);
+    }
+
     pub(super) fn run_receiver_timers(&mut self, now: Time) {
         while let Some((at, key)) = self.receiver_timers.pop_due(now) {
             let Some(receiver) = self.receivers.get_mut(key) else {
@@ -69,12 +87,7 @@ impl<C: Codec> Host<C> {
                 .deadline(now, &self.config)
                 .is_some_and(|due| due <= now);
             if due && !receiver.on_timeout(now, &mut self.codec, &self.config) {
-                self.open -= 1;
-                if receiver.is_collected() {
-                    let receipt = receiver.receipt().unwrap_or_default();
-                    self.events.extend(failed(receiver.flow(), receipt));
-                }
-                self.drop_receiver(key);
+                self.give_up_receiver(key);
                 continue;
             }
             self.settle_receiver(now, key);

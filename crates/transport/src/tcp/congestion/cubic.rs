@@ -4,7 +4,7 @@
 //! time in which the window is not the limit ends the epoch; the next one starts from the window as
 //! it then is (5.8 asks only that such time not count).
 
-use super::{Ack, Congested, CongestionControl, Window};
+use super::control::{Ack, Congested, CongestionControl, Window};
 use tailcut_units::Time;
 
 /// How fast the window grows (5.1).

@@ -2,7 +2,8 @@
 //!
 //! Deviations: the window is not cut below two segments (as in Linux; the RFC gives no floor).
 
-use super::{Ack, Congested, CongestionControl, EcnUse, NewReno, Window};
+use super::control::{Ack, Congested, CongestionControl, EcnUse, Window};
+use super::newreno::NewReno;
 
 /// DCTCP's estimate of how much is marked, over NewReno's window.
 #[derive(Clone, Copy, PartialEq, Debug)]

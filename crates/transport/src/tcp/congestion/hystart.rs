@@ -14,7 +14,8 @@
 //! - Linux starts to look again after a timeout; so does this. It ignores what it sees within a second of
 //!   the start of an epoch of CUBIC; here, within a second of a loss.
 
-use super::{Ack, Congested, CongestionControl, Cubic, Window};
+use super::control::{Ack, Congested, CongestionControl, Window};
+use super::cubic::Cubic;
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 

@@ -3,7 +3,7 @@
 //! Deviations: bytes are counted, not ACKs (RFC 3465 with L = 2 segments), so that delayed ACKs do
 //! not slow the growth.
 
-use super::{Ack, Congested, CongestionControl, Window};
+use super::control::{Ack, Congested, CongestionControl, Window};
 
 /// NewReno's window; the recovery that gives it its name is the sender's.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

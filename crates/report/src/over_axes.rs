@@ -1,0 +1,272 @@
+//! Figures over what a study sweeps: lines over an axis, and small multiples of them over a second one.
+
+use crate::analysis::Row;
+use crate::axes::Axis;
+use crate::curves::Designs;
+use crate::format::Quantity;
+use crate::group::Group;
+use crate::headline::headline_group;
+use crate::heat_map;
+use crate::plot::{self, Mark, Plot, Point, Reference, Series, Whisker};
+use crate::plots::{Figure, LOG_FROM, RATIO_LOG_FROM, capital, group_title, scale};
+use crate::sample::{Metric, Statistic};
+use crate::study::Study;
+
+/// The most small multiples of a figure.
+const MOST_MULTIPLES: usize = 9;
+
+/// The figures over every axis of the place with this headline.
+pub(crate) fn plots(study: &Study, headline: usize) -> Vec<Plot> {
+    let mut plots = lines(study, headline);
+    plots.extend(multiples(study, headline));
+    plots.extend(heat_maps(study, headline));
+    plots
+}
+
+/// Lines over each axis, every other one as at the headline: most over the main one.
+pub(crate) fn lines(study: &Study, headline: usize) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let main = analysis.main_axis(headline).map(|axis| axis.name());
+    let mut plots = Vec::new();
+    for (index, axis) in analysis.axes(headline).iter().enumerate() {
+        let over = Over::new(study, headline, axis, index);
+        plots.extend(over.plots(main.as_deref() == Some(&*axis.name())));
+    }
+    plots.retain(Plot::has_points);
+    plots
+}
+
+/// The answer's figure over the main axis, a plot for each value of a second one.
+pub(crate) fn multiples(study: &Study, headline: usize) -> Vec<Plot> {
+    let analysis = study.analysis();
+    let Some((main, second)) = two_axes(study, headline) else {
+        return Vec::new();
+    };
+    let group = headline_group(analysis, headline);
+    let statistic = telling(study, headline);
+    let along = analysis.along(headline, &second);
+    let every = along.len().div_ceil(MOST_MULTIPLES);
+    let shown = along.into_iter().step_by(every);
+    let mut plots: Vec<Plot> = shown
+        .map(|(place, setting)| {
+            let over = Over::new(study, setting, &main, place);
+            Plot {
+                id: format!("multiple-{headline}-{place}"),
+                title: second.told(place),
+                caption: String::new(),
+                ..over.absolute(&group, statistic)
+            }
+        })
+        .filter(Plot::has_points)
+        .collect();
+    let points = || {
+        plots
+            .iter()
+            .flat_map(|plot| &plot.series)
+            .flat_map(|s| &s.points)
+    };
+    let ends = points().flat_map(|point| match point.whisker {
+        Some(Whisker::Y(low, high)) => [low, high],
+        _ => [point.y; 2],
+    });
+    let reach = ends.fold((f64::INFINITY, 0.0f64), |(low, high), y| {
+        // A logarithmic axis has no place for an end at zero.
+        (if y > 0.0 { low.min(y) } else { low }, high.max(y))
+    });
+    let all: Vec<Series> = plots.iter().flat_map(|plot| plot.series.clone()).collect();
+    let scale = scale(&all, LOG_FROM, |point| point.y);
+    for plot in &mut plots {
+        plot.y.reach = Some(reach);
+        plot.y.scale = scale.clone();
+    }
+    match plots.len() {
+        2.. => plots,
+        _ => Vec::new(),
+    }
+}
+
+/// A map of each design over the two axes with the most values.
+pub(crate) fn heat_maps(study: &Study, headline: usize) -> Vec<Plot> {
+    match two_axes(study, headline) {
+        Some((main, second)) => heat_map::plots(study, headline, &main, &second),
+        None => Vec::new(),
+    }
+}
+
+/// The main axis and, of the others, the one with the most values.
+fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
+    let analysis = study.analysis();
+    let axes = analysis.axes(headline);
+    let main = analysis
+        .main_axis(headline)
+        .or_else(|| axes.first().cloned())?;
+    let others = axes.into_iter().filter(|axis| axis.name() != main.name());
+    let second = others.reduce(|best, next| match next.values.len() > best.values.len() {
+        true => next,
+        false => best,
+    })?;
+    Some((main, second))
+}
+
+/// The 99th percentile, or where no setting of the place has enough flows for it the mean.
+pub(crate) fn telling(study: &Study, headline: usize) -> Statistic {
+    let analysis = study.analysis();
+    let group = headline_group(analysis, headline);
+    let is_known = |setting: usize| {
+        let mut rows = analysis.rows(setting, &group);
+        rows.any(|row| row.estimate(Metric::Fct, Statistic::P99).is_some())
+    };
+    match analysis.sweep(headline).into_iter().any(is_known) {
+        true => Statistic::P99,
+        false => Statistic::Mean,
+    }
+}
+
+/// Lines over one axis, beside the setting of a place.
+struct Over<'a> {
+    study: &'a Study,
+    axis: &'a Axis,
+    /// Each place on the axis with its setting.
+    settings: Vec<(usize, usize)>,
+    id: String,
+    /// What is held, for titles.
+    held: String,
+    setting: usize,
+}
+
+impl<'a> Over<'a> {
+    fn new(study: &'a Study, setting: usize, axis: &'a Axis, number: usize) -> Self {
+        let analysis = study.analysis();
+        let here = &analysis.settings[setting];
+        let axes = analysis.axes(setting);
+        let mut held = match analysis.has_several_places() {
+            true => vec![here.topology.clone(), here.workload.clone()],
+            false => Vec::new(),
+        };
+        let others = axes.iter().filter(|other| other.name() != axis.name());
+        held.extend(others.filter_map(|other| Some(other.told(other.place(here)?))));
+        let first = analysis.sweep(setting).first().copied().unwrap_or(setting);
+        let id = match axis.is_load() {
+            true => format!("load-{first}"),
+            false => format!("over-{first}-{number}"),
+        };
+        Self {
+            study,
+            axis,
+            settings: analysis.along(setting, axis),
+            id,
+            held: held.iter().map(|one| format!(", {one}")).collect(),
+            setting,
+        }
+    }
+
+    /// The figures: the answer's, and where this is the main axis others too.
+    fn plots(&self, is_main: bool) -> Vec<Plot> {
+        let group = headline_group(self.study.analysis(), self.setting);
+        let mut plots = Vec::new();
+        if is_main {
+            let mut wanted = vec![
+                (Group::mice(), Statistic::P99),
+                (Group::mice(), Statistic::Mean),
+                (Group::mice(), Statistic::P999),
+                (Group::elephants(), Statistic::Mean),
+            ];
+            if group != Group::mice() {
+                wanted.extend([
+                    (group.clone(), Statistic::P99),
+                    (group.clone(), Statistic::Mean),
+                ]);
+            }
+            let absolute = wanted.iter();
+            plots.extend(absolute.map(|(group, statistic)| self.absolute(group, *statistic)));
+        } else {
+            plots.push(self.absolute(&group, telling(self.study, self.setting)));
+        }
+        plots.insert(1, self.relative(&group));
+        plots
+    }
+
+    fn absolute(&self, group: &Group, statistic: Statistic) -> Plot {
+        let series = self.series(group, &|row| {
+            let estimate = row.estimate(Metric::Fct, statistic)?;
+            Some((estimate.value, estimate.interval))
+        });
+        let (name, whose) = (statistic.name(), group_title(group));
+        Plot {
+            id: format!("{}-{}-{}", self.id, group.short, name.replace('.', "")),
+            title: format!("{} of {whose} over {}", capital(&name), self.over()),
+            caption: "Whiskers are 95 % confidence intervals.".to_owned(),
+            x: self.axis.plotted(),
+            y: plot::Axis::new(
+                format!("{name} of the {}", group.time()),
+                Quantity::Time,
+                scale(&series, LOG_FROM, |point| point.y),
+            ),
+            series,
+            reference: None,
+        }
+    }
+
+    fn relative(&self, group: &Group) -> Plot {
+        let statistic = telling(self.study, self.setting);
+        let name = statistic.name();
+        let base = self.study.baseline().unwrap_or_default();
+        let whose = group_title(group);
+        let ratios = self.series(group, &|row| {
+            let ratio = row.ratio(Metric::Fct, statistic)?;
+            Some((ratio.value, ratio.interval))
+        });
+        Plot {
+            id: format!("{}-{}-{name}-vs-baseline", self.id, group.short),
+            title: format!(
+                "{} of {whose} against {base} over {}",
+                capital(&name),
+                self.over()
+            ),
+            caption: format!(
+                "Under the dashed line is faster than {base}; an interval that crosses it is no difference."
+            ),
+            x: self.axis.plotted(),
+            y: plot::Axis::new(
+                format!("{name} over that of {base}"),
+                Quantity::Number,
+                scale(&ratios, RATIO_LOG_FROM, |point| point.y),
+            ),
+            series: ratios,
+            reference: Some(Reference::Y(1.0)),
+        }
+    }
+
+    /// What the figures are over, with what is held.
+    fn over(&self) -> String {
+        let axis = match self.axis.is_load() {
+            true => "the load".to_owned(),
+            false => self.axis.name(),
+        };
+        format!("{axis}{}", self.held)
+    }
+
+    /// A line a design; points beside one another where the axis has names.
+    fn series(&self, group: &Group, figure: &dyn Fn(&Row) -> Option<Figure>) -> Vec<Series> {
+        let analysis = self.study.analysis();
+        let designs = Designs(self.study.designs());
+        let count = designs.0.len() as f64;
+        let line = |(rank, design): (usize, &&str)| {
+            let (mark, aside) = match self.axis.is_numeric() {
+                true => (Mark::LineAndDots, 0.0),
+                false => (Mark::Dots, 0.6 * ((rank as f64 + 0.5) / count - 0.5)),
+            };
+            let points = self.settings.iter().filter_map(|&(place, setting)| {
+                let row = analysis.row(setting, group, design)?;
+                let (y, interval) = figure(row).filter(|(y, _)| y.is_finite() && *y > 0.0)?;
+                Some(Point {
+                    whisker: interval.map(|(low, high)| Whisker::Y(low, high)),
+                    ..Point::new(self.axis.at(place) + aside, y)
+                })
+            });
+            designs.series(design, mark, points.collect())
+        };
+        let series = designs.0.iter().enumerate().map(line);
+        series.filter(|series| !series.points.is_empty()).collect()
+    }
+}

@@ -1,0 +1,180 @@
+//! Designs with settings of their own.
+
+use crate::error::{Outcome, Place, ScenarioError};
+use crate::scenario::{KeyPath, Scenario};
+use crate::study::design;
+use crate::value::{Raw, Value, shortened};
+use serde_json::{Map, json};
+use tailcut_sim::Design;
+
+/// Sections that all designs share, so that they see the same flows on the same network.
+const SHARED: [&str; 5] = ["", "topology", "nodes", "links", "workload"];
+
+/// A design with settings of its own, as a scenario names it.
+#[derive(Clone, Debug)]
+pub struct OwnDesign {
+    pub name: String,
+    design: String,
+    settings: Vec<(KeyPath, Value)>,
+    place: Place,
+}
+
+/// A design that a study runs.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    pub design: Design,
+    /// What records call it where that is not its own name.
+    pub called: Option<String>,
+    /// Its own settings; none for most.
+    pub settings: Vec<(KeyPath, Value)>,
+    /// Where they are.
+    place: Place,
+}
+
+impl OwnDesign {
+    /// A design with keys of its own.
+    ///
+    /// # Errors
+    /// A name that is none or a design's own, a key that all designs share, or a value that its key does
+    /// not allow.
+    pub fn new(
+        name: String,
+        design: String,
+        settings: Vec<(KeyPath, Raw)>,
+        place: &Place,
+    ) -> Outcome<Self> {
+        let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || !name.chars().all(plain) || name.parse::<Design>().is_ok() {
+            let found = format!("the name \"{}\"", shortened(&name));
+            let allowed = "a name of its own, of letters, digits and -_.";
+            return Err(ScenarioError::new(place, "designs", found, allowed));
+        }
+        let mut own = Self {
+            name,
+            design,
+            settings: Vec::with_capacity(settings.len()),
+            place: place.clone(),
+        };
+        for (path, raw) in settings {
+            own.set(path, &raw)?;
+        }
+        Ok(own)
+    }
+
+    /// The short form, `DESIGN:KEY=VALUE,KEY=VALUE`; `None` for a text without a colon.
+    fn in_short(text: &str, place: &Place) -> Option<Outcome<Self>> {
+        let (design, settings) = text.split_once(':')?;
+        let mut own = Self {
+            name: text.to_owned(),
+            design: design.to_owned(),
+            settings: Vec::new(),
+            place: place.clone(),
+        };
+        for setting in settings.split(',') {
+            let Some((path, value)) = setting.split_once('=') else {
+                let found = format!("'{}'", shortened(setting));
+                let allowed = "DESIGN:KEY=VALUE,KEY=VALUE, such as dctcp:tcp.dctcp_gain=0.01";
+                return Some(Err(ScenarioError::new(place, "designs", found, allowed)));
+            };
+            let raw = Raw::Argument(value.trim().to_owned());
+            let set = KeyPath::parse(path.trim(), place).and_then(|path| own.set(path, &raw));
+            if let Err(error) = set {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(own))
+    }
+
+    fn set(&mut self, path: KeyPath, raw: &Raw) -> Outcome<()> {
+        let error = |found: String, allowed: String| {
+            Err(ScenarioError::new(
+                &self.place,
+                path.to_string(),
+                found,
+                allowed,
+            ))
+        };
+        if SHARED.contains(&path.section.name) {
+            let found = format!("a setting of the design {} alone", self.name);
+            let allowed =
+                "what designs may differ in: all but the study, the network and the workload";
+            return error(found, allowed.to_owned());
+        }
+        if self.settings.iter().any(|(known, _)| *known == path) {
+            return error(
+                format!("it twice for {}", self.name),
+                "each key once".to_owned(),
+            );
+        }
+        match path.key.read(raw) {
+            Some(value) => {
+                self.settings.push((path, value));
+                Ok(())
+            }
+            None => error(raw.to_string(), path.key.allowed()),
+        }
+    }
+
+    /// For the manifest.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut keys = Map::new();
+        keys.insert("name".to_owned(), json!(self.name));
+        keys.insert("design".to_owned(), json!(self.design));
+        for (path, value) in &self.settings {
+            keys.insert(path.to_string(), path.key.json(value));
+        }
+        keys.into()
+    }
+
+    fn chosen(&self) -> Outcome<Chosen> {
+        Ok(Chosen {
+            design: design(&self.design, &self.place)?,
+            called: Some(self.name.clone()),
+            settings: self.settings.clone(),
+            place: self.place.clone(),
+        })
+    }
+}
+
+impl Chosen {
+    /// The design that a scenario calls by this name.
+    pub fn named(scenario: &Scenario, name: &str, place: &Place) -> Outcome<Self> {
+        if let Some(own) = scenario.own_designs.iter().find(|own| own.name == name) {
+            return own.chosen();
+        }
+        if let Some(own) = OwnDesign::in_short(name, place) {
+            return own?.chosen();
+        }
+        Ok(Self {
+            design: design(name, place)?,
+            called: None,
+            settings: Vec::new(),
+            place: place.clone(),
+        })
+    }
+
+    /// What records call it.
+    pub fn name(&self) -> String {
+        self.called
+            .clone()
+            .unwrap_or_else(|| self.design.to_string())
+    }
+
+    /// The scenario with this design's settings.
+    pub fn scenario(&self, scenario: &Scenario) -> Outcome<Scenario> {
+        let mut own = scenario.clone();
+        for (path, value) in &self.settings {
+            if scenario.sweep.has(path) {
+                let found = format!("a setting of the design {} and a sweep", self.name());
+                return Err(ScenarioError::new(
+                    &self.place,
+                    path.to_string(),
+                    found,
+                    "one of them",
+                ));
+            }
+            own.put_value(path, value.clone(), &self.place)?;
+        }
+        Ok(own)
+    }
+}

@@ -1,0 +1,199 @@
+//! Values as a sweep writes them: lists, and ranges with even or with growing steps.
+
+use crate::value::Raw;
+use std::fmt;
+
+/// The values of a swept key as they are written.
+#[derive(Clone, Debug)]
+pub enum Written {
+    /// A list, or one value.
+    List(Raw),
+    /// From one value to another.
+    Range(Range),
+}
+
+/// From one value to another, both included.
+#[derive(Clone, Debug)]
+pub struct Range {
+    pub from: Raw,
+    pub to: Raw,
+    pub by: By,
+}
+
+/// How a range's values follow each other.
+#[derive(Clone, Debug)]
+pub enum By {
+    /// Each so much above the one before.
+    Step(Raw),
+    /// Each so many times the one before.
+    Factor(f64),
+    /// So many values, at even distances.
+    Evenly(usize),
+    /// So many values, at even ratios.
+    Logarithmically(usize),
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "from {} to {} ", self.from, self.to)?;
+        match &self.by {
+            By::Step(step) => write!(f, "in steps of {step}"),
+            By::Factor(factor) => write!(f, "by a factor of {factor}"),
+            By::Evenly(count) => write!(f, "in {count} values"),
+            By::Logarithmically(count) => write!(f, "in {count} logarithmic values"),
+        }
+    }
+}
+
+/// What a range may be written as on a command line.
+pub const RANGES: &str = "FROM..TO:STEP or FROM..TO*FACTOR";
+
+impl Written {
+    /// The values of a flag's text: a range, or a list with commas between its items; with semicolons
+    /// where items have commas themselves.
+    pub fn text(text: &str) -> Self {
+        let text = text.trim();
+        let argument = |text: &str| Raw::Argument(text.trim().to_owned());
+        if let Some((from, rest)) = text.split_once("..") {
+            let by_factor = rest.split_once('*').and_then(|(to, factor)| {
+                let factor: f64 = factor.trim().parse().ok()?;
+                Some((to, By::Factor(factor)))
+            });
+            let by_step = || {
+                let (to, step) = rest.split_once(':')?;
+                Some((to, By::Step(argument(step))))
+            };
+            if let Some((to, by)) = by_factor.or_else(by_step) {
+                return Self::Range(Range {
+                    from: argument(from),
+                    to: argument(to),
+                    by,
+                });
+            }
+        }
+        let between = if text.contains(';') { ';' } else { ',' };
+        let items = text.split(between).map(argument);
+        Self::List(Raw::Array(match text.is_empty() {
+            true => Vec::new(),
+            false => items.collect(),
+        }))
+    }
+}
+
+impl Range {
+    /// A range of a file's table: so many steps, evenly or with `scale = "log"`.
+    ///
+    /// # Errors
+    /// What was found, and what is allowed.
+    pub fn in_steps(
+        from: Raw,
+        to: Raw,
+        steps: &Raw,
+        scale: Option<&Raw>,
+    ) -> Result<Self, (String, String)> {
+        let count = match steps {
+            Raw::Number(text) => text
+                .parse()
+                .ok()
+                .filter(|count| (2..=1_000).contains(count)),
+            _ => None,
+        };
+        let Some(count) = count else {
+            let allowed = "a whole number of values from 2 to 1000".to_owned();
+            return Err((format!("steps = {steps}"), allowed));
+        };
+        let by = match scale {
+            None => By::Evenly(count),
+            Some(Raw::Text(text)) if text == "linear" => By::Evenly(count),
+            Some(Raw::Text(text)) if text == "log" => By::Logarithmically(count),
+            Some(other) => {
+                return Err((
+                    format!("scale = {other}"),
+                    "\"linear\" or \"log\"".to_owned(),
+                ));
+            }
+        };
+        Ok(Self { from, to, by })
+    }
+}
+
+/// The numbers from `from` to `to`, in their own unit; `None` where there are none, or far too many.
+pub fn numbers(from: f64, to: f64, by: &Steps) -> Option<Vec<f64>> {
+    const MOST: f64 = 1e6;
+    let inner = |count: f64| (1..count as u32).map(f64::from);
+    match *by {
+        Steps::Step(step) => {
+            let steps = ((to - from) / step + 1e-9).floor();
+            let sound = step > 0.0 && (0.0..MOST).contains(&steps);
+            sound.then(|| {
+                (0..=steps as u32)
+                    .map(|i| from + f64::from(i) * step)
+                    .collect()
+            })
+        }
+        Steps::Factor(factor) => {
+            let steps = ((to / from).ln() / factor.ln() + 1e-9).floor();
+            let sound = from > 0.0 && factor > 1.0 && (0.0..MOST).contains(&steps);
+            sound.then(|| (0..=steps as i32).map(|i| from * factor.powi(i)).collect())
+        }
+        Steps::Evenly(count) => {
+            let step = (to - from) / (count as f64 - 1.0);
+            let between = inner(count as f64 - 1.0).map(|i| from + i * step);
+            let all = std::iter::once(from).chain(between).chain([to]);
+            (from < to).then(|| all.collect())
+        }
+        Steps::Logarithmically(count) => {
+            let factor = (to / from).powf(1.0 / (count as f64 - 1.0));
+            let between = inner(count as f64 - 1.0).map(|i| four_digits(from * factor.powf(i)));
+            let all = std::iter::once(from).chain(between).chain([to]);
+            (from > 0.0 && from < to).then(|| all.collect())
+        }
+    }
+}
+
+/// The steps of a range as numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Steps {
+    Step(f64),
+    Factor(f64),
+    Evenly(usize),
+    Logarithmically(usize),
+}
+
+/// The number to four significant digits, so that names and tables stay short.
+fn four_digits(value: f64) -> f64 {
+    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_both_ends_and_even_steps_or_even_ratios() {
+        let step = numbers(1.0, 7.0, &Steps::Step(2.0));
+        assert_eq!(step, Some(vec![1.0, 3.0, 5.0, 7.0]));
+        let factor = numbers(25.0, 400.0, &Steps::Factor(2.0));
+        assert_eq!(factor, Some(vec![25.0, 50.0, 100.0, 200.0, 400.0]));
+        assert_eq!(
+            numbers(0.0, 1.0, &Steps::Evenly(3)),
+            Some(vec![0.0, 0.5, 1.0])
+        );
+        let log = numbers(0.01, 0.25, &Steps::Logarithmically(5));
+        assert_eq!(log, Some(vec![0.01, 0.02236, 0.05, 0.1118, 0.25]));
+        for by in [
+            Steps::Step(0.0),
+            Steps::Step(1e-9),
+            Steps::Factor(1.0),
+            Steps::Factor(-2.0),
+            Steps::Factor(f64::NAN),
+        ] {
+            assert_eq!(numbers(1.0, 2.0, &by), None, "{by:?}");
+        }
+        for by in [Steps::Step(1.0), Steps::Factor(2.0), Steps::Evenly(2)] {
+            assert_eq!(numbers(2.0, 1.0, &by), None, "{by:?}");
+        }
+        assert_eq!(numbers(0.0, 1.0, &Steps::Logarithmically(3)), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! Reading the values of a swept key, each as the key itself reads it.
+
+use super::range::{By, RANGES, Range, Steps, Written, numbers};
+use crate::error::{Outcome, Place, ScenarioError};
+use crate::scenario::KeyPath;
+use crate::value::{Kind, Raw, Value, quantity};
+
+/// The values of a key, each once.
+pub fn read(path: &KeyPath, written: &Written, place: &Place) -> Outcome<Vec<Value>> {
+    let reader = Reader { path, place };
+    let values = match written {
+        Written::Range(range) => reader.range(range)?,
+        // A text of a file may be a range or a list, too.
+        Written::List(Raw::Text(text)) => return read(path, &Written::text(text), place),
+        Written::List(raw) => reader.list(raw)?,
+    };
+    let repeated = values
+        .iter()
+        .enumerate()
+        .find(|(i, value)| values[..*i].contains(value));
+    match repeated {
+        Some((_, value)) => {
+            let found = format!("{} twice", path.key.json(value));
+            Err(reader.error(found, "each value once"))
+        }
+        None => Ok(values),
+    }
+}
+
+struct Reader<'a> {
+    path: &'a KeyPath,
+    place: &'a Place,
+}
+
+impl Reader<'_> {
+    fn error(&self, found: impl Into<String>, allowed: &str) -> Box<ScenarioError> {
+        ScenarioError::new(self.place, self.path.to_string(), found, allowed)
+    }
+
+    fn list(&self, raw: &Raw) -> Outcome<Vec<Value>> {
+        let one = [raw.clone()];
+        let items = match raw {
+            Raw::Array(items) => &items[..],
+            _ => &one[..],
+        };
+        let Some(last) = items.last() else {
+            let allowed = format!("values, each of them {}", self.path.key.allowed());
+            return Err(self.error("an empty list", &allowed));
+        };
+        let with_number = items.iter().rev().find(|item| starts_with_digit(item));
+        let unit = self.unit_of(with_number.unwrap_or(last));
+        let read = |item: &Raw| self.one(item, &unit);
+        items.iter().map(read).collect()
+    }
+
+    /// One value. A number without a unit has that of the list's last one.
+    fn one(&self, raw: &Raw, unit: &str) -> Outcome<Value> {
+        self.value(&with_unit(raw, unit)).ok_or_else(|| {
+            let allowed = match self.is_range(raw) {
+                true => format!("{RANGES}, or values: {}", self.path.key.allowed()),
+                false => self.path.key.allowed(),
+            };
+            self.error(raw.to_string(), &allowed)
+        })
+    }
+
+    fn value(&self, raw: &Raw) -> Option<Value> {
+        self.path.key.read(raw)
+    }
+
+    fn has_no_unit(&self, raw: &Raw) -> bool {
+        text_of(raw).trim().parse::<f64>().is_ok()
+    }
+
+    fn is_range(&self, raw: &Raw) -> bool {
+        matches!(raw, Raw::Argument(text) if text.contains(".."))
+    }
+
+    /// The unit of a value: what follows its number; where there is none, the name of what the key counts.
+    fn unit_of(&self, raw: &Raw) -> String {
+        let unit = match raw {
+            Raw::Text(text) | Raw::Argument(text) if starts_with_digit(raw) => {
+                quantity::split(text).1
+            }
+            _ => "",
+        };
+        match (self.path.key.kind, unit) {
+            (Kind::Sized { of, .. }, "") => of.to_owned(),
+            (
+                Kind::Sized { .. } | Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate,
+                unit,
+            ) => unit.to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn range(&self, range: &Range) -> Outcome<Vec<Value>> {
+        let ends = match &range.by {
+            By::Step(step) if self.has_no_unit(&range.to) => step,
+            _ => &range.to,
+        };
+        let unit = self.unit_of(ends);
+        let (from, to) = (self.one(&range.from, &unit)?, self.one(&range.to, &unit)?);
+        let (Some(low), Some(high)) = (number_of(&from), number_of(&to)) else {
+            let allowed = "a list: only numbers have ranges";
+            return Err(self.error(format!("a range from {}", range.from), allowed));
+        };
+        if std::mem::discriminant(&from) != std::mem::discriminant(&to) {
+            let found = format!("{} and {}", range.from, range.to);
+            return Err(self.error(found, "both ends in the same unit"));
+        }
+        let steps = match &range.by {
+            By::Step(step) => {
+                let read = Raw::Argument(text_of(step));
+                let read = self.measure(&with_unit(&read, &unit));
+                Steps::Step(read.unwrap_or(f64::NAN))
+            }
+            By::Factor(factor) => Steps::Factor(*factor),
+            By::Evenly(count) => Steps::Evenly(*count),
+            By::Logarithmically(count) => Steps::Logarithmically(*count),
+        };
+        let Some(numbers) = numbers(low, high, &steps) else {
+            let allowed = "a range that goes up, from above 0 where steps are ratios, in steps above 0 or by a \
+                           factor above 1";
+            return Err(self.error(range.to_string(), allowed));
+        };
+        let value = |number: f64| {
+            let raw = self.raw(&from, number);
+            self.value(&raw)
+                .ok_or_else(|| self.error(raw.to_string(), &self.path.key.allowed()))
+        };
+        numbers.into_iter().map(value).collect()
+    }
+
+    /// A step as a number; it may be smaller than the least value that the key takes.
+    fn measure(&self, raw: &Raw) -> Option<f64> {
+        let Raw::Argument(text) = raw else {
+            return None;
+        };
+        match self.path.key.kind {
+            Kind::Duration { .. } => Some(quantity::duration(text)?.as_ps() as f64),
+            Kind::Rate => Some(quantity::rate(text)?.as_bps() as f64),
+            Kind::Bytes { .. } => Some(quantity::bytes(text)?.0 as f64),
+            Kind::Sized { of, .. } => match quantity::counted(text, of) {
+                Some(count) => Some(count as f64),
+                None => Some(quantity::bytes(text)?.0 as f64),
+            },
+            _ => text.parse().ok(),
+        }
+    }
+
+    /// A number of a range as the key would have it written.
+    fn raw(&self, like: &Value, number: f64) -> Raw {
+        let whole = number.round();
+        Raw::Argument(match (like, self.path.key.kind) {
+            (Value::Count(_), Kind::Sized { of, .. }) => format!("{whole} {of}"),
+            (Value::Count(_), _) => format!("{whole}"),
+            (Value::Duration(_), _) => format!("{whole}ps"),
+            (Value::Rate(_), _) => format!("{whole}bps"),
+            (Value::Bytes(_), _) => format!("{whole}B"),
+            // Rounded so that 0.1 + 2 * 0.1 is the number that prints as 0.3.
+            _ => format!("{}", (number * 1e9).round() / 1e9),
+        })
+    }
+}
+
+fn starts_with_digit(raw: &Raw) -> bool {
+    text_of(raw)
+        .trim()
+        .starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn text_of(raw: &Raw) -> String {
+    match raw {
+        Raw::Text(text) | Raw::Number(text) | Raw::Argument(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A number without a unit, with one.
+fn with_unit(raw: &Raw, unit: &str) -> Raw {
+    match raw {
+        Raw::Number(text) | Raw::Argument(text)
+            if !unit.is_empty() && text.trim().parse::<f64>().is_ok() =>
+        {
+            Raw::Argument(format!("{} {unit}", text.trim()))
+        }
+        other => other.clone(),
+    }
+}
+
+/// A value as a number in its smallest unit.
+fn number_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Count(count) => Some(*count as f64),
+        Value::Number(number) => Some(*number),
+        Value::Duration(span) => Some(span.as_ps() as f64),
+        Value::Rate(rate) => Some(rate.as_bps() as f64),
+        Value::Bytes(bytes) => Some(bytes.0 as f64),
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! How sessions begin at a host that receives.
+
+use super::Host;
+use crate::Segment;
+use crate::receiver_driven::{SessionKey, Side};
+use crate::scdp::Codec;
+use crate::scdp::config::Delivery;
+use crate::scdp::header::ScdpHeader;
+use crate::scdp::receiver::Receiver;
+use tailcut_units::{FiveTuple, Time};
+
+impl<C: Codec> Host<C> {
+    /// A symbol that cannot be of the session at `key`, by whose addresses it came. It may be the
+    /// first of another that takes its place.
+    #[cold]
+    pub(super) fn on_nonsense(
+        &mut self,
+        now: Time,
+        key: SessionKey,
+        segment: &Segment,
+        header: &ScdpHeader,
+    ) {
+        let replaced = self.receivers.get(key).filter(|receiver| {
+            let (complete, heard_at) = (receiver.complete, receiver.heard_at);
+            header.syn
+                && !receiver.is_collected()
+                && receiver.is_met_by_another(segment)
+                && self.directory.may_be_replaced(now, complete, heard_at)
+        });
+        let Some(receiver) = replaced else {
+            self.ignored += 1;
+            return;
+        };
+        if !receiver.complete {
+            self.give_up_receiver(key);
+        } else {
+            self.drop_receiver(key);
+        }
+        self.on_symbol(now, segment, header);
+    }
+
+    /// A symbol that opens a session, or comes from one more of its senders. Gives the session's
+    /// slot if it makes sense.
+    pub(super) fn on_new_source(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        header: &ScdpHeader,
+    ) -> Option<u32> {
+        let to = segment.tuple.dst;
+        let tuple = FiveTuple {
+            src: self.host,
+            ..segment.tuple.reversed()
+        };
+        if to != self.host && !to.is_group() {
+            return None;
+        }
+        let collected = match self.collections.get(&tuple.src_port) {
+            None if tuple.src_port != self.config.port => return None,
+            collected => collected.copied(),
+        };
+        let known = collected.and_then(|collection| collection.session);
+        let key = if let Some(key) = known {
+            let receiver = self.receivers.get_mut(key)?;
+            receiver
+                .join(now, tuple, segment.flow, header)
+                .then_some(key)?
+        } else {
+            let mut receiver = Receiver::new(now, segment, header, self.config.delivery)?;
+            if !receiver.join(now, tuple, segment.flow, header) {
+                return None;
+            }
+            let flow = match collected {
+                Some(collection) => collection.flow,
+                None => self.directory.name(segment, &mut self.events),
+            };
+            self.forget(now);
+            self.open += usize::from(collected.is_none());
+            let key = self.receivers.insert(receiver);
+            if let Some(receiver) = self.receivers.get_mut(key) {
+                receiver.set_names(key, flow, collected.is_some());
+            }
+            if self.register.reports || self.config.delivery != Delivery::Whole {
+                self.register.incoming.insert(flow, key);
+            }
+            key
+        };
+        if let Some(collection) = self.collections.get_mut(&tuple.src_port) {
+            collection.session = Some(key);
+        }
+        self.directory.enter(&tuple, Side::Receiver, key);
+        Some(key.slot)
+    }
+}

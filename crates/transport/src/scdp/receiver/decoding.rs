@@ -1,0 +1,106 @@
+//! From enough symbols of a block to its bytes, and on to the next block.
+
+use super::Receiver;
+use crate::scdp::block::State;
+use crate::scdp::codec::{Attempt, Codec, Decoding, Job};
+use tailcut_units::Time;
+
+impl Receiver {
+    /// Has a block decoded, if it has enough symbols.
+    pub(super) fn decode<C: Codec>(&mut self, now: Time, place: usize, codec: &mut C) {
+        let block = &mut self.blocks[place];
+        while block.is_decodable() {
+            let number = self.first + place as u32;
+            self.receipt.decoded += 1;
+            let decoding = codec.start(&Attempt {
+                now,
+                job: Job {
+                    session: self.key,
+                    block: number,
+                },
+                session: self.sources[0].tuple.reversed(),
+                block: number,
+                source_symbols: self.object.source_symbols(number),
+                missing: block.missing(),
+                received: block.received(),
+                symbol: self.object.symbol(),
+            });
+            match decoding {
+                Decoding::Known { at: until, decoded } if until > now => {
+                    block.state = State::Decoding { until, decoded };
+                }
+                Decoding::Known { decoded: true, .. } => block.state = State::Whole,
+                Decoding::Known { .. } => block.on_failure(),
+                Decoding::Begun => {
+                    block.state = State::Decoding {
+                        until: Time::MAX,
+                        decoded: false,
+                    };
+                }
+            }
+        }
+    }
+
+    /// The driver has decoded block `number`, or it takes another symbol. Says whether it was at
+    /// work on it.
+    pub(crate) fn on_decoded<C: Codec>(
+        &mut self,
+        now: Time,
+        number: u32,
+        decoded: bool,
+        codec: &mut C,
+    ) -> bool {
+        let place = number.checked_sub(self.first);
+        let block = place.and_then(|place| self.blocks.get_mut(place as usize));
+        let Some(block) = block else { return false };
+        if !matches!(block.state, State::Decoding { until, .. } if until == Time::MAX) {
+            return false;
+        }
+        block.state = State::Decoding {
+            until: now,
+            decoded,
+        };
+        self.finish_decodings(now, codec);
+        true
+    }
+
+    /// Decodings that are over by now.
+    pub(super) fn finish_decodings<C: Codec>(&mut self, now: Time, codec: &mut C) {
+        for place in 0..self.blocks.len() {
+            let block = &mut self.blocks[place];
+            let State::Decoding { until, decoded } = block.state else {
+                continue;
+            };
+            if until > now {
+                continue;
+            }
+            if decoded {
+                block.state = State::Whole;
+            } else {
+                block.on_failure();
+                for source in &mut self.sources {
+                    source.wait_from(now);
+                }
+                self.decode(now, place, codec);
+            }
+        }
+        self.pass_on_whole_blocks();
+    }
+
+    pub(super) fn pass_on_whole_blocks(&mut self) {
+        if self.has_reader() {
+            self.tell_blocks();
+        }
+        while let Some(block) = self.blocks.front() {
+            if block.state != State::Whole {
+                return;
+            }
+            self.blocks.pop_front();
+            self.first += 1;
+            for source in &mut self.sources {
+                source.close_block();
+            }
+        }
+        self.complete = self.first == self.object.blocks();
+    }
+}
