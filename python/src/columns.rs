@@ -3,6 +3,7 @@
 
 use crate::record::Finished;
 use crate::summary;
+use crate::swept::Swept;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
@@ -69,9 +70,18 @@ impl Kind {
     ///
     /// # Errors
     /// None where all columns have as many rows.
-    pub fn batch(self, index: usize, run: &Finished) -> Result<RecordBatch, ArrowError> {
+    pub fn batch(
+        self,
+        index: usize,
+        run: &Finished,
+        swept: &[Swept],
+    ) -> Result<RecordBatch, ArrowError> {
         let record = &run.record;
-        let columns = Columns::of(index, &record.key, self.rows(record));
+        let rows = self.rows(record);
+        let columns = Columns::of(index, &record.key, rows);
+        let columns = swept.iter().fold(columns, |columns, swept| {
+            swept.column(columns, &record.key, rows)
+        });
         let columns = match self {
             Self::Runs => summary::columns(columns, &run.summary),
             Self::Flows => flows(columns, record),
@@ -87,16 +97,9 @@ impl Kind {
     }
 
     /// The columns of this table, whatever the runs.
-    pub fn schema(self) -> Arc<Schema> {
-        let key = RunKey {
-            design: String::new(),
-            topology: String::new(),
-            workload: String::new(),
-            load: None,
-            seed: 0,
-        };
-        let empty = Finished::from(RunRecord::new(key));
-        let batch = self.batch(0, &empty);
+    pub fn schema(self, swept: &[Swept]) -> Arc<Schema> {
+        let empty = Finished::from(RunRecord::new(RunKey::default()));
+        let batch = self.batch(0, &empty, swept);
         batch.map_or_else(|_| Arc::new(Schema::empty()), |batch| batch.schema())
     }
 }
@@ -147,6 +150,11 @@ impl Columns {
 
     pub fn optional_real(self, name: &str, values: impl Iterator<Item = Option<f64>>) -> Self {
         let array: Float64Array = values.collect();
+        self.push(name, Arc::new(array), true)
+    }
+
+    pub fn optional_text(self, name: &str, values: impl Iterator<Item = Option<String>>) -> Self {
+        let array: StringArray = values.collect();
         self.push(name, Arc::new(array), true)
     }
 

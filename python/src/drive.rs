@@ -2,10 +2,7 @@
 
 use crate::error;
 use crate::own::{self, Failure};
-use crate::{codec, scenario, text};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -13,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use tailcut_scenario::record::RunRecord;
 use tailcut_scenario::sim::{self, RunConfig, RunControl, RunError};
-use tailcut_scenario::{Crew, Ended, Progress, RunFailed, label};
+use tailcut_scenario::{Crew, Ended, Progress, RunFailed};
 
 /// How often Python is asked whether somebody has pressed Ctrl-C.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(20);
@@ -202,7 +199,7 @@ fn all(runs: &[RunConfig], wanted: &[usize], threads: NonZeroUsize, watch: &Watc
 
 fn failed(config: &RunConfig, error: RunError) -> RunFailed {
     RunFailed {
-        run: label(config),
+        run: config.key().label(),
         error,
     }
 }
@@ -221,25 +218,4 @@ impl RunControl for UnderWay<'_> {
         own::yield_lock();
         self.watch.stop()
     }
-}
-
-/// Runs cases of a resolved scenario by their numbers, and gives their records as bytes: what a worker of
-/// an executor does.
-#[pyfunction]
-pub fn run_cases(
-    py: Python<'_>,
-    resolved: &str,
-    files: BTreeMap<String, Vec<u8>>,
-    cases: Vec<usize>,
-) -> PyResult<Vec<Py<PyBytes>>> {
-    let study = scenario::told(py, text::of_worker(resolved, files))?;
-    if let Some(case) = cases.iter().find(|&&case| case >= study.runs.len()) {
-        let allowed = format!("below {}, the number of cases", study.runs.len());
-        return Err(error::given(py, "cases", case.to_string(), &allowed));
-    }
-    let records = drive(py, &study.runs, &cases, NonZeroUsize::MIN, None)?;
-    let bytes = records
-        .iter()
-        .map(|record| PyBytes::new(py, &codec::encode(record)).unbind());
-    Ok(bytes.collect())
 }

@@ -11,6 +11,7 @@ mod record;
 mod scenario;
 mod study;
 mod summary;
+mod swept;
 mod table;
 mod text;
 mod trace;
@@ -26,7 +27,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<own::Window>()?;
     module.add_class::<own::Ack>()?;
     module.add_class::<own::Congested>()?;
-    module.add_function(wrap_pyfunction!(drive::run_cases, module)?)?;
     module.add_function(wrap_pyfunction!(own::register, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_of, module)?)
 }

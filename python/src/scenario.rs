@@ -2,12 +2,24 @@
 
 use crate::error;
 use crate::study::{Plan, Study};
-use crate::{drive, text};
+use crate::{codec, drive, text};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tailcut_scenario::{BuiltIn, Outcome, Place, Raw, replace_topology, replace_workload};
+
+/// Design, topology, workload, load, seed, and the values of swept keys.
+type Case = (
+    String,
+    String,
+    String,
+    Option<f64>,
+    u64,
+    BTreeMap<String, String>,
+);
 
 /// A scenario, each value checked against its key.
 #[pyclass(frozen, module = "tailcut._native")]
@@ -80,11 +92,6 @@ impl Scenario {
         told(py, text::resolved(&self.inner))
     }
 
-    /// The same for `run_cases`.
-    fn for_worker(&self, py: Python<'_>) -> PyResult<String> {
-        told(py, text::for_worker(&self.inner))
-    }
-
     /// The files that it names, by their paths.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let files = PyDict::new(py);
@@ -94,22 +101,53 @@ impl Scenario {
         Ok(files)
     }
 
-    /// Its designs by name, as far as they are given.
-    fn designs(&self) -> Vec<String> {
-        match self.inner.table("").value("designs") {
-            Some(tailcut_scenario::Value::Texts(names)) => names,
-            _ => Vec::new(),
+    /// The designs of its runs, without settings of their own.
+    fn designs(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let study = told(py, tailcut_scenario::Study::of(&self.inner))?;
+        let mut designs: Vec<String> = Vec::new();
+        for run in &study.runs {
+            let design = run.design.to_string();
+            if !designs.contains(&design) {
+                designs.push(design);
+            }
         }
+        Ok(designs)
+    }
+
+    /// Runs cases by their numbers, and gives their records as bytes: what a worker of an executor does.
+    fn run_cases(&self, py: Python<'_>, cases: Vec<usize>) -> PyResult<Vec<Py<PyBytes>>> {
+        let study = told(py, tailcut_scenario::Study::of(&self.inner))?;
+        if let Some(case) = cases.iter().find(|&&case| case >= study.runs.len()) {
+            let allowed = format!("below {}, the number of cases", study.runs.len());
+            return Err(error::given(py, "cases", case.to_string(), &allowed));
+        }
+        let records = drive::drive(py, &study.runs, &cases, NonZeroUsize::MIN, None)?;
+        let bytes = records
+            .iter()
+            .map(|record| PyBytes::new(py, &codec::encode(record)).unbind());
+        Ok(bytes.collect())
     }
 
     /// The runs that follow from it: design, topology, workload, load, seed.
-    #[allow(clippy::type_complexity)]
-    fn cases(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String, Option<f64>, u64)>> {
+    fn cases(&self, py: Python<'_>) -> PyResult<Vec<Case>> {
         let study = told(py, tailcut_scenario::Study::of(&self.inner))?;
-        let keys = study.runs.iter().map(|run| run.key());
-        Ok(keys
-            .map(|key| (key.design, key.topology, key.workload, key.load, key.seed))
-            .collect())
+        let case = |run: &tailcut_scenario::sim::RunConfig| {
+            let key = run.key();
+            let swept = key
+                .parameters
+                .iter()
+                .map(|one| (one.key.clone(), one.shown()));
+            let swept = swept.collect();
+            (
+                key.design,
+                key.topology,
+                key.workload,
+                key.load,
+                key.seed,
+                swept,
+            )
+        };
+        Ok(study.runs.iter().map(case).collect())
     }
 
     /// Runs all of it. `tick` is called now and then with how many runs are done, as a number with

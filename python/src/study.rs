@@ -2,6 +2,7 @@
 
 use crate::columns::Kind;
 use crate::record::Finished;
+use crate::swept::Swept;
 use crate::table::Table;
 use crate::{codec, error, own};
 use pyo3::exceptions::PyValueError;
@@ -61,6 +62,8 @@ impl Plan {
 /// A study's runs, and what was read or computed of them.
 pub struct Data {
     plan: Plan,
+    /// The keys that it sweeps.
+    pub swept: Vec<Swept>,
     /// By planned run; `None` for one that has not finished.
     pub runs: Vec<Option<Finished>>,
     report: OnceLock<tailcut_report::Study>,
@@ -95,6 +98,7 @@ impl Study {
         let runs = records.into_iter().map(|record| record.map(Finished::from));
         Self {
             data: Arc::new(Data {
+                swept: Swept::of(&plan.keys),
                 plan,
                 runs: runs.collect(),
                 report: OnceLock::new(),
@@ -137,6 +141,7 @@ impl Study {
             .map_err(|wrong| error::stored(py, &wrong))?;
         Ok(Self {
             data: Arc::new(Data {
+                swept: Swept::of(&plan.keys),
                 plan,
                 runs,
                 report: OnceLock::from(report),

@@ -5,7 +5,7 @@ use crate::record::Finished;
 use crate::study::Data;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, ffi::FFI_ArrowSchema};
+use arrow_schema::{ArrowError, DataType, Schema, ffi::FFI_ArrowSchema};
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -35,7 +35,7 @@ impl Iterator for Batches {
             if let Some(run) = run
                 && self.kind.rows(&run.record) > 0
             {
-                return Some(self.kind.batch(index, run));
+                return Some(self.kind.batch(index, run, &self.data.swept));
             }
         }
         None
@@ -43,6 +43,10 @@ impl Iterator for Batches {
 }
 
 impl Table {
+    fn schema(&self) -> Arc<Schema> {
+        self.kind.schema(&self.data.swept)
+    }
+
     fn finished(&self) -> impl Iterator<Item = &Finished> {
         self.data.runs.iter().flatten()
     }
@@ -64,7 +68,7 @@ impl Table {
             kind: self.kind,
             next: 0,
         };
-        let reader = RecordBatchIterator::new(batches, self.kind.schema());
+        let reader = RecordBatchIterator::new(batches, self.schema());
         let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
         let stream = FFI_ArrowArrayStream::new(reader);
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
@@ -72,7 +76,7 @@ impl Table {
 
     /// The columns and their types as a capsule of Arrow's C data interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.kind.schema().as_ref());
+        let schema = FFI_ArrowSchema::try_from(self.schema().as_ref());
         let schema = schema.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
@@ -92,7 +96,7 @@ impl Table {
     /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        let schema = self.kind.schema();
+        let schema = self.schema();
         schema
             .fields()
             .iter()
@@ -105,7 +109,7 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        let schema = self.kind.schema();
+        let schema = self.schema();
         let column = |field: &Arc<arrow_schema::Field>| {
             let kind = match field.data_type() {
                 DataType::Int64 => "int",

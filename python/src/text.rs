@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tailcut_scenario::schema::{Key, SECTIONS};
+use tailcut_scenario::sim::RunConfig;
 use tailcut_scenario::units::{Duration, Rate};
-use tailcut_scenario::{Entry, Outcome, Place, Raw, Scenario, Study, Table, Value};
+use tailcut_scenario::{Entry, Outcome, Place, Raw, Scenario, ScenarioError, Study, Table, Value};
 
 /// The name that errors give the text.
 const FILE: &str = "resolved";
@@ -15,7 +16,14 @@ const FILE: &str = "resolved";
 /// # Errors
 /// What is wrong with the scenario.
 pub fn resolved(scenario: &Scenario) -> Outcome<String> {
-    let mut lines = lines(scenario, &Study::of(scenario)?);
+    let study = Study::of(scenario)?;
+    let is_swept = |run: &RunConfig| !run.parameters.is_empty() || run.called.is_some();
+    if study.runs.iter().any(is_swept) {
+        let found = "a sweep, or a design with settings of its own";
+        let allowed = "a scenario of one value a key, as a text";
+        return Err(ScenarioError::new(&scenario.start, "", found, allowed));
+    }
+    let mut lines = lines(scenario, &study);
     // What a scenario only starts from may have no reader; in a text of its own that is refused.
     loop {
         let text = joined(&lines);
@@ -31,25 +39,6 @@ pub fn resolved(scenario: &Scenario) -> Outcome<String> {
             _ => return Err(refused),
         }
     }
-}
-
-/// The same with everything that it starts from, for [`of_worker`].
-///
-/// # Errors
-/// What is wrong with the scenario.
-pub fn for_worker(scenario: &Scenario) -> Outcome<String> {
-    Ok(joined(&lines(scenario, &Study::of(scenario)?)))
-}
-
-/// The study of a text that [`for_worker`] gave; it was checked there.
-///
-/// # Errors
-/// What is wrong with the text.
-pub fn of_worker(text: &str, files: BTreeMap<String, Vec<u8>>) -> Outcome<Study> {
-    let files = files.into_iter().map(|(path, bytes)| (path, bytes.into()));
-    let mut scenario = with_files(Scenario::parse(FILE, "", text)?, files.collect());
-    scenario.start_from_here();
-    Study::of(&scenario)
 }
 
 fn joined(lines: &[Line]) -> String {

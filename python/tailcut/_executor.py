@@ -4,24 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from typing import Any, NamedTuple
 
 from tailcut import _native, _parts
+from tailcut._errors import RunError
 
 #: How often Python may act on a signal, in seconds.
 _LOOK_UP_EVERY = 0.05
 
 
-def run_case(
-    scenario: str,
-    files: dict[str, bytes],
-    parts: list[type[_parts.Part]],
-    cases: list[int],
-) -> list[bytes]:
+class Recipe(NamedTuple):
+    """How a scenario came to be, so that it can be made again elsewhere."""
+
+    #: The text of its file; ``None`` for the built-in scenario called ``file``.
+    text: bytes | None
+    #: What errors call it.
+    file: str
+    #: Where relative paths in it start.
+    directory: str
+    #: Files that it brings along, by the paths under which it names them.
+    files: dict[str, bytes]
+    #: Whether keys of it that nothing reads are no error.
+    is_start: bool
+    #: What was set since, in order.
+    changes: tuple[dict[str, Any], ...]
+
+    def make(self) -> _native.Scenario:
+        """The scenario.
+
+        Raises:
+            ScenarioError: at the first thing that is wrong.
+        """
+        if self.text is None:
+            made = _native.Scenario.built_in(self.file)
+            if made is None:
+                raise RunError(f"this version of tailcut has no scenario called {self.file}")
+        else:
+            made = _native.Scenario.parse(self.text, self.file, self.directory)
+        for path, content in self.files.items():
+            made = made.with_file(path, content)
+        if self.is_start:
+            made = made.as_start()
+        for change in self.changes:
+            made = made.with_values(change)
+        return made
+
+
+def run_case(recipe: Recipe, parts: list[type[_parts.Part]], cases: list[int]) -> list[bytes]:
     """Runs cases of a scenario by their numbers; what a worker calls.
 
     Args:
-        scenario: the whole scenario as one text in TOML, as the native module gives it.
-        files: the files that it names.
+        recipe: the scenario, with the files that it names.
         parts: classes of queues, controllers and balancers that its designs name.
         cases: the numbers of the cases, in the order of :meth:`tailcut.Scenario.cases`.
 
@@ -30,22 +63,21 @@ def run_case(
     """
     for part in parts:
         _parts.register(part)
-    return _native.run_cases(scenario, files, cases)
+    return recipe.make().run_cases(cases)
 
 
 def run(
-    scenario: _native.Scenario,
-    executor: Executor,
-    tick: Callable[[float], None] | None,
+    recipe: Recipe, executor: Executor, tick: Callable[[float], None] | None
 ) -> _native.Study:
     """Runs all cases of a scenario on an executor, each as one task."""
-    text, files = scenario.for_worker(), scenario.files()
+    scenario = recipe.make()
+    recipe = recipe._replace(files=scenario.files())
     parts = _parts.named_in(scenario.designs())
     count = len(scenario.cases())
     tasks: list[Future[list[bytes]]] = []
     try:
         for case in range(count):
-            tasks.append(executor.submit(run_case, text, files, parts, [case]))
+            tasks.append(executor.submit(run_case, recipe, parts, [case]))
         _await(tasks, tick)
         records: list[bytes | None] = [task.result()[0] for task in tasks]
     finally:

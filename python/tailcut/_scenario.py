@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut import _executor, _native
+from tailcut._executor import Recipe
 from tailcut._progress import Progress
 from tailcut._study import Study
 from tailcut._toml import toml
@@ -29,6 +30,8 @@ class Case(NamedTuple):
     workload: str
     load: float | None
     seed: int
+    #: The values of swept keys, in words.
+    swept: dict[str, str]
 
 
 class Scenario:
@@ -38,8 +41,9 @@ class Scenario:
     :meth:`with_` gives another one.
     """
 
-    def __init__(self, native: _native.Scenario) -> None:
-        self._native = native
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._native = recipe.make()
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Scenario:
@@ -53,13 +57,11 @@ class Scenario:
             FileNotFoundError: where there is no such file.
         """
         if isinstance(source, str) and ("\n" in source or "=" in source):
-            return cls(_native.Scenario.parse(source.encode(), "scenario", ""))
+            return cls(_of_text(source))
         path = Path(source)
-        if not path.exists():
-            built_in = _native.Scenario.built_in(os.fspath(source))
-            if built_in is not None:
-                return cls(built_in)
-        return cls(_native.Scenario.parse(path.read_bytes(), str(path), str(path.parent)))
+        if not path.exists() and _native.Scenario.built_in(os.fspath(source)) is not None:
+            return cls(Recipe(None, os.fspath(source), "", {}, False, ()))
+        return cls(Recipe(path.read_bytes(), str(path), str(path.parent), {}, False, ()))
 
     @classmethod
     def from_dict(cls, scenario: Mapping[str, Any]) -> Scenario:
@@ -68,15 +70,14 @@ class Scenario:
         ``{"designs": ["tcp"], "tcp": {"min_rto": "5ms"}, "workload": [{"sizes": "websearch"}]}``
 
         Raises:
-            ScenarioError: at the first thing that is wrong; its place is a line of :meth:`to_toml`'s
-                text of the dictionary.
+            ScenarioError: at the first thing that is wrong; its place is a line
+                of the dictionary as a text.
         """
         values = dict(scenario)
         workload = values.get("workload")
         if isinstance(workload, Workload):
             del values["workload"]
-        text = toml(values).encode()
-        read = cls(_native.Scenario.parse(text, "dict", ""))
+        read = cls(_of_text(toml(values)))
         return read.with_(workload=workload) if isinstance(workload, Workload) else read
 
     def with_(self, **values: Any) -> Scenario:
@@ -93,17 +94,19 @@ class Scenario:
         """
         named = {_path(key): value for key, value in values.items() if value is not None}
         first = {key: named.pop(key) for key in _SECTIONS if key in named}
-        native, workload = self._native, first.get("workload")
+        files, workload = self._recipe.files, first.get("workload")
         if isinstance(workload, Workload):
-            native = native.with_file(workload.name, workload.trace)
+            files = {**files, workload.name: workload.trace}
             first["workload"] = f"trace:{workload.name}"
-        return Scenario(native.with_values({**first, **named}))
+        changes = (*self._recipe.changes, {**first, **named})
+        return Scenario(self._recipe._replace(files=files, changes=changes))
 
     def to_toml(self) -> str:
         """The scenario as one text. With :attr:`files` it gives the same runs anywhere.
 
         Raises:
-            ScenarioError: where there is something in it that cannot be run.
+            ScenarioError: where there is something in it that cannot be run, or that sweeps keys: a
+                sweep has no such text yet.
         """
         return self._native.resolved()
 
@@ -156,13 +159,13 @@ class Scenario:
         if executor is None:
             study = self._native.run(threads, shown)
         else:
-            study = _executor.run(self._native, executor, shown)
+            study = _executor.run(self._recipe, executor, shown)
         if shown is not None:
             shown.end(study.counts()[1])
         return Study(study)
 
     def __repr__(self) -> str:
-        return f"Scenario({self.name!r}, designs={self._native.designs()})"
+        return f"Scenario({self.name!r})"
 
 
 def compare(
@@ -195,10 +198,8 @@ def compare(
     Raises:
         ScenarioError, RunError, KeyboardInterrupt: as for :meth:`Scenario.run`.
     """
-    built_in = _native.Scenario.built_in("compare")
-    assert built_in is not None, "it is part of this package"
     names = [designs] if isinstance(designs, str) else list(designs)
-    scenario = Scenario(built_in.as_start()).with_(
+    scenario = Scenario(Recipe(None, "compare", "", {}, True, ())).with_(
         topology=topology,
         workload=workload,
         load=load,
@@ -207,6 +208,10 @@ def compare(
         **values,
     )
     return scenario.with_(designs=names).run(threads, progress, executor)
+
+
+def _of_text(text: str) -> Recipe:
+    return Recipe(text.encode(), "scenario", "", {}, False, ())
 
 
 def _path(key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy
@@ -10,7 +11,7 @@ import pytest
 from conftest import REPOSITORY, SMALL, hashes
 
 import tailcut as tc
-from tailcut import _native
+from tailcut._executor import Recipe
 
 SCENARIOS = sorted((REPOSITORY / "scenarios").rglob("*.toml"))
 
@@ -59,7 +60,7 @@ def test_an_error_names_the_place_and_what_is_allowed(small: tc.Scenario) -> Non
 
     with pytest.raises(tc.ScenarioError, match="tcp.min_rto: found 3; allowed: a time"):
         small.with_(tcp__min_rto=3)
-    with pytest.raises(tc.ScenarioError, match="topology: .*did you mean 'fat-tree'"):
+    with pytest.raises(tc.ScenarioError, match="topology:? .*did you mean 'fat-tree'"):
         small.with_(topology="fat-tre")
     with pytest.raises(tc.ScenarioError, match="threads: found 0; allowed: a whole number from 1"):
         small.run(threads=0)
@@ -70,6 +71,10 @@ def test_an_error_names_the_place_and_what_is_allowed(small: tc.Scenario) -> Non
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_the_text_of_a_scenario_describes_the_same_runs(path: Path) -> None:
     scenario = tc.Scenario.from_toml(path)
+    if any(case.swept for case in scenario.cases()):
+        with pytest.raises(tc.ScenarioError, match="found a sweep"):
+            scenario.to_toml()
+        return
     again = tc.Scenario.from_toml(scenario.to_toml())
     assert [case._replace(topology="") for case in again.cases()] == [
         case._replace(topology="") for case in scenario.cases()
@@ -83,14 +88,23 @@ def test_the_text_of_a_scenario_describes_the_same_runs(path: Path) -> None:
 
 def test_what_a_start_says_and_nothing_reads_is_not_in_the_text() -> None:
     # What `compare` starts from samples queues; stations have none.
-    built_in = _native.Scenario.built_in("compare")
-    assert built_in is not None
-    start = tc.Scenario(built_in.as_start()).with_(
+    start = tc.Scenario(Recipe(None, "compare", "", {}, True, ())).with_(
         designs=["stations"], workload="requests:fixed:10KB"
     )
     assert start.config["study"]["sample_every"] == "500 us"
     assert "sample_every" not in start.to_toml()
     assert len(tc.Scenario.from_toml(start.to_toml()).cases()) == len(start.cases())
+
+
+def test_swept_keys_are_columns_and_cross_to_workers() -> None:
+    text = SMALL.replace("[[workload]]", '[sweep]\nqueue.limit = [20, 100]\n[[workload]]')
+    scenario = tc.Scenario.from_toml(text).with_(loads=0.6, seeds=1)
+    assert [case.swept for case in scenario.cases()][0] == {"queue.limit": "20 packets"}
+    study = scenario.run(progress=False)
+    limits = study.flows.to_polars()["queue.limit_packets"].unique(maintain_order=True)
+    assert limits.to_list() == [20, 100]
+    with ThreadPoolExecutor(1) as pool:
+        assert hashes(scenario.run(progress=False, executor=pool)) == hashes(study)
 
 
 def test_threads_change_no_result(small: tc.Scenario, study: tc.Study) -> None:
