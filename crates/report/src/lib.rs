@@ -42,6 +42,7 @@ mod sessions;
 mod study;
 mod table;
 mod tables;
+mod threshold;
 mod timers;
 mod variant;
 mod waited;
@@ -65,6 +66,7 @@ pub use sensitivity::order;
 pub use study::{Study, load};
 pub use table::{Cell, Table, Tendency};
 pub use tables::{json, text_table, text_table_within};
+pub use threshold::{Judged, Side, judge};
 pub use variant::{FILE as SENSITIVITY_FILE, Ranked, Variant, write_variants};
 pub use waited::Waited;
 

@@ -65,7 +65,7 @@ pub use error::{Outcome, Place, ScenarioError, did_you_mean};
 pub use forecast::{Forecast, UnderWay, in_words};
 pub use scenario::{Entry, KeyPath, Scenario, Table};
 pub use study::{Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys};
-pub use sweep::{alike, recorded_keys, recorded_parameters};
+pub use sweep::{SearchedKey, alike, recorded_keys, recorded_parameters};
 pub use value::{Kind, Raw, Value, shortened};
 pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.

@@ -7,12 +7,14 @@ mod own;
 mod parameter;
 mod range;
 mod recorded;
+mod searched;
 mod values;
 
 pub use own::{Chosen, OwnDesign};
 pub use parameter::alike;
 pub use range::{Range, Written};
 pub use recorded::{recorded_keys, recorded_parameters};
+pub use searched::SearchedKey;
 
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::scenario::{KeyPath, Scenario};
@@ -110,15 +112,11 @@ impl Sweep {
                 format!("at most {MOST_VALUES}"),
             ));
         }
-        let axis = Axis {
+        self.put(Axis {
             path,
             values,
             place: place.clone(),
-        };
-        match self.axes.iter_mut().find(|known| known.path == path) {
-            Some(known) => *known = axis,
-            None => self.axes.push(axis),
-        }
+        });
         Ok(())
     }
 
