@@ -4,8 +4,8 @@ use crate::place::{Ended, Place};
 use serde_json::Value;
 use tailcut_oracle::queueing::md1;
 
-/// One server whose processor takes a millisecond for each request, and nothing else that takes time to
-/// speak of: M/D/1.
+/// One server whose processor takes a millisecond for each request; nothing else takes time to speak
+/// of: M/D/1.
 const SERVER: &str = "designs = [\"stations\"]\nloads = 0.5\nduration = \"10000s\"\nflows = 4000\n\
                       [servers]\ncpu = \"1ms\"\nlink = \"10Tbps\"\ndelay = \"0s\"\n\
                       [[workload]]\nkind = \"requests\"\nsizes = \"fixed:1\"\nclients = 4\nservers = 1\n";
@@ -104,7 +104,7 @@ fn a_value_that_is_never_passed_is_told_as_such() {
 fn a_network_that_does_not_keep_up_is_above_whatever_its_figure() {
     let place = Place::new();
     place.file("server.toml", SERVER);
-    // At load 4 each request waits 0.75 ms longer than the one before: seconds, not a thousand of them.
+    // At load 4 each request waits 0.75 ms longer than the one before: 3 s at most.
     let ended = find(&place, &["loads=0.5..4", "p50=1000s", "--json"]);
     let printed = ended.json();
     let design = &printed["designs"][0];
