@@ -60,7 +60,7 @@ Examples:
   tailcut run scenarios/two-racks.toml --sweep queue.limit=25..400*2
   tailcut run two-racks --sweep tcp.min_rto=1,5,10ms --sweep tcp.initial_rto=3,15,30ms \\
       --zip tcp.min_rto,tcp.initial_rto
-  tailcut run storage-rate --find-limit workload.sessions_per_second=5000..30000 p99=5ms")]
+  tailcut run storage-rate.toml --find-limit workload.sessions_per_second=5000..30000 p99=5ms")]
     Run(Run),
     /// Run what a paper has published, and print ours beside theirs
     Reproduce(Reproduce),
