@@ -6,7 +6,7 @@ use crate::load::{GROWTH_TO_WARN_OF, growth, is_overloaded};
 use crate::study::Study;
 
 /// The share of flows and sessions without an end from which on a design does not keep up.
-const UNFINISHED: f64 = 0.01;
+pub(crate) const UNFINISHED: f64 = 0.01;
 
 /// For each axis of numbers over which a design stops keeping up: up to where it does.
 pub(crate) fn sentences(study: &Study, headline: usize) -> Vec<String> {

@@ -44,6 +44,7 @@ mod settings;
 mod study;
 mod table;
 mod tables;
+mod threshold;
 mod timers;
 mod variant;
 mod waited;
@@ -67,6 +68,7 @@ pub use sensitivity::order;
 pub use study::{Study, load};
 pub use table::{Cell, Table, Tendency};
 pub use tables::{json, text_table, text_table_within};
+pub use threshold::{Judged, Side, judge};
 pub use variant::{FILE as SENSITIVITY_FILE, Ranked, Variant, write_variants};
 pub use waited::Waited;
 

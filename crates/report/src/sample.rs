@@ -34,12 +34,17 @@ pub enum Statistic {
 impl Statistic {
     /// The median.
     pub const P50: Self = Self::Quantile(0.5);
+    /// The 95th percentile.
+    pub const P95: Self = Self::Quantile(0.95);
     /// The 99th percentile.
     pub const P99: Self = Self::Quantile(0.99);
     /// The 99.9th percentile.
     pub const P999: Self = Self::Quantile(0.999);
     /// Those of the report, in the order of its tables.
     pub(crate) const ALL: [Self; 4] = [Self::Mean, Self::P50, Self::P99, Self::P999];
+
+    /// Those that have a [`name`](Self::name) by which a user may ask for them.
+    pub const NAMED: [Self; 5] = [Self::Mean, Self::P50, Self::P95, Self::P99, Self::P999];
 
     /// Of a list in the order of [`Self::ALL`], what is this one's.
     pub(crate) fn among<T>(self, all: &[T; 4]) -> Option<&T> {

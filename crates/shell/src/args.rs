@@ -50,7 +50,8 @@ Examples:
   tailcut compare tcp repsyn --topology fat-tree:k=4,rate=1Gbps --workload fixed:50KB
   tailcut compare tcp repflow --set queue.limit=64KB --set tcp.min_rto=1ms
   tailcut compare tcp dctcp --sweep queue.limit=50,100,200 --sweep topology.spines=2..8*2
-  tailcut compare dctcp dctcp:tcp.dctcp_gain=0.01,queue.mark_above=30KB")]
+  tailcut compare dctcp dctcp:tcp.dctcp_gain=0.01,queue.mark_above=30KB
+  tailcut compare tcp dctcp --find-limit loads p99=2ms")]
     Compare(Compare),
     /// Run a scenario from a file (see docs/scenario.md), or one that is built in
     #[command(after_help = "\
@@ -58,7 +59,8 @@ Examples:
   tailcut run scenarios/two-racks.toml
   tailcut run scenarios/two-racks.toml --sweep queue.limit=25..400*2
   tailcut run two-racks --sweep tcp.min_rto=1,5,10ms --sweep tcp.initial_rto=3,15,30ms \\
-      --zip tcp.min_rto,tcp.initial_rto")]
+      --zip tcp.min_rto,tcp.initial_rto
+  tailcut run storage-rate.toml --find-limit workload.sessions_per_second=5000..30000 p99=5ms")]
     Run(Run),
     /// Run what a paper has published, and print ours beside theirs
     Reproduce(Reproduce),
@@ -123,6 +125,23 @@ pub struct Changes {
     pub sensitivity: bool,
 }
 
+/// A limit that is searched for.
+#[derive(Args, Clone, Default, Debug)]
+pub struct FindLimit {
+    /// Find between which values of a key a figure passes a time, for each design: by bisection, with
+    /// 6, 12 or 24 seeds at a point (--seeds: the most). METRIC is mean, p50, p95, p99 or p99.9 of what
+    /// an answer is about: mice, requests, or sessions. Loads are searched from 0.05 to 1, other keys
+    /// over what the scenario sweeps, unless =LOW..HIGH says where
+    #[arg(
+        long,
+        num_args = 2,
+        action = clap::ArgAction::Set,
+        value_names = ["KEY[=LOW..HIGH]", "METRIC=VALUE"],
+        conflicts_with = "sensitivity"
+    )]
+    pub find_limit: Option<Vec<String>>,
+}
+
 /// What becomes of runs that the directory holds already.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct Finished {
@@ -155,6 +174,8 @@ pub struct Compare {
     #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
+    pub limit: FindLimit,
+    #[command(flatten)]
     pub finished: Finished,
 }
 
@@ -166,6 +187,8 @@ pub struct Run {
     #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
+    pub limit: FindLimit,
+    #[command(flatten)]
     pub finished: Finished,
     #[command(flatten)]
     pub capture: Capture,
@@ -176,7 +199,7 @@ pub struct Run {
 pub struct Capture {
     /// Write packets into captures/ (pcapng): those of a host by its name (h3), of a port (h3>s0), or
     /// of all hosts
-    #[arg(long, value_name = "HOST|PORT|all")]
+    #[arg(long, value_name = "HOST|PORT|all", conflicts_with = "find_limit")]
     pub capture: Option<String>,
     /// The most bytes of a capture file [default: 100MB]
     #[arg(long, value_name = "BYTES", requires = "capture")]

@@ -55,6 +55,16 @@ pub fn conduct(
     pool: Pool<'_>,
     capture: Option<&CapturePlan>,
 ) -> Result<Conducted, Failure> {
+    let output = open(study, &dir, earlier)?;
+    tell(output.found(), &dir);
+    run_missing(study, output, pool, capture)
+}
+
+/// Opens the directory of a study, with the runs that it holds already.
+///
+/// # Errors
+/// A directory that is not one of a study, or whatever the system refuses.
+pub fn open(study: &Study, dir: &Path, earlier: Earlier) -> Result<OutputDir, Failure> {
     let manifest = Manifest::new(
         env!("CARGO_PKG_VERSION"),
         std::env::args_os()
@@ -65,9 +75,21 @@ pub fn conduct(
         study.runs.iter().map(RunConfig::key),
     );
     let manifest = manifest.with_origins(study.origins(&build::hash()?));
-    let output = OutputDir::open(&dir, manifest, study.format, earlier)?;
+    let output = OutputDir::open(dir, manifest, study.format, earlier)?;
     remove_if_there(&dir.join(REPORT))?;
-    tell(output.found(), &dir);
+    Ok(output)
+}
+
+/// Runs what `output` does not hold yet of a study, and those that are captured.
+///
+/// # Errors
+/// As [`conduct`].
+pub fn run_missing(
+    study: &Study,
+    output: OutputDir,
+    pool: Pool<'_>,
+    capture: Option<&CapturePlan>,
+) -> Result<Conducted, Failure> {
     let taken = &output.found().taken;
     let captures = Captures::new(study, &output, capture);
     let outcome = pool.run(

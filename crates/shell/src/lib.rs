@@ -17,6 +17,7 @@ mod conduct;
 mod failure;
 mod interrupt;
 mod join;
+mod limit;
 mod output;
 mod pool;
 mod progress;

@@ -5,6 +5,7 @@ mod captures;
 mod commands;
 mod finished_work;
 mod interruption;
+mod limits;
 mod place;
 mod refusals;
 mod sweeps;

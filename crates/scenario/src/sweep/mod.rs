@@ -5,7 +5,7 @@
 mod own;
 mod parameter;
 mod range;
-mod values;
+pub(crate) mod values;
 
 pub use own::OwnDesign;
 pub use parameter::{alike, parameter};
@@ -18,7 +18,7 @@ use serde_json::{Map, json};
 use tailcut_record::Parameter;
 
 /// Keys that a study has in another way, and how.
-const NOT_SWEPT: [(&str, &str); 7] = [
+pub(crate) const NOT_SWEPT: [(&str, &str); 7] = [
     ("name", "a study has one name"),
     ("about", "a study has one"),
     ("tables", "a study has one format"),
@@ -86,15 +86,11 @@ impl Sweep {
                 format!("at most {MOST_VALUES}"),
             ));
         }
-        let axis = Axis {
+        self.put(Axis {
             path,
             values,
             place: place.clone(),
-        };
-        match self.axes.iter_mut().find(|known| known.path == path) {
-            Some(known) => *known = axis,
-            None => self.axes.push(axis),
-        }
+        });
         Ok(())
     }
 

@@ -27,6 +27,23 @@ pub fn read(path: &KeyPath, written: &Written, place: &Place) -> Outcome<Vec<Val
     }
 }
 
+/// Two values of a key, the lower one first.
+pub fn ends(path: &KeyPath, from: &str, to: &str, place: &Place) -> Outcome<[Value; 2]> {
+    let reader = Reader { path, place };
+    let [from, to] = [from, to].map(|text| Raw::Argument(text.trim().to_owned()));
+    let unit = reader.unit_of(&to);
+    let (values, [low, high]) = reader.ends(&from, &to, &unit)?;
+    match low < high {
+        true => Ok(values),
+        false => Err(reader.error(format!("from {from} to {to}"), "LOW below HIGH")),
+    }
+}
+
+/// The value of a key that is this number in the smallest unit of `like`.
+pub fn like(path: &KeyPath, like: &Value, number: f64, place: &Place) -> Outcome<Value> {
+    Reader { path, place }.of_number(like, number)
+}
+
 struct Reader<'a> {
     path: &'a KeyPath,
     place: &'a Place,
@@ -100,15 +117,7 @@ impl Reader<'_> {
             _ => &range.to,
         };
         let unit = self.unit_of(ends);
-        let (from, to) = (self.one(&range.from, &unit)?, self.one(&range.to, &unit)?);
-        let (Some(low), Some(high)) = (number_of(&from), number_of(&to)) else {
-            let allowed = "a list: only numbers have ranges";
-            return Err(self.error(format!("a range from {}", range.from), allowed));
-        };
-        if std::mem::discriminant(&from) != std::mem::discriminant(&to) {
-            let found = format!("{} and {}", range.from, range.to);
-            return Err(self.error(found, "both ends in the same unit"));
-        }
+        let ([from, _], [low, high]) = self.ends(&range.from, &range.to, &unit)?;
         let steps = match &range.by {
             By::Step(step) => {
                 let read = Raw::Argument(text_of(step));
@@ -124,12 +133,27 @@ impl Reader<'_> {
                            factor above 1";
             return Err(self.error(range.to_string(), allowed));
         };
-        let value = |number: f64| {
-            let raw = self.raw(&from, number);
-            self.value(&raw)
-                .ok_or_else(|| self.error(raw.to_string(), &self.path.key.allowed()))
-        };
+        let value = |number: f64| self.of_number(&from, number);
         numbers.into_iter().map(value).collect()
+    }
+
+    /// Both ends of a range, as values and as numbers of the same unit.
+    fn ends(&self, from: &Raw, to: &Raw, unit: &str) -> Outcome<([Value; 2], [f64; 2])> {
+        let values = [self.one(from, unit)?, self.one(to, unit)?];
+        let [Some(low), Some(high)] = values.each_ref().map(number_of) else {
+            let allowed = "a list: only numbers have ranges";
+            return Err(self.error(format!("a range from {from}"), allowed));
+        };
+        if std::mem::discriminant(&values[0]) != std::mem::discriminant(&values[1]) {
+            return Err(self.error(format!("{from} and {to}"), "both ends in the same unit"));
+        }
+        Ok((values, [low, high]))
+    }
+
+    fn of_number(&self, like: &Value, number: f64) -> Outcome<Value> {
+        let raw = self.raw(like, number);
+        self.value(&raw)
+            .ok_or_else(|| self.error(raw.to_string(), &self.path.key.allowed()))
     }
 
     /// A step as a number; it may be smaller than the least value that the key takes.
@@ -190,8 +214,13 @@ fn with_unit(raw: &Raw, unit: &str) -> Raw {
 }
 
 /// A value as a number in its smallest unit.
-fn number_of(value: &Value) -> Option<f64> {
+pub fn number_of(value: &Value) -> Option<f64> {
     match value {
+        // A single load.
+        Value::Numbers(numbers) => match numbers[..] {
+            [number] => Some(number),
+            _ => None,
+        },
         Value::Count(count) => Some(*count as f64),
         Value::Number(number) => Some(*number),
         Value::Duration(span) => Some(span.as_ps() as f64),

@@ -73,6 +73,19 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether its values are single numbers, with or without a unit.
+    pub const fn is_numeric(self) -> bool {
+        matches!(
+            self,
+            Self::Count { .. }
+                | Self::Number { .. }
+                | Self::Duration { .. }
+                | Self::Rate
+                | Self::Bytes { .. }
+                | Self::Sized { .. }
+        )
+    }
+
     /// What is allowed, for errors and for the reference.
     pub fn allowed(self) -> String {
         match self {

@@ -5,6 +5,7 @@ use crate::changes;
 use crate::conduct::{Asked, conduct_and_report};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::limit;
 use tailcut_scenario::{Place, SCENARIOS, Study};
 
 /// Runs the command.
@@ -25,6 +26,9 @@ pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
         });
     let names: Vec<&str> = names.collect();
     scenario.put("designs", &names.into(), &Place::flag("DESIGN"))?;
+    if let Some(flag) = &arguments.limit.find_limit {
+        return limit::find_and_print(&scenario, flag, arguments.finished.into(), common);
+    }
     let study = Study::of(&scenario)?;
     let asked = Asked {
         earlier: arguments.finished.into(),

@@ -6,6 +6,7 @@ use crate::changes;
 use crate::conduct::{Asked, conduct_and_report};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::limit;
 use anyhow::anyhow;
 use std::io;
 use std::path::Path;
@@ -18,6 +19,9 @@ use tailcut_scenario::{BuiltIn, SCENARIOS, Scenario, Study, did_you_mean};
 pub fn execute(arguments: &Run, common: &Common) -> Result<(), Failure> {
     let mut scenario = read(&arguments.scenario)?;
     changes::apply(&mut scenario, &arguments.changes, common)?;
+    if let Some(flag) = &arguments.limit.find_limit {
+        return limit::find_and_print(&scenario, flag, arguments.finished.into(), common);
+    }
     let study = Study::of(&scenario)?;
     let asked = Asked {
         earlier: arguments.finished.into(),

@@ -1,0 +1,147 @@
+//! A key whose values are searched between two ends, one after the other.
+
+use crate::error::{Outcome, Place, ScenarioError};
+use crate::path::KeyPath;
+use crate::scenario::Scenario;
+use crate::sweep::{Axis, NOT_SWEPT, Sweep, parameter, values};
+use crate::value::{Kind, Value};
+use tailcut_record::Parameter;
+
+/// Where loads are searched unless the user says where.
+const LOADS: [&str; 2] = ["0.05", "1"];
+
+/// A key with numbers for values, and the two values between which it is searched.
+#[derive(Clone, Debug)]
+pub struct SearchedKey {
+    path: KeyPath,
+    ends: [Value; 2],
+    place: Place,
+}
+
+impl Scenario {
+    /// A key to search, from a text `KEY=LOW..HIGH`. Without a range it is that over which the scenario
+    /// sweeps the key; for `loads` from 0.05 to 1.
+    ///
+    /// # Errors
+    /// A key that is none, that is no number or that has no range; or a range that does not go up.
+    pub fn searched(&self, text: &str, place: &Place) -> Outcome<SearchedKey> {
+        let (name, range) = match text.split_once('=') {
+            Some((name, range)) => (name.trim(), Some(range.trim())),
+            None => (text.trim(), None),
+        };
+        let path = KeyPath::parse(name, place)?;
+        let name = path.to_string();
+        let error = |found: String, allowed: &str| {
+            Err(ScenarioError::new(place, name.clone(), found, allowed))
+        };
+        let not_swept = NOT_SWEPT.iter().find(|(key, _)| *key == name);
+        let is_of_loads = path.key.kind == Kind::Loads;
+        if let Some((_, why)) = not_swept.filter(|_| !is_of_loads) {
+            return error("a search over it".to_owned(), why);
+        }
+        if !is_of_loads && !path.key.kind.is_numeric() {
+            let found = format!("a key that holds {}", path.key.allowed());
+            return error(found, "a key that holds a number");
+        }
+        let known = self.sweep.ends(&path);
+        let ends = match range.map(|range| range.split_once("..")) {
+            Some(Some((low, high))) => values::ends(&path, low, high, place)?,
+            Some(None) => {
+                let found = format!("'{}'", range.unwrap_or_default());
+                return error(found, "KEY=LOW..HIGH, the values to search between");
+            }
+            None if is_of_loads => values::ends(&path, LOADS[0], LOADS[1], place)?,
+            None => match known {
+                Some(ends) => ends,
+                None => {
+                    let allowed = "KEY=LOW..HIGH, the values to search between; without these a key that the \
+                                   scenario sweeps, or loads";
+                    return error("no range".to_owned(), allowed);
+                }
+            },
+        };
+        Ok(SearchedKey {
+            path,
+            ends,
+            place: place.clone(),
+        })
+    }
+}
+
+impl SearchedKey {
+    /// The key's path in a scenario.
+    pub fn name(&self) -> String {
+        self.path.to_string()
+    }
+
+    /// The ends in the key's smallest unit (picoseconds, bits a second, bytes), the lower one first.
+    pub fn ends(&self) -> [f64; 2] {
+        let number = |value| values::number_of(value).unwrap_or_default();
+        [number(&self.ends[0]), number(&self.ends[1])]
+    }
+
+    /// Whether only whole numbers are values of the key.
+    pub fn is_whole(&self) -> bool {
+        !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
+    }
+
+    /// The scenario with this value of the key, which runs are told apart by, in place of a value or a
+    /// sweep of it.
+    ///
+    /// # Errors
+    /// A value that the key does not allow.
+    pub fn at(&self, scenario: &Scenario, number: f64) -> Outcome<Scenario> {
+        let value = self.value(number)?;
+        let mut scenario = scenario.clone();
+        scenario.sweep.leave(&self.path);
+        match self.path.key.kind {
+            Kind::Loads => scenario.put_value(&self.path, value, &self.place)?,
+            _ => scenario.sweep.put(Axis {
+                path: self.path,
+                values: vec![value],
+                place: self.place.clone(),
+            }),
+        }
+        Ok(scenario)
+    }
+
+    /// A value as records tell it, with its unit.
+    ///
+    /// # Errors
+    /// A value that the key does not allow.
+    pub fn parameter(&self, number: f64) -> Outcome<Parameter> {
+        let value = match self.value(number)? {
+            Value::Numbers(loads) => Value::Number(loads.first().copied().unwrap_or(number)),
+            other => other,
+        };
+        Ok(parameter(&self.name(), self.path.key, &value))
+    }
+
+    fn value(&self, number: f64) -> Outcome<Value> {
+        values::like(&self.path, &self.ends[1], number, &self.place)
+    }
+}
+
+impl Sweep {
+    /// The least and the greatest of the values that a key is swept over, where they are numbers.
+    fn ends(&self, path: &KeyPath) -> Option<[Value; 2]> {
+        let axis = self.axes.iter().find(|axis| axis.path == *path)?;
+        let number = |value: &Value| values::number_of(value);
+        let mut sorted: Vec<(f64, &Value)> = Vec::with_capacity(axis.values.len());
+        for value in &axis.values {
+            sorted.push((number(value)?, value));
+        }
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (low, high) = (sorted.first()?, sorted.last()?);
+        let alike = std::mem::discriminant(low.1) == std::mem::discriminant(high.1);
+        (low.0 < high.0 && alike).then(|| [low.1.clone(), high.1.clone()])
+    }
+
+    /// Takes an axis, in place of an earlier one of the same key.
+    pub(super) fn put(&mut self, axis: Axis) {
+        match self.axes.iter_mut().find(|known| known.path == axis.path) {
+            Some(known) => *known = axis,
+            None => self.axes.push(axis),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Bisection for where a figure passes a value, with points at which nobody can tell.
+//!
+//! The search keeps no state of its own: what to look at next follows from what was found so far. A figure may
+//! rise or fall over the key, but it passes the value once.
+
+use tailcut_report::Side;
+
+/// The bracket is narrow enough at this share of its upper end.
+const NARROW: f64 = 0.02;
+/// Beside a point at which nobody can tell, this is narrow enough.
+const NARROW_BESIDE_OPEN: f64 = 0.10;
+/// From this ratio of the ends on the middle is that of their logarithms.
+const WIDE: f64 = 20.0;
+
+/// Where to search.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    pub low: f64,
+    pub high: f64,
+    /// Whether there are only whole numbers between.
+    pub is_whole: bool,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Next {
+    /// Find out on which side this point is.
+    Look(f64),
+    /// Nothing: this is the outcome.
+    Done(Outcome),
+}
+
+/// Where a figure passes the value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Outcome {
+    /// Between these two, upwards where it `rises` over the key.
+    Passes { from: f64, to: f64, rises: bool },
+    /// Nowhere: it is below at both ends.
+    Below,
+    /// Nowhere: it is above at both ends.
+    Above,
+    /// Somewhere between these two; at `open` nobody can tell.
+    Undecided { from: f64, to: f64, open: f64 },
+}
+
+impl Range {
+    /// What comes after the points that were looked at, in any order.
+    pub fn next(&self, seen: &[(f64, Side)]) -> Next {
+        let at = |point: f64| {
+            seen.iter()
+                .find(|(x, _)| *x == point)
+                .map(|(_, side)| *side)
+        };
+        let Some(first) = at(self.low) else {
+            return Next::Look(self.low);
+        };
+        let Some(last) = at(self.high) else {
+            return Next::Look(self.high);
+        };
+        let rises = match (first, last) {
+            (Side::Below, Side::Below) => return Next::Done(Outcome::Below),
+            (Side::Above, Side::Above) => return Next::Done(Outcome::Above),
+            (Side::Open, Side::Open) => {
+                let (from, to) = (self.low, self.high);
+                return Next::Done(Outcome::Undecided {
+                    from,
+                    to,
+                    open: from,
+                });
+            }
+            (Side::Below, _) | (_, Side::Above) => true,
+            (Side::Above, _) | (_, Side::Below) => false,
+        };
+        let near = if rises { Side::Below } else { Side::Above };
+        let (mut from, mut to) = (self.low, self.high);
+        for &(x, side) in seen.iter().filter(|(_, side)| *side != Side::Open) {
+            if side == near {
+                from = from.max(x);
+            } else {
+                to = to.min(x);
+            }
+        }
+        let is_open = |(x, side): &&(f64, Side)| *side == Side::Open && (from..=to).contains(x);
+        let open: Vec<f64> = seen.iter().filter(is_open).map(|(x, _)| *x).collect();
+        let (Some(&first_open), Some(left), Some(right)) = (
+            open.first(),
+            open.iter().copied().reduce(f64::min),
+            open.iter().copied().reduce(f64::max),
+        ) else {
+            return match self.middle(from, to, NARROW) {
+                Some(middle) => Next::Look(middle),
+                None => Next::Done(Outcome::Passes { from, to, rises }),
+            };
+        };
+        let beside = self
+            .middle(from, left, NARROW_BESIDE_OPEN)
+            .or_else(|| self.middle(right, to, NARROW_BESIDE_OPEN));
+        match beside {
+            Some(middle) => Next::Look(middle),
+            None => Next::Done(Outcome::Undecided {
+                from,
+                to,
+                open: first_open,
+            }),
+        }
+    }
+
+    /// A point between two, as short a number as will do; `None` where they are close.
+    fn middle(&self, from: f64, to: f64, narrow: f64) -> Option<f64> {
+        if to - from <= narrow * to || (self.is_whole && to - from <= 1.0) {
+            return None;
+        }
+        let middle = match from > 0.0 && to / from > WIDE {
+            true => (from * to).sqrt(),
+            false => f64::midpoint(from, to),
+        };
+        let digits = (3..=6).map(|digits| self.rounded(middle, digits));
+        let mut inside = digits.filter(|middle| from < *middle && *middle < to);
+        inside.next()
+    }
+
+    /// A number to so many significant digits.
+    fn rounded(&self, value: f64, digits: i32) -> f64 {
+        let places = digits - 1 - value.abs().log10().floor() as i32;
+        let scale = 10f64.powi(places.abs());
+        match places > 0 {
+            _ if self.is_whole && places >= 0 => value.round(),
+            true => (value * scale).round() / scale,
+            false => (value / scale).round() * scale,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOADS: Range = Range {
+        low: 0.05,
+        high: 1.0,
+        is_whole: false,
+    };
+
+    /// Searches with an answer for every point; gives the outcome and the points.
+    fn search(range: Range, side: impl Fn(f64) -> Side) -> (Outcome, Vec<f64>) {
+        let mut seen = Vec::new();
+        loop {
+            match range.next(&seen) {
+                Next::Done(outcome) => return (outcome, seen.iter().map(|(x, _)| *x).collect()),
+                Next::Look(x) => {
+                    assert!(seen.iter().all(|(known, _)| *known != x), "{x} twice");
+                    assert!(seen.len() < 60, "{seen:?}");
+                    seen.push((x, side(x)));
+                }
+            }
+        }
+    }
+
+    fn above(is_above: bool) -> Side {
+        match is_above {
+            true => Side::Above,
+            false => Side::Below,
+        }
+    }
+
+    #[test]
+    fn the_bracket_has_the_limit_in_it_and_is_narrow() {
+        for limit in [0.051, 0.1234, 0.5, 0.617, 0.999] {
+            for rising in [true, false] {
+                let (outcome, points) = search(LOADS, |x| above((x > limit) == rising));
+                let Outcome::Passes { from, to, rises } = outcome else {
+                    panic!("{limit}: {outcome:?}");
+                };
+                assert_eq!(rises, rising);
+                assert!(from <= limit && limit <= to, "{limit}: {from} to {to}");
+                assert!(to - from <= NARROW * to, "{limit}: {from} to {to}");
+                assert!(points.len() <= 12, "{limit}: {points:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_searched_to_one_unit() {
+        let range = Range {
+            low: 1.0,
+            high: 64.0,
+            is_whole: true,
+        };
+        let (outcome, points) = search(range, |x| above(x >= 7.0));
+        let (from, to) = (6.0, 7.0);
+        assert_eq!(
+            outcome,
+            Outcome::Passes {
+                from,
+                to,
+                rises: true
+            }
+        );
+        assert!(points.iter().all(|x| x.fract() == 0.0), "{points:?}");
+    }
+
+    #[test]
+    fn large_numbers_stay_short() {
+        let range = Range {
+            low: 1e9,
+            high: 4e11,
+            is_whole: true,
+        };
+        let (_, points) = search(range, |x| above(x > 123_456_789_012.0));
+        assert!(
+            points.iter().all(|x| (x / 1e6).fract() == 0.0),
+            "{points:?}"
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_never_passed_takes_two_points() {
+        for side in [Side::Below, Side::Above] {
+            let (outcome, points) = search(LOADS, |_| side);
+            let expected = [Outcome::Below, Outcome::Above][usize::from(side == Side::Above)];
+            assert_eq!((outcome, points), (expected, vec![0.05, 1.0]));
+        }
+    }
+
+    #[test]
+    fn around_points_at_which_nobody_can_tell_the_bracket_closes_from_both_sides() {
+        let blurred = |x: f64| match x {
+            _ if x < 0.5 => Side::Below,
+            _ if x > 0.56 => Side::Above,
+            _ => Side::Open,
+        };
+        let (outcome, _) = search(LOADS, blurred);
+        let Outcome::Undecided { from, to, open } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(0.44 < from && from < 0.5, "{outcome:?}");
+        assert!(0.56 < to && to < 0.63, "{outcome:?}");
+        assert!((0.5..=0.56).contains(&open), "{outcome:?}");
+    }
+
+    #[test]
+    fn an_end_at_which_nobody_can_tell_is_an_end_of_the_bracket() {
+        let (outcome, _) = search(LOADS, |x| match x > 0.06 {
+            true => Side::Above,
+            false => Side::Open,
+        });
+        let Outcome::Undecided { from, to, .. } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(from == 0.05 && to < 0.08, "{outcome:?}");
+        let (outcome, points) = search(LOADS, |_| Side::Open);
+        assert!(matches!(outcome, Outcome::Undecided { .. }));
+        assert_eq!(points.len(), 2);
+    }
+}
