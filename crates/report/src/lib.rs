@@ -11,6 +11,7 @@
 mod analysis;
 mod answer;
 mod axes;
+mod bisection;
 mod comparison;
 mod curves;
 mod estimate;
@@ -50,6 +51,7 @@ mod variant;
 mod waited;
 
 pub use answer::{answer, text_answer};
+pub use bisection::{SearchNext, SearchOutcome, SearchRange};
 pub use comparison::{Comparison, ComparisonRow, Verdict, seeds_that_would_do, write_comparisons};
 pub use estimate::{
     BeyondGap, Estimate, Measured, Ratio, SEEDS_FOR_QUANTILES, SEEDS_FOR_T, Share, TooFew,

@@ -1,10 +1,9 @@
 //! What `--find-limit` asks for.
 
-use super::search::Range;
 use crate::args::Common;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use tailcut_report::{SEEDS_FOR_QUANTILES, Statistic};
+use tailcut_report::{SEEDS_FOR_QUANTILES, SearchRange, Statistic};
 use tailcut_scenario::{
     Kind, Outcome, Place, Raw, Scenario, ScenarioError, SearchedKey, Value, shortened,
 };
@@ -50,9 +49,9 @@ impl Limit {
     }
 
     /// Where to search.
-    pub fn range(&self) -> Range {
+    pub fn range(&self) -> SearchRange {
         let [low, high] = self.key.ends();
-        Range {
+        SearchRange {
             low,
             high,
             is_whole: self.key.is_whole(),
@@ -71,7 +70,7 @@ impl Limit {
 }
 
 /// `p99=2ms`: a figure, and the time that it is to pass in microseconds.
-fn read_metric(text: &str, place: &Place) -> Outcome<(Statistic, f64)> {
+fn read_metric(text: &str, place: &Place) -> SearchOutcome<(Statistic, f64)> {
     let error = |found: &str, allowed: String| {
         ScenarioError::new(place, "", format!("'{}'", shortened(found)), allowed)
     };

@@ -1,7 +1,6 @@
 //! `--find-limit`: at which value of a key a figure of each design passes a value.
 
 mod asked;
-mod search;
 mod told;
 
 use crate::args::Common;
@@ -12,10 +11,9 @@ use crate::output::note;
 use crate::pool::Pool;
 use anyhow::anyhow;
 use asked::Limit;
-use search::Next;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use tailcut_report::{Judged, Run, Side, judge};
+use tailcut_report::{Judged, Run, SearchNext, Side, judge};
 use tailcut_scenario::record::{Earlier, OutputDir, StoredStudy};
 use tailcut_scenario::{Place, Scenario, ScenarioError, Study};
 use told::Answer;
@@ -65,7 +63,7 @@ pub fn find_and_print(
     loop {
         let mut asked: Vec<(usize, f64)> = Vec::new();
         for (index, design) in designs.iter().enumerate() {
-            if let Next::Look(value) = design.next(&limit) {
+            if let SearchNext::Look(value) = design.next(&limit) {
                 let seeds = design.seeds;
                 kept.plan(study_at(scenario, &limit, value, seeds)?, &design.name);
                 asked.push((index, value));
@@ -128,7 +126,7 @@ impl Design {
         }
     }
 
-    fn next(&self, limit: &Limit) -> Next {
+    fn next(&self, limit: &Limit) -> SearchNext {
         let seen = self.looked.iter();
         let seen: Vec<(f64, Side)> = seen.map(|one| (one.value, one.judged.side)).collect();
         limit.range().next(&seen)

@@ -1,12 +1,11 @@
 //! The limits that were found, as text and as data.
 
 use super::asked::Limit;
-use super::search::{Next, Outcome};
 use super::{Design, Kept, Looked};
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
 use serde::Serialize;
-use tailcut_report::{Quantity, Side};
+use tailcut_report::{Quantity, SearchNext, SearchOutcome, Side};
 use tailcut_scenario::record::{ParameterUnit, ParameterValue};
 
 /// What was found, for every design.
@@ -93,19 +92,19 @@ impl Answer {
 impl OfDesign {
     fn new(limit: &Limit, design: &Design) -> Result<Self, Failure> {
         let outcome = match design.next(limit) {
-            Next::Done(outcome) => outcome,
+            SearchNext::Done(outcome) => outcome,
             // Not reached: a search ends with an outcome.
-            Next::Look(open) => {
+            SearchNext::Look(open) => {
                 let [from, to] = limit.key.ends();
-                Outcome::Undecided { from, to, open }
+                SearchOutcome::Undecided { from, to, open }
             }
         };
         let value = |number: f64| Ok::<_, Failure>(limit.key.parameter(number)?.value);
         let (name, rises, between) = match outcome {
-            Outcome::Passes { from, to, rises } => ("passes", Some(rises), Some([from, to])),
-            Outcome::Below => ("stays_below", None, None),
-            Outcome::Above => ("stays_above", None, None),
-            Outcome::Undecided { from, to, .. } => ("undecided", None, Some([from, to])),
+            SearchOutcome::Passes { from, to, rises } => ("passes", Some(rises), Some([from, to])),
+            SearchOutcome::Below => ("stays_below", None, None),
+            SearchOutcome::Above => ("stays_above", None, None),
+            SearchOutcome::Undecided { from, to, .. } => ("undecided", None, Some([from, to])),
         };
         let of = design
             .looked
@@ -147,7 +146,12 @@ impl OfDesign {
 }
 
 /// The outcome in a line.
-fn told(limit: &Limit, design: &Design, of: &str, outcome: Outcome) -> Result<String, Failure> {
+fn told(
+    limit: &Limit,
+    design: &Design,
+    of: &str,
+    outcome: SearchOutcome,
+) -> Result<String, Failure> {
     let shown = |number: f64| Ok::<_, Failure>(limit.key.parameter(number)?.shown());
     let key = match limit.key.name().as_str() {
         "loads" => "load".to_owned(),
@@ -163,7 +167,7 @@ fn told(limit: &Limit, design: &Design, of: &str, outcome: Outcome) -> Result<St
         }
     };
     let what = match outcome {
-        Outcome::Passes { from, to, rises } => {
+        SearchOutcome::Passes { from, to, rises } => {
             let (verb, over) = match rises {
                 true => ("passes", to),
                 false => ("falls below", from),
@@ -171,9 +175,11 @@ fn told(limit: &Limit, design: &Design, of: &str, outcome: Outcome) -> Result<St
             let between = format!("between {key} {} and {}", shown(from)?, shown(to)?);
             format!("{verb} {time} {between}{}", why(over)?)
         }
-        Outcome::Below => format!("stays below {time} up to {key} {}", shown(high)?),
-        Outcome::Above => format!("is above {time} from {key} {} on{}", shown(low)?, why(low)?),
-        Outcome::Undecided { from, to, open } => format!(
+        SearchOutcome::Below => format!("stays below {time} up to {key} {}", shown(high)?),
+        SearchOutcome::Above => {
+            format!("is above {time} from {key} {} on{}", shown(low)?, why(low)?)
+        }
+        SearchOutcome::Undecided { from, to, open } => format!(
             "is undecided between {key} {} and {}{}",
             shown(from)?,
             shown(to)?,

@@ -3,7 +3,7 @@
 //! The search keeps no state of its own: what to look at next follows from what was found so far. A figure may
 //! rise or fall over the key, but it passes the value once.
 
-use tailcut_report::Side;
+use crate::threshold::Side;
 
 /// The bracket is narrow enough at this share of its upper end.
 const NARROW: f64 = 0.02;
@@ -14,8 +14,10 @@ const WIDE: f64 = 20.0;
 
 /// Where to search.
 #[derive(Clone, Copy, Debug)]
-pub struct Range {
+pub struct SearchRange {
+    /// The lower end.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
     /// Whether there are only whole numbers between.
     pub is_whole: bool,
@@ -23,46 +25,60 @@ pub struct Range {
 
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Next {
+pub enum SearchNext {
     /// Find out on which side this point is.
     Look(f64),
     /// Nothing: this is the outcome.
-    Done(Outcome),
+    Done(SearchOutcome),
 }
 
 /// Where a figure passes the value.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Outcome {
+pub enum SearchOutcome {
     /// Between these two, upwards where it `rises` over the key.
-    Passes { from: f64, to: f64, rises: bool },
+    Passes {
+        /// The lower end of the bracket.
+        from: f64,
+        /// Its upper end.
+        to: f64,
+        /// Whether the figure is above the value from there on.
+        rises: bool,
+    },
     /// Nowhere: it is below at both ends.
     Below,
     /// Nowhere: it is above at both ends.
     Above,
     /// Somewhere between these two; at `open` nobody can tell.
-    Undecided { from: f64, to: f64, open: f64 },
+    Undecided {
+        /// The lower end of the bracket.
+        from: f64,
+        /// Its upper end.
+        to: f64,
+        /// The point.
+        open: f64,
+    },
 }
 
-impl Range {
+impl SearchRange {
     /// What comes after the points that were looked at, in any order.
-    pub fn next(&self, seen: &[(f64, Side)]) -> Next {
+    pub fn next(&self, seen: &[(f64, Side)]) -> SearchNext {
         let at = |point: f64| {
             seen.iter()
                 .find(|(x, _)| *x == point)
                 .map(|(_, side)| *side)
         };
         let Some(first) = at(self.low) else {
-            return Next::Look(self.low);
+            return SearchNext::Look(self.low);
         };
         let Some(last) = at(self.high) else {
-            return Next::Look(self.high);
+            return SearchNext::Look(self.high);
         };
         let rises = match (first, last) {
-            (Side::Below, Side::Below) => return Next::Done(Outcome::Below),
-            (Side::Above, Side::Above) => return Next::Done(Outcome::Above),
+            (Side::Below, Side::Below) => return SearchNext::Done(SearchOutcome::Below),
+            (Side::Above, Side::Above) => return SearchNext::Done(SearchOutcome::Above),
             (Side::Open, Side::Open) => {
                 let (from, to) = (self.low, self.high);
-                return Next::Done(Outcome::Undecided {
+                return SearchNext::Done(SearchOutcome::Undecided {
                     from,
                     to,
                     open: from,
@@ -88,16 +104,16 @@ impl Range {
             open.iter().copied().reduce(f64::max),
         ) else {
             return match self.middle(from, to, NARROW) {
-                Some(middle) => Next::Look(middle),
-                None => Next::Done(Outcome::Passes { from, to, rises }),
+                Some(middle) => SearchNext::Look(middle),
+                None => SearchNext::Done(SearchOutcome::Passes { from, to, rises }),
             };
         };
         let beside = self
             .middle(from, left, NARROW_BESIDE_OPEN)
             .or_else(|| self.middle(right, to, NARROW_BESIDE_OPEN));
         match beside {
-            Some(middle) => Next::Look(middle),
-            None => Next::Done(Outcome::Undecided {
+            Some(middle) => SearchNext::Look(middle),
+            None => SearchNext::Done(SearchOutcome::Undecided {
                 from,
                 to,
                 open: first_open,
@@ -135,19 +151,21 @@ impl Range {
 mod tests {
     use super::*;
 
-    const LOADS: Range = Range {
+    const LOADS: SearchRange = SearchRange {
         low: 0.05,
         high: 1.0,
         is_whole: false,
     };
 
     /// Searches with an answer for every point; gives the outcome and the points.
-    fn search(range: Range, side: impl Fn(f64) -> Side) -> (Outcome, Vec<f64>) {
+    fn search(range: SearchRange, side: impl Fn(f64) -> Side) -> (SearchOutcome, Vec<f64>) {
         let mut seen = Vec::new();
         loop {
             match range.next(&seen) {
-                Next::Done(outcome) => return (outcome, seen.iter().map(|(x, _)| *x).collect()),
-                Next::Look(x) => {
+                SearchNext::Done(outcome) => {
+                    return (outcome, seen.iter().map(|(x, _)| *x).collect());
+                }
+                SearchNext::Look(x) => {
                     assert!(seen.iter().all(|(known, _)| *known != x), "{x} twice");
                     assert!(seen.len() < 60, "{seen:?}");
                     seen.push((x, side(x)));
@@ -168,7 +186,7 @@ mod tests {
         for limit in [0.051, 0.1234, 0.5, 0.617, 0.999] {
             for rising in [true, false] {
                 let (outcome, points) = search(LOADS, |x| above((x > limit) == rising));
-                let Outcome::Passes { from, to, rises } = outcome else {
+                let SearchOutcome::Passes { from, to, rises } = outcome else {
                     panic!("{limit}: {outcome:?}");
                 };
                 assert_eq!(rises, rising);
@@ -181,7 +199,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_searched_to_one_unit() {
-        let range = Range {
+        let range = SearchRange {
             low: 1.0,
             high: 64.0,
             is_whole: true,
@@ -190,7 +208,7 @@ mod tests {
         let (from, to) = (6.0, 7.0);
         assert_eq!(
             outcome,
-            Outcome::Passes {
+            SearchOutcome::Passes {
                 from,
                 to,
                 rises: true
@@ -201,7 +219,7 @@ mod tests {
 
     #[test]
     fn large_numbers_stay_short() {
-        let range = Range {
+        let range = SearchRange {
             low: 1e9,
             high: 4e11,
             is_whole: true,
@@ -217,7 +235,8 @@ mod tests {
     fn a_value_that_is_never_passed_takes_two_points() {
         for side in [Side::Below, Side::Above] {
             let (outcome, points) = search(LOADS, |_| side);
-            let expected = [Outcome::Below, Outcome::Above][usize::from(side == Side::Above)];
+            let expected =
+                [SearchOutcome::Below, SearchOutcome::Above][usize::from(side == Side::Above)];
             assert_eq!((outcome, points), (expected, vec![0.05, 1.0]));
         }
     }
@@ -230,7 +249,7 @@ mod tests {
             _ => Side::Open,
         };
         let (outcome, _) = search(LOADS, blurred);
-        let Outcome::Undecided { from, to, open } = outcome else {
+        let SearchOutcome::Undecided { from, to, open } = outcome else {
             panic!("{outcome:?}");
         };
         assert!(0.44 < from && from < 0.5, "{outcome:?}");
@@ -244,12 +263,12 @@ mod tests {
             true => Side::Above,
             false => Side::Open,
         });
-        let Outcome::Undecided { from, to, .. } = outcome else {
+        let SearchOutcome::Undecided { from, to, .. } = outcome else {
             panic!("{outcome:?}");
         };
         assert!(from == 0.05 && to < 0.08, "{outcome:?}");
         let (outcome, points) = search(LOADS, |_| Side::Open);
-        assert!(matches!(outcome, Outcome::Undecided { .. }));
+        assert!(matches!(outcome, SearchOutcome::Undecided { .. }));
         assert_eq!(points.len(), 2);
     }
 }
