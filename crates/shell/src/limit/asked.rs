@@ -70,7 +70,7 @@ impl Limit {
 }
 
 /// `p99=2ms`: a figure, and the time that it is to pass in microseconds.
-fn read_metric(text: &str, place: &Place) -> SearchOutcome<(Statistic, f64)> {
+fn read_metric(text: &str, place: &Place) -> Outcome<(Statistic, f64)> {
     let error = |found: &str, allowed: String| {
         ScenarioError::new(place, "", format!("'{}'", shortened(found)), allowed)
     };
