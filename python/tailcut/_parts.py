@@ -50,6 +50,9 @@ class Queue(Part):
     like: ClassVar[str] = "tcp"
     #: Bytes that may be queued at most; ``None`` where :meth:`enqueue` alone decides.
     limit: int | None = None
+    #: Bytes: a packet that finds no more of them queued is queued without :meth:`enqueue` being asked, which
+    #: saves most of what a queue in Python costs; ``None`` where it is asked about every packet.
+    ask_above: int | None = None
     #: The rate of the port's link, in bit/s; there before ``__init__``.
     rate_bps: int
     #: The seed of the port's own random stream; there before ``__init__``.
