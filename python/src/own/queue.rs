@@ -19,7 +19,8 @@ struct Queue {
     /// Only where the class has one.
     dequeue: Option<Py<PyAny>>,
     limit: u64,
-    /// A packet that finds no more bytes than this is queued without a question; `None`: all are asked about.
+    /// A packet that finds no more bytes than this is queued without a question; `None`: all are
+    /// asked about.
     ask_above: Option<u64>,
     queued: VecDeque<(PacketId, Time)>,
     bytes: u64,
