@@ -1,7 +1,7 @@
 //! A record as bytes, exact to the picosecond: how it comes back from another process.
 //!
-//! Summaries are JSON, rows are numbers of eight bytes. One description of a row both writes and reads
-//! it. The two processes run the same version; bytes of another one are refused.
+//! Summaries are JSON, rows are numbers of eight bytes. One description of a row both writes and
+//! reads it. The two processes run the same version; bytes of another one are refused.
 
 use serde_json::Value;
 use tailcut_scenario::record::{

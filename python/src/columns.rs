@@ -1,5 +1,5 @@
-//! The tables of runs as Arrow columns. Names, order and units are those of `docs/output.md`; before them
-//! stand the columns that tell runs apart.
+//! The tables of runs as Arrow columns. Names, order and units are those of `docs/output.md`;
+//! before them stand the columns that tell runs apart.
 
 use crate::record::Finished;
 use crate::summary;

@@ -117,7 +117,8 @@ type Outcome = Result<Vec<RunRecord>, RunFailed>;
 /// Runs those of `runs` whose places are `wanted`, and gives their records in this order.
 ///
 /// # Errors
-/// What a run or a part in Python fails with, and whatever a signal raises, such as `KeyboardInterrupt`.
+/// What a run or a part in Python fails with, and whatever a signal raises, such as
+/// `KeyboardInterrupt`.
 pub fn drive(
     py: Python<'_>,
     runs: &[RunConfig],
@@ -169,8 +170,8 @@ pub fn drive(
     }
 }
 
-/// All runs: first those in Rust alone, over all threads, then those with parts in Python, which only
-/// one thread at a time could run anyway.
+/// All runs: first those in Rust alone, over all threads, then those with parts in Python, which
+/// only one thread at a time could run anyway.
 fn all(runs: &[RunConfig], wanted: &[usize], threads: NonZeroUsize, watch: &Watch) -> Outcome {
     let (in_python, in_rust): (Vec<usize>, Vec<usize>) =
         (0..wanted.len()).partition(|&place| own::is_in_python(&runs[wanted[place]].design));

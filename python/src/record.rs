@@ -4,8 +4,8 @@ use tailcut_report::Run;
 use tailcut_scenario::record::{RunRecord, RunSummary};
 use tailcut_scenario::units::{Duration, Time};
 
-/// A finished run. A summary that was read from a directory knows more than the record beside it, whose
-/// times are whole nanoseconds.
+/// A finished run. A summary that was read from a directory knows more than the record beside it,
+/// whose times are whole nanoseconds.
 pub struct Finished {
     pub record: RunRecord,
     pub summary: RunSummary,
@@ -21,8 +21,8 @@ impl From<RunRecord> for Finished {
 }
 
 impl Finished {
-    /// The run as a report reads it from files, where times are whole nanoseconds: so it says here, to the
-    /// last digit, what the command prints.
+    /// The run as a report reads it from files, where times are whole nanoseconds: so it says here,
+    /// to the last digit, what the command prints.
     pub fn for_report(&self) -> Run {
         let mut record = self.record.clone();
         for flow in &mut record.flows {

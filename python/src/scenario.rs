@@ -57,8 +57,8 @@ impl Scenario {
         Self { inner }
     }
 
-    /// With values in place of others, by the paths of their keys. `topology` and `workload` stand for the
-    /// whole sections, in the short form of the command line, and have to come first.
+    /// With values in place of others, by the paths of their keys. `topology` and `workload` stand
+    /// for the whole sections, in the short form of the command line, and have to come first.
     fn with_values(&self, py: Python<'_>, values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut inner = self.inner.clone();
         for (path, value) in values {
@@ -114,7 +114,8 @@ impl Scenario {
         Ok(designs)
     }
 
-    /// Runs cases by their numbers, and gives their records as bytes: what a worker of an executor does.
+    /// Runs cases by their numbers, and gives their records as bytes: what a worker of an executor
+    /// does.
     fn run_cases(&self, py: Python<'_>, cases: Vec<usize>) -> PyResult<Vec<Py<PyBytes>>> {
         let study = told(py, tailcut_scenario::Study::of(&self.inner))?;
         if let Some(case) = cases.iter().find(|&&case| case >= study.runs.len()) {
@@ -187,7 +188,8 @@ impl Scenario {
     }
 }
 
-/// A value of Python as the scenario reads it. A text may be that of any value, as on a command line.
+/// A value of Python as the scenario reads it. A text may be that of any value, as on a command
+/// line.
 fn raw(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Raw> {
     if value.is_instance_of::<PyBool>() {
         return Ok(Raw::Flag(value.extract()?));

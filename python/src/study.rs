@@ -150,8 +150,8 @@ impl Study {
         })
     }
 
-    /// Writes it into a directory, as the command does. Runs that are there are left; `build` is the file
-    /// of this module, `fresh` a text that no other study has.
+    /// Writes it into a directory, as the command does. Runs that are there are left; `build` is
+    /// the file of this module, `fresh` a text that no other study has.
     fn save(
         &self,
         py: Python<'_>,
@@ -164,7 +164,8 @@ impl Study {
         let plan = &self.data.plan;
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
-            // What a part in Python does is not in the configuration: such a run is never taken for another.
+            // What a part in Python does is not in the configuration: such a run is never taken for
+            // another.
             build: if *in_python {
                 format!("{build} {fresh}")
             } else {

@@ -4,7 +4,8 @@ use crate::columns::Columns;
 use std::iter::once;
 use tailcut_scenario::record::{FctStats, RunSummary};
 
-/// The columns of one run. What `run.json` nests is named with `_` between: `sent_packets`, `mice_p99_us`.
+/// The columns of one run. What `run.json` nests is named with `_` between: `sent_packets`,
+/// `mice_p99_us`.
 pub fn columns(columns: Columns, run: &RunSummary) -> Columns {
     let counts = [
         ("flows", run.flows),

@@ -28,7 +28,8 @@ impl Kind {
 }
 
 impl Swept {
-    /// The keys that these runs sweep, in order. One whose values are of several kinds is of the widest.
+    /// The keys that these runs sweep, in order. One whose values are of several kinds is of the
+    /// widest.
     pub fn of(keys: &[RunKey]) -> Vec<Self> {
         let mut swept: Vec<Self> = Vec::new();
         for parameter in keys.iter().flat_map(|key| &key.parameters) {

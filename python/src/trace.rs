@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList};
 use std::fmt::Write;
 
-/// A trace in CSV of four lists of the same length. Starts may have fractions, down to a picosecond.
+/// A trace in CSV of four lists of the same length. Starts may have fractions, down to a
+/// picosecond.
 #[pyfunction]
 pub fn trace_of<'py>(
     py: Python<'py>,

@@ -23,8 +23,8 @@ _registered: dict[str, type[Part]] = {}
 class Part:
     """What a user writes: a class with a ``name``, by which designs have it."""
 
-    #: Its name in designs: a lowercase letter, and then lowercase letters, digits and ``-``. A class
-    #: without one is only there to be built upon.
+    #: Its name in designs: a lowercase letter, and then lowercase letters, digits and ``-``. A
+    #: class without one is only there to be built upon.
     name: ClassVar[str] = ""
     #: What it is, in a line.
     about: ClassVar[str] = ""
@@ -50,6 +50,10 @@ class Queue(Part):
     like: ClassVar[str] = "tcp"
     #: Bytes that may be queued at most; ``None`` where :meth:`enqueue` alone decides.
     limit: int | None = None
+    #: Bytes: a packet that finds no more of them queued is queued without :meth:`enqueue` being
+    #: asked, which saves most of what a queue in Python costs; ``None`` where it is asked about
+    #: every packet.
+    ask_above: int | None = None
     #: The rate of the port's link, in bit/s; there before ``__init__``.
     rate_bps: int
     #: The seed of the port's own random stream; there before ``__init__``.
@@ -89,8 +93,8 @@ class Queue(Part):
 class Controller(Part):
     """A congestion controller. As it stands it is TCP NewReno (RFC 5681).
 
-    An object is made for each connection. When there was a loss, and what is sent during recovery, is
-    the sender's business. The sender keeps the window between a segment and its maximum.
+    An object is made for each connection. When there was a loss, and what is sent during recovery,
+    is the sender's business. The sender keeps the window between a segment and its maximum.
     """
 
     #: The transport whose network and timers it has: ``"tcp"``, ``"cubic"``, ``"dctcp"``, ...

@@ -37,8 +37,8 @@ class Case(NamedTuple):
 class Scenario:
     """What is run: designs, a network, a workload, loads and seeds.
 
-    Every key has a default, but ``designs``; all are in docs/scenario.md. A scenario does not change:
-    :meth:`with_` gives another one.
+    Every key has a default, but ``designs``; all are in docs/scenario.md. A scenario does not
+    change: :meth:`with_` gives another one.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -49,8 +49,8 @@ class Scenario:
     def from_toml(cls, source: str | os.PathLike[str]) -> Scenario:
         """Reads a scenario from a file, from a text, or by the name of one that is built in.
 
-        A text with a line break or an equals sign is the scenario itself; any other is a path. Paths
-        in a file start at the file's own directory, paths in a text where Python runs.
+        A text with a line break or an equals sign is the scenario itself; any other is a path.
+        Paths in a file start at the file's own directory, paths in a text where Python runs.
 
         Raises:
             ScenarioError: at the first thing that is wrong, with its line.
@@ -83,8 +83,8 @@ class Scenario:
     def with_(self, **values: Any) -> Scenario:
         """The same scenario with other values.
 
-        Keys are written ``tcp__min_rto="5ms"``, or ``**{"tcp.min_rto": "5ms"}``. A text may be that of
-        any value, as on the command line: ``"0.1..0.5:0.1"``. ``topology="fat-tree:k=4"`` and
+        Keys are written ``tcp__min_rto="5ms"``, or ``**{"tcp.min_rto": "5ms"}``. A text may be that
+        of any value, as on the command line: ``"0.1..0.5:0.1"``. ``topology="fat-tree:k=4"`` and
         ``workload="websearch"`` (or what :func:`tailcut.flows` gives) replace the whole section;
         ``load``, ``matrix`` and ``arrivals`` are short for ``loads``, ``workload.matrix`` and
         ``workload.arrivals``. In a repeated section a key is that of the first table.
@@ -145,8 +145,8 @@ class Scenario:
         Args:
             threads: runs at the same time; one a core without.
             progress: whether to show how far it is, once half a second has passed.
-            executor: where to run cases, such as a ``ProcessPoolExecutor`` or that of a cluster; each
-                case is sent as text and comes back as bytes.
+            executor: where to run cases, such as a ``ProcessPoolExecutor`` or that of a cluster;
+                each case is sent as text and comes back as bytes.
 
         Raises:
             ScenarioError: where there is something in it that cannot be run.
@@ -184,8 +184,8 @@ def compare(
     """Compares designs, as ``tailcut compare`` does: with the built-in scenario of that name.
 
     Args:
-        designs: their names, ``[replication+]transport[@routing]``; the others are compared with the
-            first one.
+        designs: their names, ``[replication+]transport[@routing]``; the others are compared with
+            the first one.
         load: the loads, as a share of the hosts' links: a number, a list or ``"0.1..0.7:0.2"``.
         topology: the network in short, such as ``"fat-tree:k=4,rate=25Gbps"``.
         workload: sizes by name, ``"requests:SIZES"``, ``"trace:FILE"``, or what

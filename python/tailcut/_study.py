@@ -39,7 +39,8 @@ class Study:
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes it into a directory, with the same files as the command, and the report.
 
-        A directory with other files in it is left alone; one that holds runs of this study keeps them.
+        A directory with other files in it is left alone; one that holds runs of this study keeps
+        them.
 
         Raises:
             StudyError: where the directory is not the study's, or cannot be written.
@@ -157,4 +158,6 @@ class Study:
 
 
 #: Plots that a notebook shows; the report has all.
-_IN_NOTEBOOKS = re.compile(r"(all|mice)-p99-(by-design|vs-baseline)|ccdf-(all|mice)|load-\d+-(all|mice)")
+_IN_NOTEBOOKS = re.compile(
+    r"(all|mice)-p99-(by-design|vs-baseline)|ccdf-(all|mice)|load-\d+-(all|mice)"
+)

@@ -26,8 +26,8 @@ class Workload:
 def flows(start_ns: Any, src: Any, dst: Any, bytes: Any, *, name: str = "flows") -> Workload:
     """A workload of exactly these flows.
 
-    Each column is a list, a numpy array, a series of pandas or polars, or an array of Arrow; all have
-    the same length.
+    Each column is a list, a numpy array, a series of pandas or polars, or an array of Arrow; all
+    have the same length.
 
     Args:
         start_ns: when each flow starts, in nanoseconds from the start of the run; fractions count

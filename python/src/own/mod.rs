@@ -1,7 +1,7 @@
 //! Queue disciplines, congestion controllers and load balancers that are written in Python.
 //!
-//! A part is a class. An object of it is made for each port, connection or switch of a run, and called
-//! from the thread of that run.
+//! A part is a class. An object of it is made for each port, connection or switch of a run, and
+//! called from the thread of that run.
 
 mod balancer;
 mod controller;
@@ -64,8 +64,9 @@ thread_local! {
     static REPORTS_TO: RefCell<Arc<Failure>> = RefCell::default();
 }
 
-/// Does something with Python's lock, so that a call of a part need not take it: that would cost as much as
-/// the call. Python itself hands the lock on, from within the parts, every few milliseconds.
+/// Does something with Python's lock, so that a call of a part need not take it: that would cost as
+/// much as the call. Python itself hands the lock on, from within the parts, every few
+/// milliseconds.
 pub fn with_lock<T>(work: impl FnOnce() -> T) -> T {
     Python::attach(|_| work())
 }
@@ -128,8 +129,8 @@ pub fn is_in_python(design: &Design) -> bool {
         .any(|part| slots.iter().any(|slot| slot.name == part))
 }
 
-/// Gives a class a name in designs. The same name again stands for the newer class, as it happens when a
-/// cell of a notebook is run again.
+/// Gives a class a name in designs. The same name again stands for the newer class, as it happens
+/// when a cell of a notebook is run again.
 #[pyfunction]
 pub fn register(
     py: Python<'_>,

@@ -19,6 +19,9 @@ struct Queue {
     /// Only where the class has one.
     dequeue: Option<Py<PyAny>>,
     limit: u64,
+    /// A packet that finds no more bytes than this is queued without a question; `None`: all are
+    /// asked about.
+    ask_above: Option<u64>,
     queued: VecDeque<(PacketId, Time)>,
     bytes: u64,
     failure: Arc<Failure>,
@@ -64,6 +67,7 @@ impl Queue {
         let made = failure.catch(|py| {
             let part = slot.make(py, &[("rate_bps", rate_bps), ("seed", seed)])?;
             let limit = part.getattr("limit")?.extract::<Option<u64>>()?;
+            let ask_above = part.getattr("ask_above")?.extract::<Option<u64>>()?;
             let base = py.import("tailcut")?.getattr("Queue")?.getattr("dequeue")?;
             let asks = !part.get_type().getattr("dequeue")?.is(&base);
             let dequeue = if asks {
@@ -71,16 +75,20 @@ impl Queue {
             } else {
                 None
             };
-            Ok((part.getattr("enqueue")?.unbind(), dequeue, limit))
+            let enqueue = part.getattr("enqueue")?.unbind();
+            Ok((enqueue, dequeue, limit, ask_above))
         });
-        let (enqueue, dequeue, limit) = match made {
-            Some((enqueue, dequeue, limit)) => (Some(enqueue), dequeue, limit),
-            None => (None, None, None),
+        let (enqueue, dequeue, limit, ask_above) = match made {
+            Some((enqueue, dequeue, limit, ask_above)) => {
+                (Some(enqueue), dequeue, limit, ask_above)
+            }
+            None => (None, None, None, None),
         };
         Self {
             enqueue,
             dequeue,
             limit: limit.unwrap_or(u64::MAX),
+            ask_above,
             queued: VecDeque::new(),
             bytes: 0,
             failure,
@@ -117,10 +125,13 @@ impl QueueDiscipline for Queue {
         }
         let markable = packets[id.0 as usize].ecn.is_markable();
         let asked = (now.as_ns(), self.bytes, length, markable);
-        let said = self.enqueue.as_ref().and_then(|enqueue| {
-            self.failure
-                .catch(|py| Said::of(enqueue.call1(py, asked)?.bind(py)))
-        });
+        let said = match self.ask_above {
+            Some(ask_above) if self.bytes <= ask_above => Some(Said::Queue),
+            _ => self.enqueue.as_ref().and_then(|enqueue| {
+                self.failure
+                    .catch(|py| Said::of(enqueue.call1(py, asked)?.bind(py)))
+            }),
+        };
         let mut verdict = Verdict::from(Fate::Queued);
         match said.unwrap_or(Said::Drop) {
             Said::Drop => return FULL.into(),
