@@ -12,7 +12,7 @@ impl<C: Codec> Host<C> {
         &mut self.codec
     }
 
-    /// The driver has ended a decoding that has [begun](super::Decoding::Begun): the block is
+    /// The driver has ended a decoding that has [begun](crate::scdp::Decoding::Begun): the block is
     /// whole, or it takes another symbol. Does nothing where nobody waits for that any more: all
     /// source symbols came after all, or the session has ended.
     pub fn decoded(&mut self, now: Time, job: Job, decoded: bool) {
