@@ -32,7 +32,9 @@ use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::topology::{LinkFault, Topology};
 use tailcut_sim::transport::tcp::TcpConfig;
-use tailcut_sim::{Design, DesignParameters, Measures, NicParameters, RunConfig, WorkloadSpec};
+use tailcut_sim::{
+    Design, DesignParameters, Measures, NicParameters, RunConfig, Settings, WorkloadSpec,
+};
 use topology::Network;
 
 /// A study: runs that are compared with each other.
@@ -188,13 +190,15 @@ impl Parts {
             let (topology, workload) = (self.network.spec.clone(), workload.clone());
             Ok(RunConfig {
                 faults: self.faults.clone(),
-                framing: transport::framing(scenario),
-                tcp: self.tcp.clone(),
-                dctcp_gain: transport::dctcp_gain(scenario),
-                dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
-                repnet: transport::repnet(scenario),
-                designs: parameters.clone(),
-                nic: self.nic,
+                settings: Settings {
+                    framing: transport::framing(scenario),
+                    tcp: self.tcp.clone(),
+                    dctcp_gain: transport::dctcp_gain(scenario),
+                    dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
+                    repnet: transport::repnet(scenario),
+                    designs: parameters.clone(),
+                    nic: self.nic,
+                },
                 measures: Measures {
                     waits: top.is_set("measure_waits"),
                     bursts: top.is_set("measure_bursts"),
