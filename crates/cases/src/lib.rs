@@ -14,6 +14,7 @@
 
 mod clock;
 mod collect;
+mod cost;
 mod error;
 mod failed;
 mod holder;
@@ -21,6 +22,7 @@ mod layout;
 mod lock;
 mod places;
 mod plan;
+mod prune;
 mod runner;
 mod status;
 mod study_dir;
@@ -32,8 +34,9 @@ pub use holder::Holder;
 pub use lock::{HEARTBEAT, SILENCE};
 pub use places::in_words;
 pub use plan::{Draft, PLAN_FORMAT, Plan, PlannedCase, PlannedScenario, Program};
+pub use prune::Prunable;
 pub use runner::{Ran, Runner};
-pub use status::{CaseState, Holding};
+pub use status::{CaseState, Holding, Status};
 pub use study_dir::{Found, StudyDir};
 
 #[cfg(doctest)]

@@ -21,15 +21,18 @@ pub struct StudyDir {
     pub(crate) clock: Clock,
 }
 
-/// What a new plan found in its directory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// What a new plan finds in its directory.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Found {
     /// Cases of the plan that are done already.
     pub done: usize,
     /// Those that have failed.
     pub failed: usize,
-    /// Results of cases that are no longer planned.
+    /// Results of cases that are not planned.
     pub left_over: usize,
+    /// The CPU time that all cases which are not done are expected to take, in seconds; `None` where that
+    /// cannot be told.
+    pub cpu_seconds_to_go: Option<f64>,
 }
 
 impl StudyDir {
@@ -72,20 +75,34 @@ impl StudyDir {
             }
         }
         write_json(&dir.path.join(PLAN), &dir.plan)?;
-        let (done, failed) = (dir.names_in(DONE)?, dir.names_in(FAILED)?);
-        let planned: HashSet<&str> = dir.plan.cases.iter().map(|one| one.hash.as_str()).collect();
-        let found = Found {
-            done: planned.iter().filter(|hash| done.contains(**hash)).count(),
-            failed: planned
-                .iter()
-                .filter(|hash| !done.contains(**hash) && failed.contains(**hash))
-                .count(),
+        let found = dir.found()?;
+        Ok((dir, found))
+    }
+
+    /// What a plan would find in a directory that is new, empty or that of a study.
+    ///
+    /// # Errors
+    /// [`Error::OtherFiles`], or what the system refuses.
+    pub fn look(path: impl Into<PathBuf>, draft: &Draft) -> Result<Found, Error> {
+        let path = path.into();
+        Self::check_free(&path)?;
+        Self::with(path, draft.plan.clone()).found()
+    }
+
+    fn found(&self) -> Result<Found, Error> {
+        let (done, failed) = (self.names_in(DONE)?, self.names_in(FAILED)?);
+        let cases = &self.plan.cases;
+        let planned: HashSet<&str> = cases.iter().map(|one| one.hash.as_str()).collect();
+        let to_go = || cases.iter().filter(|case| !done.contains(&case.hash));
+        Ok(Found {
+            done: cases.len() - to_go().count(),
+            failed: to_go().filter(|case| failed.contains(&case.hash)).count(),
             left_over: done
                 .iter()
                 .filter(|name| !planned.contains(name.as_str()))
                 .count(),
-        };
-        Ok((dir, found))
+            cpu_seconds_to_go: to_go().map(|case| case.cpu_seconds).sum(),
+        })
     }
 
     /// Refuses a directory with files of others.

@@ -242,8 +242,20 @@ Examples:
   tailcut study plan grid tcp dctcp --sweep queue.limit=50,100,200 --seeds 6
   tailcut study plan grid --scenario scenarios/two-racks.toml --load 0.1..0.7:0.2")]
     Plan(Box<Plan>),
+    /// Say which cases are done, failed, running or waiting, and how much CPU time is to go
+    Status(StudyAt),
     /// Make of the results what `compare` would have written, and print its answer
     Collect(Collect),
+    /// Let failed cases be run again
+    Retry(StudyAt),
+    /// Remove results that are no longer planned, and what processes left that have ended
+    Prune(Prune),
+}
+
+#[derive(Args, Debug)]
+pub struct StudyAt {
+    /// The study's directory
+    pub dir: PathBuf,
 }
 
 #[derive(Args, Debug)]
@@ -262,18 +274,30 @@ pub struct Plan {
     pub scenario: Option<PathBuf>,
     #[command(flatten)]
     pub changes: Changes,
+    /// Plan also what takes more than a day of CPU time
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct Collect {
-    /// The study's directory
-    pub dir: PathBuf,
+    #[command(flatten)]
+    pub study: StudyAt,
     /// Collect what is done where cases are missing or have failed
     #[arg(long)]
     pub partial: bool,
     /// Take cases of several builds of tailcut, too
     #[arg(long)]
     pub accept_older: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Prune {
+    #[command(flatten)]
+    pub study: StudyAt,
+    /// Remove it; without this only say what would be removed
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Args, Debug)]

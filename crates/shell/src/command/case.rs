@@ -7,7 +7,7 @@ use crate::args::{Case, Common};
 use crate::build;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{note, print, print_json};
+use crate::output::{note, print, print_json, seconds};
 use crate::pool::threads;
 use serde_json::json;
 use std::io::{self, Write};
@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use tailcut_cases::{CaseState, Ran, StudyDir, in_words};
 use tailcut_scenario::record::RunSummary;
-use tailcut_scenario::sim::RunControl;
 
 /// Runs the command.
 ///
@@ -144,7 +143,7 @@ fn within(study: &StudyDir, places: Range<usize>, stop: &Arc<AtomicBool>) -> Res
         writeln!(out, "{place}")
             .and_then(|()| out.flush())
             .map_err(Failure::of_stdout)?;
-        let ran = runner.run(place, &Until(stop))?;
+        let ran = runner.run(place, &interrupt::Until(stop))?;
         let label = || study.plan().cases[place].key.label();
         match ran {
             Ran::Done(summary) => note(&format!(
@@ -169,24 +168,13 @@ fn within(study: &StudyDir, places: Range<usize>, stop: &Arc<AtomicBool>) -> Res
     }
 }
 
-/// Lets a run go on until a flag is set.
-struct Until<'a>(&'a AtomicBool);
-
-impl RunControl for Until<'_> {
-    fn progress(&self, _share: f64) {}
-
-    fn stop(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 fn in_a_line(summary: &RunSummary) -> String {
     let cpu = summary
         .cpu_seconds
         .or(summary.wall_seconds)
         .unwrap_or_default();
     match &summary.requests {
-        Some(_) if summary.flows == 0 => format!("{cpu:.1} CPU-seconds"),
-        _ => format!("{} flows, {cpu:.1} CPU-seconds", summary.flows),
+        Some(_) if summary.flows == 0 => format!("{} CPU-seconds", seconds(cpu)),
+        _ => format!("{} flows, {} CPU-seconds", summary.flows, seconds(cpu)),
     }
 }
