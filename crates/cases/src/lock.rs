@@ -108,8 +108,9 @@ impl Lock {
     /// Where the system refuses.
     pub fn take_after(path: &Path, clock: &Clock, ended: Option<u32>) -> Result<Taken, Error> {
         loop {
-            if let Some(lock) = Self::create(path)? {
-                return Ok(Taken::Mine(lock));
+            let holder = Holder::this();
+            if create(path, &holder)? {
+                return Ok(Taken::Mine(Self::held(path, holder)));
             }
             let Some(seen) = Seen::at(path, clock)? else {
                 // It was given back meanwhile.
@@ -119,42 +120,20 @@ impl Lock {
                 return Ok(Taken::Theirs(seen.holder));
             }
             let claim = claim_of(path, seen.holder.as_ref());
-            match File::options().write(true).create_new(true).open(&claim) {
-                Ok(_) => {
-                    let taken = Self::replace(path, seen.holder.as_ref());
+            if create(&claim, &Holder::this())? {
+                let taken = Self::replace(path, seen.holder.as_ref());
+                let _ = fs::remove_file(&claim);
+                return taken;
+            }
+            match Seen::at(&claim, clock)? {
+                // Whoever claimed it has ended before it was theirs.
+                Some(claimed) if claimed.is_stale() => {
                     let _ = fs::remove_file(&claim);
-                    return taken;
                 }
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(Error::io("write", &claim)(error));
-                }
-                Err(_) => match Seen::at(&claim, clock)? {
-                    // Whoever claimed it has ended before it was theirs.
-                    Some(claimed) if claimed.silent > SILENCE => {
-                        let _ = fs::remove_file(&claim);
-                    }
-                    _ => return Ok(Taken::Theirs(None)),
-                },
+                Some(claimed) => return Ok(Taken::Theirs(claimed.holder)),
+                None => {}
             }
         }
-    }
-
-    /// Creates the file of a lock; `None` where there is one.
-    fn create(path: &Path) -> Result<Option<Self>, Error> {
-        let mut file = match File::options().write(true).create_new(true).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-            Err(error) => return Err(Error::io("write", path)(error)),
-        };
-        let holder = Holder::this();
-        let written = file
-            .write_all(&encoded(&holder))
-            .and_then(|()| file.sync_all());
-        if let Err(error) = written {
-            let _ = fs::remove_file(path);
-            return Err(Error::io("write", path)(error));
-        }
-        Ok(Some(Self::held(path, holder)))
     }
 
     /// Puts a lock over the stale one of `before`, which this process alone has claimed.
@@ -199,6 +178,23 @@ impl Drop for Lock {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Creates the file of a lock, or of a claim to one; `false` where there is one.
+fn create(path: &Path, holder: &Holder) -> Result<bool, Error> {
+    let mut file = match File::options().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(Error::io("write", path)(error)),
+    };
+    let written = file
+        .write_all(&encoded(holder))
+        .and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        let _ = fs::remove_file(path);
+        return Err(Error::io("write", path)(error));
+    }
+    Ok(true)
 }
 
 /// Writes into a lock's file now and then, until that has ended.

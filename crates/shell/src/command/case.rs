@@ -42,7 +42,11 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
     while !now.waiting.is_empty() && !stop.load(Ordering::Relaxed) {
         let most = threads(common)?.get().min(now.waiting.len());
         watched::run(&study, &places, most, &stop)?;
-        now = Counts::of(&study, places.clone())?;
+        let left = std::mem::replace(&mut now, Counts::of(&study, places.clone())?).waiting;
+        if now.waiting == left {
+            // Somebody is about to take them.
+            break;
+        }
     }
     now.tell(&study, &before, common)?;
     if stop.load(Ordering::Relaxed) && now.done < places.len() {
@@ -115,8 +119,8 @@ impl Counts {
                 self.cases
             )));
         }
-        if !self.elsewhere.is_empty() {
-            let count = self.elsewhere.len();
+        let count = self.elsewhere.len() + self.waiting.len();
+        if count > 0 {
             let cases = self.cases;
             return Err(Failure::Elsewhere(format!(
                 "other processes are at {count} of {cases} cases"
