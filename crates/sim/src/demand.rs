@@ -125,15 +125,19 @@ impl Asked<'_> {
         let matrix = traffic::matrix(&spec.matrix, self.topology, self.config.seed)?;
         let per_second = traffic::flows_per_second(self.config, self.topology, spec, &matrix)?;
         let most = spec.max_flows.map_or(f64::INFINITY, |most| most as f64);
-        let span = seconds(spec.from, spec.until).min(most / per_second);
-        let last = drawn.last().map_or(Time::ZERO, |flow| flow.start);
-        let seen = last
-            .since(Time::ZERO)
-            .saturating_sub(spec.from)
-            .as_secs_f64();
+        let arrivals = (per_second * seconds(spec.from, spec.until)).min(most);
+        let seen = match spec.fan_in {
+            None => drawn.len() as f64,
+            // Some arrivals are several flows; how many have been drawn is told by the clock.
+            Some(_) => {
+                let last = drawn.last().map_or(Time::ZERO, |flow| flow.start);
+                let span = last.since(Time::ZERO).saturating_sub(spec.from);
+                per_second * span.as_secs_f64()
+            }
+        };
         let times = match is_whole || seen <= 0.0 {
             true => 1.0,
-            false => (span / seen).max(1.0),
+            false => (arrivals / seen).max(1.0),
         };
         self.flows(drawn, times);
         Ok(())
