@@ -57,6 +57,7 @@ mod recorded;
 mod scenario;
 pub mod schema;
 mod searched;
+mod settings;
 mod study;
 mod sweep;
 mod traces;

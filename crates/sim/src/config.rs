@@ -12,7 +12,9 @@ use tailcut_fabric::topology::{
     CustomTopology, FatTree, LeafSpine, LinkFault, SingleSwitch, Topology, TopologyError,
 };
 use tailcut_record::{Parameter, RunKey};
+use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::tcp::TcpConfig;
+use tailcut_transport::tcp::congestion::Dctcp;
 use tailcut_units::{Bytes, Duration, Rate, Time};
 use tailcut_workload::{Arrivals, Class, Framing, SizeDistribution, Trace};
 
@@ -62,7 +64,7 @@ pub struct RunConfig {
 
 impl RunConfig {
     /// A run with seed 1 and, for everything else, the defaults of the parts: Ethernet's framing, RFC
-    /// 8257's DCTCP, nothing sampled or measured, 20 s for flows to finish after the last arrival.
+    /// 8257's DCTCP, nothing sampled or measured, 10 s for flows to finish after the last arrival.
     pub fn new(design: Design, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
             design,
@@ -73,15 +75,15 @@ impl RunConfig {
             workload,
             framing: Framing::ETHERNET_TCP,
             tcp: TcpConfig::default(),
-            dctcp_gain: 1.0 / 16.0,
-            dctcp_first_alpha: 1.0,
+            dctcp_gain: Dctcp::GAIN,
+            dctcp_first_alpha: Dctcp::FIRST_ALPHA,
             repnet: RepNetParameters::default(),
             designs: DesignParameters::default(),
             nic: NicParameters::default(),
             seed: 1,
             sample_every: None,
             measures: Measures::default(),
-            drain: Duration::from_ms(20_000),
+            drain: Duration::from_ms(10_000),
             engine: EngineKind::Calendar,
             port_events: PortEvents::OneWherePossible,
         }
@@ -154,10 +156,11 @@ pub struct RepNetParameters {
 
 impl Default for RepNetParameters {
     fn default() -> Self {
+        let usual = RepNetConfig::default();
         Self {
-            limit: Bytes(100_000),
-            archive_limit: Bytes(1_000_000),
-            waiting_list_timeout: Duration::from_ms(1_000),
+            limit: Bytes(usual.limit),
+            archive_limit: Bytes(usual.archive_limit),
+            waiting_list_timeout: usual.waiting_list_timeout,
         }
     }
 }

@@ -43,9 +43,9 @@ pub use error::RunError;
 pub use measures::{Measures, PortWaits, Watch, Watchers};
 pub use packing::carried;
 pub use parameters::{
-    COALESCING_TIMEOUT, DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters,
-    NicParameters, PFabricParameters, PacerParameters, PathParameters, PhantomParameters,
-    PiasParameters, QosParameters, RequestParameters, ScdpParameters,
+    DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters, NicParameters,
+    PFabricParameters, PacerParameters, PathParameters, PhantomParameters, PiasParameters,
+    QosParameters, RequestParameters, ScdpParameters,
 };
 pub use parts::RunParts;
 pub use register::NameError;

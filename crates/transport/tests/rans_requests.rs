@@ -205,11 +205,11 @@ fn where_servers_tell_their_windows_the_copies_change_places_by_these() {
 
 fn hedging(window: u32) -> Policy {
     Policy {
-        trigger: Trigger::AfterPercentile {
-            thousandths: 950,
+        trigger: Trigger::AfterPercentile(Percentile {
             window,
             first: Duration::from_ms(30),
-        },
+            ..Percentile::default()
+        }),
         ..Policy::DUPLICATE
     }
 }

@@ -11,7 +11,7 @@ pub use document::text_of;
 
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::path::KeyPath;
-use crate::schema::{self, Fallback, SECTIONS, Section};
+use crate::schema::{self, SECTIONS, Section};
 use crate::sweep::{OwnDesign, Sweep};
 use crate::traces::Traces;
 use crate::value::{Raw, Value};
@@ -368,11 +368,10 @@ impl Table {
 
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let keys = self.section.keys.iter().map(|key| {
-            let value = match (self.value(key.name), key.default) {
-                (Some(value), _) => key.json(&value),
-                (None, Fallback::Follows(words)) => json!(format!("({words})")),
-                (None, Fallback::Is(text)) => json!(text),
-            };
+            let value = self.value(key.name).map_or_else(
+                || json!(format!("({})", key.default_text())),
+                |value| key.json(&value),
+            );
             (key.name.to_owned(), value)
         });
         serde_json::Value::Object(keys.collect())

@@ -1,5 +1,6 @@
 //! Sections and keys: names, kinds, defaults and meanings.
 
+use crate::settings::{Field, Settings};
 use crate::value::{Kind, Raw, Value};
 
 /// A section of a scenario.
@@ -31,8 +32,10 @@ pub struct Key {
 }
 
 /// What holds where a key is not given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Fallback {
+    /// What the field that the key sets holds.
+    Field(Field),
     /// This value, as written.
     Is(&'static str),
     /// Something that follows from other keys, or nothing; in words.
@@ -79,8 +82,20 @@ impl Key {
     /// The default, where it is a value.
     pub fn default_value(&self) -> Option<Value> {
         match self.default {
+            Fallback::Field(field) => (field.value)(Settings::usual(), self.kind, self.words),
             Is(text) => self.read(&Raw::Argument(text.to_owned())),
             Follows(_) => None,
+        }
+    }
+
+    /// The default as it is written; where it is no value, what it follows from, in words.
+    pub fn default_text(&self) -> String {
+        match self.default {
+            Fallback::Field(_) => {
+                let value = self.default_value();
+                value.map_or_else(String::new, |value| value.written(self.kind))
+            }
+            Is(text) | Follows(text) => text.to_owned(),
         }
     }
 
@@ -108,14 +123,26 @@ pub(super) const fn key(
     default: Fallback,
     about: &'static str,
 ) -> Key {
+    let words = match default {
+        Fallback::Field(field) => field.words,
+        Is(_) | Follows(_) => &[],
+    };
     Key {
         name,
         kind,
-        words: &[],
+        words,
         default,
         about,
     }
 }
+
+/// The field that a key sets, at a path from [`Settings`]: its default is what the field holds.
+macro_rules! sets {
+    ($($field:ident).+) => {
+        $crate::schema::Fallback::Field($crate::settings::field!($($field).+))
+    };
+}
+pub(super) use sets;
 
 impl Key {
     pub(super) const fn or(self, words: &'static [&'static str]) -> Self {

@@ -1,7 +1,7 @@
 //! The keys of the network: its links, its queues, and what a packet weighs.
 
 use super::key::Fallback::{Follows, Is};
-use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
+use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets};
 use crate::value::Kind;
 
 /// Hosts, switches and links.
@@ -288,20 +288,20 @@ pub const FRAMING: Section = Section {
         key(
             "header",
             count(1, 10_000),
-            Is("58"),
+            sets!(run.framing.header),
             "Header bytes a packet of all layers, with the frame check sequence (Ethernet 18, \
              IPv4 20, TCP 20).",
         ),
         key(
             "preamble_and_gap",
             count(0, 10_000),
-            Is("20"),
+            sets!(run.framing.preamble_and_gap),
             "Preamble and inter-frame gap, in bytes of line time a packet.",
         ),
         key(
             "min_frame",
             count(1, 10_000),
-            Is("off"),
+            sets!(run.framing.min_frame),
             "Bytes of the smallest frame, header included: a smaller one is padded, on Ethernet to 64. Off, an \
              ACK takes header and preamble_and_gap, 78 B, where Ethernet takes 84; published results do \
              not say which.",

@@ -1,7 +1,7 @@
 //! The keys of a study, at the top of a scenario.
 
 use super::key::Fallback::{Follows, Is};
-use super::key::{ANY_SPAN, SPAN, Section, count, key};
+use super::key::{ANY_SPAN, SPAN, Section, count, key, sets};
 use crate::value::Kind;
 
 /// The keys before any header.
@@ -68,14 +68,14 @@ pub const STUDY: Section = Section {
         key(
             "drain",
             ANY_SPAN,
-            Is("10s"),
+            sets!(run.drain),
             "How long the run waits, after the last arrival, for flows to finish; what has not \
              finished then is counted as unfinished.",
         ),
         key(
             "sample_every",
             SPAN,
-            Is("off"),
+            sets!(run.sample_every),
             "How often queues and links are sampled, for the report's drawing of the network and its \
              plots over time. A hundred to a thousand samples a run are enough to see where it is hot.",
         )
@@ -83,19 +83,19 @@ pub const STUDY: Section = Section {
         key(
             "measure_waits",
             Kind::Flag,
-            Is("false"),
+            sets!(run.measures.waits),
             "Whether the run's summary tells how long packets waited at switch ports.",
         ),
         key(
             "measure_bursts",
             Kind::Flag,
-            Is("false"),
+            sets!(run.measures.bursts),
             "Whether the run's summary tells in what bursts payload left the hosts.",
         ),
         key(
             "measure_goodput",
             Kind::Flag,
-            Is("false"),
+            sets!(run.measures.goodput),
             "Whether the run's summary tells what payload reached the hosts while flows arrived.",
         ),
         key(
@@ -108,17 +108,15 @@ pub const STUDY: Section = Section {
         key(
             "engine",
             Kind::Choice,
-            Is("calendar"),
+            sets!(run.engine),
             "The event queue. Results do not depend on it; speed does.",
-        )
-        .or(&["calendar", "heap"]),
+        ),
         key(
             "port_events",
             Kind::Choice,
-            Is("one"),
+            sets!(run.port_events),
             "Events a packet at FIFO ports: one where possible, or two everywhere. Results do \
              not depend on it; speed does.",
-        )
-        .or(&["one", "two"]),
+        ),
     ],
 };

@@ -1,0 +1,45 @@
+//! The fields that keys set.
+
+use super::Settings;
+use crate::value::{Kind, Value};
+use std::fmt;
+
+/// A field of a run's parameters. The key that has it sets it, and has for its default what the field
+/// holds where nothing sets it.
+#[derive(Clone, Copy)]
+pub struct Field {
+    /// The field's own words.
+    pub(crate) words: &'static [&'static str],
+    /// What it holds, as a value of a key of this kind with these words.
+    pub(crate) value: fn(&Settings, Kind, &[&'static str]) -> Option<Value>,
+    /// Sets it.
+    pub(crate) set: fn(&mut Settings, &Value),
+}
+
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field").finish_non_exhaustive()
+    }
+}
+
+/// The words of the type of a field.
+pub(crate) const fn words_of<T: super::Held>(_: fn(&Settings) -> &T) -> &'static [&'static str] {
+    T::WORDS
+}
+
+/// The [`Field`] at a path from [`Settings`], such as `field!(run.tcp.mss)`.
+macro_rules! field {
+    ($($name:ident).+) => {
+        $crate::settings::Field {
+            words: $crate::settings::words_of(|settings| &settings.$($name).+),
+            value: |settings, kind, words| {
+                $crate::settings::Held::value(&settings.$($name).+, kind, words)
+            },
+            set: |settings, value| {
+                let held = $crate::settings::Held::of(value);
+                settings.$($name).+ = held.expect("a value that its key allows");
+            },
+        }
+    };
+}
+pub(crate) use field;
