@@ -1,11 +1,7 @@
 //! The keys of designs whose switches or NICs do more than those of TCP.
 
-use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets};
+use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 use crate::value::Kind;
-
-const fn up_to(most: f64) -> Kind {
-    Kind::Number { above: 0.0, most }
-}
 
 /// pFabric.
 pub const PFABRIC: Section = Section {
@@ -70,23 +66,20 @@ pub const PIAS: Section = Section {
             sets!(run.designs.pias.limit),
             "What may wait at a switch port (authors' code).",
         ),
-        key(
+        typed(
             "buffer",
-            Kind::Choice,
             sets!(run.designs.pias.sharing),
             "Whether classes share the limit (authors' code) or it is split evenly among them (by-class), \
              as in the SCDP paper.",
         ),
-        key(
+        typed(
             "resends_count",
-            Kind::Flag,
             sets!(run.designs.pias.resends_count),
             "Whether bytes that are sent again count towards the thresholds: not in the authors' \
              simulation code, but in their kernel module.",
         ),
-        key(
+        typed(
             "host_order",
-            Kind::Flag,
             sets!(run.designs.pias.host_order),
             "Whether hosts serve their own connections by class, strictly, and in turn within a class; \
              else all in turn.",
@@ -128,23 +121,20 @@ pub const HULL: Section = Section {
             sets!(joint.hull.phantom.mark_above),
             "Packets are marked when the phantom queue is above this (1 to 30 KB in the HULL deck).",
         ),
-        key(
+        typed(
             "phantom_compare",
-            Kind::Choice,
             sets!(joint.hull.phantom.compare),
             "Which value of the phantom queue: what the packet finds, before it is counted (as ports \
              mark, RFC 8257), or after, as in one public emulator of HULL.",
         ),
-        key(
+        typed(
             "phantom_placement",
-            Kind::Choice,
             sets!(joint.hull.phantom.placement),
             "Where the phantom queue counts packets: on the link behind the port, as the hardware does, \
              or beside the port as they arrive, as public simulation code does.",
         ),
-        key(
+        typed(
             "pacer",
-            Kind::Flag,
             sets!(joint.hull.has_pacer),
             "Whether NICs pace flows whose packets were marked.",
         ),
@@ -179,17 +169,15 @@ pub const HULL: Section = Section {
             sets!(joint.hull.pacer.pacer.association_expiry),
             "How long a flow is paced after it was last put under the pacer (public code).",
         ),
-        key(
+        typed(
             "pacer_min_rate",
-            Kind::Rate,
             sets!(joint.hull.pacer.min_rate),
             "The lower bound of the pacer's rate. \"auto\": a hundredth of the host's link (10 Mb/s at \
              1 Gb/s in public code).",
         )
         .or(&["auto"]),
-        key(
+        typed(
             "pacer_max_rate",
-            Kind::Rate,
             sets!(joint.hull.pacer.max_rate),
             "The upper bound of the pacer's rate. \"auto\": that of the host's link (public code).",
         )
@@ -239,9 +227,8 @@ pub const NIC: Section = Section {
             "With rx_frames above 1: the longest that a frame waits for others (rx-usecs of ethtool). \
              Unknown in the HULL deck.",
         ),
-        key(
+        typed(
             "gro",
-            Kind::Flag,
             sets!(joint.coalescing.merge),
             "With rx_frames above 1: whether the stack merges what an interrupt brings of a connection \
              before TCP sees it (generic receive offload of Linux), so that it is acknowledged together.",

@@ -136,6 +136,16 @@ pub(super) const fn key(
     }
 }
 
+/// A key whose field has a type that says what is allowed.
+pub(super) const fn typed(name: &'static str, sets: Fallback, about: &'static str) -> Key {
+    match sets {
+        Fallback::Field(Field {
+            kind: Some(kind), ..
+        }) => key(name, kind, sets, about),
+        _ => panic!("a key with a field whose type has a kind of its own"),
+    }
+}
+
 /// The field that a key sets, at a path from [`Settings`]: its default is what the field holds.
 macro_rules! sets {
     ($($field:ident).+) => {
@@ -152,6 +162,10 @@ impl Key {
 
 pub(super) const fn count(least: u64, most: u64) -> Kind {
     Kind::Count { least, most }
+}
+
+pub(super) const fn up_to(most: f64) -> Kind {
+    Kind::Number { above: 0.0, most }
 }
 
 pub(super) const ANY_SPAN: Kind = Kind::Duration { least: "0s" };

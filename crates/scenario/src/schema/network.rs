@@ -1,7 +1,7 @@
 //! The keys of the network: its links, its queues, and what a packet weighs.
 
 use super::key::Fallback::{Follows, Is};
-use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets};
+use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, up_to};
 use crate::value::Kind;
 
 /// Hosts, switches and links.
@@ -60,10 +60,7 @@ pub const TOPOLOGY: Section = Section {
         ),
         key(
             "oversubscription",
-            Kind::Number {
-                above: 0.0,
-                most: 64.0,
-            },
+            up_to(64.0),
             Follows("what hosts and rates give; 1 for a fat-tree"),
             "What the hosts of a rack can send over what its uplinks carry, such as 3 or 2.5. For a \
              leaf-spine it sets the rate of the uplinks or, with fabric_rate, the number of spines. For a \
@@ -269,10 +266,7 @@ pub const SHARED_BUFFER: Section = Section {
         .or(&["off"]),
         key(
             "alpha",
-            Kind::Number {
-                above: 0.0,
-                most: 1_024.0,
-            },
+            up_to(1_024.0),
             Is("1"),
             "The share of the free memory that one port may hold.",
         ),

@@ -1,16 +1,14 @@
 //! The keys of switches that choose paths.
 
-use super::key::{Fallback, Key, SIZE, SPAN, Section, count, key, sets};
-use crate::value::Kind;
+use super::key::{Fallback, Key, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 
 /// ECMP.
 pub const ECMP: Section = Section {
     name: "ecmp",
     repeated: false,
     about: "ECMP, where designs name no other routing.",
-    keys: &[key(
+    keys: &[typed(
         "hash",
-        Kind::Choice,
         sets!(run.designs.paths.ecmp_hash),
         "What switches hash a flow by. \"mixed\": all bits well mixed, with a seed a switch. \"crc32\" and \
          \"xor\" of addresses and ports: the same at every switch, and the path is the remainder, so that \
@@ -37,10 +35,7 @@ const fn dre_levels(sets: Fallback, about: &'static str) -> Key {
 }
 
 const fn dre_keep(sets: Fallback, about: &'static str) -> Key {
-    let share = Kind::Number {
-        above: 0.0,
-        most: 0.999,
-    };
+    let share = up_to(0.999);
     key("dre_keep", share, sets, about)
 }
 
@@ -86,9 +81,8 @@ pub const CONGA: Section = Section {
             sets!(run.designs.paths.conga.metric_timeout),
             "A metric that is older than this counts as no congestion (CONGA paper, section 3.3).",
         ),
-        key(
+        typed(
             "between_pods",
-            Kind::Choice,
             sets!(run.designs.paths.conga.between_pods),
             "On three tiers, what is done with packets between pods: leaves choose as within a pod and ECMP \
              chooses the core (CONGA paper, section 7); aggregation switches also send each flowlet over the \
@@ -135,9 +129,8 @@ pub const EXPEDITUS_DECK: Section = Section {
             sets!(run.designs.paths.expeditus_deck.level_bytes),
             "Bytes that wait for each level of congestion; there are 254.",
         ),
-        key(
+        typed(
             "combination",
-            Kind::Choice,
             sets!(run.designs.paths.expeditus_deck.combination),
             "What counts of two hops: the worse, or both together.",
         ),
@@ -169,9 +162,8 @@ pub const OMNISCIENT: Section = Section {
     repeated: false,
     about: "The bound that sees every link, in designs that end in @omniscient.",
     keys: &[
-        key(
+        typed(
             "sight",
-            Kind::Choice,
             sets!(run.designs.paths.omniscient.sight),
             "What it sees of a link: its load by a rate estimator, without levels, or the time that what \
              waits before it takes to send.",

@@ -1,6 +1,6 @@
 //! The keys of designs in which receivers pull over switches that trim.
 
-use super::key::{PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets};
+use super::key::{PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, typed};
 use crate::value::Kind;
 use tailcut_sim::fabric::MAX_MEMBERS;
 
@@ -56,23 +56,20 @@ pub const NDP: Section = Section {
             sets!(run.designs.ndp.thresholds),
             "For ndp-plus: bytes sent at which a flow goes down a class (SCDP paper).",
         ),
-        key(
+        typed(
             "resends_count",
-            Kind::Flag,
             sets!(run.designs.ndp.resends_count),
             "For ndp-plus: whether bytes that are sent again count towards the thresholds, as SCDP counts \
              every symbol that it sends.",
         ),
-        key(
+        typed(
             "host_order",
-            Kind::Flag,
             sets!(run.designs.ndp.host_order),
             "For ndp-plus: whether hosts serve their own flows by class, strictly, and in turn within a \
              class; else all in turn.",
         ),
-        key(
+        typed(
             "buffer",
-            Kind::Choice,
             sets!(run.designs.ndp.sharing),
             "For ndp-plus: whether classes share ndp.queue or it is split evenly among them (by-class), as \
              in the SCDP paper.",
@@ -102,9 +99,8 @@ pub const SCDP: Section = Section {
              three push twice as much. The paper leaves it to the application.",
         )
         .or(&["auto"]),
-        key(
+        typed(
             "stragglers",
-            Kind::Choice,
             sets!(run.designs.scdp.stragglers.policy),
             "What the sender of a one-to-many transfer does about receivers that hold the others up, \
              beside reporting them: wait, drop them, or end the transfer at a quorum of receivers.",
@@ -133,9 +129,8 @@ pub const SCDP: Section = Section {
             sets!(run.designs.scdp.overhead),
             "Symbols beyond K that a receiver asks for after a loss (SCDP paper).",
         ),
-        key(
+        typed(
             "decode_rate",
-            Kind::RateBySize,
             sets!(run.designs.scdp.decode_speed),
             "How fast a block is decoded that lacks a source symbol, by its number of source symbols; \
              between two of them linear (SCDP paper's model; beyond the ends as at the nearest).",
@@ -156,9 +151,8 @@ pub const SCDP: Section = Section {
              the mean, in Elmo, whose switches read the tree off the packet. Off: switches know the groups.",
         )
         .or(&["off"]),
-        key(
+        typed(
             "decode_failure",
-            Kind::Probabilities { count: 3 },
             sets!(run.designs.scdp.decode_failure),
             "How likely it is that decoding fails with 0, 1, and 2 or more symbols over K (RFC 6330's \
              upper bounds).",
@@ -170,9 +164,8 @@ pub const SCDP: Section = Section {
             "Bytes sent at which a session goes down a class (SCDP paper); of a read from several senders by \
              all of them, each taken to send as much.",
         ),
-        key(
+        typed(
             "host_order",
-            Kind::Flag,
             sets!(run.designs.scdp.host_order),
             "Whether hosts serve their own sessions by class, strictly, and in turn within a class; else \
              all in turn.",
@@ -210,9 +203,8 @@ pub const SCDP: Section = Section {
             "Headers and pulls that a port sends for each symbol while both wait. Unknown in the paper; \
              NDP's.",
         ),
-        key(
+        typed(
             "victim",
-            Kind::Choice,
             sets!(run.designs.scdp.victim),
             "What is trimmed when symbols find no room: what arrives, or by NDP's coin that or the tail.",
         ),

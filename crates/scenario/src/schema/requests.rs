@@ -1,7 +1,6 @@
 //! The keys of servers, and of what is done about their slow answers.
 
-use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets};
-use crate::value::Kind;
+use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 
 /// Servers of requests.
 pub const SERVERS: Section = Section {
@@ -17,34 +16,26 @@ pub const SERVERS: Section = Section {
             sets!(run.designs.requests.work.cpu),
             "Processor time of a copy, in the mean; 0s: no processor.",
         ),
-        key(
+        typed(
             "cpu_times",
-            Kind::Choice,
             sets!(run.designs.requests.work.cpu_times),
             "How processor time is drawn, for each copy on its own.",
         ),
         key(
             "straggler_share",
-            Kind::Number {
-                above: 0.0,
-                most: 1.0,
-            },
+            up_to(1.0),
             sets!(run.designs.requests.work.straggler_share),
             "The share of copies whose processor time is longer by straggler_factor.",
         )
         .or(&["off"]),
         key(
             "straggler_factor",
-            Kind::Number {
-                above: 0.0,
-                most: 1e6,
-            },
+            up_to(1e6),
             sets!(run.designs.requests.work.straggler_factor),
             "How many times longer.",
         ),
-        key(
+        typed(
             "disk",
-            Kind::Rate,
             sets!(run.designs.requests.disk),
             "How fast the disk reads an answer.",
         )
@@ -55,15 +46,13 @@ pub const SERVERS: Section = Section {
             sets!(run.designs.requests.work.seek),
             "Time until the disk's first byte.",
         ),
-        key(
+        typed(
             "link",
-            Kind::Rate,
             sets!(run.designs.requests.link),
             "The rate of a server's link.",
         ),
-        key(
+        typed(
             "client_link",
-            Kind::Rate,
             sets!(run.designs.requests.client_link),
             "The rate of a client's link; unlimited: answers wait at servers only.",
         )
@@ -82,16 +71,14 @@ pub const SERVERS: Section = Section {
              together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
              first is asked for so many at a time.",
         ),
-        key(
+        typed(
             "discipline",
-            Kind::Choice,
             sets!(run.designs.requests.discipline),
             "The order among copies of one class, at every station: first come first served, or \
              processor sharing, as TCP shares a link.",
         ),
-        key(
+        typed(
             "preemption",
-            Kind::Choice,
             sets!(run.designs.requests.preemption),
             "When high work interrupts low work: at once (and the low work resumes later), after the \
              chunk in service, or never. Processor sharing resumes.",
@@ -132,9 +119,8 @@ pub const RANS: Section = Section {
             "Whole answers that a request needs, K: so many copies go at once and high, also without \
              duplicates.",
         ),
-        key(
+        typed(
             "purge",
-            Kind::Choice,
             sets!(run.designs.requests.purge),
             "What the end of a request takes away at servers: copies in service too, or only those that \
              wait.",
@@ -149,10 +135,7 @@ pub const RANS: Section = Section {
         .or(&["off"]),
         key(
             "hedge_percentile",
-            Kind::Number {
-                above: 0.0,
-                most: 99.9,
-            },
+            up_to(99.9),
             sets!(joint.hedge.percent),
             "The percentile of a client's latest latencies after which a hedge is sent.",
         ),
@@ -178,10 +161,7 @@ pub const RANS: Section = Section {
         .or(&["percentile"]),
         key(
             "budget",
-            Kind::Number {
-                above: 0.0,
-                most: 100.0,
-            },
+            up_to(100.0),
             sets!(joint.budget),
             "For hedge-budget: hedges in per cent of requests.",
         ),

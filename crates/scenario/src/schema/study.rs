@@ -1,7 +1,7 @@
 //! The keys of a study, at the top of a scenario.
 
 use super::key::Fallback::{Follows, Is};
-use super::key::{ANY_SPAN, SPAN, Section, count, key, sets};
+use super::key::{ANY_SPAN, SPAN, Section, count, key, sets, typed};
 use crate::value::Kind;
 
 /// The keys before any header.
@@ -80,21 +80,18 @@ pub const STUDY: Section = Section {
              plots over time. A hundred to a thousand samples a run are enough to see where it is hot.",
         )
         .or(&["off"]),
-        key(
+        typed(
             "measure_waits",
-            Kind::Flag,
             sets!(run.measures.waits),
             "Whether the run's summary tells how long packets waited at switch ports.",
         ),
-        key(
+        typed(
             "measure_bursts",
-            Kind::Flag,
             sets!(run.measures.bursts),
             "Whether the run's summary tells in what bursts payload left the hosts.",
         ),
-        key(
+        typed(
             "measure_goodput",
-            Kind::Flag,
             sets!(run.measures.goodput),
             "Whether the run's summary tells what payload reached the hosts while flows arrived.",
         ),
@@ -105,15 +102,13 @@ pub const STUDY: Section = Section {
             "The format of the tables that are written.",
         )
         .or(&["parquet", "csv"]),
-        key(
+        typed(
             "engine",
-            Kind::Choice,
             sets!(run.engine),
             "The event queue. Results do not depend on it; speed does.",
         ),
-        key(
+        typed(
             "port_events",
-            Kind::Choice,
             sets!(run.port_events),
             "Events a packet at FIFO ports: one where possible, or two everywhere. Results do \
              not depend on it; speed does.",

@@ -1,6 +1,6 @@
 //! The keys of the transports.
 
-use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets};
+use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 use crate::value::Kind;
 
 /// TCP.
@@ -67,15 +67,13 @@ pub const TCP: Section = Section {
              min_rto where that is shorter.",
         )
         .or(&["auto"]),
-        key(
+        typed(
             "limited_transmit",
-            Kind::Flag,
             sets!(run.tcp.limited_transmit),
             "Whether the first two duplicate ACKs release new data (RFC 3042).",
         ),
-        key(
+        typed(
             "sack",
-            Kind::Flag,
             sets!(run.tcp.sack),
             "Whether receivers report SACK blocks and senders recover by them (RFC 2018, 6675); \
              otherwise NewReno's recovery (RFC 6582).",
@@ -130,27 +128,20 @@ pub const TCP: Section = Section {
         ),
         key(
             "dctcp_gain",
-            Kind::Number {
-                above: 0.0,
-                most: 1.0,
-            },
+            up_to(1.0),
             sets!(run.dctcp_gain),
             "DCTCP's g, the weight of the newest window in the estimate of marking (RFC 8257).",
         ),
         key(
             "dctcp_first_alpha",
-            Kind::Number {
-                above: 0.0,
-                most: 1.0,
-            },
+            up_to(1.0),
             sets!(run.dctcp_first_alpha),
             "The estimate of marking that a DCTCP connection begins with (RFC 8257, 4.2, which leaves 0, \
              \"none\", to flows that need throughput at once).",
         )
         .or(&["none"]),
-        key(
+        typed(
             "classic_ecn",
-            Kind::Flag,
             sets!(run.tcp.classic_ecn),
             "Whether NewReno and CUBIC negotiate ECN and answer a mark like a loss (RFC 3168). \
              DCTCP always negotiates it.",

@@ -15,6 +15,7 @@ use tailcut_sim::workload::WorkTimes;
 macro_rules! choices {
     ($($choice:ty { $($word:literal => $held:expr),* })*) => {
         $(impl Held for $choice {
+            const KIND: Option<Kind> = Some(Kind::Choice);
             const WORDS: &'static [&'static str] = &[$($word),*];
 
             fn of(value: &Value) -> Option<Self> {

@@ -1,6 +1,6 @@
 //! The fields that keys set.
 
-use super::Settings;
+use super::{Held, Settings};
 use crate::value::{Kind, Value};
 use std::fmt;
 
@@ -8,12 +8,29 @@ use std::fmt;
 /// holds where nothing sets it.
 #[derive(Clone, Copy)]
 pub struct Field {
-    /// The field's own words.
+    /// What its type allows, where no more is to be said.
+    pub(crate) kind: Option<Kind>,
+    /// The words of its type.
     pub(crate) words: &'static [&'static str],
     /// What it holds, as a value of a key of this kind with these words.
     pub(crate) value: fn(&Settings, Kind, &[&'static str]) -> Option<Value>,
     /// Sets it.
     pub(crate) set: fn(&mut Settings, &Value),
+}
+
+impl Field {
+    pub(crate) const fn new<T: Held>(
+        _: fn(&Settings) -> &T,
+        value: fn(&Settings, Kind, &[&'static str]) -> Option<Value>,
+        set: fn(&mut Settings, &Value),
+    ) -> Self {
+        Self {
+            kind: T::KIND,
+            words: T::WORDS,
+            value,
+            set,
+        }
+    }
 }
 
 impl fmt::Debug for Field {
@@ -22,24 +39,19 @@ impl fmt::Debug for Field {
     }
 }
 
-/// The words of the type of a field.
-pub(crate) const fn words_of<T: super::Held>(_: fn(&Settings) -> &T) -> &'static [&'static str] {
-    T::WORDS
-}
-
 /// The [`Field`] at a path from [`Settings`], such as `field!(run.tcp.mss)`.
 macro_rules! field {
     ($($name:ident).+) => {
-        $crate::settings::Field {
-            words: $crate::settings::words_of(|settings| &settings.$($name).+),
-            value: |settings, kind, words| {
+        $crate::settings::Field::new(
+            |settings| &settings.$($name).+,
+            |settings, kind, words| {
                 $crate::settings::Held::value(&settings.$($name).+, kind, words)
             },
-            set: |settings, value| {
+            |settings, value| {
                 let held = $crate::settings::Held::of(value);
                 settings.$($name).+ = held.expect("a value that its key allows");
             },
-        }
+        )
     };
 }
 pub(crate) use field;

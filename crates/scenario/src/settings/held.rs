@@ -10,11 +10,19 @@ use tailcut_units::{Bytes, Duration, Rate};
 
 /// The type of a field that a key sets.
 pub trait Held: Sized {
+    /// What a key of it allows, where its type alone says so.
+    const KIND: Option<Kind> = None;
+
     /// The words that stand for what it holds, where they do not depend on the key.
     const WORDS: &'static [&'static str] = &[];
 
     /// What a value stands for; `None` for a value that no key of such a field has.
     fn of(value: &Value) -> Option<Self>;
+
+    /// What stands for no value, if anything does.
+    fn absent() -> Option<Self> {
+        None
+    }
 
     /// The value that stands for what is held, of a key of this kind with these words; `None` where none
     /// does.
@@ -91,33 +99,51 @@ impl Held for f64 {
     }
 }
 
-/// Types that values of one form stand for.
-macro_rules! plain {
-    ($($held:ty => $form:ident),*) => {
+/// Types that values of one form stand for, some with a kind of key of their own.
+macro_rules! forms {
+    ($($held:ty $([$kind:expr])?: $form:ident($value:ident) => $of:expr, $from:ident => $to:expr;)*) => {
         $(impl Held for $held {
+            $(const KIND: Option<Kind> = Some($kind);)?
+
             fn of(value: &Value) -> Option<Self> {
                 match value {
-                    Value::$form(held) => Some(*held),
+                    Value::$form($value) => $of,
                     _ => None,
                 }
             }
 
             fn value(&self, _: Kind, _: &[&'static str]) -> Option<Value> {
-                Some(Value::$form(*self))
+                let $from = self;
+                Some(Value::$form($to))
             }
         })*
     };
 }
 
-plain!(bool => Flag, Duration => Duration, Rate => Rate);
+forms! {
+    bool [Kind::Flag]: Flag(flag) => Some(*flag), held => *held;
+    Duration: Duration(span) => Some(*span), held => *held;
+    Rate [Kind::Rate]: Rate(rate) => Some(*rate), held => *held;
+    DecodeSpeed [Kind::RateBySize]: Rates(points) => Self::new(points.clone()), held => held.points().to_vec();
+    [f64; 3] [Kind::Probabilities { count: 3 }]:
+        Numbers(numbers) => numbers.as_slice().try_into().ok(), held => held.to_vec();
+    Vec<u64>: Sizes(sizes) => Some(sizes.iter().map(|size| size.0).collect()),
+        held => held.iter().copied().map(Bytes).collect();
+}
 
 /// A word, such as `auto` or `off`, is none.
 impl<T: Held> Held for Option<T> {
+    const KIND: Option<Kind> = T::KIND;
+
     fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Word(_) => Some(None),
             value => T::of(value).map(Some),
         }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
     }
 
     fn value(&self, kind: Kind, words: &[&'static str]) -> Option<Value> {
@@ -152,47 +178,6 @@ macro_rules! counted_or_bytes {
 
 counted_or_bytes!(Limit, Packets);
 counted_or_bytes!(InitialWindow, Segments);
-
-/// Sizes.
-impl Held for Vec<u64> {
-    fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Sizes(sizes) => Some(sizes.iter().map(|size| size.0).collect()),
-            _ => None,
-        }
-    }
-
-    fn value(&self, _: Kind, _: &[&'static str]) -> Option<Value> {
-        let sizes = self.iter().copied().map(Bytes);
-        Some(Value::Sizes(sizes.collect()))
-    }
-}
-
-impl<const N: usize> Held for [f64; N] {
-    fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Numbers(numbers) => numbers.as_slice().try_into().ok(),
-            _ => None,
-        }
-    }
-
-    fn value(&self, _: Kind, _: &[&'static str]) -> Option<Value> {
-        Some(Value::Numbers(self.to_vec()))
-    }
-}
-
-impl Held for DecodeSpeed {
-    fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Rates(points) => Self::new(points.clone()),
-            _ => None,
-        }
-    }
-
-    fn value(&self, _: Kind, _: &[&'static str]) -> Option<Value> {
-        Some(Value::Rates(self.points().to_vec()))
-    }
-}
 
 impl Held for DecodeCores {
     const WORDS: &'static [&'static str] = &["auto", "unlimited"];

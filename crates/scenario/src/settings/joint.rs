@@ -61,9 +61,9 @@ impl Joint {
     pub fn of(run: &RunConfig) -> Self {
         let requests = &run.designs.requests;
         let (after, percentile) = match requests.hedge {
+            Trigger::AtOnce => (Some(Duration::ZERO), Percentile::default()),
             Trigger::After(delay) => (Some(delay), Percentile::default()),
             Trigger::AfterPercentile(percentile) => (None, percentile),
-            Trigger::AtOnce => (Some(Duration::ZERO), Percentile::default()),
         };
         let HullParameters { phantom, pacer } = run.designs.hull;
         Self {
@@ -85,6 +85,7 @@ impl Joint {
                 first: percentile.first,
             },
             budget: f64::from(requests.budget.thousandths) / 10.0,
+            // No library has a default.
             quorum: 2,
         }
     }

@@ -6,7 +6,7 @@ mod held;
 mod joint;
 
 pub use field::Field;
-pub(crate) use field::{field, words_of};
+pub(crate) use field::field;
 pub(crate) use held::Held;
 
 use joint::Joint;
@@ -14,9 +14,7 @@ use std::sync::LazyLock;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_sim::fabric::topology::{SingleSwitch, Wire};
 use tailcut_sim::transport::tcp::TcpConfig;
-use tailcut_sim::{
-    Design, Replication, Routing, RunConfig, Shape, TopologySpec, TransportKind, WorkloadSpec,
-};
+use tailcut_sim::{RunConfig, Shape, TopologySpec, WorkloadSpec};
 use tailcut_units::{Duration, Rate};
 
 /// The fields that keys set.
@@ -58,13 +56,7 @@ impl Settings {
 
 /// A run in which nothing happens.
 fn of_nothing() -> RunConfig {
-    let design = Design {
-        replication: Replication::None,
-        transport: TransportKind::Tcp,
-        routing: Routing::Ecmp,
-        own_transport: None,
-        own_balancer: None,
-    };
+    let design = "tcp".parse().expect("a design");
     let shape = Shape::SingleSwitch(SingleSwitch {
         hosts: 1,
         host_wire: Wire {

@@ -60,8 +60,8 @@ impl Study {
     pub fn of(scenario: &Scenario) -> Outcome<Self> {
         let top = scenario.table("");
         let designs = designs(scenario)?;
-        let first = top.count("seed").unwrap_or(1);
-        let seeds = top.count("seeds").unwrap_or(1);
+        let first: u64 = top.get("seed");
+        let seeds: u64 = top.get("seeds");
         if first.checked_add(seeds).is_none() {
             return Err(top.error(
                 "seed",

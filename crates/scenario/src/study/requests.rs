@@ -6,14 +6,14 @@ use tailcut_sim::{Design, FlowsSpec, Replication, RequestParameters, RequestRate
 
 /// How many requests a second, or at which load.
 pub fn rate(table: &Table) -> Outcome<RequestRate> {
-    match (table.number("requests_per_second"), table.given("load")) {
+    match (table.get("requests_per_second"), table.given("load")) {
         (Some(_), Some(_)) => {
             let allowed = "load or requests_per_second, not both";
             Err(table.error("requests_per_second", "both", allowed))
         }
         (Some(rate), None) => Ok(RequestRate::PerSecond(rate)),
         // A sweep puts its own loads in this place.
-        (None, _) => Ok(RequestRate::Load(table.number("load").unwrap_or(1.0))),
+        (None, _) => Ok(RequestRate::Load(table.get_or("load", 1.0))),
     }
 }
 
@@ -54,7 +54,7 @@ pub fn check(
     for (section, key) in [("host", "queue"), ("nic", "rx_frames")] {
         let table = scenario.table(section);
         if let Some(found) = table
-            .small(key)
+            .get::<Option<u32>>(key)
             .filter(|found| *found > 1 || section == "host")
         {
             let allowed = "only without requests, whose hosts have no such layer";
@@ -72,7 +72,7 @@ pub fn check(
         return Err(failure.error("a", found, "only where a network carries requests"));
     }
     for key in ["measure_waits", "measure_bursts"] {
-        if top.is_set(key) && !has_packets {
+        if top.get::<bool>(key) && !has_packets {
             let found = format!("with '{design}'");
             return Err(top.error(key, found, "only where a network carries requests"));
         }

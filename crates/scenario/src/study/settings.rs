@@ -26,7 +26,7 @@ pub fn run(scenario: &Scenario) -> Outcome<RunConfig> {
     requests(scenario, &run.designs.requests)?;
     tcp(scenario, &run.tcp)?;
     let nic = scenario.table("nic");
-    if nic.is_set("gro") && run.nic.coalescing.is_none() {
+    if nic.get::<bool>("gro") && run.nic.coalescing.is_none() {
         return Err(nic.error("gro", "true", "only with nic.rx_frames above 1"));
     }
     Ok(run)
