@@ -64,7 +64,7 @@ pub struct RunConfig {
 
 impl RunConfig {
     /// A run with seed 1 and, for everything else, the defaults of the parts: Ethernet's framing, RFC
-    /// 8257's DCTCP, nothing sampled or measured, 10 s for flows to finish after the last arrival.
+    /// 8257's DCTCP, nothing sampled or measured, 20 s for flows to finish after the last arrival.
     pub fn new(design: Design, topology: TopologySpec, workload: WorkloadSpec) -> Self {
         Self {
             design,
@@ -83,7 +83,7 @@ impl RunConfig {
             seed: 1,
             sample_every: None,
             measures: Measures::default(),
-            drain: Duration::from_ms(10_000),
+            drain: Duration::from_ms(20_000),
             engine: EngineKind::Calendar,
             port_events: PortEvents::OneWherePossible,
         }

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tailcut_transport::rans::{
     BudgetConfig, ByteRange, CancelScope, Client, Completion, CopyId, Demand, Discipline, HIGH,
-    LOW, Order, Policy, Preemption, Purpose, RequestHeader, RequestId, Server, ServerConfig,
-    Trigger,
+    LOW, Order, Percentile, Policy, Preemption, Purpose, RequestHeader, RequestId, Server,
+    ServerConfig, Trigger,
 };
 use tailcut_units::{Duration, HostId, Rate, Time};
 

@@ -27,10 +27,12 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// The defaults of the parts, with TCP as in a data centre.
+    /// The defaults of the parts, but for TCP, which is that of a data centre, and for the time that flows
+    /// have to finish: studies wait for 10 s.
     fn default() -> Self {
         let run = RunConfig {
             tcp: TcpConfig::data_centre(),
+            drain: Duration::from_ms(10_000),
             ..of_nothing()
         };
         let joint = Joint::of(&run);
