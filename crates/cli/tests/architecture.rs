@@ -44,7 +44,11 @@ const RULES: [Rule; 19] = [
     rule("tailcut-record", &[]),
     // Headers and bytes; transport knows no bytes.
     rule("tailcut-wire", &["tailcut-transport"]),
-    rule("tailcut-design", &["tailcut-transport", "tailcut-fabric"]),
+    // Framing, and the work of requests, are words of the workload.
+    rule(
+        "tailcut-design",
+        &["tailcut-transport", "tailcut-fabric", "tailcut-workload"],
+    ),
     rule(
         "tailcut-observe",
         &["tailcut-fabric", "tailcut-record", "tailcut-wire"],

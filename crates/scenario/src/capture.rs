@@ -128,8 +128,8 @@ impl CapturePlan {
     pub fn capture<W: Write>(&self, run: &RunConfig, out: W) -> RunCapture<W> {
         let dress = Dress {
             seed: run.seed,
-            mss: u16::try_from(run.framing.payload).unwrap_or(u16::MAX),
-            sack: run.tcp.sack,
+            mss: u16::try_from(run.settings.framing.payload).unwrap_or(u16::MAX),
+            sack: run.settings.tcp.sack,
         };
         Capture::new(out, Arc::clone(&self.places), dress, self.limits, carried)
     }

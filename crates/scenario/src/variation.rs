@@ -69,19 +69,23 @@ pub const VARIATIONS: [Variation; 4] = [
 /// Retransmission timeouts of every design, and how long an ACK is held back. pFabric's, where it follows
 /// from the round trip, stays.
 fn timers(run: &mut RunConfig, factor: Factor) {
-    factor.span(&mut run.tcp.min_rto);
-    run.tcp.clock_granularity = run.tcp.clock_granularity.min(run.tcp.min_rto);
-    factor.span(&mut run.tcp.initial_rto);
-    run.tcp.max_rto = run.tcp.max_rto.max(run.tcp.initial_rto);
-    if let Some(ack) = &mut run.tcp.delayed_ack {
+    factor.span(&mut run.settings.tcp.min_rto);
+    run.settings.tcp.clock_granularity = run
+        .settings
+        .tcp
+        .clock_granularity
+        .min(run.settings.tcp.min_rto);
+    factor.span(&mut run.settings.tcp.initial_rto);
+    run.settings.tcp.max_rto = run.settings.tcp.max_rto.max(run.settings.tcp.initial_rto);
+    if let Some(ack) = &mut run.settings.tcp.delayed_ack {
         factor.span(&mut ack.timeout);
     }
-    if let Some(rto) = &mut run.designs.pfabric.rto {
+    if let Some(rto) = &mut run.settings.designs.pfabric.rto {
         factor.span(rto);
     }
-    factor.span(&mut run.designs.ndp.min_rto);
-    factor.span(&mut run.designs.ndp.initial_rto);
-    factor.span(&mut run.designs.scdp.timeout);
+    factor.span(&mut run.settings.designs.ndp.min_rto);
+    factor.span(&mut run.settings.designs.ndp.initial_rto);
+    factor.span(&mut run.settings.designs.scdp.timeout);
 }
 
 /// What switches hold: queues, memory that ports share, and the queues that designs have of their own.
@@ -107,7 +111,7 @@ fn buffers(run: &mut RunConfig, factor: Factor) {
     if let Some(SharedBuffer { capacity, .. }) = shared {
         *capacity = Bytes(factor.of(capacity.0));
     }
-    let designs = &mut run.designs;
+    let designs = &mut run.settings.designs;
     factor.limit(&mut designs.pfabric.queue);
     factor.limit(&mut designs.pias.limit);
     factor.limit(&mut designs.ndp.queue);
@@ -163,7 +167,11 @@ mod tests {
                 panic!("{queue:?}");
             };
             let ms = |span: Duration| span.as_us_f64() / 1e3;
-            (ms(run.tcp.min_rto), ms(run.tcp.initial_rto), limit)
+            (
+                ms(run.settings.tcp.min_rto),
+                ms(run.settings.tcp.initial_rto),
+                limit,
+            )
         };
         assert_eq!(figures(&study), (8.0, 6.0, 100));
         let all = VARIATIONS.map(|variation| figures(&study.varied(&variation)));
@@ -184,7 +192,7 @@ mod tests {
             "designs = [\"tcp\"]\n[tcp]\nclock_granularity = \"2us\"\nmin_rto = \"2us\"\ninitial_rto = \"60s\"\n",
         );
         for variation in VARIATIONS {
-            let tcp = &study.varied(&variation).runs[0].tcp;
+            let tcp = &study.varied(&variation).runs[0].settings.tcp;
             assert!(
                 tcp.validate().is_ok(),
                 "{}: {:?}",

@@ -4,16 +4,14 @@
 //! `cargo run --release -p tailcut-sim --example permutation -- [k] [megabytes a flow] [design] [Gb/s] [packet bytes]`
 
 use std::sync::Arc;
-use tailcut_fabric::PortEvents;
-use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CoreOversubscription, FatTree, Wire};
 use tailcut_sim::{
-    BurstPart, DesignParameters, FlowsSpec, MatrixSpec, Measures, NicParameters, RepNetParameters,
-    RunConfig, Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
+    BurstPart, FlowsSpec, MatrixSpec, RunConfig, Settings, Shape, TopologySpec, Unattended,
+    WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_transport::tcp::{DelayedAck, TcpConfig};
-use tailcut_units::{Bytes, Duration, Rate};
+use tailcut_units::{Duration, Rate};
 use tailcut_workload::{Class, Framing, SizeDistribution};
 
 fn main() {
@@ -30,43 +28,39 @@ fn main() {
         rate: Rate::from_gbps(gbps.max(1)),
         delay: Duration::from_us(1),
     };
-    let config = RunConfig {
-        design: design.parse().expect("a design"),
-        called: None,
-        parameters: Vec::new(),
-        topology: TopologySpec {
-            name: format!("fat-tree:k={k}"),
-            shape: Shape::FatTree(FatTree {
-                k,
-                tiers: 3,
-                edge_downlinks: k / 2,
-                host_links: 1,
-                core_oversubscription: CoreOversubscription::None,
-                host_wire: wire,
-                fabric_wire: wire,
-                core_wire: wire,
-                queue: QueueConfig::DropTail(DropTail {
-                    limit: Limit::Packets(100),
-                    mark_above: Some(Limit::Packets(65)),
-                }),
-                shared_buffer: None,
+    let topology = TopologySpec {
+        name: format!("fat-tree:k={k}"),
+        shape: Shape::FatTree(FatTree {
+            k,
+            tiers: 3,
+            edge_downlinks: k / 2,
+            host_links: 1,
+            core_oversubscription: CoreOversubscription::None,
+            host_wire: wire,
+            fabric_wire: wire,
+            core_wire: wire,
+            queue: QueueConfig::DropTail(DropTail {
+                limit: Limit::Packets(100),
+                mark_above: Some(Limit::Packets(65)),
             }),
-        },
-        faults: Vec::new(),
-        workload: WorkloadSpec {
-            name: "permutation".to_owned(),
-            load: None,
-            parts: vec![WorkloadPart {
-                class: Class::Foreground,
-                path: None,
-                flows: FlowsSpec::Burst(BurstPart {
-                    sizes: Arc::new(SizeDistribution::fixed(megabytes * 1_000_000)),
-                    matrix: MatrixSpec::Permutation { within_racks: true },
-                    at: Duration::ZERO,
-                    jitter: Duration::ZERO,
-                }),
-            }],
-        },
+            shared_buffer: None,
+        }),
+    };
+    let workload = WorkloadSpec {
+        name: "permutation".to_owned(),
+        load: None,
+        parts: vec![WorkloadPart {
+            class: Class::Foreground,
+            path: None,
+            flows: FlowsSpec::Burst(BurstPart {
+                sizes: Arc::new(SizeDistribution::fixed(megabytes * 1_000_000)),
+                matrix: MatrixSpec::Permutation { within_racks: true },
+                at: Duration::ZERO,
+                jitter: Duration::ZERO,
+            }),
+        }],
+    };
+    let settings = Settings {
         framing: Framing {
             payload: packet.max(41) - 40,
             ..Framing::ETHERNET_TCP
@@ -79,21 +73,12 @@ fn main() {
             }),
             ..TcpConfig::default()
         },
-        dctcp_gain: 1.0 / 16.0,
-        dctcp_first_alpha: 1.0,
-        repnet: RepNetParameters {
-            limit: Bytes(100_000),
-            archive_limit: Bytes(1_000_000),
-            waiting_list_timeout: Duration::from_ms(1_000),
-        },
-        designs: DesignParameters::default(),
-        nic: NicParameters::default(),
-        measures: Measures::default(),
-        seed: 1,
-        sample_every: None,
+        ..Settings::default()
+    };
+    let config = RunConfig {
+        settings,
         drain: Duration::from_ms(10_000),
-        engine: EngineKind::Calendar,
-        port_events: PortEvents::OneWherePossible,
+        ..RunConfig::new(design.parse().expect("a design"), topology, workload)
     };
     let record = run(&config, &Unattended).expect("a run");
     let summary = record.summary();

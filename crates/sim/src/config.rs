@@ -1,22 +1,20 @@
 //! What one run is: a design on a topology under a workload, with every parameter.
 
 use crate::application::OwnApplication;
-use crate::design::Design;
+use crate::error::RunError;
+use crate::ideal;
 use crate::measures::Measures;
-use crate::parameters::{DesignParameters, NicParameters};
 use crate::sessions::{ReadBy, WriteBy};
 use std::sync::Arc;
+use tailcut_design::{Design, HostPlan, Settings, SwitchPlan, Traffic};
 use tailcut_fabric::PortEvents;
 use tailcut_fabric::engine::EngineKind;
 use tailcut_fabric::topology::{
     CustomTopology, FatTree, LeafSpine, LinkFault, SingleSwitch, Topology, TopologyError,
 };
 use tailcut_record::{Parameter, RunKey};
-use tailcut_transport::repnet::RepNetConfig;
-use tailcut_transport::tcp::TcpConfig;
-use tailcut_transport::tcp::congestion::Dctcp;
 use tailcut_units::{Bytes, Duration, Rate, Time};
-use tailcut_workload::{Arrivals, Class, Framing, SizeDistribution, Trace};
+use tailcut_workload::{Arrivals, Class, SizeDistribution, Trace};
 
 /// Everything that decides a run's result. Cheap to clone: large parts are shared.
 #[derive(Clone, Debug)]
@@ -34,20 +32,8 @@ pub struct RunConfig {
     pub faults: Vec<LinkFault>,
     /// What it is loaded with.
     pub workload: WorkloadSpec,
-    /// Header, preamble and gap bytes a packet, and the payload of a full one.
-    pub framing: Framing,
-    /// TCP's parameters; the design decides the congestion control.
-    pub tcp: TcpConfig,
-    /// DCTCP's estimation gain g, above 0 to 1 (1/16 in RFC 8257).
-    pub dctcp_gain: f64,
-    /// DCTCP's first estimate of marking, 0 to 1 (1 in RFC 8257).
-    pub dctcp_first_alpha: f64,
-    /// RepNet's parameters.
-    pub repnet: RepNetParameters,
-    /// Parameters of the other designs.
-    pub designs: DesignParameters,
-    /// What the hosts' NICs do.
-    pub nic: NicParameters,
+    /// The parameters of designs, hosts and NICs.
+    pub settings: Settings,
     /// Seed of every random stream.
     pub seed: u64,
     /// How often queues and links are sampled; `None`: never.
@@ -73,13 +59,7 @@ impl RunConfig {
             topology,
             faults: Vec::new(),
             workload,
-            framing: Framing::ETHERNET_TCP,
-            tcp: TcpConfig::default(),
-            dctcp_gain: Dctcp::GAIN,
-            dctcp_first_alpha: Dctcp::FIRST_ALPHA,
-            repnet: RepNetParameters::default(),
-            designs: DesignParameters::default(),
-            nic: NicParameters::default(),
+            settings: Settings::default(),
             seed: 1,
             sample_every: None,
             measures: Measures::default(),
@@ -87,6 +67,37 @@ impl RunConfig {
             engine: EngineKind::Calendar,
             port_events: PortEvents::OneWherePossible,
         }
+    }
+
+    /// What its hosts carry.
+    pub(crate) fn traffic(&self) -> Traffic {
+        let mut parts = self.workload.parts.iter();
+        if parts.any(|part| matches!(part.flows, FlowsSpec::Requests(_))) {
+            Traffic::Requests
+        } else {
+            Traffic::Transfers
+        }
+    }
+
+    /// What its design asks of the network.
+    pub fn switch_plan(&self) -> SwitchPlan {
+        SwitchPlan::new(self.design, &self.settings, self.traffic())
+    }
+
+    /// What runs on the hosts of its network.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn host_plan(&self, topology: &Arc<Topology>) -> Result<HostPlan, RunError> {
+        let longest = || ideal::longest_round_trip(topology, &self.settings, self.design);
+        let plan = HostPlan::new(
+            self.design,
+            &self.settings,
+            self.traffic(),
+            self.seed,
+            longest,
+        );
+        plan.map_err(RunError::Transport)
     }
 
     /// What names the run.
@@ -138,29 +149,6 @@ impl Shape {
             Self::LeafSpine(shape) => shape.build(),
             Self::FatTree(shape) => shape.build(),
             Self::Custom(shape) => shape.build(),
-        }
-    }
-}
-
-/// RepNet's parameters (RepNet paper, sections II-C and III).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RepNetParameters {
-    /// Flows under this many bytes are replicated (100 KB).
-    pub limit: Bytes,
-    /// A server that has archived more than this many bytes of writes for a connection that has
-    /// not come yet settles on the one it has.
-    pub archive_limit: Bytes,
-    /// How long a server waits for the second connection of a flow.
-    pub waiting_list_timeout: Duration,
-}
-
-impl Default for RepNetParameters {
-    fn default() -> Self {
-        let usual = RepNetConfig::default();
-        Self {
-            limit: Bytes(usual.limit),
-            archive_limit: Bytes(usual.archive_limit),
-            waiting_list_timeout: usual.waiting_list_timeout,
         }
     }
 }

@@ -1,11 +1,55 @@
 //! The completion time of a flow alone in the network: the bound that no simulated flow may beat.
 
-use crate::design::{Design, Routing};
 use std::collections::HashMap;
 use std::sync::Arc;
+use tailcut_design::{Design, Routing, Settings};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_units::{Duration, HostId, Rate};
 use tailcut_workload::Framing;
+
+/// Racks up to which every pair of them is looked at; larger networks are taken to look alike from
+/// every rack, as the regular topologies do.
+const RACKS_IN_PAIRS: usize = 64;
+
+/// The longest time from the first bit of a full packet to the last bit of its ACK in the empty
+/// network, between the hosts with the slowest links of two racks.
+pub(crate) fn longest_round_trip(
+    topology: &Arc<Topology>,
+    settings: &Settings,
+    design: Design,
+) -> Duration {
+    let framing = settings.framing;
+    let full = u64::from(framing.wire_bytes(framing.payload));
+    let cost = |host: usize| {
+        let link = &topology.links[topology.uplinks[host] as usize].config;
+        link.rate.serialisation(full) + link.delay
+    };
+    let mut slowest: Vec<Option<usize>> = vec![None; topology.switches.len()];
+    for (host, rack) in topology.racks.iter().enumerate() {
+        let place = &mut slowest[*rack as usize];
+        if place.is_none_or(|other| cost(host) > cost(other)) {
+            *place = Some(host);
+        }
+    }
+    let ends: Vec<HostId> = slowest
+        .into_iter()
+        .flatten()
+        .map(|host| HostId(host as u32))
+        .collect();
+    let from = if ends.len() <= RACKS_IN_PAIRS {
+        ends.len()
+    } else {
+        1
+    };
+    let mut ideal = Ideal::new(Arc::clone(topology), framing, design);
+    let mut longest = Duration::ZERO;
+    for a in &ends[..from] {
+        for b in &ends {
+            longest = longest.max(ideal.round_trip(*a, *b));
+        }
+    }
+    longest
+}
 
 /// A hop of the ideal path.
 #[derive(Clone, Copy, Debug)]

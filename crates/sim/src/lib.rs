@@ -4,23 +4,14 @@
 mod application;
 mod capacity;
 mod config;
-mod design;
 mod error;
 mod extent;
-mod hosts;
-mod hull;
 mod ideal;
 mod measures;
 mod offered;
 mod packing;
-mod parameters;
 mod parts;
-mod paths;
-mod priorities;
-mod queues;
-mod receiver_driven;
 mod recorder;
-mod register;
 mod requests;
 mod run;
 mod sessions;
@@ -32,25 +23,24 @@ mod traffic;
 pub use application::{Application, ApplicationSeat, Desk, Outcome, OwnApplication};
 pub use config::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
-    OfferedRate, OpenSpec, RepNetParameters, RequestRate, RequestsPart, RunConfig, Shape,
-    StoragePart, TopologySpec, WorkloadPart, WorkloadSpec,
-};
-pub use design::{
-    Design, Duplicates, HostSeat, OwnBalancer, OwnTransport, Part, PortSeat, REPLICATIONS,
-    ROUTINGS, Replication, Routing, TRANSPORTS, TransportKind, UnknownDesign,
+    OfferedRate, OpenSpec, RequestRate, RequestsPart, RunConfig, Shape, StoragePart, TopologySpec,
+    WorkloadPart, WorkloadSpec,
 };
 pub use error::RunError;
 pub use measures::{Measures, PortWaits, Watch, Watchers};
 pub use packing::carried;
-pub use parameters::{
-    DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters, NicParameters,
-    PFabricParameters, PacerParameters, PathParameters, PhantomParameters, PiasParameters,
-    QosParameters, RequestParameters, ScdpParameters,
-};
 pub use parts::RunParts;
-pub use register::NameError;
 pub use run::{RunControl, Unattended, run, run_watched};
 pub use sessions::{ReadBy, WriteBy};
+pub use tailcut_design::register::NameError;
+pub use tailcut_design::{
+    DecodeCores, Design, DesignParameters, Duplicates, EcmpHash, HostPlan, HostSeat,
+    HullParameters, NdpParameters, NicParameters, OwnBalancer, OwnTransport, PFabricParameters,
+    PacerParameters, Part, PathParameters, PhantomParameters, PiasParameters, PortSeat,
+    QosParameters, REPLICATIONS, ROUTINGS, RepNetParameters, Replication, RequestParameters,
+    Routing, ScdpParameters, Settings, SwitchPlan, TRANSPORTS, Traffic, TransportKind,
+    UnknownDesign, UseHosts,
+};
 pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

@@ -6,11 +6,11 @@
 //! parts in a hundred, their single links are not.
 
 use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, Shape, StoragePart};
-use crate::design::TransportKind;
 use crate::requests::{self, network::link_of_servers};
 use crate::sessions::{ReadBy, WriteBy};
 use crate::traffic;
 use std::collections::BTreeMap;
+use tailcut_design::TransportKind;
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_record::{LinkLoad, OfferedLoad, TierLoad};
 use tailcut_units::{Duration, HostId};
@@ -63,8 +63,8 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
                 let (per_second, load) = requests::rate_and_load(config, spec, link);
                 let of_run = matches!(spec.rate, RequestRate::Load(_));
                 stations = Some(stations_load(load, of_run));
-                let answers = per_second * f64::from(config.designs.requests.quorum);
-                let bytes = answers * config.framing.mean_wire_bytes(&spec.sizes);
+                let answers = per_second * f64::from(config.settings.designs.requests.quorum);
+                let bytes = answers * config.settings.framing.mean_wire_bytes(&spec.sizes);
                 let servers: Vec<HostId> = (0..spec.servers).map(HostId).collect();
                 let clients = spec.servers..spec.servers + spec.clients;
                 let clients: Vec<HostId> = clients.map(HostId).collect();
@@ -109,7 +109,7 @@ const fn kind_of(flows: &FlowsSpec) -> &'static str {
 /// What requests offer servers where there are no packets.
 pub(crate) fn offered_to_stations(config: &RunConfig) -> Option<OfferedLoad> {
     let (_, part) = requests::part_of(config)?;
-    let (_, load) = requests::rate_and_load(config, part, config.designs.requests.link);
+    let (_, load) = requests::rate_and_load(config, part, config.settings.designs.requests.link);
     let of_run = matches!(part.rate, RequestRate::Load(_));
     Some(OfferedLoad {
         tiers: vec![stations_load(load, of_run)],
@@ -128,7 +128,10 @@ fn stations_load(load: f64, of_run: bool) -> TierLoad {
 fn open(config: &RunConfig, spec: &OpenSpec, spread: &mut Spread<'_>) -> Result<(), Error> {
     let matrix = traffic::matrix(&spec.matrix, spread.topology, config.seed)?;
     let flows = traffic::flows_per_second(config, spread.topology, spec, &matrix)?;
-    let received = spread.matrix(&matrix, flows * config.framing.mean_wire_bytes(&spec.sizes));
+    let received = spread.matrix(
+        &matrix,
+        flows * config.settings.framing.mean_wire_bytes(&spec.sizes),
+    );
     if let Some(fan_in) = spec.fan_in {
         let (degree, below) = (fan_in.senders, fan_in.below.0);
         let added = FanIn { degree, below }.load_factor(&spec.sizes) - 1.0;
@@ -146,7 +149,7 @@ fn storage(
     let mut storage = traffic::storage(config, spread.topology, spec, of)?;
     let drawn = std::iter::from_fn(|| storage.next_session()).take(SESSIONS as usize);
     let drawn: Vec<Session> = drawn.collect();
-    let all = spec.per_second * config.framing.mean_wire_bytes(&spec.sizes);
+    let all = spec.per_second * config.settings.framing.mean_wire_bytes(&spec.sizes);
     let each = all / drawn.len().max(1) as f64;
     let several_ends = config.design.transport == TransportKind::Scdp;
     for session in &drawn {

@@ -1,6 +1,6 @@
 //! Segments as packets, and back.
 
-use crate::parameters::EcmpHash;
+use tailcut_design::EcmpHash;
 use tailcut_fabric::{Delivery, Handshake, Hints, Packet};
 use tailcut_transport::{Condition, Header, Segment, TcpFlags};
 use tailcut_units::Ecn;

@@ -3,10 +3,8 @@
 use crate::application::Feed;
 use crate::config::RunConfig;
 use crate::error::RunError;
-use crate::hosts;
 use crate::measures::Watch;
 use crate::packing::{Packing, unpacked};
-use crate::requests;
 use crate::run::{self, Told};
 use crate::simulation::Remains;
 use crate::traffic;
@@ -48,13 +46,11 @@ impl RunParts {
         let applications = traffic::applications(config, &topology)?;
         let told = Told::new(config, &topology)?;
         let faulty = run::in_trouble(config, &topology)?;
-        let hosts = match requests::part_of(config) {
-            None => hosts::layered(config, &topology)?,
-            Some(_) => hosts::copying(config, &topology),
-        };
-        let transports = (0..topology.hosts()).map(|number| hosts(HostId(number)));
-        let transports = transports.collect::<Result<_, RunError>>()?;
-        drop(hosts);
+        let plan = config.host_plan(&topology)?;
+        let hosts = 0..topology.hosts();
+        let transports = hosts.map(|host| plan.boxed(&run::seat(&plan, &topology, host)));
+        let transports = transports.collect::<Result<_, _>>();
+        let transports = transports.map_err(RunError::Transport)?;
         let recorder = run::recorder(config, &topology, &faulty, &told.failures);
         Ok(Self {
             fabric: run::fabric(config, &faulty, None),

@@ -3,16 +3,12 @@
 use crate::application::{Feed, Replicating, mixed};
 use crate::capacity::{self, Capacity};
 use crate::config::RunConfig;
-use crate::design::{Replication, TransportKind};
 use crate::error::RunError;
 use crate::extent::Extent;
-use crate::hosts;
 use crate::ideal::Ideal;
 use crate::measures::{Arrivals, Bursts, PortWaits, Watch, Watchers};
 use crate::offered;
 use crate::packing::{Packing, PurgeKeys};
-use crate::paths;
-use crate::queues;
 use crate::recorder::Recorder;
 use crate::requests;
 use crate::simulation::{Horizon, Parts, Remains, Simulation};
@@ -22,12 +18,14 @@ use crate::traffic;
 use cpu_time::ThreadTime;
 use std::sync::Arc;
 use std::time::Instant;
+use tailcut_design::{HostPlan, HostSeat, Replication, Traffic, UseHosts};
 use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::topology::Topology;
 use tailcut_fabric::{Count, Fabric, FabricConfig, FaultPlan, Observer, PortId};
 use tailcut_record::{
     DropCounts, LinkFailure, OfferedLoad, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
 };
+use tailcut_transport::tcp::ConfigError;
 use tailcut_transport::{Segment, Transport, rans};
 use tailcut_units::{Bytes, HostId, Time};
 use tailcut_workload::Class;
@@ -72,34 +70,14 @@ pub fn run_watched(
         return run_stations(config, control);
     }
     let topology = topology(config)?;
-    let stage = Stage {
+    let plan = config.host_plan(&topology)?;
+    plan.build(Stage {
         config,
+        plan: &plan,
         topology: &topology,
         control,
         observer,
-    };
-    let carries_requests = requests::part_of(config).is_some();
-    if !carries_requests && hosts::have_layers(config) {
-        return stage.simulate(hosts::layered(config, &topology)?);
-    }
-    match (config.design.transport, carries_requests) {
-        (TransportKind::Ndp | TransportKind::NdpPlus, false) => {
-            stage.simulate(hosts::ndp(config, &topology))
-        }
-        (TransportKind::Ndp | TransportKind::NdpPlus, true) => {
-            stage.simulate(hosts::messengers(hosts::ndp(config, &topology)))
-        }
-        (TransportKind::Scdp, false) => stage.simulate(hosts::scdp(config, &topology)),
-        (TransportKind::Scdp, true) => {
-            stage.simulate(hosts::messengers(hosts::scdp(config, &topology)))
-        }
-        (_, true) => stage.simulate(hosts::carriers(config)),
-        (TransportKind::PFabric, false) => stage.simulate(hosts::pfabric(config, &topology)),
-        (_, false) => match hosts::repnet_config(config) {
-            None => stage.simulate(hosts::tcp(config)),
-            Some(repnet) => stage.simulate(hosts::repnet(config, repnet)),
-        },
-    }
+    })
 }
 
 /// A run without packets.
@@ -124,14 +102,15 @@ pub(crate) fn fabric<'a>(
         waits: config.measures.waits.then(|| PortWaits::new(topology)),
         other,
     };
+    let plan = config.switch_plan();
     Fabric::observed(
         topology,
         &FabricConfig {
-            load_balancer: paths::load_balancer(config),
+            load_balancer: plan.load_balancer,
             engine: config.engine,
             port_events: config.port_events,
             seed: config.seed,
-            bonding: paths::bonding(config),
+            bonding: plan.bonding,
         },
         watchers.is_on().then(|| Box::new(watchers)),
     )
@@ -148,10 +127,10 @@ fn cost(wall: Instant, cpu: Option<ThreadTime>) -> RunCost {
 /// How the run's segments become packets.
 pub(crate) fn packing(config: &RunConfig) -> Packing {
     Packing {
-        framing: config.framing,
-        group_header: config.designs.scdp.group_header.0 as u32,
-        hash: config.designs.paths.ecmp_hash,
-        purge_keys: requests::part_of(config).map(|_| PurgeKeys {
+        framing: config.settings.framing,
+        group_header: config.settings.designs.scdp.group_header.0 as u32,
+        hash: config.settings.designs.paths.ecmp_hash,
+        purge_keys: (config.traffic() == Traffic::Requests).then_some(PurgeKeys {
             of: rans::purge_key,
             purged_by: rans::purges,
         }),
@@ -161,26 +140,41 @@ pub(crate) fn packing(config: &RunConfig) -> Packing {
 /// The network of a run, with its queues and without its faults.
 pub(crate) fn topology(config: &RunConfig) -> Result<Arc<Topology>, RunError> {
     let mut topology = config.topology.shape.build().map_err(RunError::Topology)?;
-    queues::install(config, &mut topology);
+    config.switch_plan().install(&mut topology);
     Ok(Arc::new(topology))
 }
 
 /// What every run over the fabric begins with.
 struct Stage<'a> {
     config: &'a RunConfig,
+    plan: &'a HostPlan,
     topology: &'a Arc<Topology>,
     control: &'a dyn RunControl,
     observer: &'a mut dyn Observer<Segment>,
 }
 
-impl Stage<'_> {
-    /// Runs hosts that `host` makes.
-    fn simulate<T: Transport>(
+/// The seat of a host in a network.
+pub(crate) fn seat<'a>(plan: &'a HostPlan, topology: &Topology, host: u32) -> HostSeat<'a> {
+    let host = HostId(host);
+    plan.seat(
+        host,
+        topology.hosts(),
+        topology.host_rate(host),
+        topology.paths,
+    )
+}
+
+impl UseHosts for Stage<'_> {
+    type Output = Result<RunRecord, RunError>;
+
+    /// Runs them.
+    fn with<T: Transport>(
         self,
-        host: impl Fn(HostId) -> Result<T, RunError>,
-    ) -> Result<RunRecord, RunError> {
+        make: impl Fn(&HostSeat<'_>) -> Result<T, ConfigError>,
+    ) -> Self::Output {
         let Self {
             config,
+            plan,
             control,
             observer,
             ..
@@ -192,11 +186,14 @@ impl Stage<'_> {
         let topology = &in_trouble(config, self.topology)?;
         let recorder = recorder(config, self.topology, topology, &told.failures);
         let feed = Feed::new(applications, topology.hosts(), recorder);
-        let transports = (0..topology.hosts()).map(|number| host(HostId(number)));
+        let hosts = 0..topology.hosts();
+        let transports = hosts.map(|host| make(&seat(plan, self.topology, host)));
         let mut simulation = Simulation::new(Parts {
             fabric: fabric(config, topology, observer.is_on().then_some(observer)),
             faults: FaultPlan::of(topology),
-            transports: transports.collect::<Result<Vec<T>, RunError>>()?,
+            transports: transports
+                .collect::<Result<Vec<T>, ConfigError>>()
+                .map_err(RunError::Transport)?,
             feed,
             packing: packing(config),
             engine: config.engine,
@@ -228,7 +225,7 @@ pub(crate) fn recorder(
     failures: &[LinkFailure],
 ) -> Recorder {
     let capacity = Capacity::new(topology, failures);
-    let ideal = Ideal::new(Arc::clone(faulty), config.framing, config.design);
+    let ideal = Ideal::new(Arc::clone(faulty), config.settings.framing, config.design);
     let mut recorder = Recorder::new(ideal, capacity);
     let hosts = topology.hosts();
     recorder.bursts = config.measures.bursts.then(|| Bursts::new(hosts));

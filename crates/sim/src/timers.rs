@@ -1,10 +1,9 @@
 //! The constants of a run's transport that a completion time may come from.
 
 use crate::config::RunConfig;
-use crate::design::TransportKind;
-use crate::priorities;
 use crate::requests;
 use std::sync::Arc;
+use tailcut_design::TransportKind;
 use tailcut_fabric::topology::Topology;
 use tailcut_record::{CoarseChunk, RequestRecord, SlowCodec, Timer, Timers};
 use tailcut_units::{Duration, HostId};
@@ -18,10 +17,13 @@ fn timer(key: &str, span: Duration) -> Option<Timer> {
 
 /// Those of a run over a network.
 pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
-    let designs = &config.designs;
+    let designs = &config.settings.designs;
     match config.design.transport {
         TransportKind::PFabric => Timers {
-            least: timer("pfabric.rto", priorities::pfabric(config, topology).rto),
+            least: config
+                .host_plan(topology)
+                .ok()
+                .and_then(|plan| timer("pfabric.rto", plan.pfabric_config().rto)),
             ..Timers::default()
         },
         TransportKind::Ndp | TransportKind::NdpPlus => Timers {
@@ -35,8 +37,8 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
         },
         TransportKind::Stations => Timers::default(),
         _ => Timers {
-            initial: timer("tcp.initial_rto", config.tcp.initial_rto),
-            least: timer("tcp.min_rto", config.tcp.min_rto),
+            initial: timer("tcp.initial_rto", config.settings.tcp.initial_rto),
+            least: timer("tcp.min_rto", config.settings.tcp.min_rto),
             ..Timers::default()
         },
     }
@@ -45,7 +47,7 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
 /// What servers serve and clients count as one unit, where bytes of several copies count and most objects
 /// are no larger. Over packets bytes count as they arrive, unless a disk or pieces have units.
 pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option<CoarseChunk> {
-    let parameters = &config.designs.requests;
+    let parameters = &config.settings.designs.requests;
     let policy = parameters.policy(config.design.replication);
     let in_units = !config.design.transport.has_packets()
         || parameters.disk.is_some()
@@ -64,8 +66,8 @@ pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option
 
 /// SCDP's codec, where it decodes a block more slowly than a host's links bring it.
 fn slow_codec(config: &RunConfig, topology: &Topology) -> Option<SlowCodec> {
-    let scdp = &config.designs.scdp;
-    let (symbols, size) = (scdp.block_symbols, config.framing.payload);
+    let scdp = &config.settings.designs.scdp;
+    let (symbols, size) = (scdp.block_symbols, config.settings.framing.payload);
     let seconds = scdp.decode_speed.time(symbols, size).as_secs_f64();
     let decodes_bps = f64::from(symbols) * f64::from(size) * 8.0 / seconds;
     let rates = (0..topology.hosts()).map(|host| topology.host_rate(HostId(host)).as_bps());

@@ -5,10 +5,10 @@ use crate::config::{
     BurstPart, ClosedSpec, FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RunConfig,
     StoragePart, WorkloadPart,
 };
-use crate::design::TransportKind;
 use crate::error::RunError;
 use crate::requests;
 use crate::sessions::{Carriage, Sessions};
+use tailcut_design::TransportKind;
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
 use tailcut_workload::{
@@ -133,7 +133,7 @@ fn sessions(
         write: spec.write,
         read: spec.read,
         several_ends: config.design.transport == TransportKind::Scdp,
-        stragglers: config.designs.scdp.stragglers,
+        stragglers: config.settings.designs.scdp.stragglers,
     };
     Ok(Sessions::new(storage, carriage))
 }
@@ -230,7 +230,7 @@ pub(crate) fn flows_per_second(
         fraction,
         of: reference(of, &spec.matrix, matrix, topology),
         counted: if wire_bytes {
-            Counted::Wire(config.framing)
+            Counted::Wire(config.settings.framing)
         } else {
             Counted::Payload
         },
@@ -302,7 +302,7 @@ pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Opti
             }
             FlowsSpec::Requests(spec) => {
                 let link = match config.design.transport {
-                    TransportKind::Stations => config.designs.requests.link,
+                    TransportKind::Stations => config.settings.designs.requests.link,
                     _ => requests::network::link_of_servers(topology, spec),
                 };
                 let (requests, _) = requests::rate_and_load(config, spec, link);

@@ -16,7 +16,7 @@ fn small_frames_are_padded_where_a_scenario_says_so() {
     let flow = || trace("start_ns,src,dst,bytes\n0,0,1,14601\n", &topology);
     for (min_frame, smallest) in [(0, 78), (64, 84)] {
         let mut config = config("tcp", "single", shape(), flow());
-        config.framing.min_frame = min_frame;
+        config.settings.framing.min_frame = min_frame;
         let record = simulate(&config);
         let acks = record.ports.iter().find(|port| port.name == "h1>s0");
         let acks = acks.expect("a port");

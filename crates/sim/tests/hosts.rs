@@ -27,7 +27,7 @@ fn mice_beside_an_elephant(design: &str, queue: Option<u32>) -> RunConfig {
         csv += &format!("{},0,2,20000\n", 15_000_000 * mouse);
     }
     let mut config = config(design, "three hosts", shape, trace(&csv, &topology));
-    config.nic.queue = queue.and_then(NonZeroU32::new);
+    config.settings.nic.queue = queue.and_then(NonZeroU32::new);
     config.drain = Duration::from_ms(2_000);
     config
 }
@@ -77,7 +77,7 @@ fn a_queue_drops_nothing_and_every_design_over_flows_runs_behind_one() {
         let topology = shape.build().expect("a topology");
         let csv = "start_ns,src,dst,bytes\n0,0,4,300000\n0,0,5,300000\n0,0,8,20000\n";
         let mut config = config(design, "leaf-spine", shape, trace(csv, &topology));
-        config.nic.queue = NonZeroU32::new(50);
+        config.settings.nic.queue = NonZeroU32::new(50);
         let record = simulate(&config);
         assert!(
             record.flows.iter().all(|flow| flow.fct.is_some()),
@@ -96,7 +96,7 @@ fn with_a_weak_hash_the_copies_of_a_flow_meet_always_or_never() {
         let topology = shape.build().expect("a topology");
         let nobody = support::workload("none", Vec::new());
         let mut config = config("repflow", "two racks", shape, nobody);
-        config.designs.paths.ecmp_hash = hash;
+        config.settings.designs.paths.ecmp_hash = hash;
         let mut shared = 0;
         for host in 0..3 {
             for peer in 3..6 {

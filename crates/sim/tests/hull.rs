@@ -40,8 +40,8 @@ fn gigabit_switch(hosts: u32, queue: QueueConfig) -> Shape {
 
 /// Hosts send in bursts of 64 KB; waits and bursts are measured.
 fn with_bursts(mut config: RunConfig) -> RunConfig {
-    config.tcp.lso_bytes = 65_536;
-    config.tcp.min_rto = Duration::from_ms(10);
+    config.settings.tcp.lso_bytes = 65_536;
+    config.settings.tcp.min_rto = Duration::from_ms(10);
     config.measures = Measures {
         waits: true,
         bursts: true,
@@ -83,7 +83,7 @@ fn dynamic(design: &str, mark_above: Option<u64>) -> RunConfig {
 
 /// Phantom queues that mark above so many bytes.
 fn with_threshold(mut config: RunConfig, bytes: u64) -> RunConfig {
-    config.designs.hull.phantom = Some(PhantomParameters {
+    config.settings.designs.hull.phantom = Some(PhantomParameters {
         mark_above: Bytes(bytes),
         ..PhantomParameters::default()
     });
@@ -100,7 +100,7 @@ fn waits(record: &RunRecord) -> (f64, f64) {
 #[test]
 fn the_four_rows_of_the_published_table_keep_their_order() {
     let mut six_k = dynamic("hull", Some(6_000));
-    six_k.designs.hull.phantom = None;
+    six_k.settings.designs.hull.phantom = None;
     // The table does not say which of the published thresholds its last row has. With 6 KB its tail
     // is above that of the row before; with the least one it is not.
     let rows = [
@@ -143,7 +143,7 @@ fn utilisation(record: &RunRecord) -> f64 {
 fn a_phantom_queue_leaves_the_headroom_that_it_was_told_to() {
     for drain in [0.7, 0.8, 0.9] {
         let mut config = two_long_flows("hull", None);
-        config.designs.hull.phantom = Some(PhantomParameters {
+        config.settings.designs.hull.phantom = Some(PhantomParameters {
             drain,
             mark_above: Bytes(3_000),
             ..PhantomParameters::default()
@@ -163,8 +163,8 @@ fn a_phantom_queue_leaves_the_headroom_that_it_was_told_to() {
 fn a_phantom_queue_beside_the_port_sees_bursts_that_the_wire_spreads() {
     let mean_wait = |placement| {
         let mut config = two_long_flows("hull", None);
-        config.designs.hull.pacer = None;
-        config.designs.hull.phantom = Some(PhantomParameters {
+        config.settings.designs.hull.pacer = None;
+        config.settings.designs.hull.phantom = Some(PhantomParameters {
             placement,
             mark_above: Bytes(15_000),
             ..PhantomParameters::default()
@@ -177,9 +177,9 @@ fn a_phantom_queue_beside_the_port_sees_bursts_that_the_wire_spreads() {
 #[test]
 fn the_pacer_takes_the_bursts_out_and_the_queue_with_them() {
     let mut unpaced = two_long_flows("hull", Some(30_000));
-    unpaced.designs.hull.phantom = None;
+    unpaced.settings.designs.hull.phantom = None;
     let paced = unpaced.clone();
-    unpaced.designs.hull.pacer = None;
+    unpaced.settings.designs.hull.pacer = None;
     let (unpaced, paced) = (simulate(&unpaced), simulate(&paced));
     let burst = |record: &RunRecord| record.host_bursts.expect("measured").byte_mean_bytes;
     assert!(burst(&unpaced) > 3.0 * burst(&paced));
@@ -239,9 +239,9 @@ fn the_more_frames_an_interrupt_the_longer_the_bursts_of_a_flow() {
         let topology = shape.build().expect("a topology");
         let csv = "start_ns,src,dst,bytes\n0,0,3,50000000\n";
         let mut config = config("tcp", "two racks", shape, trace(csv, &topology));
-        config.tcp.max_cwnd = 300_000;
+        config.settings.tcp.max_cwnd = 300_000;
         config.measures.bursts = true;
-        config.nic.coalescing = (frames > 1).then_some(Coalescing {
+        config.settings.nic.coalescing = (frames > 1).then_some(Coalescing {
             frames,
             timeout: Duration::from_us(500),
             merge: false,
@@ -256,7 +256,7 @@ fn the_more_frames_an_interrupt_the_longer_the_bursts_of_a_flow() {
 #[test]
 fn a_replicated_flow_is_paced_like_any_other() {
     let mut config = two_long_flows("repflow+hull", None);
-    config.repnet.limit = Bytes(1_000_000_000);
+    config.settings.repnet.limit = Bytes(1_000_000_000);
     let record = simulate(&config);
     assert!(record.totals.marks > 0);
     assert!(utilisation(&record) <= 0.96);

@@ -71,7 +71,7 @@ fn a_mouse_under_pfabric_waits_for_one_packet_at_most_whatever_elephants_do() {
 fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
     // Four packets: half of the initial window, which is what a mark in the first round trip leaves.
     let mut config = mice_under_elephants("pias", 5_000);
-    config.designs.pias.thresholds = vec![20_000, 1_000_000];
+    config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);
     // The SYN waits, and the first packet of the data; the others come when it has gone.
     assert!(
@@ -80,7 +80,7 @@ fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
         longest_delay(&record)
     );
     // With the thresholds above all sizes PIAS is DCTCP, which keeps a queue of 65 packets.
-    config.designs.pias.thresholds = vec![50_000_000];
+    config.settings.designs.pias.thresholds = vec![50_000_000];
     let record = simulate(&config);
     assert!(longest_delay(&record) > RESIDUAL * 30);
 }
@@ -94,7 +94,7 @@ fn a_small_flow_under_qos_waits_for_one_packet_a_round_trip_and_loses_none_to_a_
     assert!(longest_delay(&record) <= RESIDUAL * 2);
     // Under a size that makes every flow large the same mice queue with the rest.
     let mut config = mice_under_elephants("qos", 10_000);
-    config.designs.qos.small_below = Bytes(10_000);
+    config.settings.designs.qos.small_below = Bytes(10_000);
     assert!(longest_delay(&simulate(&config)) > RESIDUAL * 30);
 }
 
@@ -144,7 +144,7 @@ fn replicated_mice_over_pias_are_tagged_copied_and_complete() {
         fat_tree(queue_of(100)),
         web_search(0.5, Duration::from_ms(20)),
     );
-    config.designs.pias.thresholds = vec![10_000, 100_000];
+    config.settings.designs.pias.thresholds = vec![10_000, 100_000];
     let record = simulate(&config);
     let flows = record.flows.iter();
     let (mice, others): (Vec<&FlowRecord>, Vec<&FlowRecord>) =

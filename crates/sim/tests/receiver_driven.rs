@@ -146,7 +146,7 @@ fn a_long_flow_alone_keeps_the_line_busy() {
 fn with_buffers_that_never_fill_scdp_sends_k_symbols_to_the_byte_and_decodes_nothing() {
     for workload in [incast(15, 500_001), permutation(3_000_000)] {
         let mut roomy = config("scdp", "k=4", fat_tree(queue_of(100)), workload);
-        roomy.designs.scdp.queue = Limit::Packets(1_000_000);
+        roomy.settings.designs.scdp.queue = Limit::Packets(1_000_000);
         let record = simulate(&roomy);
         assert_eq!(record.totals.trimmed.packets, 0);
         let mut symbols = 0;
@@ -171,7 +171,7 @@ fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
     let workload = incast(senders, bytes);
     let shape = single_switch(senders + 1, queue_of(100));
     let mut config = config(design, "one switch", shape, workload);
-    config.designs.scdp.decode_speed = decoded_at_once();
+    config.settings.designs.scdp.decode_speed = decoded_at_once();
     let record = audit(&config);
     let case = format!("{design}, {senders} senders");
     let data = u64::from(senders) * (bytes / 1_460) * FULL;
@@ -231,7 +231,7 @@ fn headers_come_back_where_not_even_they_find_room_and_the_books_balance() {
         single_switch(71, queue_of(100)),
         incast(70, 100_000),
     );
-    tight.designs.ndp.header_queue_packets = 1;
+    tight.settings.designs.ndp.header_queue_packets = 1;
     let record = audit(&tight);
     assert!(record.totals.returned.packets > 100);
     assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
@@ -246,7 +246,7 @@ fn scdp_recovers_from_headers_that_are_dropped() {
         single_switch(71, queue_of(100)),
         incast(70, 100_000),
     );
-    tight.designs.scdp.header_queue = Bytes(20_000);
+    tight.settings.designs.scdp.header_queue = Bytes(20_000);
     let record = audit(&tight);
     assert!(record.totals.drops.total().packets > 100);
     assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
@@ -268,7 +268,7 @@ fn a_loaded_network_balances_and_finishes_under_every_design() {
                 shape.clone(),
                 web_search(0.7, Duration::from_ms(3)),
             );
-            config.designs.scdp.queue = Limit::Packets(12);
+            config.settings.designs.scdp.queue = Limit::Packets(12);
             let record = audit(&config);
             assert!(record.totals.trimmed.packets > 0, "{design} on {name}");
             for flow in &record.flows {

@@ -13,7 +13,7 @@ use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_sim::workload::{Arrivals, Class, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
     FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, RepNetParameters, RunConfig,
-    Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
+    Settings, Shape, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, run,
 };
 use tailcut_units::{Bytes, Duration, Rate};
 
@@ -52,7 +52,7 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
             path: None,
         }],
     };
-    RunConfig {
+    let settings = Settings {
         tcp: TcpConfig {
             min_rto: Duration::from_ms(10),
             initial_rto: Duration::from_ms(50),
@@ -67,6 +67,10 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
             archive_limit: Bytes(LIMIT),
             waiting_list_timeout: Duration::from_ms(1_000),
         },
+        ..Settings::default()
+    };
+    RunConfig {
+        settings,
         seed: 7,
         drain: Duration::from_ms(100),
         ..RunConfig::new(design.parse().expect("a design"), topology, workload)

@@ -42,7 +42,7 @@ fn requests(design: &str, load: f64, count: u64) -> RunConfig {
     let mut config = config("tcp", "none", single_switch(2, queue_of(100)), workload);
     config.design = design.parse().expect("a design");
     config.drain = Duration::from_ms(100_000_000);
-    config.designs.requests = RequestParameters {
+    config.settings.designs.requests = RequestParameters {
         chunk: Bytes(15_625),
         ..RequestParameters::default()
     };
@@ -79,10 +79,10 @@ fn low_duplicates_leave_every_primary_on_the_path_that_it_has_without_them() {
         for load in [0.2, 0.5, 0.8] {
             let run = |design: &str| {
                 let mut config = requests(design, load, 3_000);
-                config.designs.requests.discipline = discipline;
-                config.designs.requests.work.cpu = Duration::from_ms(2);
-                config.designs.requests.work.cpu_times = WorkTimes::Exponential;
-                config.designs.requests.client_link = Some(Rate::from_gbps(4));
+                config.settings.designs.requests.discipline = discipline;
+                config.settings.designs.requests.work.cpu = Duration::from_ms(2);
+                config.settings.designs.requests.work.cpu_times = WorkTimes::Exponential;
+                config.settings.designs.requests.client_link = Some(Rate::from_gbps(4));
                 simulate(&config)
             };
             let (single, low) = (run("stations"), run("duplicate-low"));
@@ -125,8 +125,8 @@ fn priority_and_purging_delay_no_request_at_any_load() {
             for (design, copies) in [("das", 2), ("rans", 2), ("rans", 3)] {
                 let run = |design: &str| {
                     let mut config = requests(design, load, 2_000);
-                    config.designs.requests.copies = copies;
-                    config.designs.requests.discipline = discipline;
+                    config.settings.designs.requests.copies = copies;
+                    config.settings.designs.requests.discipline = discipline;
                     simulate(&config)
                 };
                 let (single, duplicated) = (run("stations"), run(design));
@@ -179,7 +179,7 @@ fn bytes_of_both_copies_sum_to_the_object_and_what_was_sent_beyond_is_called_was
 fn bytes_of_every_copy_count_however_many_there_are() {
     let run = |copies: u8| {
         let mut config = requests("rans", 0.05, 1_000);
-        config.designs.requests.copies = copies;
+        config.settings.designs.requests.copies = copies;
         simulate(&config)
     };
     let alone = mean(&latencies(&run(2)));
@@ -200,7 +200,7 @@ fn bytes_of_every_copy_count_however_many_there_are() {
 fn a_slower_purge_wastes_more_and_never_helps() {
     let run = |ms: u64| {
         let mut config = requests("rans", 0.7, 4_000);
-        config.designs.requests.purge_delay = Some(Duration::from_ms(ms));
+        config.settings.designs.requests.purge_delay = Some(Duration::from_ms(ms));
         let record = simulate(&config);
         let wasted = record.summary().requests.expect("requests").wasted_bytes;
         let slowest = record
@@ -219,8 +219,8 @@ fn a_slower_purge_wastes_more_and_never_helps() {
 fn a_quorum_waits_for_its_slowest_answer_and_a_low_third_copy_makes_that_faster() {
     let run = |design: &str| {
         let mut config = requests(design, 0.6, 3_000);
-        config.designs.requests.copies = 3;
-        config.designs.requests.quorum = 2;
+        config.settings.designs.requests.copies = 3;
+        config.settings.designs.requests.quorum = 2;
         simulate(&config)
     };
     let (two, three) = (run("stations"), run("das"));
@@ -244,9 +244,9 @@ fn processor(load: f64, count: u64) -> RunConfig {
     let part = of_requests(&mut config);
     (part.clients, part.servers) = (1, 1);
     part.sizes = Arc::new(SizeDistribution::fixed(1));
-    config.designs.requests.work.cpu = Duration::from_ms(1);
-    config.designs.requests.delay = Duration::ZERO;
-    config.designs.requests.link = Rate::from_gbps(100);
+    config.settings.designs.requests.work.cpu = Duration::from_ms(1);
+    config.settings.designs.requests.delay = Duration::ZERO;
+    config.settings.designs.requests.link = Rate::from_gbps(100);
     config
 }
 
@@ -254,7 +254,7 @@ fn processor(load: f64, count: u64) -> RunConfig {
 fn exponential_work_takes_as_long_as_in_mm1() {
     for load in [0.3, 0.7] {
         let mut config = processor(load, 200_000);
-        config.designs.requests.work.cpu_times = WorkTimes::Exponential;
+        config.settings.designs.requests.work.cpu_times = WorkTimes::Exponential;
         let exact = mm1::mean_sojourn(load / 1e-3, 1e3);
         let series = latencies(&simulate(&config));
         agrees(&format!("M/M/1 at {load}"), &series, exact, 0.06);
@@ -265,8 +265,8 @@ fn exponential_work_takes_as_long_as_in_mm1() {
 fn stragglers_wait_as_pollaczek_and_khinchine_say() {
     let load = 0.6;
     let mut config = processor(load, 200_000);
-    config.designs.requests.work.straggler_share = 0.1;
-    config.designs.requests.work.straggler_factor = 5.0;
+    config.settings.designs.requests.work.straggler_share = 0.1;
+    config.settings.designs.requests.work.straggler_factor = 5.0;
     let service = Service::Piecewise(vec![(1e-3, 0.9), (5e-3, 0.9), (5e-3 + 1e-12, 1.0)]);
     let rate = load / service.mean();
     let exact = mg1::mean_wait(rate, &service) + service.mean();
@@ -285,9 +285,9 @@ fn a_shared_link_takes_as_long_as_processor_sharing_whatever_the_sizes() {
         (part.clients, part.servers) = (1, 1);
         let mean = sizes.mean() * 8e-9;
         part.sizes = Arc::new(sizes);
-        config.designs.requests.discipline = Discipline::ProcessorSharing;
-        config.designs.requests.delay = Duration::ZERO;
-        config.designs.requests.chunk = Bytes(2_000_000);
+        config.settings.designs.requests.discipline = Discipline::ProcessorSharing;
+        config.settings.designs.requests.delay = Duration::ZERO;
+        config.settings.designs.requests.chunk = Bytes(2_000_000);
         let exact = processor_sharing::mean_sojourn(load / mean, mean);
         agrees("sharing", &latencies(&simulate(&config)), exact, 0.06);
     }
@@ -356,7 +356,7 @@ fn a_link_that_does_not_interrupt_costs_a_primary_one_chunk_or_one_object_at_mos
     ] {
         let run = |design: &str| {
             let mut config = requests(design, 0.6, 4_000);
-            config.designs.requests.preemption = preemption;
+            config.settings.designs.requests.preemption = preemption;
             simulate(&config)
         };
         let (single, low) = (run("stations"), run("duplicate-low"));
@@ -379,10 +379,10 @@ fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() 
         let part = of_requests(&mut config);
         (part.clients, part.servers) = (20, 40);
         part.sizes = Arc::new(SizeDistribution::fixed(1));
-        let work = &mut config.designs.requests.work;
+        let work = &mut config.settings.designs.requests.work;
         (work.cpu, work.cpu_times) = (Duration::from_ms(1), WorkTimes::Exponential);
         (work.straggler_share, work.straggler_factor) = (0.05, 10.0);
-        config.designs.requests.hedge = Trigger::After(Duration::from_us(4_350));
+        config.settings.designs.requests.hedge = Trigger::After(Duration::from_us(4_350));
         simulate(&config)
     };
     let p99 = |record: &RunRecord| {
@@ -401,8 +401,8 @@ fn a_hedge_after_a_fixed_delay_collapses_where_servers_do_not_hear_of_its_end() 
 fn a_run_is_the_same_on_either_engine_and_twice() {
     for design in ["stations", "rans", "hedge-budget", "duplicate-purge"] {
         let mut config = requests(design, 0.7, 2_000);
-        config.designs.requests.client_link = Some(Rate::from_gbps(2));
-        config.designs.requests.discipline = Discipline::ProcessorSharing;
+        config.settings.designs.requests.client_link = Some(Rate::from_gbps(2));
+        config.settings.designs.requests.discipline = Discipline::ProcessorSharing;
         let first = simulate(&config).hash();
         assert_eq!(simulate(&config).hash(), first);
         config.engine = EngineKind::Heap;

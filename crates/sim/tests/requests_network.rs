@@ -56,7 +56,7 @@ fn every_request_is_answered_and_every_byte_is_in_the_books() {
         ("hedge-purge+tcp", None),
     ] {
         let mut config = requests(design, 0.5, 400);
-        config.designs.requests.swap_lead = lead.map(Bytes);
+        config.settings.designs.requests.swap_lead = lead.map(Bytes);
         let record = simulate(&config);
         in_the_books(&record);
         for request in &record.requests {
@@ -85,10 +85,10 @@ fn requests_run_over_every_transport_that_leaves_a_class_to_duplicates() {
         ] {
             let design = format!("{duplicates}{transport}");
             let mut config = requests(&design, 0.4, 120);
-            config.designs.requests.swap_lead = lead.map(Bytes);
-            config.designs.requests.disk = disk;
-            config.designs.requests.chunk = Bytes(50_000);
-            config.designs.scdp.block_symbols = 20;
+            config.settings.designs.requests.swap_lead = lead.map(Bytes);
+            config.settings.designs.requests.disk = disk;
+            config.settings.designs.requests.chunk = Bytes(50_000);
+            config.settings.designs.scdp.block_symbols = 20;
             let record = simulate(&config);
             in_the_books(&record);
             for request in &record.requests {
@@ -115,7 +115,7 @@ fn switches_that_choose_paths_choose_those_of_requests_too() {
             panic!("requests");
         };
         (part.servers, part.clients) = (3, 3);
-        config.designs.requests.request_size = Bytes(300_000);
+        config.settings.designs.requests.request_size = Bytes(300_000);
         mean_us(&simulate(&config))
     };
     let (ecmp, expeditus) = (mean_over(""), mean_over("@expeditus"));
@@ -151,8 +151,8 @@ fn an_answer_flows_while_its_disk_reads() {
     // The disk is as fast as the link: 240 us for 300 KB.
     let latency = |chunk: u64| {
         let mut config = requests("dctcp", 0.0001, 5);
-        config.designs.requests.disk = Some(Rate::from_gbps(10));
-        config.designs.requests.chunk = Bytes(chunk);
+        config.settings.designs.requests.disk = Some(Rate::from_gbps(10));
+        config.settings.designs.requests.chunk = Bytes(chunk);
         mean_us(&simulate(&config))
     };
     let (by_chunks, whole) = (latency(10_000), latency(300_000));
@@ -181,7 +181,7 @@ fn low_duplicates_are_below_the_classes_of_every_transport_and_their_bytes_count
     for transport in ["pias", "ndp", "ndp-plus", "scdp"] {
         let mean = |duplicates: &str| {
             let mut config = requests(&format!("{duplicates}{transport}"), 0.5, 500);
-            config.designs.scdp.block_symbols = 20;
+            config.settings.designs.scdp.block_symbols = 20;
             mean_us(&simulate(&config))
         };
         let (single, low, rans) = (mean(""), mean("duplicate-low+"), mean("rans+"));
@@ -193,15 +193,15 @@ fn low_duplicates_are_below_the_classes_of_every_transport_and_their_bytes_count
 #[test]
 fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
     let mut config = requests("das+dctcp", 0.6, 600);
-    config.designs.requests.work.cpu = Duration::from_us(300);
-    config.designs.requests.work.cpu_times = WorkTimes::Exponential;
+    config.settings.designs.requests.work.cpu = Duration::from_us(300);
+    config.settings.designs.requests.work.cpu_times = WorkTimes::Exponential;
     let all = simulate(&config);
     in_the_books(&all);
     let of = |record: &RunRecord, figure: fn(&RequestRecord) -> f64| -> f64 {
         record.requests.iter().map(figure).sum()
     };
     let service = |request: &RequestRecord| request.service.as_secs_f64();
-    config.designs.requests.purge = CancelScope::Queued;
+    config.settings.designs.requests.purge = CancelScope::Queued;
     let queued = simulate(&config);
     assert!(of(&all, service) < of(&queued, service));
     // A reset is under way for a link's delay twice and a few packets.
@@ -219,7 +219,7 @@ fn a_purge_stops_work_at_a_server_and_takes_a_way_there() {
 
 /// The same where copies change places at a lead of so many bytes of window.
 fn swapping(mut config: RunConfig, lead: u64) -> RunConfig {
-    config.designs.requests.swap_lead = Some(Bytes(lead));
+    config.settings.designs.requests.swap_lead = Some(Bytes(lead));
     config
 }
 
@@ -248,9 +248,9 @@ fn bytes_of_three_copies_count() {
         let mean = |copies: u8| {
             // Servers' links are the bottleneck, also of three copies together.
             let mut config = slow_servers(requests(design, 0.02, 60), 6, 2);
-            config.designs.requests.copies = copies;
-            config.designs.requests.chunk = Bytes(30_000);
-            config.designs.scdp.block_symbols = 10;
+            config.settings.designs.requests.copies = copies;
+            config.settings.designs.requests.chunk = Bytes(30_000);
+            config.settings.designs.scdp.block_symbols = 10;
             let record = simulate(&config);
             in_the_books(&record);
             let copies_sent = record
@@ -270,7 +270,7 @@ fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
     for design in ["hedge+dctcp", "hedge-purge+dctcp", "hedge-budget+dctcp"] {
         let mut config = requests(design, 0.1, 300);
         config.faults.push(trouble_at(0, Trouble::Down));
-        config.designs.requests.budget.burst = 100;
+        config.settings.designs.requests.budget.burst = 100;
         let record = simulate(&config);
         let to_dead = record.requests.iter().filter(|r| r.server == HostId(0));
         let slowest = to_dead.map(|r| r.latency.expect("the other server answers"));
@@ -338,7 +338,7 @@ fn a_purge_takes_no_packet_of_another_connection_between_the_same_hosts() {
     // Nothing is lost but by purges, and nothing that is slow is taken for lost, so that what had to be
     // sent again was purged.
     config.topology.shape = single_switch(12, queue_of(10_000));
-    (config.tcp.min_rto, config.tcp.initial_rto) =
+    (config.settings.tcp.min_rto, config.settings.tcp.initial_rto) =
         (Duration::from_ms(1_000), Duration::from_ms(1_000));
     if let FlowsSpec::Requests(part) = &mut config.workload.parts[0].flows {
         (part.servers, part.clients) = (2, 1);

@@ -97,7 +97,10 @@ impl TrimmingQueue {
             data_packets: 0,
             headers_in_a_row: 0,
             lists: Lists::new(),
-            config,
+            config: Trimming {
+                classes: config.classes.clamp(1, MAX_CLASSES as u8),
+                ..config
+            },
             coin: Xoshiro256PlusPlus::seed_from_u64(seed),
             held: [(0, 0); MAX_CLASSES],
         }
@@ -119,28 +122,41 @@ impl TrimmingQueue {
     }
 
     fn classes(&self) -> usize {
-        usize::from(self.config.classes.max(1)).min(MAX_CLASSES)
+        usize::from(self.config.classes)
     }
 
-    /// The list that a data packet belongs to.
-    fn list_of(&self, packet: &Packet) -> usize {
-        DATA + usize::from(packet.priority).min(self.classes() - 1)
+    /// The list that a data packet of a priority belongs to.
+    fn list_of(&self, priority: u8) -> usize {
+        DATA + usize::from(priority.min(self.config.classes - 1))
     }
 
-    /// A header or control packet joins its queue, or does not; `cut` bytes were cut off it here. One
-    /// that is dropped is dropped with its payload.
-    fn admit_header(&mut self, id: PacketId, cut: u32, packets: &mut [Packet]) -> Fate {
-        let packet = &mut packets[id.0 as usize];
-        let would_be = self.header_bytes + u64::from(packet.size);
-        if would_be <= self.config.header_limit_bytes {
+    /// A header or control packet of `size` bytes joins its queue, if it finds room there.
+    #[inline]
+    fn admit_header(&mut self, id: PacketId, size: u32) -> bool {
+        let would_be = self.header_bytes + u64::from(size);
+        let fits = would_be <= self.config.header_limit_bytes;
+        if fits {
             self.header_bytes = would_be;
             self.header_packets += 1;
             self.lists.push_back(HEADERS, id);
-            return match cut {
-                0 => Fate::Queued,
-                cut => Fate::Trimmed { cut },
-            };
         }
+        fits
+    }
+
+    /// A data packet loses its payload and joins the queue of headers, or does not.
+    fn trim(&mut self, id: PacketId, packets: &mut [Packet]) -> Fate {
+        let packet = &mut packets[id.0 as usize];
+        let cut = packet.trim();
+        if self.admit_header(id, packet.size) {
+            return Fate::Trimmed { cut };
+        }
+        self.refuse_header(packet, cut)
+    }
+
+    /// A header that finds no room goes back or is dropped; one of which `cut` bytes were cut off here is
+    /// dropped with its payload.
+    #[cold]
+    fn refuse_header(&self, packet: &mut Packet, cut: u32) -> Fate {
         if self.config.return_to_sender && packet.trimmed && !packet.returned {
             return Fate::Returned { cut };
         }
@@ -231,15 +247,19 @@ impl TrimmingQueue {
 
 impl QueueDiscipline for TrimmingQueue {
     fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict {
-        let packet = packets[id.0 as usize];
+        let packet = &mut packets[id.0 as usize];
         if !packet.is_trimmable() {
-            return self.admit_header(id, 0, packets).into();
+            let fate = match self.admit_header(id, packet.size) {
+                true => Fate::Queued,
+                false => self.refuse_header(packet, 0),
+            };
+            return fate.into();
         }
-        let list = self.list_of(&packet);
+        let (list, size) = (self.list_of(packet.priority), packet.size);
         let (waiting, bytes) = self.counted(list);
         let limit = self.config.data_limit;
-        if !limit.is_exceeded(waiting + 1, bytes + u64::from(packet.size)) {
-            self.admit_data(id, list, packet.size);
+        if !limit.is_exceeded(waiting + 1, bytes + u64::from(size)) {
+            self.admit_data(id, list, size);
             return Fate::Queued.into();
         }
         let take_tail = match self.config.victim {
@@ -250,21 +270,18 @@ impl QueueDiscipline for TrimmingQueue {
             && let Some(tail) = self.lists.back(lowest)
         {
             let tail_size = packets[tail.0 as usize].size;
-            let after = bytes - u64::from(tail_size) + u64::from(packet.size);
+            let after = bytes - u64::from(tail_size) + u64::from(size);
             if !limit.is_exceeded(waiting, after) {
                 self.lists.pop_back(lowest);
                 self.data_left(lowest, tail_size);
-                self.admit_data(id, list, packet.size);
-                let cut = packets[tail.0 as usize].trim();
-                let fate = self.admit_header(tail, cut, packets);
+                self.admit_data(id, list, size);
                 return Verdict {
                     arrival: Fate::Queued,
-                    displaced: Some((tail, fate)),
+                    displaced: Some((tail, self.trim(tail, packets))),
                 };
             }
         }
-        let cut = packets[id.0 as usize].trim();
-        self.admit_header(id, cut, packets).into()
+        self.trim(id, packets).into()
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {

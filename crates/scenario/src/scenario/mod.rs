@@ -10,9 +10,9 @@ mod swept;
 pub use document::text_of;
 
 use crate::error::{Outcome, Place, ScenarioError};
+use crate::parameters::Held;
 use crate::path::KeyPath;
 use crate::schema::{self, SECTIONS, Section};
-use crate::settings::Held;
 use crate::sweep::{OwnDesign, Sweep};
 use crate::traces::Traces;
 use crate::value::{Raw, Value};

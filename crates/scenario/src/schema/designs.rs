@@ -12,27 +12,27 @@ pub const PFABRIC: Section = Section {
         key(
             "queue",
             PACKETS_OR_BYTES,
-            sets!(run.designs.pfabric.queue),
+            sets!(settings.designs.pfabric.queue),
             "What may wait at a switch port (pFabric paper; 140 packets in public code).",
         ),
         key(
             "initial_window",
             count(1, 1_000_000),
-            sets!(run.designs.pfabric.initial_window),
+            sets!(settings.designs.pfabric.initial_window),
             "Packets that a flow starts with: about the bandwidth-delay product (pFabric paper; up to 70 \
              in public code).",
         ),
         key(
             "max_window",
             count(1, 1_000_000),
-            sets!(run.designs.pfabric.max_window),
+            sets!(settings.designs.pfabric.max_window),
             "Packets in flight at most. \"auto\": one full packet less than the queue holds.",
         )
         .or(&["auto"]),
         key(
             "rto",
             SPAN,
-            sets!(run.designs.pfabric.rto),
+            sets!(settings.designs.pfabric.rto),
             "The fixed retransmission timeout. \"auto\": three round trips between the hosts that are \
              farthest apart, in the empty network (45 us in the pFabric paper, 250 us in public code).",
         )
@@ -40,7 +40,7 @@ pub const PFABRIC: Section = Section {
         key(
             "probe_after",
             count(1, 255),
-            sets!(run.designs.pfabric.probe_after),
+            sets!(settings.designs.pfabric.probe_after),
             "Timeouts in a row after which a flow only probes (pFabric paper).",
         ),
     ],
@@ -56,31 +56,31 @@ pub const PIAS: Section = Section {
         key(
             "thresholds",
             Kind::Sizes { most: 7 },
-            sets!(run.designs.pias.thresholds),
+            sets!(settings.designs.pias.thresholds),
             "Bytes sent at which a flow goes down a class. The default is the authors' for web search at \
              load 0.8; the SCDP paper has 10KB, 100KB, 1MB, 10MB.",
         ),
         key(
             "limit",
             PACKETS_OR_BYTES,
-            sets!(run.designs.pias.limit),
+            sets!(settings.designs.pias.limit),
             "What may wait at a switch port (authors' code).",
         ),
         typed(
             "buffer",
-            sets!(run.designs.pias.sharing),
+            sets!(settings.designs.pias.sharing),
             "Whether classes share the limit (authors' code) or it is split evenly among them (by-class), \
              as in the SCDP paper.",
         ),
         typed(
             "resends_count",
-            sets!(run.designs.pias.resends_count),
+            sets!(settings.designs.pias.resends_count),
             "Whether bytes that are sent again count towards the thresholds: not in the authors' \
              simulation code, but in their kernel module.",
         ),
         typed(
             "host_order",
-            sets!(run.designs.pias.host_order),
+            sets!(settings.designs.pias.host_order),
             "Whether hosts serve their own connections by class, strictly, and in turn within a class; \
              else all in turn.",
         ),
@@ -96,7 +96,7 @@ pub const QOS: Section = Section {
     keys: &[key(
         "small_below",
         SIZE,
-        sets!(run.designs.qos.small_below),
+        sets!(settings.designs.qos.small_below),
         "Flows under this size go first. HULL's comparison leaves it open between 1 KB and 10 MB.",
     )],
 };
@@ -200,7 +200,7 @@ pub const HOST: Section = Section {
     keys: &[key(
         "queue",
         count(1, 1_000_000),
-        sets!(run.nic.queue),
+        sets!(settings.nic.queue),
         "The host's own queue. \"fair\": none; when the link is free the transport serves what is ready, \
          one packet a connection in turn. A number: a FIFO of so many packets, which the host fills while \
          there is room (Linux 1,000, ns-3 100), so that small flows wait behind large ones of their host.",

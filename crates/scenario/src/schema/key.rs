@@ -1,6 +1,6 @@
 //! Sections and keys: names, kinds, defaults and meanings.
 
-use crate::settings::{Field, Settings};
+use crate::parameters::{Field, Parameters};
 use crate::value::{Kind, Raw, Value};
 
 /// A section of a scenario.
@@ -82,7 +82,7 @@ impl Key {
     /// The default, where it is a value.
     pub fn default_value(&self) -> Option<Value> {
         match self.default {
-            Fallback::Field(field) => (field.value)(Settings::usual(), self.kind, self.words),
+            Fallback::Field(field) => (field.value)(Parameters::usual(), self.kind, self.words),
             Is(text) => self.read(&Raw::Argument(text.to_owned())),
             Follows(_) => None,
         }
@@ -146,10 +146,10 @@ pub(super) const fn typed(name: &'static str, sets: Fallback, about: &'static st
     }
 }
 
-/// The field that a key sets, at a path from [`Settings`]: its default is what the field holds.
+/// The field that a key sets, at a path from [`Parameters`]: its default is what the field holds.
 macro_rules! sets {
     ($($field:ident).+) => {
-        $crate::schema::Fallback::Field($crate::settings::field!($($field).+))
+        $crate::schema::Fallback::Field($crate::parameters::field!($($field).+))
     };
 }
 pub(super) use sets;

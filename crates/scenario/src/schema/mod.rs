@@ -13,7 +13,7 @@ mod study;
 mod transport;
 mod workload;
 
-pub use crate::settings::Field;
+pub use crate::parameters::Field;
 pub use key::{Fallback, Key, Section};
 
 /// Every section, in the order of the reference.
@@ -55,7 +55,7 @@ pub fn section(name: &str) -> Option<&'static Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
+    use crate::parameters::Parameters;
     use crate::value::{Kind, Raw, Value};
 
     fn keys() -> impl Iterator<Item = (String, &'static Key)> {
@@ -91,9 +91,9 @@ mod tests {
                 _ => Vec::new(),
             };
             for value in words.chain(ends).chain(key.default_value()) {
-                let mut settings = Settings::default();
-                (field.set)(&mut settings, &value);
-                let held = (field.value)(&settings, key.kind, key.words);
+                let mut parameters = Parameters::default();
+                (field.set)(&mut parameters, &value);
+                let held = (field.value)(&parameters, key.kind, key.words);
                 assert_eq!(held, Some(value), "{path}");
             }
         }

@@ -282,20 +282,20 @@ pub const FRAMING: Section = Section {
         key(
             "header",
             count(1, 10_000),
-            sets!(run.framing.header),
+            sets!(settings.framing.header),
             "Header bytes a packet of all layers, with the frame check sequence (Ethernet 18, \
              IPv4 20, TCP 20).",
         ),
         key(
             "preamble_and_gap",
             count(0, 10_000),
-            sets!(run.framing.preamble_and_gap),
+            sets!(settings.framing.preamble_and_gap),
             "Preamble and inter-frame gap, in bytes of line time a packet.",
         ),
         key(
             "min_frame",
             count(1, 10_000),
-            sets!(run.framing.min_frame),
+            sets!(settings.framing.min_frame),
             "Bytes of the smallest frame, header included: a smaller one is padded, on Ethernet to 64. Off, an \
              ACK takes header and preamble_and_gap, 78 B, where Ethernet takes 84; published results do \
              not say which.",

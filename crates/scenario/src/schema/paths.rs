@@ -9,7 +9,7 @@ pub const ECMP: Section = Section {
     about: "ECMP, where designs name no other routing.",
     keys: &[typed(
         "hash",
-        sets!(run.designs.paths.ecmp_hash),
+        sets!(settings.designs.paths.ecmp_hash),
         "What switches hash a flow by. \"mixed\": all bits well mixed, with a seed a switch. \"crc32\" and \
          \"xor\" of addresses and ports: the same at every switch, and the path is the remainder, so that \
          ports p and p + 1 of a server take always or never the same of 2, 4, 8, ... paths.",
@@ -24,7 +24,7 @@ pub const LETFLOW: Section = Section {
     keys: &[key(
         "gap",
         SPAN,
-        sets!(run.designs.paths.letflow.gap),
+        sets!(settings.designs.paths.letflow.gap),
         "A flow that has sent nothing for longer than this begins a new flowlet, on a path drawn at \
          random (LetFlow paper).",
     )],
@@ -57,33 +57,33 @@ pub const CONGA: Section = Section {
         key(
             "gap",
             SPAN,
-            sets!(run.designs.paths.conga.gap),
+            sets!(settings.designs.paths.conga.gap),
             "A flow that has sent nothing for longer than this begins a new flowlet (CONGA paper, T_fl).",
         ),
         key(
             "dre_interval",
             SPAN,
-            sets!(run.designs.paths.conga.dre.interval),
+            sets!(settings.designs.paths.conga.dre.interval),
             "T: how often the counters of the rate estimators shrink. The paper has the time constant tau, \
              T / (1 - dre_keep), of 160 us.",
         ),
         dre_keep(
-            sets!(run.designs.paths.conga.dre.keep),
+            sets!(settings.designs.paths.conga.dre.keep),
             "1 - alpha: what is left of a counter each time. Not in the paper, which has tau.",
         ),
         dre_levels(
-            sets!(run.designs.paths.conga.dre.levels),
+            sets!(settings.designs.paths.conga.dre.levels),
             "Levels of congestion, 2^Q (CONGA paper, Q = 3).",
         ),
         key(
             "metric_timeout",
             SPAN,
-            sets!(run.designs.paths.conga.metric_timeout),
+            sets!(settings.designs.paths.conga.metric_timeout),
             "A metric that is older than this counts as no congestion (CONGA paper, section 3.3).",
         ),
         typed(
             "between_pods",
-            sets!(run.designs.paths.conga.between_pods),
+            sets!(settings.designs.paths.conga.between_pods),
             "On three tiers, what is done with packets between pods: leaves choose as within a pod and ECMP \
              chooses the core (CONGA paper, section 7); aggregation switches also send each flowlet over the \
              least loaded of their uplinks; or leaves send each flowlet over any uplink (Expeditus authors' code).",
@@ -100,19 +100,19 @@ pub const EXPEDITUS: Section = Section {
         key(
             "dre_interval",
             SPAN,
-            sets!(run.designs.paths.expeditus.dre.interval),
+            sets!(settings.designs.paths.expeditus.dre.interval),
             "T: how often the counters of the rate estimators shrink (authors' code).",
         ),
         dre_keep(
-            sets!(run.designs.paths.expeditus.dre.keep),
+            sets!(settings.designs.paths.expeditus.dre.keep),
             "w: what is left of a counter each time; the time constant is T / (1 - w), 66.7 us (authors' \
              code).",
         ),
         dre_levels(
-            sets!(run.designs.paths.expeditus.dre.levels),
+            sets!(settings.designs.paths.expeditus.dre.levels),
             "L: levels of congestion (authors' code).",
         ),
-        entry_timeout(sets!(run.designs.paths.expeditus.entry_timeout)),
+        entry_timeout(sets!(settings.designs.paths.expeditus.entry_timeout)),
     ],
 };
 
@@ -126,33 +126,33 @@ pub const EXPEDITUS_DECK: Section = Section {
         key(
             "level_bytes",
             SIZE,
-            sets!(run.designs.paths.expeditus_deck.level_bytes),
+            sets!(settings.designs.paths.expeditus_deck.level_bytes),
             "Bytes that wait for each level of congestion; there are 254.",
         ),
         typed(
             "combination",
-            sets!(run.designs.paths.expeditus_deck.combination),
+            sets!(settings.designs.paths.expeditus_deck.combination),
             "What counts of two hops: the worse, or both together.",
         ),
         key(
             "heard_timeout",
             SPAN,
-            sets!(run.designs.paths.expeditus_deck.heard_timeout),
+            sets!(settings.designs.paths.expeditus_deck.heard_timeout),
             "What a switch heard from above longer ago than this counts as no congestion.",
         ),
         key(
             "southbound_bytes",
             count(0, 255),
-            sets!(run.designs.paths.expeditus_deck.southbound_bytes),
+            sets!(settings.designs.paths.expeditus_deck.southbound_bytes),
             "Bytes that the level of the link takes on every packet that comes down from switch to switch.",
         ),
         key(
             "encapsulation",
             count(0, 1_000),
-            sets!(run.designs.paths.expeditus_deck.encapsulation),
+            sets!(settings.designs.paths.expeditus_deck.encapsulation),
             "Bytes that the tunnel adds to a packet on its way up (an IPv4 header).",
         ),
-        entry_timeout(sets!(run.designs.paths.expeditus_deck.entry_timeout)),
+        entry_timeout(sets!(settings.designs.paths.expeditus_deck.entry_timeout)),
     ],
 };
 
@@ -164,20 +164,20 @@ pub const OMNISCIENT: Section = Section {
     keys: &[
         typed(
             "sight",
-            sets!(run.designs.paths.omniscient.sight),
+            sets!(settings.designs.paths.omniscient.sight),
             "What it sees of a link: its load by a rate estimator, without levels, or the time that what \
              waits before it takes to send.",
         ),
         key(
             "dre_interval",
             SPAN,
-            sets!(run.designs.paths.omniscient.dre.interval),
+            sets!(settings.designs.paths.omniscient.dre.interval),
             "T of the rate estimators, as in expeditus.",
         ),
         dre_keep(
-            sets!(run.designs.paths.omniscient.dre.keep),
+            sets!(settings.designs.paths.omniscient.dre.keep),
             "w of the rate estimators, as in expeditus.",
         ),
-        entry_timeout(sets!(run.designs.paths.omniscient.entry_timeout)),
+        entry_timeout(sets!(settings.designs.paths.omniscient.entry_timeout)),
     ],
 };

@@ -13,86 +13,86 @@ pub const SERVERS: Section = Section {
         key(
             "cpu",
             ANY_SPAN,
-            sets!(run.designs.requests.work.cpu),
+            sets!(settings.designs.requests.work.cpu),
             "Processor time of a copy, in the mean; 0s: no processor.",
         ),
         typed(
             "cpu_times",
-            sets!(run.designs.requests.work.cpu_times),
+            sets!(settings.designs.requests.work.cpu_times),
             "How processor time is drawn, for each copy on its own.",
         ),
         key(
             "straggler_share",
             up_to(1.0),
-            sets!(run.designs.requests.work.straggler_share),
+            sets!(settings.designs.requests.work.straggler_share),
             "The share of copies whose processor time is longer by straggler_factor.",
         )
         .or(&["off"]),
         key(
             "straggler_factor",
             up_to(1e6),
-            sets!(run.designs.requests.work.straggler_factor),
+            sets!(settings.designs.requests.work.straggler_factor),
             "How many times longer.",
         ),
         typed(
             "disk",
-            sets!(run.designs.requests.disk),
+            sets!(settings.designs.requests.disk),
             "How fast the disk reads an answer.",
         )
         .or(&["off"]),
         key(
             "seek",
             ANY_SPAN,
-            sets!(run.designs.requests.work.seek),
+            sets!(settings.designs.requests.work.seek),
             "Time until the disk's first byte.",
         ),
         typed(
             "link",
-            sets!(run.designs.requests.link),
+            sets!(settings.designs.requests.link),
             "The rate of a server's link.",
         ),
         typed(
             "client_link",
-            sets!(run.designs.requests.client_link),
+            sets!(settings.designs.requests.client_link),
             "The rate of a client's link; unlimited: answers wait at servers only.",
         )
         .or(&["unlimited"]),
         key(
             "request_size",
             SIZE,
-            sets!(run.designs.requests.request_size),
+            sets!(settings.designs.requests.request_size),
             "Bytes of a request on its way to a server, where there are packets.",
         ),
         key(
             "chunk",
             SIZE,
-            sets!(run.designs.requests.chunk),
+            sets!(settings.designs.requests.chunk),
             "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
              together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
              first is asked for so many at a time.",
         ),
         typed(
             "discipline",
-            sets!(run.designs.requests.discipline),
+            sets!(settings.designs.requests.discipline),
             "The order among copies of one class, at every station: first come first served, or \
              processor sharing, as TCP shares a link.",
         ),
         typed(
             "preemption",
-            sets!(run.designs.requests.preemption),
+            sets!(settings.designs.requests.preemption),
             "When high work interrupts low work: at once (and the low work resumes later), after the \
              chunk in service, or never. Processor sharing resumes.",
         ),
         key(
             "delay",
             ANY_SPAN,
-            sets!(run.designs.requests.delay),
+            sets!(settings.designs.requests.delay),
             "The delay of a message between client and server.",
         ),
         key(
             "purge_delay",
             ANY_SPAN,
-            sets!(run.designs.requests.purge_delay),
+            sets!(settings.designs.requests.purge_delay),
             "The delay of a cancellation, not less than delay. \"auto\": the same.",
         )
         .or(&["auto"]),
@@ -109,26 +109,26 @@ pub const RANS: Section = Section {
         key(
             "copies",
             count(1, 8),
-            sets!(run.designs.requests.copies),
+            sets!(settings.designs.requests.copies),
             "Copies of a request at most, N, each to another server. With rans the bytes of all count.",
         ),
         key(
             "quorum",
             count(1, 8),
-            sets!(run.designs.requests.quorum),
+            sets!(settings.designs.requests.quorum),
             "Whole answers that a request needs, K: so many copies go at once and high, also without \
              duplicates.",
         ),
         typed(
             "purge",
-            sets!(run.designs.requests.purge),
+            sets!(settings.designs.requests.purge),
             "What the end of a request takes away at servers: copies in service too, or only those that \
              wait.",
         ),
         key(
             "swap_lead",
             SIZE,
-            sets!(run.designs.requests.swap_lead),
+            sets!(settings.designs.requests.swap_lead),
             "Priorities of two copies are exchanged once the low one is so many bytes ahead: in what the \
              client has received, or, where there are packets, in the congestion window of its server.",
         )
@@ -168,7 +168,7 @@ pub const RANS: Section = Section {
         key(
             "budget_burst",
             count(1, 1_000_000),
-            sets!(run.designs.requests.budget.burst),
+            sets!(settings.designs.requests.budget.burst),
             "For hedge-budget: hedges that may follow each other at once; so many may be sent at first.",
         ),
     ],

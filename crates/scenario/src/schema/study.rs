@@ -68,31 +68,31 @@ pub const STUDY: Section = Section {
         key(
             "drain",
             ANY_SPAN,
-            sets!(run.drain),
+            sets!(course.drain),
             "How long the run waits, after the last arrival, for flows to finish; what has not \
              finished then is counted as unfinished.",
         ),
         key(
             "sample_every",
             SPAN,
-            sets!(run.sample_every),
+            sets!(course.sample_every),
             "How often queues and links are sampled, for the report's drawing of the network and its \
              plots over time. A hundred to a thousand samples a run are enough to see where it is hot.",
         )
         .or(&["off"]),
         typed(
             "measure_waits",
-            sets!(run.measures.waits),
+            sets!(course.measures.waits),
             "Whether the run's summary tells how long packets waited at switch ports.",
         ),
         typed(
             "measure_bursts",
-            sets!(run.measures.bursts),
+            sets!(course.measures.bursts),
             "Whether the run's summary tells in what bursts payload left the hosts.",
         ),
         typed(
             "measure_goodput",
-            sets!(run.measures.goodput),
+            sets!(course.measures.goodput),
             "Whether the run's summary tells what payload reached the hosts while flows arrived.",
         ),
         key(
@@ -104,12 +104,12 @@ pub const STUDY: Section = Section {
         .or(&["parquet", "csv"]),
         typed(
             "engine",
-            sets!(run.engine),
+            sets!(course.engine),
             "The event queue. Results do not depend on it; speed does.",
         ),
         typed(
             "port_events",
-            sets!(run.port_events),
+            sets!(course.port_events),
             "Events a packet at FIFO ports: one where possible, or two everywhere. Results do \
              not depend on it; speed does.",
         ),

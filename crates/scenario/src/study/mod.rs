@@ -5,11 +5,11 @@ mod custom;
 mod faults;
 mod files;
 mod matrix;
+mod parameters;
 mod paths;
 mod queue;
 mod readers;
 mod requests;
-mod settings;
 mod storage;
 mod topology;
 mod workload;
@@ -21,13 +21,14 @@ pub use topology::{
 pub use workload::replace as replace_workload;
 
 use crate::error::{Outcome, ScenarioError};
+use crate::parameters::Course;
 use crate::point::Point;
 use crate::scenario::Scenario;
 use crate::value::{Value, shortened};
 use chosen::Chosen;
 use tailcut_record::TableFormat;
-use tailcut_sim::fabric::topology::Topology;
-use tailcut_sim::{Design, RunConfig, WorkloadSpec};
+use tailcut_sim::fabric::topology::{LinkFault, Topology};
+use tailcut_sim::{Design, RunConfig, Settings, WorkloadSpec};
 use topology::Network;
 
 /// A study: runs that are compared with each other.
@@ -145,41 +146,46 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
 
 /// What the runs of a scenario have in common.
 struct Parts {
+    settings: Settings,
+    course: Course,
     network: Network,
+    faults: Vec<LinkFault>,
     /// One a load.
     workloads: Vec<WorkloadSpec>,
-    /// Everything but design and workload.
-    run: RunConfig,
 }
 
 impl Parts {
     fn of(scenario: &Scenario, designs: &[Design]) -> Outcome<Self> {
-        let parameters = settings::run(scenario)?;
+        let (settings, course) = parameters::read(scenario)?;
         let network = topology::network(scenario)?;
         paths::check(scenario, designs, &network.built)?;
-        let run = RunConfig {
-            faults: faults::faults(scenario, &network)?,
-            topology: network.spec.clone(),
-            ..parameters
-        };
+        let faults = faults::faults(scenario, &network)?;
         let workloads = workload::workloads(scenario, &network)?;
         Ok(Self {
+            settings,
+            course,
             network,
+            faults,
             workloads,
-            run,
         })
     }
 
     /// The runs of a design, one a load.
     fn runs(&self, scenario: &Scenario, design: Design) -> Outcome<Vec<RunConfig>> {
-        let (parameters, hosts) = (&self.run.designs, self.network.built.hosts());
+        let (parameters, hosts) = (&self.settings.designs, self.network.built.hosts());
         let run = |workload: &WorkloadSpec| {
             storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
             requests::check(scenario, design, &parameters.requests, workload, hosts)?;
+            let (topology, workload) = (self.network.spec.clone(), workload.clone());
             Ok(RunConfig {
-                design,
-                workload: workload.clone(),
-                ..self.run.clone()
+                faults: self.faults.clone(),
+                settings: self.settings.clone(),
+                sample_every: self.course.sample_every,
+                measures: self.course.measures,
+                drain: self.course.drain,
+                engine: self.course.engine,
+                port_events: self.course.port_events,
+                ..RunConfig::new(design, topology, workload)
             })
         };
         self.workloads.iter().map(run).collect()

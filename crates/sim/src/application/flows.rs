@@ -2,7 +2,7 @@
 
 use super::{Application, Desk};
 use crate::config::RunConfig;
-use crate::design::Replication;
+use tailcut_design::Replication;
 use tailcut_transport::{self as transport, Event};
 use tailcut_units::{FlowId, HostId, Time, reduce, stream_seed};
 use tailcut_workload::{Flow, Source};
@@ -54,7 +54,7 @@ impl Replicating {
         let is_mixed = config.design.replication == Replication::Mixed;
         Self {
             seed: config.seed,
-            drawn_below: is_mixed.then_some(config.repnet.limit.0),
+            drawn_below: is_mixed.then_some(config.settings.repnet.limit.0),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Applications of one's own: what they are called, and what makes them.
 
 use super::Application;
-use crate::register::{NameError, Register, told_by_name};
 use std::sync::Arc;
+use tailcut_design::register::{NameError, Register};
+use tailcut_design::told_by_name;
 use tailcut_units::{Rate, Time};
 use tailcut_workload::SizeDistribution;
 

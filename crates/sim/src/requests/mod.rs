@@ -7,37 +7,13 @@ pub(crate) mod stations;
 
 use crate::config::{FlowsSpec, RequestRate, RequestsPart, RunConfig};
 pub(crate) use books::Books;
-use tailcut_fabric::queue::{Limit, PushOut, QueueConfig, Sharing, Trimming};
 use tailcut_units::{Rate, Time};
 use tailcut_workload::{Error, Requests, RequestsSpec};
-
-/// The queue that switches have under requests: `classes` of the transport's own, and below them that of
-/// duplicates, which they do not know.
-pub(crate) fn queue(classes: u8, limit: Limit, mark_above: Option<Limit>) -> QueueConfig {
-    QueueConfig::PushOut(PushOut {
-        classes: classes + 1,
-        group: classes,
-        limit,
-        mark_above,
-    })
-}
-
-/// The same over a `usual` queue that trims. Duplicates have as much room for themselves.
-pub(crate) fn trimming(usual: Trimming) -> QueueConfig {
-    QueueConfig::Trimming(Trimming {
-        classes: usual.classes + 1,
-        sharing: match usual.sharing {
-            Sharing::PerClass => Sharing::PerClass,
-            Sharing::Shared | Sharing::LastApart => Sharing::LastApart,
-        },
-        ..usual
-    })
-}
 
 /// The load that a request a second puts on the busiest stations of all servers, copies beyond the quorum
 /// not counted.
 fn load_of_one(config: &RunConfig, part: &RequestsPart, link: Rate) -> f64 {
-    let parameters = &config.designs.requests;
+    let parameters = &config.settings.designs.requests;
     let seconds = parameters.bottleneck_seconds(part.sizes.mean(), link);
     seconds * f64::from(parameters.quorum) / f64::from(part.servers)
 }
@@ -62,7 +38,7 @@ pub(crate) fn source(
     label: u64,
     link: Rate,
 ) -> Result<Requests, Error> {
-    let parameters = &config.designs.requests;
+    let parameters = &config.settings.designs.requests;
     let (per_second, _) = rate_and_load(config, part, link);
     Requests::new(RequestsSpec {
         seed: config.seed,

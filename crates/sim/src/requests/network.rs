@@ -125,7 +125,7 @@ impl Network {
         part: &RequestsPart,
         label: u64,
     ) -> Result<Self, RunError> {
-        let parameters = &config.designs.requests;
+        let parameters = &config.settings.designs.requests;
         let (servers, clients) = (part.servers, part.clients);
         if topology.hosts() < servers + clients {
             return Err(RunError::Requests("more servers and clients than hosts"));

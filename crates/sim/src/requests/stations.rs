@@ -101,7 +101,7 @@ pub(crate) fn run(
     config: &RunConfig,
     control: &dyn RunControl,
 ) -> Result<(Vec<RequestRecord>, RunTotals), RunError> {
-    let parameters = &config.designs.requests;
+    let parameters = &config.settings.designs.requests;
     let Some((label, part)) = part_of(config) else {
         return Err(RunError::Requests("a workload of requests is needed"));
     };
@@ -248,7 +248,11 @@ impl Model<'_> {
             }
             // The last switch purges too: what nobody waits for does not enter the link.
             Some(_) if self.purges && !state.client.is_pending(response.copy.request) => return,
-            Some(link) => link.add(self.now, response, self.config.designs.requests.chunk.0),
+            Some(link) => link.add(
+                self.now,
+                response,
+                self.config.settings.designs.requests.chunk.0,
+            ),
         }
         self.serve_client(number);
     }

@@ -174,23 +174,25 @@ fn no_link_exceeds_its_rate(run: &Run, record: &RunRecord, case: &str) {
 /// What may wait at a port, where one number says it.
 fn limit_of(config: &RunConfig, queue: &QueueConfig) -> Option<Limit> {
     match (config.design.transport, queue) {
-        (TransportKind::PFabric, _) => Some(config.designs.pfabric.queue),
-        (TransportKind::Pias, _) => Some(config.designs.pias.limit),
+        (TransportKind::PFabric, _) => Some(config.settings.designs.pfabric.queue),
+        (TransportKind::Pias, _) => Some(config.settings.designs.pias.limit),
         // Two classes, each with a limit of its own.
         (TransportKind::Qos, _) => None,
         // Data and headers have a limit each, NDP's in packets of at most the full size.
         (TransportKind::Ndp | TransportKind::NdpPlus, _) => {
-            let Limit::Packets(data) = config.designs.ndp.queue else {
+            let Limit::Packets(data) = config.settings.designs.ndp.queue else {
                 return None;
             };
-            let packets = data + config.designs.ndp.header_queue_packets;
+            let packets = data + config.settings.designs.ndp.header_queue_packets;
             Some(Limit::Bytes(u64::from(packets) * 1_538))
         }
         (TransportKind::Scdp, _) => {
-            let Limit::Bytes(symbols) = config.designs.scdp.queue else {
+            let Limit::Bytes(symbols) = config.settings.designs.scdp.queue else {
                 return None;
             };
-            Some(Limit::Bytes(symbols + config.designs.scdp.header_queue.0))
+            Some(Limit::Bytes(
+                symbols + config.settings.designs.scdp.header_queue.0,
+            ))
         }
         (_, QueueConfig::DropTail(queue)) => Some(queue.limit),
         _ => None,
@@ -247,7 +249,7 @@ fn the_flows_account_for_every_payload_byte(
     record: &RunRecord,
     case: &str,
 ) {
-    let framing = config.framing;
+    let framing = config.settings.framing;
     let overhead = u64::from(framing.header + framing.preamble_and_gap);
     let uplinks = &record.ports[..run.topology.uplink_count as usize];
     let carried: u64 = uplinks
@@ -412,7 +414,7 @@ fn an_incast_beside_background_traffic_balances_though_packets_are_lost_or_trimm
             });
             let traffic = workload("incast", vec![burst, background]);
             let mut config = config(design, name, shape.clone(), traffic);
-            config.designs.pias.limit = Limit::Packets(5);
+            config.settings.designs.pias.limit = Limit::Packets(5);
             let record = audit(config);
             let lost = record.totals.drops.total().packets + record.totals.trimmed.packets;
             // Each of its classes has all of a port's room.
@@ -442,9 +444,9 @@ fn payload_that_was_cut_off_and_headers_that_bounce_or_are_dropped_are_in_the_bo
             });
             let traffic = workload("incast", vec![burst]);
             let mut tight = config(design, name, shape.clone(), traffic);
-            tight.designs.ndp.header_queue_packets = 1;
-            tight.designs.scdp.header_queue = Bytes(1_538);
-            tight.designs.scdp.queue = Limit::Bytes(30_760);
+            tight.settings.designs.ndp.header_queue_packets = 1;
+            tight.settings.designs.scdp.header_queue = Bytes(1_538);
+            tight.settings.designs.scdp.queue = Limit::Bytes(30_760);
             let totals = audit(tight).totals;
             assert_eq!(totals.remaining.packets, 0, "{design} on {name}");
             assert!(totals.trimmed.bytes > 0, "{design} on {name}");
@@ -550,8 +552,8 @@ fn every_option_of_tcp_balances_in_a_closed_loop_and_in_a_permutation() {
                 });
                 let traffic = workload(option, vec![closed, burst]);
                 let mut config = config(design, name, shape.clone(), traffic);
-                set(&mut config.tcp);
-                config.framing.payload = 1_000;
+                set(&mut config.settings.tcp);
+                config.settings.framing.payload = 1_000;
                 let record = audit(config);
                 assert_eq!(record.totals.remaining.packets, 0);
                 let unfinished = record.flows.iter().filter(|flow| flow.fct.is_none());

@@ -37,7 +37,7 @@ pub fn run_of(design: &str) -> RunConfig {
     };
     let mut config = config(design, name, shape, web_search(0.6, Duration::from_ms(2)));
     config.sample_every = Some(Duration::from_us(30));
-    config.designs.pias.limit = Limit::Packets(20);
+    config.settings.designs.pias.limit = Limit::Packets(20);
     if design.contains('@') {
         config.faults = failing();
     }

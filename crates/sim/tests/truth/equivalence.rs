@@ -66,7 +66,7 @@ fn hull_without_phantom_queues_and_pacers_is_dctcp_to_the_byte() {
         mark_above: Some(Limit::Packets(20)),
     });
     let mut hull = loaded("hull", "fat-tree", fat_tree(marked.clone()));
-    hull.designs.hull = HullParameters {
+    hull.settings.designs.hull = HullParameters {
         phantom: None,
         pacer: None,
     };
@@ -78,7 +78,7 @@ fn hull_without_phantom_queues_and_pacers_is_dctcp_to_the_byte() {
 #[test]
 fn ndp_plus_without_thresholds_is_ndp_to_the_byte() {
     let mut plus = loaded("ndp-plus", "fat-tree", fat_tree(unmarked(20)));
-    plus.designs.ndp.thresholds.clear();
+    plus.settings.designs.ndp.thresholds.clear();
     let ndp = loaded("ndp", "fat-tree", fat_tree(unmarked(20)));
     assert_one(run(&plus), &run(&ndp));
 }

@@ -155,7 +155,7 @@ fn one_flow_in_slow_start_is_exact_to_the_picosecond_under_every_congestion_cont
                 ] {
                     let csv = format!("start_ns,src,dst,bytes\n0,{src},{dst},{bytes}\n");
                     let mut config = config(design, name, shape.clone(), trace(&csv, &topology));
-                    config.tcp.delayed_ack = delayed_ack;
+                    config.settings.tcp.delayed_ack = delayed_ack;
                     let flow = simulate(&config).flows[0];
                     let mut alone = transfer(&topology, src, dst);
                     alone.delayed_ack = delayed_ack.map(|policy| ideal::DelayedAck {

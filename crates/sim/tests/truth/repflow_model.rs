@@ -60,8 +60,8 @@ fn run(design: &str, hosts_gbps: u64, buffer: u32, load: f64, seed: u64) -> RunR
     );
     let workload = workload("websearch", vec![background, mice]);
     let mut config = config(design, "leaf-spine", shape, workload);
-    config.tcp.initial_window = InitialWindow::Bytes(12_000);
-    config.tcp.min_rto = Duration::from_ms(10);
+    config.settings.tcp.initial_window = InitialWindow::Bytes(12_000);
+    config.settings.tcp.min_rto = Duration::from_ms(10);
     config.seed = seed;
     simulate(&config)
 }

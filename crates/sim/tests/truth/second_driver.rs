@@ -253,7 +253,7 @@ fn runs() -> Vec<(String, RunConfig)> {
     ];
     let requests = designs.map(|design| {
         let mut config = requests(design, 0.4, 40);
-        config.designs.requests.swap_lead = Some(Bytes(30_000));
+        config.settings.designs.requests.swap_lead = Some(Bytes(30_000));
         config.drain = Duration::from_ms(50);
         (format!("requests over {design}"), config)
     });

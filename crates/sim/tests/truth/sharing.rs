@@ -171,7 +171,7 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
     ] {
         let (shape, pipe) = marking_star(flows, threshold, Duration::from_us(delay_us));
         let mut config = config("dctcp", "star", shape, all_at_once(flows, 1_000_000_000));
-        config.tcp.delayed_ack = None;
+        config.settings.tcp.delayed_ack = None;
         config.drain = Duration::from_ms(400);
         config.sample_every = Some(Duration::from_us(20));
         let record = simulate(&config);
@@ -236,7 +236,7 @@ fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
             let delay = Duration::from_us(250);
             let shape = star(1, 1, queue, delay);
             let mut config = config(design, "star", shape, all_at_once(1, 2_000_000_000));
-            config.tcp.delayed_ack = None;
+            config.settings.tcp.delayed_ack = None;
             config.drain = Duration::from_ms(12_000);
             config.sample_every = Some(Duration::from_ms(500));
             let record = simulate(&config);

@@ -74,7 +74,7 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
 fn the_address_of_a_group_takes_its_bytes_on_every_link_of_the_tree() {
     let mut config = alone("scdp", a_megabyte(0.0));
     let plain = simulate(&config);
-    config.designs.scdp.group_header = Bytes(325);
+    config.settings.designs.scdp.group_header = Bytes(325);
     let with_header = simulate(&config);
     let bytes = |record: &RunRecord, client| {
         let run = Run::of(&config);
@@ -180,7 +180,7 @@ fn a_read_that_no_server_can_answer_has_failed_and_misses_everything() {
         reconvergence: Duration::ZERO,
     }];
     // 20, 40 and 80 ms.
-    config.designs.scdp.max_timeouts = 2;
+    config.settings.designs.scdp.max_timeouts = 2;
     let row = simulate(&config).sessions[0];
     assert_eq!((row.end, row.completion), (SessionEnd::Failed, None));
     assert_eq!(row.missing, Some(Bytes(1_000_000)));
@@ -211,7 +211,7 @@ pub fn busy(design: &str, write: WriteBy, read: ReadBy) -> RunConfig {
     };
     let traffic = workload("storage", vec![FlowsSpec::Storage(part)]);
     let mut config = config(design, "fat-tree", fat_tree(queue_of(40)), traffic);
-    config.designs.scdp.queue = Limit::Bytes(30_760);
+    config.settings.designs.scdp.queue = Limit::Bytes(30_760);
     config.sample_every = Some(Duration::from_us(20));
     config.measures.goodput = true;
     config

@@ -13,8 +13,8 @@ use tailcut_sim::transport::tcp::{DelayedAck, TcpConfig};
 use tailcut_sim::workload::{Arrivals, Class, Limits, SizeDistribution, Trace};
 use tailcut_sim::{
     FlowsSpec, LoadReference, MatrixSpec, OfferedRate, OpenSpec, ReadBy, RequestRate, RequestsPart,
-    RunConfig, Shape, StoragePart, TopologySpec, Unattended, WorkloadPart, WorkloadSpec, WriteBy,
-    run,
+    RunConfig, Settings, Shape, StoragePart, TopologySpec, Unattended, WorkloadPart, WorkloadSpec,
+    WriteBy, run,
 };
 use tailcut_units::{Duration, HostId, Rate};
 
@@ -123,7 +123,7 @@ pub fn odd_network(queue: QueueConfig) -> Shape {
 pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) -> RunConfig {
     let design = design.parse().expect("a design");
     let name = name.to_owned();
-    RunConfig {
+    let settings = Settings {
         tcp: TcpConfig {
             min_rto: Duration::from_ms(2),
             initial_rto: Duration::from_ms(10),
@@ -133,6 +133,10 @@ pub fn config(design: &str, name: &str, shape: Shape, workload: WorkloadSpec) ->
             }),
             ..TcpConfig::default()
         },
+        ..Settings::default()
+    };
+    RunConfig {
+        settings,
         ..RunConfig::new(design, TopologySpec { name, shape }, workload)
     }
 }
@@ -267,7 +271,7 @@ pub fn requests(design: &str, load: f64, count: u64) -> RunConfig {
         single_switch(12, queue_of(100)),
         workload,
     );
-    config.tcp.min_rto = Duration::from_ms(5);
+    config.settings.tcp.min_rto = Duration::from_ms(5);
     config.drain = Duration::from_ms(10_000);
     config
 }

@@ -1,35 +1,35 @@
-//! A run's parameters from the keys that set them, and what several of these must be to each other.
+//! Parameters from the keys that set them, and what several of these must be to each other.
 
 use crate::error::Outcome;
+use crate::parameters::{Course, Parameters};
 use crate::scenario::Scenario;
 use crate::schema::{Fallback, SECTIONS};
-use crate::settings::Settings;
 use tailcut_sim::transport::Demotion;
 use tailcut_sim::transport::rans::{Discipline, Preemption};
 use tailcut_sim::transport::tcp::TcpConfig;
-use tailcut_sim::{DesignParameters, RequestParameters, RunConfig};
+use tailcut_sim::{DesignParameters, RequestParameters, Settings};
 use tailcut_units::Duration;
 
-/// A run with the parameters of a scenario, but of no design, network and workload yet.
-pub fn run(scenario: &Scenario) -> Outcome<RunConfig> {
-    let mut settings = Settings::usual().clone();
+/// What a scenario's designs are set up with, and how its runs go.
+pub fn read(scenario: &Scenario) -> Outcome<(Settings, Course)> {
+    let mut parameters = Parameters::usual().clone();
     for section in SECTIONS.iter().filter(|section| !section.repeated) {
         let table = scenario.table(section.name);
         for key in section.keys {
             if let (Fallback::Field(field), Some(entry)) = (key.default, table.given(key.name)) {
-                (field.set)(&mut settings, &entry.value);
+                (field.set)(&mut parameters, &entry.value);
             }
         }
     }
-    let run = settings.into_run();
-    designs(scenario, &run.designs)?;
-    requests(scenario, &run.designs.requests)?;
-    tcp(scenario, &run.tcp)?;
+    let (settings, course) = parameters.settle();
+    designs(scenario, &settings.designs)?;
+    requests(scenario, &settings.designs.requests)?;
+    tcp(scenario, &settings.tcp)?;
     let nic = scenario.table("nic");
-    if nic.get::<bool>("gro") && run.nic.coalescing.is_none() {
+    if nic.get::<bool>("gro") && settings.nic.coalescing.is_none() {
         return Err(nic.error("gro", "true", "only with nic.rx_frames above 1"));
     }
-    Ok(run)
+    Ok((settings, course))
 }
 
 fn designs(scenario: &Scenario, designs: &DesignParameters) -> Outcome<()> {
@@ -117,13 +117,14 @@ mod tests {
     use tailcut_sim::transport::scdp::DecodeSpeed;
     use tailcut_units::{Bytes, Rate};
 
-    fn of(text: &str) -> Outcome<RunConfig> {
-        run(&Scenario::parse("s.toml", "", text).expect("keys and values are sound"))
+    fn of(text: &str) -> Outcome<Settings> {
+        let scenario = Scenario::parse("s.toml", "", text).expect("keys and values are sound");
+        read(&scenario).map(|(settings, _)| settings)
     }
 
     #[test]
     fn an_ack_is_never_held_back_for_as_long_as_the_peer_waits() {
-        let held_back = |run: RunConfig| run.tcp.delayed_ack.map(|ack| ack.timeout);
+        let held_back = |settings: Settings| settings.tcp.delayed_ack.map(|ack| ack.timeout);
         let ms = |ms| Some(Duration::from_ms(ms));
         assert_eq!(held_back(of("").expect("sound")), ms(5));
         let long = of("[tcp]\nmin_rto = \"1s\"\ninitial_rto = \"1s\"\n");
@@ -134,7 +135,9 @@ mod tests {
         scenario
             .set("tcp.delayed_ack_timeout", "20ms", &flag)
             .expect("a span");
-        let error = run(&scenario).expect_err("longer than min_rto").to_string();
+        let error = read(&scenario)
+            .expect_err("longer than min_rto")
+            .to_string();
         assert!(
             error.starts_with("--set: tcp.delayed_ack_timeout: found 20 ms"),
             "{error}"
@@ -143,16 +146,17 @@ mod tests {
 
     #[test]
     fn a_full_packet_carries_what_tcp_sends() {
-        let run = of("[tcp]\nmss = 1000\n").expect("sound");
-        assert_eq!((run.tcp.mss, run.framing.payload), (1_000, 1_000));
+        let settings = of("[tcp]\nmss = 1000\n").expect("sound");
+        assert_eq!((settings.tcp.mss, settings.framing.payload), (1_000, 1_000));
     }
 
     #[test]
     fn the_parts_of_hull_are_turned_off_one_by_one() {
-        let run = of("[hull]\nphantom_drain = \"off\"\n[nic]\nrx_frames = 8\n").expect("sound");
-        let hull = run.designs.hull;
+        let settings =
+            of("[hull]\nphantom_drain = \"off\"\n[nic]\nrx_frames = 8\n").expect("sound");
+        let hull = settings.designs.hull;
         assert!(hull.phantom.is_none() && hull.pacer.is_some());
-        assert_eq!(run.nic.coalescing.map(|nic| nic.frames), Some(8));
+        assert_eq!(settings.nic.coalescing.map(|nic| nic.frames), Some(8));
         let hull = of("[hull]\npacer = false\n").expect("sound").designs.hull;
         assert!(hull.phantom.is_some() && hull.pacer.is_none());
     }

@@ -1,6 +1,6 @@
 //! The fields that keys set.
 
-use super::{Held, Settings};
+use super::{Held, Parameters};
 use crate::value::{Kind, Value};
 use std::fmt;
 
@@ -13,16 +13,16 @@ pub struct Field {
     /// The words of its type.
     pub(crate) words: &'static [&'static str],
     /// What it holds, as a value of a key of this kind with these words.
-    pub(crate) value: fn(&Settings, Kind, &[&'static str]) -> Option<Value>,
+    pub(crate) value: fn(&Parameters, Kind, &[&'static str]) -> Option<Value>,
     /// Sets it.
-    pub(crate) set: fn(&mut Settings, &Value),
+    pub(crate) set: fn(&mut Parameters, &Value),
 }
 
 impl Field {
     pub(crate) const fn new<T: Held>(
-        _: fn(&Settings) -> &T,
-        value: fn(&Settings, Kind, &[&'static str]) -> Option<Value>,
-        set: fn(&mut Settings, &Value),
+        _: fn(&Parameters) -> &T,
+        value: fn(&Parameters, Kind, &[&'static str]) -> Option<Value>,
+        set: fn(&mut Parameters, &Value),
     ) -> Self {
         Self {
             kind: T::KIND,
@@ -39,17 +39,17 @@ impl fmt::Debug for Field {
     }
 }
 
-/// The [`Field`] at a path from [`Settings`], such as `field!(run.tcp.mss)`.
+/// The [`Field`] at a path from [`Parameters`], such as `field!(settings.tcp.mss)`.
 macro_rules! field {
     ($($name:ident).+) => {
-        $crate::settings::Field::new(
-            |settings| &settings.$($name).+,
-            |settings, kind, words| {
-                $crate::settings::Held::value(&settings.$($name).+, kind, words)
+        $crate::parameters::Field::new(
+            |parameters| &parameters.$($name).+,
+            |parameters, kind, words| {
+                $crate::parameters::Held::value(&parameters.$($name).+, kind, words)
             },
-            |settings, value| {
-                let held = $crate::settings::Held::of(value);
-                settings.$($name).+ = held.expect("a value that its key allows");
+            |parameters, value| {
+                let held = $crate::parameters::Held::of(value);
+                parameters.$($name).+ = held.expect("a value that its key allows");
             },
         )
     };

@@ -1,14 +1,8 @@
 //! Designs and their names: `[replication+]transport[@routing]`.
 
-mod kinds;
-mod own;
-mod parts;
-
-pub use kinds::{Duplicates, Replication, Routing, TransportKind};
-pub(crate) use own::MakeHost;
-pub use own::{HostSeat, OwnBalancer, OwnTransport, PortSeat};
-pub use parts::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
-use parts::{find, name_of, names};
+use crate::kinds::{Replication, Routing, TransportKind};
+use crate::own::{OwnBalancer, OwnTransport};
+use crate::parts::{REPLICATIONS, ROUTINGS, TRANSPORTS, find, name_of, names};
 use std::fmt;
 use std::str::FromStr;
 

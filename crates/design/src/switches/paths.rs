@@ -1,18 +1,17 @@
-//! How switches choose paths in a run: what a routing asks of the fabric.
+//! How switches choose paths: what a routing asks of the fabric.
 
-use crate::config::RunConfig;
-use crate::design::Routing;
-use crate::parameters::EcmpHash;
+use crate::kinds::Routing;
+use crate::name::Design;
+use crate::parameters::{EcmpHash, PathParameters};
 use tailcut_fabric::Bonding;
 use tailcut_fabric::load_balancer::LoadBalancerConfig;
 
-/// The load balancer of the run's switches.
-pub(crate) fn load_balancer(config: &RunConfig) -> LoadBalancerConfig {
-    if let Some(own) = config.design.own_balancer {
+/// The load balancer of a design's switches.
+pub(super) fn load_balancer(design: Design, paths: &PathParameters) -> LoadBalancerConfig {
+    if let Some(own) = design.own_balancer {
         return LoadBalancerConfig::Custom(own.build().clone());
     }
-    let paths = &config.designs.paths;
-    match config.design.routing {
+    match design.routing {
         // A packet whose path its sender chose asks no switch.
         Routing::Ecmp | Routing::Permute => match paths.ecmp_hash {
             EcmpHash::Mixed => LoadBalancerConfig::Ecmp,
@@ -28,8 +27,8 @@ pub(crate) fn load_balancer(config: &RunConfig) -> LoadBalancerConfig {
 }
 
 /// How hosts with several links use them: packet by packet where packets may overtake each other anyway.
-pub(crate) const fn bonding(config: &RunConfig) -> Bonding {
-    match config.design.routing {
+pub(super) const fn bonding(routing: Routing) -> Bonding {
+    match routing {
         Routing::Spray | Routing::Permute => Bonding::FreeFirst,
         Routing::Ecmp
         | Routing::LetFlow

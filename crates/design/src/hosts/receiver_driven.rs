@@ -1,17 +1,14 @@
-//! From a run's configuration to that of a receiver-driven host.
+//! The parameters of receiver-driven hosts.
 
-use crate::config::RunConfig;
-use crate::design::{Routing, TransportKind};
-use crate::parameters::DecodeCores;
-use tailcut_fabric::topology::Topology;
+use crate::kinds::{Routing, TransportKind};
+use crate::name::Design;
+use crate::own::HostSeat;
+use crate::parameters::{DecodeCores, NdpParameters, ScdpParameters};
 use tailcut_transport::Demotion;
 use tailcut_transport::ndp::NdpConfig;
 use tailcut_transport::scdp::{ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::ConfigError;
-use tailcut_units::{Duration, HostId, Rate, stream_seed};
-
-/// Random streams of hosts, for [`stream_seed`].
-const HOST_DRAWS: u64 = 0x686f_7374;
+use tailcut_units::{Duration, Rate};
 
 /// The fewest cores of a host where nobody says: what any server has.
 const LEAST_CORES: u64 = 8;
@@ -19,49 +16,42 @@ const LEAST_CORES: u64 = 8;
 /// As many cores as one host may have.
 const MOST_CORES: u64 = 100_000;
 
-/// The seed of a host's random stream.
-pub(crate) fn host_seed(config: &RunConfig, host: HostId) -> u64 {
-    stream_seed(config.seed, HOST_DRAWS, u64::from(host.0))
-}
-
 /// The NDP of one host.
-pub(crate) fn ndp(
-    config: &RunConfig,
-    topology: &Topology,
-    host: HostId,
+pub(super) fn ndp(
+    design: Design,
+    parameters: &NdpParameters,
+    seat: &HostSeat<'_>,
 ) -> Result<NdpConfig, ConfigError> {
-    let parameters = &config.designs.ndp;
     Ok(NdpConfig {
-        mss: config.framing.payload,
+        mss: seat.framing.payload,
         initial_window: parameters.initial_window,
-        pull_interval: pull_interval(config, topology, host),
-        paths: match config.design.routing {
-            Routing::Permute => u16::try_from(topology.paths).unwrap_or(u16::MAX - 1),
+        pull_interval: pull_interval(seat),
+        paths: match design.routing {
+            Routing::Permute => u16::try_from(seat.paths).unwrap_or(u16::MAX - 1),
             _ => 1,
         },
-        demotion: match config.design.transport {
+        demotion: match design.transport {
             TransportKind::NdpPlus => demotion(&parameters.thresholds)?,
             _ => Demotion::NONE,
         },
         resends_count: parameters.resends_count,
         in_order: parameters.host_order,
-        byte_time: topology.host_rate(host).serialisation(1),
+        byte_time: seat.rate.serialisation(1),
         min_rto: parameters.min_rto,
         initial_rto: parameters.initial_rto,
         max_rto: NdpConfig::default().max_rto.max(parameters.initial_rto),
-        seed: host_seed(config, host),
+        seed: seat.seed,
         ..NdpConfig::default()
     })
 }
 
 /// The SCDP of one host, with its codec.
-pub(crate) fn scdp(
-    config: &RunConfig,
-    topology: &Topology,
-    host: HostId,
+pub(super) fn scdp(
+    parameters: &ScdpParameters,
+    seat: &HostSeat<'_>,
 ) -> Result<(ScdpConfig, ModelCodec), ConfigError> {
-    let parameters = &config.designs.scdp;
-    let usual_window = match topology.host_rate(host) {
+    let payload = seat.framing.payload;
+    let usual_window = match seat.rate {
         rate if rate <= Rate::from_gbps(1) => 12,
         rate if rate <= Rate::from_gbps(5) => 24,
         _ => 32,
@@ -74,24 +64,17 @@ pub(crate) fn scdp(
             allowed: "three probabilities, at least 0, below 1",
         });
     }
-    let seed = host_seed(config, host);
-    let mut codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seed);
+    let mut codec = ModelCodec::new(failure, parameters.decode_speed.clone(), seat.seed);
     let symbols = parameters.block_symbols;
-    let block = u64::from(symbols) * u64::from(config.framing.payload);
     let cores = match parameters.decode_cores {
         DecodeCores::Unlimited => None,
         DecodeCores::Count(cores) => Some(cores),
         DecodeCores::Auto => {
-            let arrives = topology.host_rate(host).serialisation(block);
-            let takes = parameters
-                .decode_speed
-                .time(symbols, config.framing.payload);
-            Some(
-                takes
-                    .as_ps()
-                    .div_ceil(arrives.as_ps().max(1))
-                    .clamp(LEAST_CORES, MOST_CORES) as u32,
-            )
+            let block = u64::from(symbols) * u64::from(payload);
+            let arrives = seat.rate.serialisation(block);
+            let takes = parameters.decode_speed.time(symbols, payload);
+            let cores = takes.as_ps().div_ceil(arrives.as_ps().max(1));
+            Some(cores.clamp(LEAST_CORES, MOST_CORES) as u32)
         }
     };
     if let Some(cores) = cores {
@@ -100,15 +83,15 @@ pub(crate) fn scdp(
     let initial_window = parameters.initial_window.unwrap_or(usual_window);
     let shared_window = parameters.shared_window;
     let scdp = ScdpConfig {
-        symbol: config.framing.payload,
+        symbol: payload,
         initial_window,
         shared_window: shared_window.unwrap_or((initial_window * 2).div_ceil(3)),
         block_symbols: parameters.block_symbols,
         overhead: parameters.overhead,
         demotion: demotion(&parameters.thresholds)?,
         in_order: parameters.host_order,
-        pull_interval: pull_interval(config, topology, host),
-        byte_time: topology.host_rate(host).serialisation(1),
+        pull_interval: pull_interval(seat),
+        byte_time: seat.rate.serialisation(1),
         timeout: parameters.timeout,
         max_timeout: ScdpConfig::default().max_timeout.max(parameters.timeout),
         max_timeouts: parameters.max_timeouts,
@@ -117,18 +100,17 @@ pub(crate) fn scdp(
     Ok((scdp, codec))
 }
 
-/// The time of a full packet on a host's link, with all that it takes there.
-fn pull_interval(config: &RunConfig, topology: &Topology, host: HostId) -> Duration {
-    let framing = &config.framing;
-    let full = framing.wire_bytes(framing.payload);
-    topology.host_rate(host).serialisation(u64::from(full))
+/// The time of a full packet on a host's links, with all that it takes there.
+fn pull_interval(seat: &HostSeat<'_>) -> Duration {
+    let full = seat.framing.wire_bytes(seat.framing.payload);
+    seat.rate.serialisation(u64::from(full))
 }
 
 /// Classes by bytes sent.
 ///
 /// # Errors
 /// Thresholds that do not ascend, or too many.
-pub(crate) fn demotion(thresholds: &[u64]) -> Result<Demotion, ConfigError> {
+pub(super) fn demotion(thresholds: &[u64]) -> Result<Demotion, ConfigError> {
     Demotion::at(thresholds).ok_or_else(|| ConfigError {
         key: "thresholds",
         found: format!("{thresholds:?}"),

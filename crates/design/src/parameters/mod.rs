@@ -1,15 +1,17 @@
-//! Parameters of the designs beside TCP and RepNet, with their sources.
+//! Parameters of the designs beside TCP, with their sources.
 
 mod hull;
 mod paths;
 mod priorities;
 mod receiver_driven;
+mod repnet;
 mod requests;
 
 pub use hull::{HullParameters, NicParameters, PacerParameters, PhantomParameters};
 pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use receiver_driven::{DecodeCores, NdpParameters, ScdpParameters};
+pub use repnet::RepNetParameters;
 pub use requests::RequestParameters;
 
 /// Parameters that only some designs have.

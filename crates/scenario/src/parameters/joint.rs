@@ -4,10 +4,10 @@ use tailcut_sim::transport::StragglerPolicy;
 use tailcut_sim::transport::nic::Coalescing;
 use tailcut_sim::transport::rans::{Percentile, Trigger};
 use tailcut_sim::transport::tcp::DelayedAck;
-use tailcut_sim::{HullParameters, PacerParameters, PhantomParameters, RunConfig};
+use tailcut_sim::{HullParameters, PacerParameters, PhantomParameters, Settings};
 use tailcut_units::Duration;
 
-/// What several keys set together, until [`Joint::settle`] puts it into the run.
+/// What several keys set together, until [`Joint::settle`] puts it in its places.
 #[derive(Clone, Debug)]
 pub struct Joint {
     pub acks: Acks,
@@ -57,18 +57,18 @@ pub struct Hedge {
 }
 
 impl Joint {
-    /// What a run has.
-    pub fn of(run: &RunConfig) -> Self {
-        let requests = &run.designs.requests;
+    /// What there is of it in settings.
+    pub fn of(settings: &Settings) -> Self {
+        let requests = &settings.designs.requests;
         let (after, percentile) = match requests.hedge {
             Trigger::AtOnce => (Some(Duration::ZERO), Percentile::default()),
             Trigger::After(delay) => (Some(delay), Percentile::default()),
             Trigger::AfterPercentile(percentile) => (None, percentile),
         };
-        let HullParameters { phantom, pacer } = run.designs.hull;
+        let HullParameters { phantom, pacer } = settings.designs.hull;
         Self {
             acks: Acks {
-                segments: run.tcp.delayed_ack.map(|ack| ack.segments),
+                segments: settings.tcp.delayed_ack.map(|ack| ack.segments),
                 timeout: None,
             },
             hull: Hull {
@@ -77,7 +77,7 @@ impl Joint {
                 has_pacer: pacer.is_some(),
                 pacer: pacer.unwrap_or_default(),
             },
-            coalescing: run.nic.coalescing.unwrap_or_default(),
+            coalescing: settings.nic.coalescing.unwrap_or_default(),
             hedge: Hedge {
                 after,
                 percent: f64::from(percentile.thousandths) / 10.0,
@@ -90,15 +90,15 @@ impl Joint {
         }
     }
 
-    /// Puts it into the run.
-    pub fn settle(self, run: &mut RunConfig) {
-        let held_back = DelayedAck::below(run.tcp.min_rto).timeout;
-        run.tcp.delayed_ack = self.acks.segments.map(|segments| DelayedAck {
+    /// Puts it in its places.
+    pub fn settle(self, settings: &mut Settings) {
+        let held_back = DelayedAck::below(settings.tcp.min_rto).timeout;
+        settings.tcp.delayed_ack = self.acks.segments.map(|segments| DelayedAck {
             segments,
             timeout: self.acks.timeout.unwrap_or(held_back),
         });
-        run.nic.coalescing = (self.coalescing.frames > 1).then_some(self.coalescing);
-        let (designs, hull) = (&mut run.designs, self.hull);
+        settings.nic.coalescing = (self.coalescing.frames > 1).then_some(self.coalescing);
+        let (designs, hull) = (&mut settings.designs, self.hull);
         designs.hull = HullParameters {
             phantom: hull.phantom_drain.map(|drain| PhantomParameters {
                 drain,

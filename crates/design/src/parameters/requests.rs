@@ -1,6 +1,6 @@
 //! Parameters of requests, servers and duplicates.
 
-use crate::design::{Duplicates, Replication};
+use crate::kinds::{Duplicates, Replication};
 use tailcut_transport::rans::{
     BudgetConfig, CancelScope, Discipline, Percentile, Policy, Preemption, ServerConfig, Trigger,
 };
@@ -122,7 +122,7 @@ impl RequestParameters {
     }
 
     /// A server whose answers leave over `link`.
-    pub(crate) fn server(&self, link: Option<Rate>) -> ServerConfig {
+    pub fn server(&self, link: Option<Rate>) -> ServerConfig {
         ServerConfig {
             discipline: self.discipline,
             preemption: self.preemption,
@@ -134,7 +134,7 @@ impl RequestParameters {
 
     /// The mean time that a copy of `bytes` in the mean keeps the busiest station of a server whose link
     /// has `link`, in seconds.
-    pub(crate) fn bottleneck_seconds(&self, bytes: f64, link: Rate) -> f64 {
+    pub fn bottleneck_seconds(&self, bytes: f64, link: Rate) -> f64 {
         let over = |rate: Rate| bytes * 8.0 / rate.as_bps() as f64;
         let disk = self
             .disk

@@ -20,7 +20,7 @@ pub enum EcmpHash {
 impl EcmpHash {
     /// The hash of a flow.
     #[inline]
-    pub(crate) const fn of(self, tuple: &FiveTuple) -> u32 {
+    pub const fn of(self, tuple: &FiveTuple) -> u32 {
         match self {
             Self::Mixed => tuple.hash(),
             Self::Crc32 => tuple.crc32(),

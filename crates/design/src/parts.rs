@@ -1,6 +1,6 @@
 //! The names that designs are put together from.
 
-use super::kinds::{Duplicates, Replication, Routing, TransportKind};
+use crate::kinds::{Duplicates, Replication, Routing, TransportKind};
 
 /// A part of a design's name, as `tailcut list designs` shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,16 +172,16 @@ pub const ROUTINGS: [Part<Routing>; 8] = [
 ];
 
 /// What a name stands for.
-pub(super) fn find<T: Copy>(parts: &[Part<T>], name: &str) -> Option<T> {
+pub(crate) fn find<T: Copy>(parts: &[Part<T>], name: &str) -> Option<T> {
     parts.iter().find(|part| part.name == name).map(|p| p.value)
 }
 
 /// The name of a value.
-pub(super) fn name_of<T: PartialEq>(parts: &[Part<T>], value: &T) -> Option<&'static str> {
+pub(crate) fn name_of<T: PartialEq>(parts: &[Part<T>], value: &T) -> Option<&'static str> {
     parts.iter().find(|p| p.value == *value).map(|p| p.name)
 }
 
 /// All names.
-pub(super) fn names<T>(parts: &[Part<T>]) -> impl Iterator<Item = &'static str> {
+pub(crate) fn names<T>(parts: &[Part<T>]) -> impl Iterator<Item = &'static str> {
     parts.iter().map(|part| part.name)
 }

@@ -1,9 +1,9 @@
 //! Transports and load balancers of one's own: what they are called, what they are like, and what they do
 //! in another way. Once registered they have names like those that are built in.
 
-use super::kinds::{Replication, Routing, TransportKind};
-use super::parts::{REPLICATIONS, ROUTINGS, TRANSPORTS, names};
-use crate::register::{NameError, Register, told_by_name};
+use crate::kinds::{Replication, Routing, TransportKind};
+use crate::parts::{REPLICATIONS, ROUTINGS, TRANSPORTS, names};
+use crate::register::{NameError, Register};
 use std::sync::Arc;
 use tailcut_fabric::load_balancer::{BuildBalancer, LoadBalancer};
 use tailcut_fabric::queue::QueueConfig;
@@ -43,7 +43,7 @@ pub struct PortSeat<'a> {
 
 pub(crate) type MakeHost =
     Arc<dyn Fn(&HostSeat<'_>) -> Result<Box<dyn Transport>, ConfigError> + Send + Sync>;
-type MakeQueue = Arc<dyn Fn(&PortSeat<'_>) -> QueueConfig + Send + Sync>;
+pub(crate) type MakeQueue = Arc<dyn Fn(&PortSeat<'_>) -> QueueConfig + Send + Sync>;
 
 /// A transport of one's own: like one that is built in, with another congestion controller, another queue
 /// at switch ports, or hosts of another kind. Closures make them, and carry what parameters there are.
@@ -138,13 +138,13 @@ impl OwnTransport {
         OWN_TRANSPORTS.all()
     }
 
-    pub(super) fn find(name: &str) -> Option<&'static Self> {
+    pub(crate) fn find(name: &str) -> Option<&'static Self> {
         OWN_TRANSPORTS.find(name)
     }
 
     /// Whether a replication is a layer over it: RepNet's are layers over TCP's hosts, and duplicates of
     /// requests have a class of their own at ports.
-    pub(super) fn carries(&self, replication: Replication) -> bool {
+    pub(crate) fn carries(&self, replication: Replication) -> bool {
         replication.works_over(self.like)
             && match replication {
                 Replication::None => true,
@@ -164,8 +164,9 @@ impl OwnTransport {
         self.controller.as_ref()
     }
 
-    pub(crate) fn queue(&self, seat: &PortSeat<'_>) -> Option<QueueConfig> {
-        self.queue.as_ref().map(|make| make(seat))
+    /// What says the queue of each switch port, where it is its own.
+    pub(crate) fn queue(&self) -> Option<&MakeQueue> {
+        self.queue.as_ref()
     }
 
     /// What makes its hosts, where they are its own.
@@ -239,7 +240,7 @@ impl OwnBalancer {
         OWN_BALANCERS.all()
     }
 
-    pub(super) fn find(name: &str) -> Option<&'static Self> {
+    pub(crate) fn find(name: &str) -> Option<&'static Self> {
         OWN_BALANCERS.find(name)
     }
 

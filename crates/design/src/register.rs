@@ -4,19 +4,28 @@ use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 /// A thing that has a name of its own.
-pub(crate) trait Named: 'static {
+pub trait Named: 'static {
     /// The name.
     fn name(&self) -> &'static str;
 }
 
 /// Things of one kind that were registered, in that order.
-pub(crate) struct Register<T: 'static>(RwLock<Vec<&'static T>>);
+#[derive(Debug)]
+pub struct Register<T: 'static>(RwLock<Vec<&'static T>>);
+
+impl<T: Named> Default for Register<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl<T: Named> Register<T> {
+    /// An empty register.
     pub const fn new() -> Self {
         Self(RwLock::new(Vec::new()))
     }
 
+    /// Everything that was registered, in that order.
     pub fn all(&self) -> Vec<&'static T> {
         self.0
             .read()
@@ -24,6 +33,7 @@ impl<T: Named> Register<T> {
             .clone()
     }
 
+    /// What was registered by this name.
     pub fn find(&self, name: &str) -> Option<&'static T> {
         self.all().into_iter().find(|own| own.name() == name)
     }
@@ -75,10 +85,12 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Things with names are alike where their names are: a name is given once.
+/// Makes a type with a field `name` [`Named`](crate::register::Named). Things with names are alike where
+/// their names are: a name is given once.
+#[macro_export]
 macro_rules! told_by_name {
     ($kind:ty) => {
-        impl crate::register::Named for $kind {
+        impl $crate::register::Named for $kind {
             fn name(&self) -> &'static str {
                 self.name
             }
@@ -101,5 +113,3 @@ macro_rules! told_by_name {
         }
     };
 }
-
-pub(crate) use told_by_name;

@@ -1,0 +1,183 @@
+//! Designs as plans: what they ask of switches, and what runs on hosts.
+
+use std::sync::Arc;
+use tailcut_design::fabric::load_balancer::LoadBalancerConfig;
+use tailcut_design::fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_design::fabric::topology::{Node, SingleSwitch, Topology, Wire};
+use tailcut_design::fabric::{Bonding, SharedBuffer};
+use tailcut_design::{Design, HostPlan, PortSetup, Settings, SwitchPlan, TRANSPORTS, Traffic};
+use tailcut_units::{Bytes, Duration, HostId, Rate};
+
+fn design(name: &str) -> Design {
+    name.parse().expect("a design")
+}
+
+/// Four hosts on a switch with a shared buffer, and ports that mark.
+fn network() -> Topology {
+    let switch = SingleSwitch {
+        hosts: 4,
+        host_wire: Wire {
+            rate: Rate::from_gbps(10),
+            delay: Duration::from_us(1),
+        },
+        queue: QueueConfig::DropTail(DropTail {
+            limit: Limit::Packets(100),
+            mark_above: Some(Limit::Packets(65)),
+        }),
+        shared_buffer: Some(SharedBuffer {
+            capacity: Bytes(1_000_000),
+            alpha: 1.0,
+        }),
+    };
+    switch.build().expect("a network")
+}
+
+fn installed(name: &str, traffic: Traffic) -> Topology {
+    let mut network = network();
+    SwitchPlan::new(design(name), &Settings::default(), traffic).install(&mut network);
+    network
+}
+
+/// The queues of the switch's ports, and those of the hosts.
+fn queues(network: &Topology) -> (Vec<&QueueConfig>, Vec<&QueueConfig>) {
+    let is_switch = |node: Node| matches!(node, Node::Switch(_));
+    let (of_switch, of_hosts): (Vec<_>, Vec<_>) =
+        network.links.iter().partition(|link| is_switch(link.from));
+    (
+        of_switch.iter().map(|link| &link.config.queue).collect(),
+        of_hosts.iter().map(|link| &link.config.queue).collect(),
+    )
+}
+
+#[test]
+fn a_design_over_ordinary_switches_leaves_the_network_as_it_is() {
+    for name in ["tcp", "dctcp@conga", "repflow"] {
+        let network = installed(name, Traffic::Transfers);
+        let (ports, _) = queues(&network);
+        assert!(
+            ports
+                .iter()
+                .all(|queue| matches!(queue, QueueConfig::DropTail(_)))
+        );
+        assert!(network.switches[0].shared_buffer.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_design_with_queues_of_its_own_has_them_at_switches_only_and_shares_no_buffer() {
+    let network = installed("scdp", Traffic::Transfers);
+    let (ports, hosts) = queues(&network);
+    assert!(
+        ports
+            .iter()
+            .all(|queue| matches!(queue, QueueConfig::Trimming(_)))
+    );
+    assert!(
+        hosts
+            .iter()
+            .all(|queue| matches!(queue, QueueConfig::DropTail(_)))
+    );
+    assert!(network.switches[0].shared_buffer.is_none());
+}
+
+#[test]
+fn where_phantom_queues_mark_the_real_ones_do_not() {
+    let network = installed("hull", Traffic::Transfers);
+    let (ports, _) = queues(&network);
+    for queue in ports {
+        let QueueConfig::DropTail(queue) = queue else {
+            panic!("HULL's switches are ordinary but for their phantom queues");
+        };
+        assert_eq!(queue.mark_above, None);
+    }
+    let mut links = network.links.iter();
+    let drain = links.find_map(|link| link.config.phantom).map(|p| p.drain);
+    assert_eq!(drain, Rate::from_bps(9_500_000_000));
+}
+
+#[test]
+fn duplicates_of_requests_have_a_class_below_those_of_the_transport() {
+    let network = installed("pias", Traffic::Requests);
+    let (ports, _) = queues(&network);
+    let thresholds = Settings::default().designs.pias.thresholds.len() as u8;
+    for queue in ports {
+        let QueueConfig::PushOut(queue) = queue else {
+            panic!("duplicates are pushed out by what others bring");
+        };
+        assert_eq!(
+            (queue.classes, queue.group),
+            (thresholds + 2, thresholds + 1)
+        );
+    }
+}
+
+#[test]
+fn a_plan_is_open_to_a_closure_of_ones_own() {
+    let mut plan = SwitchPlan::new(
+        design("tcp@spray"),
+        &Settings::default(),
+        Traffic::Transfers,
+    );
+    assert!(matches!(plan.load_balancer, LoadBalancerConfig::Spray));
+    assert_eq!(plan.bonding, Bonding::FreeFirst);
+    let packets = 7;
+    plan.port = Arc::new(move |_| PortSetup {
+        queue: Some(QueueConfig::DropTail(DropTail {
+            limit: Limit::Packets(packets),
+            mark_above: None,
+        })),
+        phantom: None,
+    });
+    let mut network = network();
+    plan.install(&mut network);
+    let (ports, _) = queues(&network);
+    let limits = ports.iter().map(|queue| match queue {
+        QueueConfig::DropTail(queue) => queue.limit,
+        other => panic!("{other:?}"),
+    });
+    assert!(limits.eq([Limit::Packets(7); 4]));
+}
+
+#[test]
+fn every_transport_with_packets_has_hosts_for_transfers_and_most_for_requests() {
+    let settings = Settings::default();
+    let network = network();
+    let mut built = 0;
+    for part in TRANSPORTS.iter().filter(|part| part.value.has_packets()) {
+        for traffic in [Traffic::Transfers, Traffic::Requests] {
+            if traffic == Traffic::Requests && !part.value.carries_requests() {
+                continue;
+            }
+            let plan = HostPlan::new(design(part.name), &settings, traffic, 1, || {
+                Duration::from_us(20)
+            });
+            let plan = plan.expect("defaults are sound");
+            let host = HostId(2);
+            let seat = plan.seat(host, 4, network.host_rate(host), network.paths);
+            let transport = plan.boxed(&seat).expect("defaults are sound");
+            assert_eq!(transport.next_timeout(), None, "{} is idle", part.name);
+            built += 1;
+        }
+    }
+    assert_eq!(built, 10 + 7);
+}
+
+#[test]
+fn the_round_trip_is_asked_only_where_a_timeout_follows_from_it() {
+    let settings = Settings::default();
+    let never = || -> Duration { panic!("TCP's timeouts are its own") };
+    HostPlan::new(design("tcp"), &settings, Traffic::Transfers, 1, never).expect("sound");
+    let span = || Duration::from_us(20);
+    let plan = HostPlan::new(design("pfabric"), &settings, Traffic::Transfers, 1, span);
+    let rto = plan.expect("sound").pfabric_config().rto;
+    assert_eq!(rto, Duration::from_us(60));
+}
+
+#[test]
+fn thresholds_that_do_not_ascend_are_told_by_their_key() {
+    let mut settings = Settings::default();
+    settings.designs.pias.thresholds = vec![10, 10];
+    let span = || Duration::from_us(20);
+    let plan = HostPlan::new(design("pias"), &settings, Traffic::Transfers, 1, span);
+    assert_eq!(plan.expect_err("twice the same").key, "thresholds");
+}
