@@ -42,8 +42,10 @@ impl Default for Settings {
 /// What hosts carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Traffic {
-    /// Transfers between hosts: flows, storage sessions, those of an application of one's own.
+    /// Transfers between hosts: flows, storage sessions.
     Transfers,
+    /// The same, some of them of an application of one's own, which may give them classes.
+    Steered,
     /// Requests to servers, with copies that have a class of their own in the network.
     Requests,
 }

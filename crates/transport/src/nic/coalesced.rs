@@ -172,6 +172,10 @@ impl<T: Transport> Transport for Coalesced<T> {
         self.inner.cancel(now, flow)
     }
 
+    fn reprioritise(&mut self, now: Time, flow: FlowId, class: u8) {
+        self.inner.reprioritise(now, flow, class);
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.waiting.push(segment);
         if self.waiting.len() as u64 >= u64::from(self.config.frames) {
