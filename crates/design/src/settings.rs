@@ -2,6 +2,7 @@
 
 use crate::parameters::{DesignParameters, NicParameters, RepNetParameters};
 use tailcut_transport::tcp::TcpConfig;
+use tailcut_transport::tcp::congestion::Dctcp;
 use tailcut_workload::Framing;
 
 /// The parameters of every design, and of what all have in common. A design reads its own.
@@ -29,8 +30,8 @@ impl Default for Settings {
         Self {
             framing: Framing::ETHERNET_TCP,
             tcp: TcpConfig::default(),
-            dctcp_gain: 1.0 / 16.0,
-            dctcp_first_alpha: 1.0,
+            dctcp_gain: Dctcp::GAIN,
+            dctcp_first_alpha: Dctcp::FIRST_ALPHA,
             repnet: RepNetParameters::default(),
             designs: DesignParameters::default(),
             nic: NicParameters::default(),
