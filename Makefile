@@ -20,7 +20,7 @@ demo: build
 	    --load 0.3,0.5,0.7 --seeds 6 --flows 1000 --out out/demo
 
 # Every test there is. Installs what they need where it is missing (see .ci/tools).
-test: tools lint rust-test npm-test node-suite
+test: tools lint rust-test npm-test node-suite python
 
 build:
 	$(CARGO) build --release --locked --bin tailcut
@@ -30,6 +30,7 @@ tools:
 
 lint:
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path python/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) deny --locked check bans licenses sources

@@ -24,8 +24,8 @@ fn table(section: &Section) -> String {
     for key in section.keys {
         let default = match key.default {
             Fallback::Is("") => "empty".to_owned(),
-            Fallback::Is(value) => format!("`{value}`"),
             Fallback::Follows(words) => words.to_owned(),
+            _ => format!("`{}`", key.default_text()),
         };
         let (name, unit) = (key.name, key.kind.unit());
         let cells = [

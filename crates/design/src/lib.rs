@@ -53,9 +53,9 @@ pub use kinds::{Duplicates, Replication, Routing, TransportKind};
 pub use name::{Design, UnknownDesign};
 pub use own::{HostSeat, OwnBalancer, OwnTransport, PortSeat};
 pub use parameters::{
-    COALESCING_TIMEOUT, DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters,
-    NicParameters, PFabricParameters, PacerParameters, PathParameters, PhantomParameters,
-    PiasParameters, QosParameters, RepNetParameters, RequestParameters, ScdpParameters,
+    DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters, NicParameters,
+    PFabricParameters, PacerParameters, PathParameters, PhantomParameters, PiasParameters,
+    QosParameters, RepNetParameters, RequestParameters, ScdpParameters,
 };
 pub use parts::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
 pub use settings::{Settings, Traffic};

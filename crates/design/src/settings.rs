@@ -2,6 +2,7 @@
 
 use crate::parameters::{DesignParameters, NicParameters, RepNetParameters};
 use tailcut_transport::tcp::TcpConfig;
+use tailcut_transport::tcp::congestion::Dctcp;
 use tailcut_workload::Framing;
 
 /// The parameters of every design, and of what all have in common. A design reads its own.
@@ -29,8 +30,8 @@ impl Default for Settings {
         Self {
             framing: Framing::ETHERNET_TCP,
             tcp: TcpConfig::default(),
-            dctcp_gain: 1.0 / 16.0,
-            dctcp_first_alpha: 1.0,
+            dctcp_gain: Dctcp::GAIN,
+            dctcp_first_alpha: Dctcp::FIRST_ALPHA,
             repnet: RepNetParameters::default(),
             designs: DesignParameters::default(),
             nic: NicParameters::default(),
@@ -41,8 +42,10 @@ impl Default for Settings {
 /// What hosts carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Traffic {
-    /// Transfers between hosts: flows, storage sessions, those of an application of one's own.
+    /// Transfers between hosts: flows, storage sessions.
     Transfers,
+    /// The same, some of them of an application of one's own, which may give them classes.
+    Steered,
     /// Requests to servers, with copies that have a class of their own in the network.
     Requests,
 }

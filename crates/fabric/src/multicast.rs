@@ -29,6 +29,8 @@ pub enum GroupError {
     Repeated(HostId),
     /// There is no group with this address, or it is dissolved.
     Unknown(HostId),
+    /// A host that cannot be in it: there is none with this number, or it is the one that sends.
+    Excluded(HostId),
 }
 
 impl fmt::Display for GroupError {
@@ -40,6 +42,10 @@ impl fmt::Display for GroupError {
                     "group: found {found} members; allowed are 1 to {MAX_MEMBERS}"
                 )
             }
+            Self::Excluded(host) => write!(
+                f,
+                "group: found {host}; allowed are the network's hosts but for the sender"
+            ),
             Self::Repeated(host) => write!(f, "group: {host} is in it twice; allowed is once"),
             Self::Unknown(address) => {
                 let found = address.group_number().unwrap_or(address.0);

@@ -51,6 +51,7 @@ mod crew;
 mod error;
 mod forecast;
 mod origin;
+mod parameters;
 mod path;
 mod point;
 mod recorded;

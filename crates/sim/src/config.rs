@@ -71,9 +71,14 @@ impl RunConfig {
 
     /// What its hosts carry.
     pub(crate) fn traffic(&self) -> Traffic {
-        let mut parts = self.workload.parts.iter();
-        if parts.any(|part| matches!(part.flows, FlowsSpec::Requests(_))) {
+        let has = |kind: fn(&FlowsSpec) -> bool| {
+            let mut parts = self.workload.parts.iter();
+            parts.any(|part| kind(&part.flows))
+        };
+        if has(|flows| matches!(flows, FlowsSpec::Requests(_))) {
             Traffic::Requests
+        } else if has(|flows| matches!(flows, FlowsSpec::Application(_))) {
+            Traffic::Steered
         } else {
             Traffic::Transfers
         }

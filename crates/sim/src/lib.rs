@@ -36,12 +36,12 @@ pub use run::{RunControl, Unattended, run, run_watched};
 pub use sessions::{ReadBy, WriteBy};
 pub use tailcut_design::register::NameError;
 pub use tailcut_design::{
-    COALESCING_TIMEOUT, DecodeCores, Design, DesignParameters, Duplicates, EcmpHash, HostPlan,
-    HostSeat, HullParameters, NdpParameters, NicParameters, OwnBalancer, OwnTransport,
-    PFabricParameters, PacerParameters, Part, PathParameters, PhantomParameters, PiasParameters,
-    PortSeat, QosParameters, REPLICATIONS, ROUTINGS, RepNetParameters, Replication,
-    RequestParameters, Routing, ScdpParameters, Settings, SwitchPlan, TRANSPORTS, Traffic,
-    TransportKind, UnknownDesign, UseHosts,
+    DecodeCores, Design, DesignParameters, Duplicates, EcmpHash, HostPlan, HostSeat,
+    HullParameters, NdpParameters, NicParameters, OwnBalancer, OwnTransport, PFabricParameters,
+    PacerParameters, Part, PathParameters, PhantomParameters, PiasParameters, PortSeat,
+    QosParameters, REPLICATIONS, ROUTINGS, RepNetParameters, Replication, RequestParameters,
+    Routing, ScdpParameters, Settings, SwitchPlan, TRANSPORTS, Traffic, TransportKind,
+    UnknownDesign, UseHosts,
 };
 pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.

@@ -8,7 +8,8 @@ mod support;
 use std::sync::{Arc, Mutex};
 use support::{config, queue_of, simulate, single_switch, workload};
 use tailcut_record::RunRecord;
-use tailcut_sim::transport::{Event, FlowStats};
+use tailcut_sim::fabric::GroupError;
+use tailcut_sim::transport::{Event, FlowStats, StragglerPolicy, Stragglers};
 use tailcut_sim::workload::SizeDistribution;
 use tailcut_sim::{
     Application, ApplicationPart, Desk, FlowsSpec, OwnApplication, RunConfig, Unattended, run,
@@ -194,4 +195,180 @@ fn a_transfer_that_is_taken_back_sends_no_more_and_is_told_with_what_it_cost() {
         let heard: Vec<(HostId, u64)> = heard.iter().map(|(h, s)| (*h, s.payload_sent)).collect();
         assert_eq!(heard, [(HostId(0), sent)], "{design}");
     }
+}
+
+/// Sends an object to three hosts at once, one of which may go away while it comes.
+struct Broadcast {
+    begins: Option<Time>,
+    receivers: Vec<HostId>,
+    heard: Arc<Mutex<Vec<(HostId, &'static str)>>>,
+}
+
+impl Application for Broadcast {
+    fn next(&self) -> Option<Time> {
+        self.begins
+    }
+
+    fn act(&mut self, desk: &mut Desk<'_>) {
+        self.begins = None;
+        let stragglers = Stragglers {
+            after: Duration::from_ms(1),
+            policy: StragglerPolicy::Wait,
+        };
+        let mut to =
+            |receivers: &[HostId]| desk.send_to_all(HostId(0), receivers, 300_000, stragglers);
+        assert_eq!(to(&[]), Err(GroupError::Members(0)));
+        assert_eq!(to(&[HostId(0)]), Err(GroupError::Excluded(HostId(0))));
+        assert_eq!(to(&[HostId(9)]), Err(GroupError::Excluded(HostId(9))));
+        to(&self.receivers).expect("hosts of the network");
+    }
+
+    fn event(&mut self, host: HostId, event: Event, _desk: &mut Desk<'_>) {
+        let what = match event {
+            Event::Completed(_) => "has it",
+            Event::Closed(..) => "is done",
+            Event::Failed(..) => "cannot",
+            _ => return,
+        };
+        self.heard.lock().expect("one thread").push((host, what));
+    }
+}
+
+/// What a broadcast to hosts 1 to 3 of a switch heard, and the run's record.
+fn broadcast(name: &'static str, design: &str) -> (RunRecord, Vec<(HostId, &'static str)>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&heard);
+    let own = OwnApplication::new(name, "sends to all", move |seat| Broadcast {
+        begins: Some(seat.from),
+        receivers: (1..4).map(HostId).collect(),
+        heard: Arc::clone(&notes),
+    });
+    own.register().expect("a new name");
+    let own = OwnApplication::find(name).expect("registered");
+    let shape = single_switch(4, queue_of(100));
+    let workload = workload("all", vec![part(own)]);
+    let record = simulate(&config(design, "a switch", shape, workload));
+    let heard = heard.lock().expect("one thread").clone();
+    (record, heard)
+}
+
+#[test]
+fn one_object_goes_to_several_hosts_once_and_each_has_a_row() {
+    let (record, heard) = broadcast("to-all-scdp", "scdp");
+    let of_all = ends(&record);
+    assert_eq!(of_all, [1, 2, 3].map(|host| (0, host, 300_000)));
+    assert!(record.flows.iter().all(|flow| flow.fct.is_some()));
+    // Switches make the copies: the sender sends the object about once.
+    let sent: Vec<u64> = record.flows.iter().map(|f| f.payload_sent.0).collect();
+    assert!((300_000..360_000).contains(&sent[0]), "{sent:?}");
+    assert_eq!(sent[1..], [0, 0]);
+    let (last, arrivals) = heard.split_last().expect("news");
+    assert_eq!(*last, (HostId(0), "is done"));
+    let mut hosts: Vec<u32> = arrivals.iter().map(|(host, _)| host.0).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, [1, 2, 3]);
+}
+
+#[test]
+fn a_design_that_cannot_send_to_several_hosts_says_so_at_once() {
+    let (record, heard) = broadcast("to-all-tcp", "dctcp");
+    assert_eq!(heard, [(HostId(0), "cannot")]);
+    assert!(record.flows.iter().all(|flow| flow.fct.is_none()));
+    assert_eq!(record.totals.sent.packets, 0);
+}
+
+/// Two hosts send a large object each to a third; one of the two is put into another class.
+struct Favourite {
+    at: Vec<Time>,
+    class: u8,
+    flows: Vec<FlowId>,
+}
+
+impl Application for Favourite {
+    fn next(&self) -> Option<Time> {
+        self.at.first().copied()
+    }
+
+    fn act(&mut self, desk: &mut Desk<'_>) {
+        self.at.remove(0);
+        if self.flows.is_empty() {
+            for src in [0, 1] {
+                let flow = desk.send(HostId(src), HostId(2), 10_000_000);
+                self.flows.extend(flow);
+            }
+        } else {
+            desk.reprioritise(HostId(1), self.flows[1], self.class);
+        }
+    }
+}
+
+/// How long the two objects took over strict priorities, when the second was put into `class`.
+fn favoured(name: &'static str, class: u8) -> [Duration; 2] {
+    let own = OwnApplication::new(name, "has a favourite", move |seat| Favourite {
+        at: [0, 500]
+            .map(|us| seat.from + Duration::from_us(us))
+            .to_vec(),
+        class,
+        flows: Vec::new(),
+    });
+    own.register().expect("a new name");
+    let own = OwnApplication::find(name).expect("registered");
+    let shape = single_switch(3, queue_of(100));
+    let mut config = config("pias", "a switch", shape, workload(name, vec![part(own)]));
+    // All bytes are in the second class unless the application says otherwise.
+    config.settings.designs.pias.thresholds = vec![1];
+    let record = simulate(&config);
+    let fcts: Vec<Duration> = record.flows.iter().filter_map(|flow| flow.fct).collect();
+    fcts.try_into().expect("both arrive")
+}
+
+#[test]
+fn a_flow_that_is_put_into_a_higher_class_overtakes_and_one_in_the_same_class_does_not() {
+    let [first, second] = favoured("favourite-high", 0);
+    // 10 MB at 10 Gb/s are 8 ms; both together 16 ms.
+    assert!(second < Duration::from_us(10_500), "{second}");
+    assert!(first > Duration::from_ms(15), "{first}");
+    let [first, second] = favoured("favourite-same", 1);
+    for took in [first, second] {
+        assert!(took > Duration::from_ms(13), "{took}: they share the link");
+    }
+}
+
+/// A group of the network as hosts come and go.
+struct Members {
+    begins: Option<Time>,
+}
+
+impl Application for Members {
+    fn next(&self) -> Option<Time> {
+        self.begins
+    }
+
+    fn act(&mut self, desk: &mut Desk<'_>) {
+        self.begins = None;
+        let group = desk.form_group(&[HostId(1)]).expect("a group of one");
+        assert_eq!(desk.join_group(group, HostId(2)), Ok(()));
+        let again = desk.join_group(group, HostId(2));
+        assert_eq!(again, Err(GroupError::Repeated(HostId(2))));
+        let nobody = desk.join_group(group, HostId(7));
+        assert_eq!(nobody, Err(GroupError::Excluded(HostId(7))));
+        desk.leave_group(group, HostId(2));
+        assert_eq!(desk.join_group(group, HostId(2)), Ok(()), "it comes back");
+        desk.dissolve_group(group);
+        let ended = desk.join_group(group, HostId(0));
+        assert_eq!(ended, Err(GroupError::Unknown(group)));
+    }
+}
+
+#[test]
+fn hosts_join_and_leave_groups_by_the_applications_word() {
+    let own = OwnApplication::new("members", "comes and goes", |seat| Members {
+        begins: Some(seat.from),
+    });
+    own.register().expect("a new name");
+    let own = OwnApplication::find("members").expect("registered");
+    let shape = single_switch(3, queue_of(100));
+    let workload = workload("members", vec![part(own)]);
+    let record = simulate(&config("tcp", "a switch", shape, workload));
+    assert!(record.flows.is_empty());
 }

@@ -36,6 +36,9 @@ pub trait Transport {
     fn cancel(&mut self, _now: Time, _flow: FlowId) -> Option<FlowStats> {
         None
     }
+    /// What leaves from now on of a flow that this host sends has `class`, 0 being the highest. Transports
+    /// choose classes themselves; [`Reprioritised`](crate::Reprioritised) is the layer that obeys.
+    fn reprioritise(&mut self, _now: Time, _flow: FlowId, _class: u8) {}
     /// The network delivered `segment` to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);
     /// `now` is at or past `next_timeout`. A call that comes early does nothing.
@@ -69,6 +72,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
     fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
         (**self).cancel(now, flow)
+    }
+    fn reprioritise(&mut self, now: Time, flow: FlowId, class: u8) {
+        (**self).reprioritise(now, flow, class);
     }
     fn on_segment(&mut self, now: Time, segment: Segment) {
         (**self).on_segment(now, segment);

@@ -19,6 +19,7 @@ pub mod qos;
 pub mod rans;
 mod receiver_driven;
 pub mod repnet;
+mod reprioritised;
 pub mod scdp;
 mod segment;
 mod shared;
@@ -28,6 +29,7 @@ mod turns;
 pub use host::{BlockRange, Event, Origin, Transport};
 pub use message::{FlowStats, Message, Replication};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS, Streams};
+pub use reprioritised::Reprioritised;
 pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
 };

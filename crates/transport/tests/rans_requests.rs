@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tailcut_transport::rans::{
     BudgetConfig, ByteRange, CancelScope, Client, Completion, CopyId, Demand, Discipline, HIGH,
-    LOW, Order, Policy, Preemption, Purpose, RequestHeader, RequestId, Server, ServerConfig,
-    Trigger,
+    LOW, Order, Percentile, Policy, Preemption, Purpose, RequestHeader, RequestId, Server,
+    ServerConfig, Trigger,
 };
 use tailcut_units::{Duration, HostId, Rate, Time};
 
@@ -205,11 +205,11 @@ fn where_servers_tell_their_windows_the_copies_change_places_by_these() {
 
 fn hedging(window: u32) -> Policy {
     Policy {
-        trigger: Trigger::AfterPercentile {
-            thousandths: 950,
+        trigger: Trigger::AfterPercentile(Percentile {
             window,
             first: Duration::from_ms(30),
-        },
+            ..Percentile::default()
+        }),
         ..Policy::DUPLICATE
     }
 }

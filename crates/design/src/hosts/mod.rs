@@ -18,7 +18,7 @@ use tailcut_transport::rans::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::{self, ModelCodec};
 use tailcut_transport::tcp::{self, ConfigError, Congestion, TcpConfig};
-use tailcut_transport::{Streams, Transport, ndp};
+use tailcut_transport::{Reprioritised, Streams, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate, stream_seed};
 
 /// Random streams of hosts, for [`stream_seed`].
@@ -107,14 +107,14 @@ impl HostPlan {
     pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
         use TransportKind::{Ndp, NdpPlus, PFabric, Scdp};
         match (self.design.transport, self.traffic) {
-            (_, Traffic::Transfers) if self.has_layers() => user.with(|seat| self.layered(seat)),
-            (Ndp | NdpPlus, Traffic::Transfers) => user.with(|seat| self.ndp(seat)),
             (Ndp | NdpPlus, Traffic::Requests) => user.with(|seat| messenger(self.ndp(seat)?)),
-            (Scdp, Traffic::Transfers) => user.with(|seat| self.scdp(seat)),
             (Scdp, Traffic::Requests) => user.with(|seat| messenger(self.scdp(seat)?)),
             (_, Traffic::Requests) => user.with(|seat| self.carrier(seat)),
-            (PFabric, Traffic::Transfers) => user.with(|seat| self.pfabric(seat)),
-            (_, Traffic::Transfers) => match self.repnet_config() {
+            _ if self.has_layers() => user.with(|seat| self.layered(seat)),
+            (Ndp | NdpPlus, _) => user.with(|seat| self.ndp(seat)),
+            (Scdp, _) => user.with(|seat| self.scdp(seat)),
+            (PFabric, _) => user.with(|seat| self.pfabric(seat)),
+            _ => match self.repnet_config() {
                 None => user.with(|seat| self.tcp(seat)),
                 Some(config) => user.with(|seat| self.repnet(seat, config)),
             },
@@ -138,16 +138,20 @@ impl HostPlan {
         let transport = self.design.transport;
         matches!(transport, TransportKind::Qos | TransportKind::Hull)
             || self.own_hosts().is_some()
+            || self.traffic == Traffic::Steered
             || self.settings.nic != NicParameters::default()
     }
 
-    /// A host with layers: classes by size, then the host's queue, the pacer and coalescing, from the
+    /// A host with layers: classes by size or by the application's word, then the host's queue, the pacer and coalescing, from the
     /// transport down to the link.
     fn layered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
         let mut transport = self.unlayered(seat)?;
         if self.design.transport == TransportKind::Qos {
             let small_below = self.settings.designs.qos.small_below.0;
             transport = Box::new(Classified::new(transport, small_below));
+        }
+        if self.traffic == Traffic::Steered {
+            transport = Box::new(Reprioritised::new(transport));
         }
         if let Some(length) = self.settings.nic.queue {
             transport = Box::new(Queued::new(transport, length));

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use tailcut_fabric::queue::{Compare, Placement};
 use tailcut_transport::nic::{Coalescing, PacerConfig};
-use tailcut_units::{Bytes, Duration, Rate};
+use tailcut_units::{Bytes, Rate};
 
 /// Parameters of HULL. DCTCP's are those of TCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -68,6 +68,3 @@ pub struct NicParameters {
     /// Receive interrupt coalescing; `None`: an interrupt a frame.
     pub coalescing: Option<Coalescing>,
 }
-
-/// The longest that a frame waits for others where nobody says: unknown in the sources.
-pub const COALESCING_TIMEOUT: Duration = Duration::from_us(100);

@@ -7,9 +7,7 @@ mod receiver_driven;
 mod repnet;
 mod requests;
 
-pub use hull::{
-    COALESCING_TIMEOUT, HullParameters, NicParameters, PacerParameters, PhantomParameters,
-};
+pub use hull::{HullParameters, NicParameters, PacerParameters, PhantomParameters};
 pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
 pub use receiver_driven::{DecodeCores, NdpParameters, ScdpParameters};

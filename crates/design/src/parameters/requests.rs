@@ -2,7 +2,7 @@
 
 use crate::kinds::{Duplicates, Replication};
 use tailcut_transport::rans::{
-    BudgetConfig, CancelScope, Discipline, Policy, Preemption, ServerConfig, Trigger,
+    BudgetConfig, CancelScope, Discipline, Percentile, Policy, Preemption, ServerConfig, Trigger,
 };
 use tailcut_units::{Bytes, Duration, Rate};
 use tailcut_workload::WorkSpec;
@@ -49,7 +49,7 @@ impl Default for RequestParameters {
     fn default() -> Self {
         Self {
             work: WorkSpec {
-                straggler_factor: 1.0,
+                straggler_factor: 10.0,
                 ..WorkSpec::default()
             },
             disk: None,
@@ -65,11 +65,7 @@ impl Default for RequestParameters {
             quorum: 1,
             purge: CancelScope::Running,
             swap_lead: None,
-            hedge: Trigger::AfterPercentile {
-                thousandths: 950,
-                window: 100,
-                first: Duration::from_ms(10),
-            },
+            hedge: Trigger::AfterPercentile(Percentile::default()),
             budget: BudgetConfig {
                 thousandths: 100,
                 burst: 10,

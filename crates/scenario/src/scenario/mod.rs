@@ -10,8 +10,9 @@ mod swept;
 pub use document::text_of;
 
 use crate::error::{Outcome, Place, ScenarioError};
+use crate::parameters::Held;
 use crate::path::KeyPath;
-use crate::schema::{self, Fallback, SECTIONS, Section};
+use crate::schema::{self, SECTIONS, Section};
 use crate::sweep::{OwnDesign, Sweep};
 use crate::traces::Traces;
 use crate::value::{Raw, Value};
@@ -19,7 +20,6 @@ use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tailcut_units::{Bytes, Duration, Rate};
 
 /// A scenario as written, every value checked against its key.
 #[derive(Clone, Debug)]
@@ -313,80 +313,31 @@ impl Table {
         }
     }
 
-    /// The whole number under a key.
-    pub fn count(&self, key: &str) -> Option<u64> {
-        match self.value(key)? {
-            Value::Count(count) => Some(count),
-            _ => None,
-        }
+    /// What a key holds, typed: as written, else its default. An option is `None` for a word, such as
+    /// `off`, and for what follows from other keys.
+    ///
+    /// # Panics
+    /// When the schema has no such key, or one of another type.
+    pub(crate) fn get<T: Held>(&self, key: &str) -> T {
+        let value = self.value(key);
+        let held = value.as_ref().map_or_else(T::absent, T::of);
+        held.expect("a key of this type")
     }
 
-    /// The whole number under a key whose schema keeps it within 32 bits.
-    pub fn small(&self, key: &str) -> Option<u32> {
-        self.count(key)
-            .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
-    }
-
-    /// The number under a key.
-    pub fn number(&self, key: &str) -> Option<f64> {
-        match self.value(key)? {
-            Value::Number(number) => Some(number),
-            _ => None,
-        }
-    }
-
-    /// Whether a key is true.
-    pub fn is_set(&self, key: &str) -> bool {
-        self.value(key) == Some(Value::Flag(true))
-    }
-
-    /// The span under a key.
-    pub fn duration(&self, key: &str) -> Option<Duration> {
-        match self.value(key)? {
-            Value::Duration(span) => Some(span),
-            _ => None,
-        }
-    }
-
-    /// The rate under a key.
-    pub fn rate(&self, key: &str) -> Option<Rate> {
-        match self.value(key)? {
-            Value::Rate(rate) => Some(rate),
-            _ => None,
-        }
-    }
-
-    /// The rates by size under a key.
-    pub fn rates(&self, key: &str) -> Option<Vec<(u32, Rate)>> {
-        match self.value(key)? {
-            Value::Rates(rates) => Some(rates),
-            _ => None,
-        }
-    }
-
-    /// The numbers under a key.
-    pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
-        match self.value(key)? {
-            Value::Numbers(numbers) => Some(numbers),
-            _ => None,
-        }
-    }
-
-    /// The bytes under a key.
-    pub fn bytes(&self, key: &str) -> Option<Bytes> {
-        match self.value(key)? {
-            Value::Bytes(bytes) => Some(bytes),
-            _ => None,
-        }
+    /// What a key holds, or `other` for a word and where it follows from other keys.
+    ///
+    /// # Panics
+    /// As [`Table::get`].
+    pub(crate) fn get_or<T: Held>(&self, key: &str, other: T) -> T {
+        self.get::<Option<T>>(key).unwrap_or(other)
     }
 
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let keys = self.section.keys.iter().map(|key| {
-            let value = match (self.value(key.name), key.default) {
-                (Some(value), _) => key.json(&value),
-                (None, Fallback::Follows(words)) => json!(format!("({words})")),
-                (None, Fallback::Is(text)) => json!(text),
-            };
+            let value = self.value(key.name).map_or_else(
+                || json!(format!("({})", key.default_text())),
+                |value| key.json(&value),
+            );
             (key.name.to_owned(), value)
         });
         serde_json::Value::Object(keys.collect())
@@ -396,6 +347,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailcut_units::{Bytes, Duration, Rate};
 
     #[test]
     fn values_of_a_program_read_as_those_of_a_text() {

@@ -1,13 +1,7 @@
 //! The keys of designs whose switches or NICs do more than those of TCP.
 
-use super::key::Fallback::Is;
-use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
-use super::receiver_driven::BUFFERS;
+use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 use crate::value::Kind;
-
-const fn up_to(most: f64) -> Kind {
-    Kind::Number { above: 0.0, most }
-}
 
 /// pFabric.
 pub const PFABRIC: Section = Section {
@@ -18,27 +12,27 @@ pub const PFABRIC: Section = Section {
         key(
             "queue",
             PACKETS_OR_BYTES,
-            Is("36KB"),
+            sets!(settings.designs.pfabric.queue),
             "What may wait at a switch port (pFabric paper; 140 packets in public code).",
         ),
         key(
             "initial_window",
             count(1, 1_000_000),
-            Is("12"),
+            sets!(settings.designs.pfabric.initial_window),
             "Packets that a flow starts with: about the bandwidth-delay product (pFabric paper; up to 70 \
              in public code).",
         ),
         key(
             "max_window",
             count(1, 1_000_000),
-            Is("auto"),
+            sets!(settings.designs.pfabric.max_window),
             "Packets in flight at most. \"auto\": one full packet less than the queue holds.",
         )
         .or(&["auto"]),
         key(
             "rto",
             SPAN,
-            Is("auto"),
+            sets!(settings.designs.pfabric.rto),
             "The fixed retransmission timeout. \"auto\": three round trips between the hosts that are \
              farthest apart, in the empty network (45 us in the pFabric paper, 250 us in public code).",
         )
@@ -46,7 +40,7 @@ pub const PFABRIC: Section = Section {
         key(
             "probe_after",
             count(1, 255),
-            Is("5"),
+            sets!(settings.designs.pfabric.probe_after),
             "Timeouts in a row after which a flow only probes (pFabric paper).",
         ),
     ],
@@ -62,35 +56,31 @@ pub const PIAS: Section = Section {
         key(
             "thresholds",
             Kind::Sizes { most: 7 },
-            Is("1327140, 1940340, 2406080, 2861600, 3128780, 3412020, 3626640"),
+            sets!(settings.designs.pias.thresholds),
             "Bytes sent at which a flow goes down a class. The default is the authors' for web search at \
              load 0.8; the SCDP paper has 10KB, 100KB, 1MB, 10MB.",
         ),
         key(
             "limit",
             PACKETS_OR_BYTES,
-            Is("240 packets"),
+            sets!(settings.designs.pias.limit),
             "What may wait at a switch port (authors' code).",
         ),
-        key(
+        typed(
             "buffer",
-            Kind::Choice,
-            Is("shared"),
+            sets!(settings.designs.pias.sharing),
             "Whether classes share the limit (authors' code) or it is split evenly among them (by-class), \
              as in the SCDP paper.",
-        )
-        .or(BUFFERS),
-        key(
+        ),
+        typed(
             "resends_count",
-            Kind::Flag,
-            Is("false"),
+            sets!(settings.designs.pias.resends_count),
             "Whether bytes that are sent again count towards the thresholds: not in the authors' \
              simulation code, but in their kernel module.",
         ),
-        key(
+        typed(
             "host_order",
-            Kind::Flag,
-            Is("true"),
+            sets!(settings.designs.pias.host_order),
             "Whether hosts serve their own connections by class, strictly, and in turn within a class; \
              else all in turn.",
         ),
@@ -106,7 +96,7 @@ pub const QOS: Section = Section {
     keys: &[key(
         "small_below",
         SIZE,
-        Is("100KB"),
+        sets!(settings.designs.qos.small_below),
         "Flows under this size go first. HULL's comparison leaves it open between 1 KB and 10 MB.",
     )],
 };
@@ -121,88 +111,81 @@ pub const HULL: Section = Section {
         key(
             "phantom_drain",
             up_to(1.0),
-            Is("0.95"),
+            sets!(joint.hull.phantom_drain),
             "The phantom queue's drain rate over the link's (PQ950 in the HULL paper).",
         )
         .or(&["off"]),
         key(
             "phantom_mark_above",
             SIZE,
-            Is("6KB"),
+            sets!(joint.hull.phantom.mark_above),
             "Packets are marked when the phantom queue is above this (1 to 30 KB in the HULL deck).",
         ),
-        key(
+        typed(
             "phantom_compare",
-            Kind::Choice,
-            Is("before"),
+            sets!(joint.hull.phantom.compare),
             "Which value of the phantom queue: what the packet finds, before it is counted (as ports \
              mark, RFC 8257), or after, as in one public emulator of HULL.",
-        )
-        .or(&["before", "after"]),
-        key(
+        ),
+        typed(
             "phantom_placement",
-            Kind::Choice,
-            Is("series"),
+            sets!(joint.hull.phantom.placement),
             "Where the phantom queue counts packets: on the link behind the port, as the hardware does, \
              or beside the port as they arrive, as public simulation code does.",
-        )
-        .or(&["series", "parallel"]),
-        key(
+        ),
+        typed(
             "pacer",
-            Kind::Flag,
-            Is("true"),
+            sets!(joint.hull.has_pacer),
             "Whether NICs pace flows whose packets were marked.",
         ),
         key(
             "pacer_interval",
             SPAN,
-            Is("64us"),
+            sets!(joint.hull.pacer.pacer.interval),
             "T_r, the time between two updates of the pacer's rate (public code).",
         ),
         key(
             "pacer_measurement_gain",
             up_to(1.0),
-            Is("0.125"),
+            sets!(joint.hull.pacer.pacer.measurement_gain),
             "Eta, the weight of the newest measurement in the pacer's rate (public code).",
         ),
         key(
             "pacer_backlog_gain",
             up_to(1e6),
-            Is("16"),
+            sets!(joint.hull.pacer.pacer.backlog_gain),
             "Beta in Mb/s per KB: what an update adds to the pacer's rate for each 1,024 B that wait \
              (HULL paper; 1 is the default of public ns-2 code, which has it as 122 a second).",
         ),
         key(
             "pacer_association",
             up_to(1.0),
-            Is("0.125"),
+            sets!(joint.hull.pacer.pacer.association_probability),
             "The probability with which an ACK with ECN-Echo puts its flow under the pacer (public code).",
         ),
         key(
             "pacer_expiry",
             SPAN,
-            Is("10ms"),
+            sets!(joint.hull.pacer.pacer.association_expiry),
             "How long a flow is paced after it was last put under the pacer (public code).",
         ),
-        key(
+        typed(
             "pacer_min_rate",
-            Kind::Rate,
-            Is("auto"),
+            sets!(joint.hull.pacer.min_rate),
             "The lower bound of the pacer's rate. \"auto\": a hundredth of the host's link (10 Mb/s at \
              1 Gb/s in public code).",
         )
         .or(&["auto"]),
-        key(
+        typed(
             "pacer_max_rate",
-            Kind::Rate,
-            Is("auto"),
+            sets!(joint.hull.pacer.max_rate),
             "The upper bound of the pacer's rate. \"auto\": that of the host's link (public code).",
         )
         .or(&["auto"]),
         key(
             "pacer_bucket",
             SIZE,
-            Is("3100"),
+            sets!(joint.hull.pacer.pacer.bucket_bytes),
             "Bytes that the pacer lets go at once after a pause; less than a packet counts as a packet \
              (public scripts).",
         ),
@@ -217,7 +200,7 @@ pub const HOST: Section = Section {
     keys: &[key(
         "queue",
         count(1, 1_000_000),
-        Is("fair"),
+        sets!(settings.nic.queue),
         "The host's own queue. \"fair\": none; when the link is free the transport serves what is ready, \
          one packet a connection in turn. A number: a FIFO of so many packets, which the host fills while \
          there is room (Linux 1,000, ns-3 100), so that small flows wait behind large ones of their host.",
@@ -234,20 +217,19 @@ pub const NIC: Section = Section {
         key(
             "rx_frames",
             count(1, 65_536),
-            Is("1"),
+            sets!(joint.coalescing.frames),
             "Frames that are received for an interrupt (rx-frames of ethtool); 1 is no coalescing.",
         ),
         key(
             "rx_timeout",
             ANY_SPAN,
-            Is("100us"),
+            sets!(joint.coalescing.timeout),
             "With rx_frames above 1: the longest that a frame waits for others (rx-usecs of ethtool). \
              Unknown in the HULL deck.",
         ),
-        key(
+        typed(
             "gro",
-            Kind::Flag,
-            Is("false"),
+            sets!(joint.coalescing.merge),
             "With rx_frames above 1: whether the stack merges what an interrupt brings of a connection \
              before TCP sees it (generic receive offload of Linux), so that it is acknowledged together.",
         ),

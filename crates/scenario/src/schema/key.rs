@@ -1,5 +1,6 @@
 //! Sections and keys: names, kinds, defaults and meanings.
 
+use crate::parameters::{Field, Parameters};
 use crate::value::{Kind, Raw, Value};
 
 /// A section of a scenario.
@@ -31,8 +32,10 @@ pub struct Key {
 }
 
 /// What holds where a key is not given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Fallback {
+    /// What the field that the key sets holds.
+    Field(Field),
     /// This value, as written.
     Is(&'static str),
     /// Something that follows from other keys, or nothing; in words.
@@ -79,8 +82,20 @@ impl Key {
     /// The default, where it is a value.
     pub fn default_value(&self) -> Option<Value> {
         match self.default {
+            Fallback::Field(field) => (field.value)(Parameters::usual(), self.kind, self.words),
             Is(text) => self.read(&Raw::Argument(text.to_owned())),
             Follows(_) => None,
+        }
+    }
+
+    /// The default as it is written; where it is no value, what it follows from, in words.
+    pub fn default_text(&self) -> String {
+        match self.default {
+            Fallback::Field(_) => {
+                let value = self.default_value();
+                value.map_or_else(String::new, |value| value.written(self.kind))
+            }
+            Is(text) | Follows(text) => text.to_owned(),
         }
     }
 
@@ -108,14 +123,36 @@ pub(super) const fn key(
     default: Fallback,
     about: &'static str,
 ) -> Key {
+    let words = match default {
+        Fallback::Field(field) => field.words,
+        Is(_) | Follows(_) => &[],
+    };
     Key {
         name,
         kind,
-        words: &[],
+        words,
         default,
         about,
     }
 }
+
+/// A key whose field has a type that says what is allowed.
+pub(super) const fn typed(name: &'static str, sets: Fallback, about: &'static str) -> Key {
+    match sets {
+        Fallback::Field(Field {
+            kind: Some(kind), ..
+        }) => key(name, kind, sets, about),
+        _ => panic!("a key with a field whose type has a kind of its own"),
+    }
+}
+
+/// The field that a key sets, at a path from [`Parameters`]: its default is what the field holds.
+macro_rules! sets {
+    ($($field:ident).+) => {
+        $crate::schema::Fallback::Field($crate::parameters::field!($($field).+))
+    };
+}
+pub(super) use sets;
 
 impl Key {
     pub(super) const fn or(self, words: &'static [&'static str]) -> Self {
@@ -125,6 +162,10 @@ impl Key {
 
 pub(super) const fn count(least: u64, most: u64) -> Kind {
     Kind::Count { least, most }
+}
+
+pub(super) const fn up_to(most: f64) -> Kind {
+    Kind::Number { above: 0.0, most }
 }
 
 pub(super) const ANY_SPAN: Kind = Kind::Duration { least: "0s" };

@@ -13,6 +13,7 @@ mod study;
 mod transport;
 mod workload;
 
+pub use crate::parameters::Field;
 pub use key::{Fallback, Key, Section};
 
 /// Every section, in the order of the reference.
@@ -54,20 +55,46 @@ pub fn section(name: &str) -> Option<&'static Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Kind;
-    use key::Fallback::Is;
+    use crate::parameters::Parameters;
+    use crate::value::{Kind, Raw, Value};
+
+    fn keys() -> impl Iterator<Item = (String, &'static Key)> {
+        let keys = SECTIONS
+            .iter()
+            .flat_map(|section| section.keys.iter().map(move |key| (section, key)));
+        keys.map(|(section, key)| (section.path(key.name), key))
+    }
 
     #[test]
-    fn every_default_is_a_value_that_its_key_allows() {
-        for section in SECTIONS {
-            for key in section.keys {
-                if let Is(text) = key.default {
-                    assert!(
-                        key.default_value().is_some(),
-                        "{}: {text}",
-                        section.path(key.name)
-                    );
-                }
+    fn every_default_is_written_so_that_its_key_reads_it() {
+        for (path, key) in keys() {
+            let written = key.read(&Raw::from(key.default_text()));
+            match key.default {
+                Fallback::Follows(_) => assert_eq!(key.default_value(), None, "{path}"),
+                _ => assert_eq!(written, key.default_value(), "{path}"),
+            }
+            let is_value = !matches!(key.default, Fallback::Follows(_));
+            assert_eq!(key.default_value().is_some(), is_value, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_field_holds_what_its_key_allows() {
+        for (path, key) in keys() {
+            let Fallback::Field(field) = key.default else {
+                continue;
+            };
+            let words = key.words.iter().map(|word| Value::Word(word));
+            let ends = match key.kind {
+                Kind::Count { least, most } => vec![Value::Count(least), Value::Count(most)],
+                Kind::Flag => vec![Value::Flag(false), Value::Flag(true)],
+                _ => Vec::new(),
+            };
+            for value in words.chain(ends).chain(key.default_value()) {
+                let mut parameters = Parameters::default();
+                (field.set)(&mut parameters, &value);
+                let held = (field.value)(&parameters, key.kind, key.words);
+                assert_eq!(held, Some(value), "{path}");
             }
         }
     }

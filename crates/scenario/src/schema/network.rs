@@ -1,7 +1,7 @@
 //! The keys of the network: its links, its queues, and what a packet weighs.
 
 use super::key::Fallback::{Follows, Is};
-use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key};
+use super::key::{ANY_SPAN, PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, up_to};
 use crate::value::Kind;
 
 /// Hosts, switches and links.
@@ -60,10 +60,7 @@ pub const TOPOLOGY: Section = Section {
         ),
         key(
             "oversubscription",
-            Kind::Number {
-                above: 0.0,
-                most: 64.0,
-            },
+            up_to(64.0),
             Follows("what hosts and rates give; 1 for a fat-tree"),
             "What the hosts of a rack can send over what its uplinks carry, such as 3 or 2.5. For a \
              leaf-spine it sets the rate of the uplinks or, with fabric_rate, the number of spines. For a \
@@ -269,10 +266,7 @@ pub const SHARED_BUFFER: Section = Section {
         .or(&["off"]),
         key(
             "alpha",
-            Kind::Number {
-                above: 0.0,
-                most: 1_024.0,
-            },
+            up_to(1_024.0),
             Is("1"),
             "The share of the free memory that one port may hold.",
         ),
@@ -288,20 +282,20 @@ pub const FRAMING: Section = Section {
         key(
             "header",
             count(1, 10_000),
-            Is("58"),
+            sets!(settings.framing.header),
             "Header bytes a packet of all layers, with the frame check sequence (Ethernet 18, \
              IPv4 20, TCP 20).",
         ),
         key(
             "preamble_and_gap",
             count(0, 10_000),
-            Is("20"),
+            sets!(settings.framing.preamble_and_gap),
             "Preamble and inter-frame gap, in bytes of line time a packet.",
         ),
         key(
             "min_frame",
             count(1, 10_000),
-            Is("off"),
+            sets!(settings.framing.min_frame),
             "Bytes of the smallest frame, header included: a smaller one is padded, on Ethernet to 64. Off, an \
              ACK takes header and preamble_and_gap, 78 B, where Ethernet takes 84; published results do \
              not say which.",

@@ -1,23 +1,19 @@
 //! The keys of switches that choose paths.
 
-use super::key::Fallback::Is;
-use super::key::{Key, SIZE, SPAN, Section, count, key};
-use crate::value::Kind;
+use super::key::{Fallback, Key, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 
 /// ECMP.
 pub const ECMP: Section = Section {
     name: "ecmp",
     repeated: false,
     about: "ECMP, where designs name no other routing.",
-    keys: &[key(
+    keys: &[typed(
         "hash",
-        Kind::Choice,
-        Is("mixed"),
+        sets!(settings.designs.paths.ecmp_hash),
         "What switches hash a flow by. \"mixed\": all bits well mixed, with a seed a switch. \"crc32\" and \
          \"xor\" of addresses and ports: the same at every switch, and the path is the remainder, so that \
          ports p and p + 1 of a server take always or never the same of 2, 4, 8, ... paths.",
-    )
-    .or(&["mixed", "crc32", "xor"])],
+    )],
 };
 
 /// LetFlow.
@@ -28,29 +24,26 @@ pub const LETFLOW: Section = Section {
     keys: &[key(
         "gap",
         SPAN,
-        Is("500us"),
+        sets!(settings.designs.paths.letflow.gap),
         "A flow that has sent nothing for longer than this begins a new flowlet, on a path drawn at \
          random (LetFlow paper).",
     )],
 };
 
-const fn dre_levels(about: &'static str) -> Key {
-    key("levels", count(2, 254), Is("8"), about)
+const fn dre_levels(sets: Fallback, about: &'static str) -> Key {
+    key("levels", count(2, 254), sets, about)
 }
 
-const fn dre_keep(default: &'static str, about: &'static str) -> Key {
-    let share = Kind::Number {
-        above: 0.0,
-        most: 0.999,
-    };
-    key("dre_keep", share, Is(default), about)
+const fn dre_keep(sets: Fallback, about: &'static str) -> Key {
+    let share = up_to(0.999);
+    key("dre_keep", share, sets, about)
 }
 
-const fn entry_timeout() -> Key {
+const fn entry_timeout(sets: Fallback) -> Key {
     key(
         "entry_timeout",
         SPAN,
-        Is("100ms"),
+        sets,
         "The route of a flow that sends nothing for longer than this is forgotten (authors' code).",
     )
 }
@@ -64,36 +57,37 @@ pub const CONGA: Section = Section {
         key(
             "gap",
             SPAN,
-            Is("500us"),
+            sets!(settings.designs.paths.conga.gap),
             "A flow that has sent nothing for longer than this begins a new flowlet (CONGA paper, T_fl).",
         ),
         key(
             "dre_interval",
             SPAN,
-            Is("20us"),
+            sets!(settings.designs.paths.conga.dre.interval),
             "T: how often the counters of the rate estimators shrink. The paper has the time constant tau, \
              T / (1 - dre_keep), of 160 us.",
         ),
         dre_keep(
-            "0.875",
+            sets!(settings.designs.paths.conga.dre.keep),
             "1 - alpha: what is left of a counter each time. Not in the paper, which has tau.",
         ),
-        dre_levels("Levels of congestion, 2^Q (CONGA paper, Q = 3)."),
+        dre_levels(
+            sets!(settings.designs.paths.conga.dre.levels),
+            "Levels of congestion, 2^Q (CONGA paper, Q = 3).",
+        ),
         key(
             "metric_timeout",
             SPAN,
-            Is("10ms"),
+            sets!(settings.designs.paths.conga.metric_timeout),
             "A metric that is older than this counts as no congestion (CONGA paper, section 3.3).",
         ),
-        key(
+        typed(
             "between_pods",
-            Kind::Choice,
-            Is("leaf"),
+            sets!(settings.designs.paths.conga.between_pods),
             "On three tiers, what is done with packets between pods: leaves choose as within a pod and ECMP \
              chooses the core (CONGA paper, section 7); aggregation switches also send each flowlet over the \
              least loaded of their uplinks; or leaves send each flowlet over any uplink (Expeditus authors' code).",
-        )
-        .or(&["leaf", "leaf-and-core", "random"]),
+        ),
     ],
 };
 
@@ -106,16 +100,19 @@ pub const EXPEDITUS: Section = Section {
         key(
             "dre_interval",
             SPAN,
-            Is("20us"),
+            sets!(settings.designs.paths.expeditus.dre.interval),
             "T: how often the counters of the rate estimators shrink (authors' code).",
         ),
         dre_keep(
-            "0.7",
+            sets!(settings.designs.paths.expeditus.dre.keep),
             "w: what is left of a counter each time; the time constant is T / (1 - w), 66.7 us (authors' \
              code).",
         ),
-        dre_levels("L: levels of congestion (authors' code)."),
-        entry_timeout(),
+        dre_levels(
+            sets!(settings.designs.paths.expeditus.dre.levels),
+            "L: levels of congestion (authors' code).",
+        ),
+        entry_timeout(sets!(settings.designs.paths.expeditus.entry_timeout)),
     ],
 };
 
@@ -129,35 +126,33 @@ pub const EXPEDITUS_DECK: Section = Section {
         key(
             "level_bytes",
             SIZE,
-            Is("1538"),
+            sets!(settings.designs.paths.expeditus_deck.level_bytes),
             "Bytes that wait for each level of congestion; there are 254.",
         ),
-        key(
+        typed(
             "combination",
-            Kind::Choice,
-            Is("max"),
+            sets!(settings.designs.paths.expeditus_deck.combination),
             "What counts of two hops: the worse, or both together.",
-        )
-        .or(&["max", "sum"]),
+        ),
         key(
             "heard_timeout",
             SPAN,
-            Is("1ms"),
+            sets!(settings.designs.paths.expeditus_deck.heard_timeout),
             "What a switch heard from above longer ago than this counts as no congestion.",
         ),
         key(
             "southbound_bytes",
             count(0, 255),
-            Is("1"),
+            sets!(settings.designs.paths.expeditus_deck.southbound_bytes),
             "Bytes that the level of the link takes on every packet that comes down from switch to switch.",
         ),
         key(
             "encapsulation",
             count(0, 1_000),
-            Is("20"),
+            sets!(settings.designs.paths.expeditus_deck.encapsulation),
             "Bytes that the tunnel adds to a packet on its way up (an IPv4 header).",
         ),
-        entry_timeout(),
+        entry_timeout(sets!(settings.designs.paths.expeditus_deck.entry_timeout)),
     ],
 };
 
@@ -167,21 +162,22 @@ pub const OMNISCIENT: Section = Section {
     repeated: false,
     about: "The bound that sees every link, in designs that end in @omniscient.",
     keys: &[
-        key(
+        typed(
             "sight",
-            Kind::Choice,
-            Is("load"),
+            sets!(settings.designs.paths.omniscient.sight),
             "What it sees of a link: its load by a rate estimator, without levels, or the time that what \
              waits before it takes to send.",
-        )
-        .or(&["load", "queue"]),
+        ),
         key(
             "dre_interval",
             SPAN,
-            Is("20us"),
+            sets!(settings.designs.paths.omniscient.dre.interval),
             "T of the rate estimators, as in expeditus.",
         ),
-        dre_keep("0.7", "w of the rate estimators, as in expeditus."),
-        entry_timeout(),
+        dre_keep(
+            sets!(settings.designs.paths.omniscient.dre.keep),
+            "w of the rate estimators, as in expeditus.",
+        ),
+        entry_timeout(sets!(settings.designs.paths.omniscient.entry_timeout)),
     ],
 };

@@ -1,8 +1,6 @@
 //! The keys of servers, and of what is done about their slow answers.
 
-use super::key::Fallback::Is;
-use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key};
-use crate::value::Kind;
+use super::key::{ANY_SPAN, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 
 /// Servers of requests.
 pub const SERVERS: Section = Section {
@@ -15,101 +13,86 @@ pub const SERVERS: Section = Section {
         key(
             "cpu",
             ANY_SPAN,
-            Is("0s"),
+            sets!(settings.designs.requests.work.cpu),
             "Processor time of a copy, in the mean; 0s: no processor.",
         ),
-        key(
+        typed(
             "cpu_times",
-            Kind::Choice,
-            Is("fixed"),
+            sets!(settings.designs.requests.work.cpu_times),
             "How processor time is drawn, for each copy on its own.",
-        )
-        .or(&["fixed", "exponential"]),
+        ),
         key(
             "straggler_share",
-            Kind::Number {
-                above: 0.0,
-                most: 1.0,
-            },
-            Is("off"),
+            up_to(1.0),
+            sets!(settings.designs.requests.work.straggler_share),
             "The share of copies whose processor time is longer by straggler_factor.",
         )
         .or(&["off"]),
         key(
             "straggler_factor",
-            Kind::Number {
-                above: 0.0,
-                most: 1e6,
-            },
-            Is("10"),
+            up_to(1e6),
+            sets!(settings.designs.requests.work.straggler_factor),
             "How many times longer.",
         ),
-        key(
+        typed(
             "disk",
-            Kind::Rate,
-            Is("off"),
+            sets!(settings.designs.requests.disk),
             "How fast the disk reads an answer.",
         )
         .or(&["off"]),
         key(
             "seek",
             ANY_SPAN,
-            Is("0s"),
+            sets!(settings.designs.requests.work.seek),
             "Time until the disk's first byte.",
         ),
-        key(
+        typed(
             "link",
-            Kind::Rate,
-            Is("1Gbps"),
+            sets!(settings.designs.requests.link),
             "The rate of a server's link.",
         ),
-        key(
+        typed(
             "client_link",
-            Kind::Rate,
-            Is("unlimited"),
+            sets!(settings.designs.requests.client_link),
             "The rate of a client's link; unlimited: answers wait at servers only.",
         )
         .or(&["unlimited"]),
         key(
             "request_size",
             SIZE,
-            Is("100B"),
+            sets!(settings.designs.requests.request_size),
             "Bytes of a request on its way to a server, where there are packets.",
         ),
         key(
             "chunk",
             SIZE,
-            Is("1MB"),
+            sets!(settings.designs.requests.chunk),
             "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
              together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
              first is asked for so many at a time.",
         ),
-        key(
+        typed(
             "discipline",
-            Kind::Choice,
-            Is("fifo"),
+            sets!(settings.designs.requests.discipline),
             "The order among copies of one class, at every station: first come first served, or \
              processor sharing, as TCP shares a link.",
-        )
-        .or(&["fifo", "processor-sharing"]),
-        key(
+        ),
+        typed(
             "preemption",
-            Kind::Choice,
-            Is("resume"),
+            sets!(settings.designs.requests.preemption),
             "When high work interrupts low work: at once (and the low work resumes later), after the \
              chunk in service, or never. Processor sharing resumes.",
-        )
-        .or(&["resume", "chunk", "never"]),
+        ),
         key(
             "delay",
             ANY_SPAN,
-            Is("50us"),
+            sets!(settings.designs.requests.delay),
             "The delay of a message between client and server.",
         ),
         key(
             "purge_delay",
             ANY_SPAN,
-            Is("auto"),
+            sets!(settings.designs.requests.purge_delay),
             "The delay of a cancellation, not less than delay. \"auto\": the same.",
         )
         .or(&["auto"]),
@@ -126,74 +109,66 @@ pub const RANS: Section = Section {
         key(
             "copies",
             count(1, 8),
-            Is("2"),
+            sets!(settings.designs.requests.copies),
             "Copies of a request at most, N, each to another server. With rans the bytes of all count.",
         ),
         key(
             "quorum",
             count(1, 8),
-            Is("1"),
+            sets!(settings.designs.requests.quorum),
             "Whole answers that a request needs, K: so many copies go at once and high, also without \
              duplicates.",
         ),
-        key(
+        typed(
             "purge",
-            Kind::Choice,
-            Is("running"),
+            sets!(settings.designs.requests.purge),
             "What the end of a request takes away at servers: copies in service too, or only those that \
              wait.",
-        )
-        .or(&["running", "queued"]),
+        ),
         key(
             "swap_lead",
             SIZE,
-            Is("off"),
+            sets!(settings.designs.requests.swap_lead),
             "Priorities of two copies are exchanged once the low one is so many bytes ahead: in what the \
              client has received, or, where there are packets, in the congestion window of its server.",
         )
         .or(&["off"]),
         key(
             "hedge_percentile",
-            Kind::Number {
-                above: 0.0,
-                most: 99.9,
-            },
-            Is("95"),
+            up_to(99.9),
+            sets!(joint.hedge.percent),
             "The percentile of a client's latest latencies after which a hedge is sent.",
         ),
         key(
             "hedge_window",
             count(1, 1_000_000),
-            Is("100"),
+            sets!(joint.hedge.window),
             "How many latencies that percentile is over at most; before, it is over those that are known.",
         ),
         key(
             "hedge_first",
             SPAN,
-            Is("10ms"),
+            sets!(joint.hedge.first),
             "The delay of a hedge while its client knows no latency yet. As a retransmission timer before \
              its first sample, it should be above what most requests take.",
         ),
         key(
             "hedge_after",
             SPAN,
-            Is("percentile"),
+            sets!(joint.hedge.after),
             "A fixed delay in place of the percentile.",
         )
         .or(&["percentile"]),
         key(
             "budget",
-            Kind::Number {
-                above: 0.0,
-                most: 100.0,
-            },
-            Is("10"),
+            up_to(100.0),
+            sets!(joint.budget),
             "For hedge-budget: hedges in per cent of requests.",
         ),
         key(
             "budget_burst",
             count(1, 1_000_000),
-            Is("10"),
+            sets!(settings.designs.requests.budget.burst),
             "For hedge-budget: hedges that may follow each other at once; so many may be sent at first.",
         ),
     ],

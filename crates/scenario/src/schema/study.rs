@@ -1,7 +1,7 @@
 //! The keys of a study, at the top of a scenario.
 
 use super::key::Fallback::{Follows, Is};
-use super::key::{ANY_SPAN, SPAN, Section, count, key};
+use super::key::{ANY_SPAN, SPAN, Section, count, key, sets, typed};
 use crate::value::Kind;
 
 /// The keys before any header.
@@ -68,34 +68,31 @@ pub const STUDY: Section = Section {
         key(
             "drain",
             ANY_SPAN,
-            Is("10s"),
+            sets!(course.drain),
             "How long the run waits, after the last arrival, for flows to finish; what has not \
              finished then is counted as unfinished.",
         ),
         key(
             "sample_every",
             SPAN,
-            Is("off"),
+            sets!(course.sample_every),
             "How often queues and links are sampled, for the report's drawing of the network and its \
              plots over time. A hundred to a thousand samples a run are enough to see where it is hot.",
         )
         .or(&["off"]),
-        key(
+        typed(
             "measure_waits",
-            Kind::Flag,
-            Is("false"),
+            sets!(course.measures.waits),
             "Whether the run's summary tells how long packets waited at switch ports.",
         ),
-        key(
+        typed(
             "measure_bursts",
-            Kind::Flag,
-            Is("false"),
+            sets!(course.measures.bursts),
             "Whether the run's summary tells in what bursts payload left the hosts.",
         ),
-        key(
+        typed(
             "measure_goodput",
-            Kind::Flag,
-            Is("false"),
+            sets!(course.measures.goodput),
             "Whether the run's summary tells what payload reached the hosts while flows arrived.",
         ),
         key(
@@ -105,20 +102,16 @@ pub const STUDY: Section = Section {
             "The format of the tables that are written.",
         )
         .or(&["parquet", "csv"]),
-        key(
+        typed(
             "engine",
-            Kind::Choice,
-            Is("calendar"),
+            sets!(course.engine),
             "The event queue. Results do not depend on it; speed does.",
-        )
-        .or(&["calendar", "heap"]),
-        key(
+        ),
+        typed(
             "port_events",
-            Kind::Choice,
-            Is("one"),
+            sets!(course.port_events),
             "Events a packet at FIFO ports: one where possible, or two everywhere. Results do \
              not depend on it; speed does.",
-        )
-        .or(&["one", "two"]),
+        ),
     ],
 };

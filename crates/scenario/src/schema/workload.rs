@@ -1,7 +1,7 @@
 //! The keys of a workload.
 
 use super::key::Fallback::{Follows, Is};
-use super::key::{ANY_SPAN, Key, SIZE, SPAN, Section, count, key};
+use super::key::{ANY_SPAN, Key, SIZE, SPAN, Section, count, key, up_to};
 use crate::value::Kind;
 use tailcut_sim::fabric::MAX_MEMBERS;
 
@@ -74,10 +74,7 @@ const WORKLOAD_KEYS: &[Key] = &[
     ),
     key(
         "share",
-        Kind::Number {
-            above: 0.0,
-            most: 1.0,
-        },
+        up_to(1.0),
         Is("1"),
         "For a permutation: the share of the hosts that take part, drawn by the seed, at least two of \
          them; sweep: each of the study's loads in turn.",
@@ -85,10 +82,7 @@ const WORKLOAD_KEYS: &[Key] = &[
     .or(&["sweep"]),
     key(
         "leave_out",
-        Kind::Number {
-            above: 0.0,
-            most: 1.0,
-        },
+        up_to(1.0),
         Is("off"),
         "For anywhere and for storage: the share of the hosts that neither send nor receive, the very hosts that a \
          permutation of that share takes; at least two hosts stay. sweep: each of the study's loads.",
@@ -126,20 +120,14 @@ const WORKLOAD_KEYS: &[Key] = &[
     ),
     key(
         "requests_per_second",
-        Kind::Number {
-            above: 0.0,
-            most: 1e12,
-        },
+        up_to(1e12),
         Is("off"),
         "For requests: requests a second of all clients together, in place of a load.",
     )
     .or(&["off"]),
     key(
         "sessions_per_second",
-        Kind::Number {
-            above: 0.0,
-            most: 1e12,
-        },
+        up_to(1e12),
         Follows("none; required for storage"),
         "For storage: sessions a second of all clients together. Every host is a client.",
     ),
@@ -152,10 +140,7 @@ const WORKLOAD_KEYS: &[Key] = &[
     ),
     key(
         "read_share",
-        Kind::Number {
-            above: 0.0,
-            most: 1.0,
-        },
+        up_to(1.0),
         Is("off"),
         "For storage: the share of sessions that read; the others write.",
     )
@@ -193,10 +178,7 @@ const WORKLOAD_KEYS: &[Key] = &[
     ),
     key(
         "load",
-        Kind::Number {
-            above: 0.0,
-            most: 10.0,
-        },
+        up_to(10.0),
         Is("sweep"),
         "For an open loop: the load of what load_of says, that is of the sending hosts' links unless it is \
          given; sweep: each of the study's loads in turn. What that is on the other links, an answer \
@@ -219,10 +201,7 @@ const WORKLOAD_KEYS: &[Key] = &[
     ),
     key(
         "flows_per_second",
-        Kind::Number {
-            above: 0.0,
-            most: 1e12,
-        },
+        up_to(1e12),
         Is("off"),
         "For an open loop: flows a second of all sources together, in place of a load.",
     )

@@ -70,8 +70,8 @@ pub fn custom(
             })
         };
         let wire = Wire {
-            rate: table.rate("rate").unwrap_or(usual.rate),
-            delay: table.duration("delay").unwrap_or(usual.delay),
+            rate: table.get_or("rate", usual.rate),
+            delay: table.get_or("delay", usual.delay),
         };
         let (a_ends, b_ends) = (end("a")?, end("b")?);
         if a_ends.len().saturating_mul(b_ends.len()) + links.len() > MOST_LINKS {
@@ -157,7 +157,7 @@ fn groups(scenario: &Scenario) -> Outcome<(BTreeMap<String, Group>, u32, u32)> {
             let allowed = "a name without [ and ], which tell nodes by one name apart";
             return Err(table.error("name", found, allowed));
         }
-        let count = table.small("count").unwrap_or(1);
+        let count: u32 = table.get("count");
         let (group, total) = match table.word("kind") {
             Some("host") => {
                 hosts += count;

@@ -9,14 +9,14 @@ use crate::value::shortened;
 use std::ops::Range;
 use tailcut_sim::Shape;
 use tailcut_sim::fabric::topology::{LinkFault, Node, Topology, Trouble};
-use tailcut_units::{HostId, Time};
+use tailcut_units::{Duration, HostId, Rate, Time};
 
 /// The faults of a scenario, each checked against its network.
 pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>> {
     let names = Names::of(scenario, network)?;
     let mut faults = Vec::new();
     for table in scenario.tables("failures") {
-        if table.rate("rate").is_some() && table.given("reconvergence").is_some() {
+        if table.get::<Option<Rate>>("rate").is_some() && table.given("reconvergence").is_some() {
             let allowed = "only where the link is down: routing does not avoid slow ones";
             return Err(table.error("reconvergence", "a rate", allowed));
         }
@@ -48,18 +48,17 @@ pub fn faults(scenario: &Scenario, network: &Network) -> Outcome<Vec<LinkFault>>
 }
 
 fn fault(table: &Table, a: Node, b: Node) -> LinkFault {
-    let at = |key| {
-        table
-            .duration(key)
-            .map(|after| Time::ZERO.saturating_add(after))
-    };
+    let (from, until): (Duration, Option<Duration>) = (table.get("from"), table.get("until"));
+    let at = |after| Time::ZERO.saturating_add(after);
     LinkFault {
         a,
         b,
-        trouble: table.rate("rate").map_or(Trouble::Down, Trouble::Slow),
-        from: at("from").unwrap_or(Time::ZERO),
-        until: at("until").unwrap_or(Time::MAX),
-        reconvergence: table.duration("reconvergence").unwrap_or_default(),
+        trouble: table
+            .get::<Option<_>>("rate")
+            .map_or(Trouble::Down, Trouble::Slow),
+        from: at(from),
+        until: until.map_or(Time::MAX, at),
+        reconvergence: table.get("reconvergence"),
     }
 }
 

@@ -64,7 +64,7 @@ pub fn trace(
     let top = scenario.table("");
     let span = top.given("duration").map(|entry| &entry.value);
     let is_flag = matches!(table.place_of("file"), Place::Flag(_));
-    let (hosts, paths, flows) = (limits.hosts, limits.paths, top.count("flows"));
+    let (hosts, paths, flows) = (limits.hosts, limits.paths, top.get::<Option<u64>>("flows"));
     let key = format!("{file:?} {is_flag} {hosts} {paths} {span:?} {flows:?}");
     let trace = scenario.traces.get_or_read(key, read_whole)?;
     Ok((format!("trace:{}", stem(&file)), trace))
@@ -73,8 +73,8 @@ pub fn trace(
 /// The flows of a trace that the study's duration and its number of flows leave, where these are given.
 fn shortened_trace(scenario: &Scenario, trace: Trace) -> Outcome<Trace> {
     let top = scenario.table("");
-    let duration = top.given("duration").and_then(|_| top.duration("duration"));
-    let at_most = top.count("flows").unwrap_or(u64::MAX);
+    let duration = top.given("duration").map(|_| top.get("duration"));
+    let at_most = top.get::<u64>("flows");
     let all = trace.flows().len();
     let until = duration.map_or(Time::MAX, |duration| Time::ZERO + duration);
     let shortened = trace.until(until, usize::try_from(at_most).unwrap_or(usize::MAX));

@@ -44,7 +44,10 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
         }
     }
     match table.word("matrix") {
-        Some("anywhere") => match (table.word("leave_out"), table.number("leave_out")) {
+        Some("anywhere") => match (
+            table.word("leave_out"),
+            table.get::<Option<f64>>("leave_out"),
+        ) {
             (Some("off"), _) | (None, None) => Ok(MatrixSpec::Anywhere),
             // A sweep puts its own number in this place.
             (_, share) => {
@@ -58,7 +61,7 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
         },
         Some("between-racks") => several_racks("matrix").map(|()| MatrixSpec::BetweenRacks),
         Some("permutation") => {
-            let within_racks = table.is_set("within_racks");
+            let within_racks: bool = table.get("within_racks");
             if !within_racks {
                 several_racks("within_racks")?;
             }
@@ -67,13 +70,13 @@ pub fn matrix(table: &Table, network: &Network) -> Outcome<MatrixSpec> {
             }
             Ok(MatrixSpec::PermutationOf {
                 // A sweep puts its own number in this place.
-                hosts: hosts_of(table.number("share").unwrap_or(1.0), hosts),
+                hosts: hosts_of(table.get_or("share", 1.0), hosts),
                 within_racks,
             })
         }
         Some("incast") => {
-            let receiver = host("receiver", table.small("receiver").unwrap_or(0))?;
-            let senders = table.small("senders").unwrap_or(hosts - 1);
+            let receiver = host("receiver", table.get("receiver"))?;
+            let senders = table.get_or("senders", hosts - 1);
             if senders >= hosts {
                 let allowed = format!("1 to {}: all hosts but the receiver", hosts - 1);
                 return Err(table.error("senders", senders.to_string(), allowed));

@@ -2,18 +2,16 @@
 
 mod chosen;
 mod custom;
-mod designs;
 mod faults;
 mod files;
 mod matrix;
+mod parameters;
 mod paths;
 mod queue;
 mod readers;
-mod receiver_driven;
 mod requests;
 mod storage;
 mod topology;
-mod transport;
 mod workload;
 
 pub use chosen::design;
@@ -23,18 +21,14 @@ pub use topology::{
 pub use workload::replace as replace_workload;
 
 use crate::error::{Outcome, ScenarioError};
+use crate::parameters::Course;
 use crate::point::Point;
 use crate::scenario::Scenario;
 use crate::value::{Value, shortened};
 use chosen::Chosen;
 use tailcut_record::TableFormat;
-use tailcut_sim::fabric::PortEvents;
-use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::topology::{LinkFault, Topology};
-use tailcut_sim::transport::tcp::TcpConfig;
-use tailcut_sim::{
-    Design, DesignParameters, Measures, NicParameters, RunConfig, Settings, WorkloadSpec,
-};
+use tailcut_sim::{Design, RunConfig, Settings, WorkloadSpec};
 use topology::Network;
 
 /// A study: runs that are compared with each other.
@@ -67,8 +61,8 @@ impl Study {
     pub fn of(scenario: &Scenario) -> Outcome<Self> {
         let top = scenario.table("");
         let designs = designs(scenario)?;
-        let first = top.count("seed").unwrap_or(1);
-        let seeds = top.count("seeds").unwrap_or(1);
+        let first: u64 = top.get("seed");
+        let seeds: u64 = top.get("seeds");
         if first.checked_add(seeds).is_none() {
             return Err(top.error(
                 "seed",
@@ -152,68 +146,45 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
 
 /// What the runs of a scenario have in common.
 struct Parts {
-    parameters: DesignParameters,
+    settings: Settings,
+    course: Course,
     network: Network,
     faults: Vec<LinkFault>,
-    tcp: TcpConfig,
-    nic: NicParameters,
     /// One a load.
     workloads: Vec<WorkloadSpec>,
 }
 
 impl Parts {
     fn of(scenario: &Scenario, designs: &[Design]) -> Outcome<Self> {
-        let parameters = designs::parameters(scenario)?;
+        let (settings, course) = parameters::read(scenario)?;
         let network = topology::network(scenario)?;
         paths::check(scenario, designs, &network.built)?;
         let faults = faults::faults(scenario, &network)?;
-        let tcp = transport::tcp(scenario)?;
-        let nic = designs::nic(scenario)?;
         let workloads = workload::workloads(scenario, &network)?;
         Ok(Self {
-            parameters,
+            settings,
+            course,
             network,
             faults,
-            tcp,
-            nic,
             workloads,
         })
     }
 
     /// The runs of a design, one a load.
     fn runs(&self, scenario: &Scenario, design: Design) -> Outcome<Vec<RunConfig>> {
-        let top = scenario.table("");
-        let (parameters, hosts) = (&self.parameters, self.network.built.hosts());
+        let (parameters, hosts) = (&self.settings.designs, self.network.built.hosts());
         let run = |workload: &WorkloadSpec| {
             storage::check(scenario, parameters.scdp.stragglers.policy, workload)?;
             requests::check(scenario, design, &parameters.requests, workload, hosts)?;
             let (topology, workload) = (self.network.spec.clone(), workload.clone());
             Ok(RunConfig {
                 faults: self.faults.clone(),
-                settings: Settings {
-                    framing: transport::framing(scenario),
-                    tcp: self.tcp.clone(),
-                    dctcp_gain: transport::dctcp_gain(scenario),
-                    dctcp_first_alpha: transport::dctcp_first_alpha(scenario),
-                    repnet: transport::repnet(scenario),
-                    designs: parameters.clone(),
-                    nic: self.nic,
-                },
-                measures: Measures {
-                    waits: top.is_set("measure_waits"),
-                    bursts: top.is_set("measure_bursts"),
-                    goodput: top.is_set("measure_goodput"),
-                },
-                sample_every: top.duration("sample_every"),
-                drain: top.duration("drain").unwrap_or_default(),
-                engine: match top.word("engine") {
-                    Some("heap") => EngineKind::Heap,
-                    _ => EngineKind::Calendar,
-                },
-                port_events: match top.word("port_events") {
-                    Some("two") => PortEvents::Two,
-                    _ => PortEvents::OneWherePossible,
-                },
+                settings: self.settings.clone(),
+                sample_every: self.course.sample_every,
+                measures: self.course.measures,
+                drain: self.course.drain,
+                engine: self.course.engine,
+                port_events: self.course.port_events,
                 ..RunConfig::new(design, topology, workload)
             })
         };

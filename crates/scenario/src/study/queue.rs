@@ -5,11 +5,11 @@ use crate::scenario::Scenario;
 use crate::value::Value;
 use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{DropTail, Limit, QueueConfig};
-use tailcut_units::Rate;
+use tailcut_units::{Bytes, Rate};
 
 pub fn shared_buffer(scenario: &Scenario) -> Outcome<Option<SharedBuffer>> {
     let table = scenario.table("shared_buffer");
-    let Some(capacity) = table.bytes("capacity") else {
+    let Some(capacity) = table.get("capacity") else {
         return match table.given("alpha") {
             Some(_) => Err(table.error("alpha", "no capacity", "only with a capacity")),
             None => Ok(None),
@@ -17,14 +17,17 @@ pub fn shared_buffer(scenario: &Scenario) -> Outcome<Option<SharedBuffer>> {
     };
     Ok(Some(SharedBuffer {
         capacity,
-        alpha: table.number("alpha").unwrap_or(1.0),
+        alpha: table.get("alpha"),
     }))
 }
 
 /// The queue of every switch port; what is automatic goes by the rate of the hosts.
 pub fn queue(scenario: &Scenario, rate: Rate) -> QueueConfig {
     let table = scenario.table("queue");
-    let shared = scenario.table("shared_buffer").bytes("capacity").is_some();
+    let shared = scenario
+        .table("shared_buffer")
+        .get::<Option<Bytes>>("capacity")
+        .is_some();
     let unlimited = Limit::Packets(u32::MAX);
     let sized = |key: &str| match table.value(key) {
         Some(Value::Bytes(bytes)) => Some(Limit::Bytes(bytes.0)),

@@ -115,13 +115,13 @@ impl Scene<'_> {
             ("hull", "phantom_mark_above" | "phantom_placement") => needs(
                 self.scenario
                     .table("hull")
-                    .number("phantom_drain")
+                    .get::<Option<f64>>("phantom_drain")
                     .is_some(),
                 "there are no phantom queues",
                 "only with hull.phantom_drain",
             ),
             ("hull", key) if key.starts_with("pacer_") => needs(
-                self.scenario.table("hull").is_set("pacer"),
+                self.scenario.table("hull").get("pacer"),
                 "there are no pacers",
                 "only with hull.pacer = true",
             ),
@@ -195,7 +195,7 @@ impl Scene<'_> {
             ("servers", "link" | "client_link" | "delay" | "purge_delay") => !has_packets,
             ("servers", "request_size") => has_packets,
             ("servers", "chunk") => {
-                let in_pieces = self.scenario.table("rans").small("copies") > Some(2)
+                let in_pieces = self.scenario.table("rans").get::<u8>("copies") > 2
                     && duplicates_by(&[Duplicates::Rans]);
                 !has_packets || self.has("servers", "disk") || in_pieces
             }
@@ -227,9 +227,9 @@ impl Scene<'_> {
             Hull => self
                 .scenario
                 .table("hull")
-                .number("phantom_drain")
+                .get::<Option<f64>>("phantom_drain")
                 .is_none(),
-            Tcp | Cubic | Qos => self.scenario.table("tcp").is_set("classic_ecn"),
+            Tcp | Cubic | Qos => self.scenario.table("tcp").get("classic_ecn"),
             _ => false,
         }
     }

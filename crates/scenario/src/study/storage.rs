@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tailcut_sim::transport::StragglerPolicy;
 use tailcut_sim::workload::{Arrivals, SizeDistribution};
 use tailcut_sim::{FlowsSpec, ReadBy, StoragePart, WorkloadSpec, WriteBy};
-use tailcut_units::{Bytes, Duration};
+use tailcut_units::Duration;
 
 /// The keys that only this kind of workload takes, beside those of every open loop.
 pub const KEYS: &[&str] = &[
@@ -30,26 +30,27 @@ pub const KEYS: &[&str] = &[
 /// The storage workload of `table`, with what `open` says of sizes and arrivals.
 pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart> {
     let hosts = network.built.hosts();
-    let left_out = match (table.word("leave_out"), table.number("leave_out")) {
+    let left_out = match (
+        table.word("leave_out"),
+        table.get::<Option<f64>>("leave_out"),
+    ) {
         (Some("off"), _) | (None, None) => None,
         // A sweep puts its own number in this place.
         (_, share) => Some(hosts_of(share.unwrap_or(f64::MIN_POSITIVE), hosts)),
     };
-    let replicas = table.small("replicas").unwrap_or(3);
+    let replicas: u32 = table.get("replicas");
     let there = hosts - left_out.unwrap_or(0);
     if replicas >= there {
         let allowed = format!("fewer than the {there} hosts, as the client holds none");
         return Err(table.error("replicas", replicas.to_string(), allowed));
     }
-    let Some(per_second) = table.number("sessions_per_second") else {
+    let Some(per_second) = table.get("sessions_per_second") else {
         let allowed = "sessions a second of all clients together";
         return Err(table.error("sessions_per_second", "nothing", allowed));
     };
     let write = match table.word("write") {
         Some("multi-unicast") => WriteBy::MultiUnicast,
-        Some("daisy-chain") => {
-            WriteBy::DaisyChain(table.bytes("chunk").unwrap_or(Bytes::from_kb(64)))
-        }
+        Some("daisy-chain") => WriteBy::DaisyChain(table.get("chunk")),
         _ => WriteBy::Multicast,
     };
     if table.given("chunk").is_some() && !matches!(write, WriteBy::DaisyChain(_)) {
@@ -59,7 +60,7 @@ pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart
         Some("one-replica") => ReadBy::OneReplica,
         _ => ReadBy::AllReplicas,
     };
-    let blocks = table.small("blocks").unwrap_or(1);
+    let blocks: u32 = table.get("blocks");
     if blocks > 1 && read != ReadBy::OneReplica {
         let allowed = "1, or read one-replica";
         return Err(table.error("blocks", blocks.to_string(), allowed));
@@ -68,7 +69,7 @@ pub fn part(table: &Table, network: &Network, open: Open) -> Outcome<StoragePart
         sizes: open.sizes,
         left_out,
         replicas,
-        reads: table.number("read_share").unwrap_or(0.0),
+        reads: table.get("read_share"),
         blocks,
         arrivals: open.arrivals,
         per_second,

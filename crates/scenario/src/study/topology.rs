@@ -134,17 +134,17 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
         ));
     }
     let host_wire = Wire {
-        rate: table.rate("rate").unwrap_or(Rate::from_gbps(10)),
-        delay: table.duration("delay").unwrap_or_default(),
+        rate: table.get("rate"),
+        delay: table.get("delay"),
     };
     let fabric_wire = Wire {
-        rate: table.rate("fabric_rate").unwrap_or(host_wire.rate),
-        delay: table.duration("fabric_delay").unwrap_or(host_wire.delay),
+        rate: table.get_or("fabric_rate", host_wire.rate),
+        delay: table.get_or("fabric_delay", host_wire.delay),
     };
     let shared_buffer = shared_buffer(scenario)?;
     let shape = match kind {
         "single-switch" => Shape::SingleSwitch(SingleSwitch {
-            hosts: table.small("hosts").unwrap_or(12),
+            hosts: table.get_or("hosts", 12),
             host_wire,
             queue: queue(scenario, host_wire.rate),
             shared_buffer,
@@ -157,10 +157,10 @@ pub fn network(scenario: &Scenario) -> Outcome<Network> {
             shared_buffer,
         )?),
         "fat-tree" => Shape::FatTree(FatTree {
-            k: table.small("k").unwrap_or(8),
-            tiers: table.small("tiers").unwrap_or(3),
+            k: table.get("k"),
+            tiers: table.get("tiers"),
             edge_downlinks: edge_downlinks(&table)?,
-            host_links: table.small("host_links").unwrap_or(1),
+            host_links: table.get("host_links"),
             core_oversubscription: core_oversubscription(&table)?,
             host_wire,
             fabric_wire,
@@ -235,9 +235,9 @@ fn leaf_spine(
     queue: QueueConfig,
     shared_buffer: Option<SharedBuffer>,
 ) -> Outcome<LeafSpine> {
-    let leaves = table.small("leaves").unwrap_or(4);
-    let hosts = table.small("hosts").unwrap_or(8);
-    let host_links = table.small("host_links").unwrap_or(1);
+    let leaves: u32 = table.get("leaves");
+    let hosts: u32 = table.get_or("hosts", 8);
+    let host_links: u32 = table.get("host_links");
     let downlinks = u64::from(hosts) * u64::from(host_links);
     let (spines, spine_rate) = uplinks(table, downlinks, host_wire.rate, fabric_wire.rate)?;
     for (key, each) in [
@@ -269,8 +269,8 @@ fn leaf_spine(
 /// The number of spines of a leaf-spine and the rate of each uplink. Of spines, fabric_rate and
 /// oversubscription two give the third.
 fn uplinks(table: &Table, downlinks: u64, host: Rate, fabric: Rate) -> Outcome<(u32, Rate)> {
-    let spines = table.small("spines").unwrap_or(4);
-    let Some(ratio) = table.number("oversubscription") else {
+    let spines: u32 = table.get("spines");
+    let Some(ratio) = table.get::<Option<f64>>("oversubscription") else {
         return Ok((spines, fabric));
     };
     let offered = host.as_bps() as f64 * downlinks as f64;
@@ -318,8 +318,8 @@ fn near(wanted: f64, of: &str, ratio_of: impl Fn(f64) -> f64) -> String {
 
 /// Links to hosts of a fat-tree's edge switch.
 fn edge_downlinks(table: &Table) -> Outcome<u32> {
-    let uplinks = f64::from(table.small("k").unwrap_or(8) / 2);
-    let ratio = table.number("oversubscription").unwrap_or(1.0);
+    let uplinks = f64::from(table.get::<u32>("k") / 2);
+    let ratio = table.get_or("oversubscription", 1.0);
     let wanted = uplinks * ratio;
     whole(wanted, 2_048).ok_or_else(|| {
         let found = format!("{ratio}, for which {wanted:.3} hosts per edge switch are needed");
@@ -330,7 +330,7 @@ fn edge_downlinks(table: &Table) -> Outcome<u32> {
 
 /// Links between aggregation switches and cores.
 fn core_wire(table: &Table, fabric: Wire) -> Outcome<Wire> {
-    if table.small("tiers").unwrap_or(3) != 3 {
+    if table.get::<u32>("tiers") != 3 {
         for key in ["core_rate", "core_delay"] {
             if table.given(key).is_some() {
                 return Err(table.error(key, "with two tiers", "only with three tiers"));
@@ -338,16 +338,16 @@ fn core_wire(table: &Table, fabric: Wire) -> Outcome<Wire> {
         }
     }
     Ok(Wire {
-        rate: table.rate("core_rate").unwrap_or(fabric.rate),
-        delay: table.duration("core_delay").unwrap_or(fabric.delay),
+        rate: table.get_or("core_rate", fabric.rate),
+        delay: table.get_or("core_delay", fabric.delay),
     })
 }
 
 fn core_oversubscription(table: &Table) -> Outcome<CoreOversubscription> {
-    let ratio = table.small("core_oversubscription").unwrap_or(1);
-    let uplinks = table.small("k").unwrap_or(8) / 2;
-    let three_tiers = table.small("tiers").unwrap_or(3) == 3;
-    if let Some(cores) = table.small("cores_per_aggregation") {
+    let ratio: u32 = table.get("core_oversubscription");
+    let uplinks = table.get::<u32>("k") / 2;
+    let three_tiers = table.get::<u32>("tiers") == 3;
+    if let Some(cores) = table.get::<Option<u32>>("cores_per_aggregation") {
         if table.given("core_oversubscription").is_some() {
             let allowed = "cores_per_aggregation or core_oversubscription, not both";
             return Err(table.error("cores_per_aggregation", "both", allowed));

@@ -13,7 +13,7 @@ use tailcut_sim::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
     OfferedRate, OpenSpec, OwnApplication, RequestRate, RequestsPart, WorkloadPart, WorkloadSpec,
 };
-use tailcut_units::{Bytes, Duration};
+use tailcut_units::Duration;
 
 /// Puts `--workload`'s short form in place of a scenario's workloads: a name of sizes, `requests:` and
 /// the sizes of their objects, `application:NAME`, or `trace:FILE`.
@@ -271,7 +271,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         "open" => {
             let rate = offered_rate(table)?;
             if let OfferedRate::Load { fraction, .. } = rate {
-                sweeps = table.number("load").is_none();
+                sweeps = table.get::<Option<f64>>("load").is_none();
                 if sweeps && shared_among.is_some() {
                     let allowed = "a load of its own, where the share of the hosts is swept";
                     return Err(table.error("load", "sweep", allowed));
@@ -283,7 +283,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
                 arrivals: arrivals(table),
                 matrix,
                 rate,
-                from: table.duration("from").unwrap_or_default(),
+                from: table.get("from"),
                 until: until(scenario, table)?,
                 max_flows: max_flows(scenario, table),
                 fan_in: fan_in(table, network)?,
@@ -292,16 +292,16 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         "requests" => {
             let rate = requests::rate(table)?;
             if let RequestRate::Load(fraction) = rate {
-                sweeps = table.number("load").is_none();
+                sweeps = table.get::<Option<f64>>("load").is_none();
                 own_load = (!sweeps).then_some(fraction);
             }
             FlowsSpec::Requests(RequestsPart {
                 sizes,
-                clients: table.small("clients").unwrap_or(10),
-                servers: table.small("servers").unwrap_or(10),
+                clients: table.get("clients"),
+                servers: table.get("servers"),
                 arrivals: arrivals(table),
                 rate,
-                from: table.duration("from").unwrap_or_default(),
+                from: table.get("from"),
                 until: until(scenario, table)?,
                 max_requests: max_flows(scenario, table),
             })
@@ -310,7 +310,7 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
             let open = storage::Open {
                 sizes,
                 arrivals: arrivals(table),
-                from: table.duration("from").unwrap_or_default(),
+                from: table.get("from"),
                 until: until(scenario, table)?,
                 at_most: max_flows(scenario, table),
             };
@@ -319,24 +319,24 @@ fn part(scenario: &Scenario, table: &Table, network: &Network) -> Outcome<Draft>
         "application" => FlowsSpec::Application(ApplicationPart {
             application: application(table)?,
             sizes,
-            from: table.duration("from").unwrap_or_default(),
+            from: table.get("from"),
             until: until(scenario, table)?,
             at_most: max_flows(scenario, table),
         }),
         "closed" => FlowsSpec::Closed(ClosedSpec {
             sizes,
             matrix,
-            outstanding: table.small("outstanding").unwrap_or(1),
-            think: table.duration("think").unwrap_or_default(),
-            from: table.duration("from").unwrap_or_default(),
+            outstanding: table.get("outstanding"),
+            think: table.get("think"),
+            from: table.get("from"),
             until: until(scenario, table)?,
             max_flows: max_flows(scenario, table),
         }),
         _ => FlowsSpec::Burst(BurstPart {
             sizes,
             matrix,
-            at: table.duration("at").unwrap_or_default(),
-            jitter: table.duration("jitter").unwrap_or_default(),
+            at: table.get("at"),
+            jitter: table.get("jitter"),
         }),
     };
     Ok(Draft {
@@ -369,7 +369,7 @@ fn application(table: &Table) -> Outcome<&'static OwnApplication> {
 
 /// The path that a part's flows are pinned to.
 fn path(table: &Table, network: &Network) -> Outcome<Option<u16>> {
-    let Some(path) = table.small("path") else {
+    let Some(path) = table.get::<Option<u32>>("path") else {
         return Ok(None);
     };
     let paths = network.built.paths;
@@ -388,11 +388,9 @@ fn arrivals(table: &Table) -> Arrivals {
 }
 
 fn until(scenario: &Scenario, table: &Table) -> Outcome<Duration> {
-    let from = table.duration("from").unwrap_or_default();
-    let until = table
-        .duration("until")
-        .or_else(|| scenario.table("").duration("duration"));
-    let until = until.unwrap_or_default();
+    let from: Duration = table.get("from");
+    let until = table.get::<Option<Duration>>("until");
+    let until = until.unwrap_or_else(|| scenario.table("").get("duration"));
     if from >= until {
         let key = if table.given("until").is_some() {
             "until"
@@ -407,13 +405,13 @@ fn until(scenario: &Scenario, table: &Table) -> Outcome<Duration> {
 
 fn max_flows(scenario: &Scenario, table: &Table) -> Option<u64> {
     match table.given("flows") {
-        Some(_) => table.count("flows"),
-        None => scenario.table("").count("flows"),
+        Some(_) => table.get("flows"),
+        None => scenario.table("").get("flows"),
     }
 }
 
 fn offered_rate(table: &Table) -> Outcome<OfferedRate> {
-    if let Some(flows) = table.number("flows_per_second") {
+    if let Some(flows) = table.get("flows_per_second") {
         if table.given("load").is_some() {
             let allowed = "load or flows_per_second, not both";
             return Err(table.error("flows_per_second", "both", allowed));
@@ -426,18 +424,18 @@ fn offered_rate(table: &Table) -> Outcome<OfferedRate> {
     }
     Ok(OfferedRate::Load {
         // A sweep puts its own loads in this place.
-        fraction: table.number("load").unwrap_or(1.0),
-        of: match (table.word("load_of"), table.rate("load_of")) {
+        fraction: table.get_or("load", 1.0),
+        of: match (table.word("load_of"), table.get("load_of")) {
             (_, Some(rate)) => LoadReference::Rate(rate),
             (Some("racks"), _) => LoadReference::RackUplinks,
             _ => LoadReference::HostLinks,
         },
-        wire_bytes: table.is_set("count_headers"),
+        wire_bytes: table.get("count_headers"),
     })
 }
 
 fn fan_in(table: &Table, network: &Network) -> Outcome<Option<FanInSpec>> {
-    let Some(senders) = table.small("fan_in_senders") else {
+    let Some(senders) = table.get::<Option<u32>>("fan_in_senders") else {
         return match table.given("fan_in_below") {
             Some(_) => Err(table.error("fan_in_below", "no fan-in", "only with fan_in_senders")),
             None => Ok(None),
@@ -450,7 +448,7 @@ fn fan_in(table: &Table, network: &Network) -> Outcome<Option<FanInSpec>> {
     }
     Ok(Some(FanInSpec {
         senders,
-        below: table.bytes("fan_in_below").unwrap_or(Bytes::from_kb(100)),
+        below: table.get("fan_in_below"),
     }))
 }
 

@@ -4,6 +4,7 @@ mod kind;
 pub(crate) mod quantity;
 mod raw;
 mod read;
+mod written;
 
 pub use kind::Kind;
 pub use raw::{Raw, shortened};

@@ -70,6 +70,31 @@ pub fn counted(text: &str, plural: &str) -> Option<u64> {
         .flatten()
 }
 
+/// A span as [`duration`] reads it, in the largest unit that leaves it whole.
+pub fn written_duration(span: Duration) -> String {
+    let ps = span.as_ps();
+    let is_whole = |(unit, scale): &&(&str, u64)| unit.is_ascii() && ps.is_multiple_of(*scale);
+    let mut units = DURATION_UNITS.iter().rev();
+    let (unit, scale) = units.find(is_whole).unwrap_or(&DURATION_UNITS[0]);
+    format!("{}{unit}", ps / scale)
+}
+
+/// A rate as [`rate`] reads it.
+pub fn written_rate(rate: Rate) -> String {
+    rate.to_string().replace(" ", "").replace("b/s", "bps")
+}
+
+/// A number of bytes as [`bytes`] reads it, in the largest unit that leaves it whole; above 1,000 the
+/// number alone where none does.
+pub fn written_bytes(Bytes(bytes): Bytes) -> String {
+    let is_whole = |(_, scale): &&(&str, u64)| bytes >= *scale && bytes.is_multiple_of(*scale);
+    match BYTE_UNITS.iter().rev().find(is_whole) {
+        Some(("", _)) if bytes > 1_000 => bytes.to_string(),
+        Some((prefix, scale)) => format!("{}{prefix}B", bytes / scale),
+        None => "0B".to_owned(),
+    }
+}
+
 /// The number in front and the unit behind it.
 pub fn split(text: &str) -> (&str, &str) {
     let text = text.trim();

@@ -190,8 +190,8 @@ fn keys() -> Vec<Item> {
         .flat_map(|section| section.keys.iter().map(move |key| (section, key)));
     all.map(|(section, key)| {
         let default = match key.default {
-            Fallback::Is(text) => text.to_owned(),
             Fallback::Follows(words) => format!("({words})"),
+            _ => key.default_text(),
         };
         Item {
             group: "",

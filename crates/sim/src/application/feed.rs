@@ -2,6 +2,7 @@
 
 use super::desk::Groups;
 use super::order::Orders;
+use super::spreads::Spreads;
 use super::{Application, Desk, Order, Outcome, Together};
 use crate::recorder::Recorder;
 use crate::recorder::Started;
@@ -19,6 +20,7 @@ pub(crate) struct Feed {
     hears_segments: bool,
     hears_departures: bool,
     orders: Orders,
+    spreads: Spreads,
     /// Transfers that have a number.
     numbers: u32,
     hosts: u32,
@@ -34,6 +36,7 @@ impl Feed {
             hears_departures: application.hears_departures(),
             application: Box::new(application),
             orders: Orders::default(),
+            spreads: Spreads::default(),
             numbers: 0,
             hosts,
             recorder,
@@ -179,6 +182,7 @@ impl Feed {
             groups,
             recorder: &mut self.recorder,
             orders: &mut self.orders,
+            spreads: &mut self.spreads,
             numbers: &mut self.numbers,
         });
         (outcome, self.recorder)
@@ -196,6 +200,7 @@ impl Feed {
             groups,
             recorder: &mut self.recorder,
             orders: &mut self.orders,
+            spreads: &mut self.spreads,
             numbers: &mut self.numbers,
         };
         what(&mut self.application, &mut desk);

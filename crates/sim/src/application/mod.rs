@@ -7,6 +7,7 @@ mod feed;
 mod flows;
 mod order;
 mod own;
+mod spreads;
 mod together;
 
 pub use contract::{Application, Outcome};

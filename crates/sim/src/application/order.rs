@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use tailcut_transport::rans::CopyOrder;
-use tailcut_transport::{Event, Message, Part, Share, Stragglers, Transport};
+use tailcut_transport::{Event, FlowStats, Message, Part, Share, Stragglers, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
 /// Something that a host's transport is to do.
@@ -28,6 +28,11 @@ pub(crate) enum Order {
     },
     Copy(HostId, CopyOrder),
     Cancel(HostId, FlowId),
+    Reprioritise {
+        host: HostId,
+        flow: FlowId,
+        class: u8,
+    },
 }
 
 impl Order {
@@ -37,6 +42,7 @@ impl Order {
             | Self::Spread { host, .. }
             | Self::Collect { host, .. }
             | Self::Share { host, .. }
+            | Self::Reprioritise { host, .. }
             | Self::Copy(host, _)
             | Self::Cancel(host, _) => *host,
         }
@@ -52,6 +58,10 @@ impl Order {
             Self::Cancel(_, flow) => {
                 let cost = transport.cancel(now, *flow)?;
                 return Some(Event::Failed(*flow, cost));
+            }
+            Self::Reprioritise { flow, class, .. } => {
+                transport.reprioritise(now, *flow, *class);
+                return None;
             }
             Self::Copy(_, order) => {
                 // A client that is out of ports for a server does not send the copy.
@@ -83,9 +93,14 @@ impl Order {
                 share: *share,
             },
         };
+        let flow = match &part {
+            Part::Spread { message, .. } | Part::Share { message, .. } => message.flow,
+            Part::Collect { flow, .. } => *flow,
+        };
         let taken = transport.take_part(now, part);
-        debug_assert!(taken.is_ok(), "a design with several ends has them");
-        None
+        taken
+            .is_err()
+            .then(|| Event::Failed(flow, FlowStats::default()))
     }
 }
 

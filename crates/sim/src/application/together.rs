@@ -86,7 +86,7 @@ impl Application for Together {
 
     fn event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
         if let Some(member) = self.owner(event.flow()) {
-            if member.is_noted {
+            if !desk.note_spread(host, event) && member.is_noted {
                 let now = desk.now();
                 desk.recorder().event(now, event);
             }

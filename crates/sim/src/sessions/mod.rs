@@ -47,7 +47,6 @@ struct Running {
     receivers: usize,
     /// Flows of this session that have not ended, or ends of its transfer from several senders.
     open: usize,
-    group: Option<HostId>,
     /// The transfer's flow, of which its senders' costs are part.
     collected: FlowId,
     cost: FlowStats,
@@ -109,7 +108,6 @@ impl Sessions {
                 first_row: self.rows.len(),
                 receivers: receivers.len(),
                 open: 0,
-                group: None,
                 collected: FlowId(0),
                 cost: FlowStats::default(),
                 chain: None,
@@ -132,7 +130,7 @@ impl Sessions {
         let several = self.carriage.several_ends;
         match session.operation {
             Operation::Write => match self.carriage.write {
-                WriteBy::Multicast if several => self.spread(session, receivers, desk),
+                WriteBy::Multicast if several => self.spread(session, &receivers, desk),
                 WriteBy::Multicast | WriteBy::MultiUnicast => {
                     for (number, &server) in receivers.iter().enumerate() {
                         let flow = flow(session, session.client, server, session.bytes);
@@ -197,25 +195,15 @@ impl Sessions {
     }
 
     /// One transfer to all receivers.
-    fn spread(&mut self, session: &Session, receivers: Vec<HostId>, desk: &mut Desk<'_>) {
-        let group = desk.groups().form_group(&receivers);
-        debug_assert!(group.is_ok(), "replicas are few and on different hosts");
-        let Ok(group) = group else { return };
-        let ids: Vec<FlowId> = receivers.iter().map(|_| desk.number()).collect();
-        for (&id, &server) in ids.iter().zip(&receivers) {
+    fn spread(&mut self, session: &Session, receivers: &[HostId], desk: &mut Desk<'_>) {
+        let to = |server| flow(session, session.client, server, session.bytes);
+        let first = desk.spread(receivers, self.carriage.stragglers, to);
+        debug_assert!(first.is_ok(), "replicas are few and on different hosts");
+        let Ok(first) = first else { return };
+        for place in 0..receivers.len() {
+            let id = transfer_flow(transfer_index(first) + place);
             self.enter(id, session.number, Role::Spread);
-            let flow = flow(session, session.client, server, session.bytes);
-            desk.recorder().started(&Flow { id, ..flow });
         }
-        if let Some(running) = self.running.get_mut(&session.number) {
-            running.group = Some(group);
-        }
-        desk.order(Order::Spread {
-            host: session.client,
-            message: message(ids[0], group, session.bytes),
-            receivers,
-            stragglers: self.carriage.stragglers,
-        });
     }
 
     /// One transfer of a block from all its replicas.

@@ -4,7 +4,7 @@ use super::{End, Role, Sessions};
 use crate::application::{Desk, transfer_index};
 use tailcut_record::{SessionEnd, SessionRecord, Straggling};
 use tailcut_transport::{Event, FlowStats, Receipt, Straggler};
-use tailcut_units::{Bytes, FlowId, HostId, Time};
+use tailcut_units::{Bytes, HostId, Time};
 
 impl Sessions {
     /// A transport's word on one of the flows.
@@ -34,7 +34,7 @@ impl Sessions {
                     _ => {}
                 }
             }
-            Role::Spread => self.spread_event(host, event, desk),
+            Role::Spread => self.spread_event(now, host, event),
             Role::Collect => match event {
                 Event::Received(_, receipt) => self.received(session, 0, receipt),
                 Event::Completed(_) => {
@@ -150,14 +150,11 @@ impl Sessions {
     }
 
     /// An event of the transfer to a group whose first flow it names.
-    fn spread_event(&mut self, host: HostId, event: Event, desk: &mut Desk<'_>) {
-        let now = desk.now();
-        let first = event.flow();
-        let session = self.ends[transfer_index(first)].session;
+    fn spread_event(&mut self, now: Time, host: HostId, event: Event) {
+        let session = self.ends[transfer_index(event.flow())].session;
         let Some(running) = self.running.get(&session) else {
             return;
         };
-        let Some(group) = running.group else { return };
         let rows = running.first_row..running.first_row + running.receivers;
         let receiver_at =
             |rows: &[SessionRecord], host: HostId| rows.iter().position(|row| row.receiver == host);
@@ -170,9 +167,6 @@ impl Sessions {
             }
             Event::Completed(_) => {
                 if let Some(receiver) = receiver_at(rows, host) {
-                    let leg = FlowId(first.0 + receiver as u32);
-                    desk.recorder().event(now, Event::Completed(leg));
-                    desk.groups().leave_group(now, group, host, host);
                     self.completed(session, receiver, now);
                 }
             }
@@ -188,26 +182,12 @@ impl Sessions {
                         Straggling::Reported
                     };
                 }
-                if dropped {
-                    desk.groups().leave_group(now, group, receiver, host);
-                }
             }
-            Event::Closed(_, stats) | Event::Failed(_, stats) => {
+            Event::Closed(..) | Event::Failed(..) => {
                 if matches!(event, Event::Failed(..)) {
                     let open = rows.iter_mut().filter(|row| row.completion.is_none());
                     open.for_each(|row| row.end = SessionEnd::Failed);
                 }
-                for receiver in 0..running.receivers as u32 {
-                    let leg = FlowId(first.0 + receiver);
-                    // The symbols are sent once for all: their cost is in the first receiver's row.
-                    let stats = if receiver == 0 {
-                        stats
-                    } else {
-                        FlowStats::default()
-                    };
-                    desk.recorder().event(now, Event::Closed(leg, stats));
-                }
-                desk.groups().dissolve_group(group);
                 self.running.remove(&session);
             }
             Event::Established(_)

@@ -25,6 +25,18 @@ pub struct Coalescing {
     pub merge: bool,
 }
 
+impl Default for Coalescing {
+    /// None: an interrupt a frame. With more frames the first waits for 100 us at most; the sources give
+    /// no value.
+    fn default() -> Self {
+        Self {
+            frames: 1,
+            timeout: Duration::from_us(100),
+            merge: false,
+        }
+    }
+}
+
 /// The payload of a merged segment at most: what an IP packet holds, less 40 B of headers.
 const MOST_MERGED: u32 = 65_495;
 /// Connections whose segments are merged at one time (`MAX_GRO_SKBS` of Linux).
@@ -158,6 +170,10 @@ impl<T: Transport> Transport for Coalesced<T> {
 
     fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
         self.inner.cancel(now, flow)
+    }
+
+    fn reprioritise(&mut self, now: Time, flow: FlowId, class: u8) {
+        self.inner.reprioritise(now, flow, class);
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {

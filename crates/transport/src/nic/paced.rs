@@ -178,6 +178,10 @@ impl<T: Transport> Transport for Paced<T> {
         self.inner.cancel(now, flow)
     }
 
+    fn reprioritise(&mut self, now: Time, flow: FlowId, class: u8) {
+        self.inner.reprioritise(now, flow, class);
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         if let Header::Tcp(header) = &segment.header
             && header.flags.has(TcpFlags::ACK.with(TcpFlags::ECE))

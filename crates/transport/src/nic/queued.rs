@@ -71,6 +71,10 @@ impl<T: Transport> Transport for Queued<T> {
         self.inner.cancel(now, flow)
     }
 
+    fn reprioritise(&mut self, now: Time, flow: FlowId, class: u8) {
+        self.inner.reprioritise(now, flow, class);
+    }
+
     fn on_segment(&mut self, now: Time, segment: Segment) {
         self.inner.on_segment(now, segment);
         self.fill(now);

@@ -81,7 +81,7 @@ impl Client {
                 pending: BTreeMap::new(),
                 hedges: BTreeSet::new(),
                 latencies: Latencies::over(match policy.trigger {
-                    Trigger::AfterPercentile { window, .. } => window,
+                    Trigger::AfterPercentile(percentile) => percentile.window,
                     _ => 0,
                 }),
                 budget: policy.budget.map(Budget::new),
@@ -277,9 +277,10 @@ impl Client {
         let delay = match self.policy.trigger {
             Trigger::AtOnce => None,
             Trigger::After(delay) => Some(delay),
-            Trigger::AfterPercentile {
-                thousandths, first, ..
-            } => Some(self.latencies.percentile(thousandths).unwrap_or(first)),
+            Trigger::AfterPercentile(percentile) => {
+                let known = self.latencies.percentile(percentile.thousandths);
+                Some(known.unwrap_or(percentile.first))
+            }
         };
         let more = |pending: &Pending| pending.sent < pending.servers;
         if let Some(delay) = delay

@@ -52,6 +52,6 @@ pub use header::{
     ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId, Response,
 };
 pub use messenger::Messenger;
-pub use policy::{BudgetConfig, MAX_COPIES, Policy, Trigger};
+pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Trigger};
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};

@@ -15,14 +15,28 @@ pub enum Trigger {
     /// One copy after this span without an answer.
     After(Duration),
     /// One copy after the client's own percentile of latency.
-    AfterPercentile {
-        /// The percentile in thousandths, 1 to 999: 950 is p95.
-        thousandths: u16,
-        /// How many of the latest latencies it is taken over at most, at least 1.
-        window: u32,
-        /// The delay until one latency is known.
-        first: Duration,
-    },
+    AfterPercentile(Percentile),
+}
+
+/// A percentile of a client's latest latencies. By default p95 of 100, and 10 ms before the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Percentile {
+    /// The percentile in thousandths, 1 to 999: 950 is p95.
+    pub thousandths: u16,
+    /// How many of the latest latencies it is taken over at most, at least 1.
+    pub window: u32,
+    /// The delay until one latency is known.
+    pub first: Duration,
+}
+
+impl Default for Percentile {
+    fn default() -> Self {
+        Self {
+            thousandths: 950,
+            window: 100,
+            first: Duration::from_ms(10),
+        }
+    }
 }
 
 /// A bound on copies beyond the first ones, as in gRPC, Finagle and Envoy: each request adds
@@ -124,11 +138,9 @@ impl Policy {
             return Some("two copies and a quorum of one change places, no others");
         }
         match self.trigger {
-            Trigger::AfterPercentile {
-                thousandths,
-                window,
-                ..
-            } if thousandths == 0 || thousandths > 999 || window == 0 => {
+            Trigger::AfterPercentile(percentile)
+                if !(1..=999).contains(&percentile.thousandths) || percentile.window == 0 =>
+            {
                 Some("a percentile must be above 0 and below 100, over a window of at least one")
             }
             _ => None,

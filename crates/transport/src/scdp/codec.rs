@@ -101,6 +101,11 @@ impl DecodeSpeed {
         Self(alloc::vec![(1, Rate::from_mbps(1_300))])
     }
 
+    /// The rates at ascending sizes.
+    pub fn points(&self) -> &[(u32, Rate)] {
+        &self.0
+    }
+
     /// The time to decode `symbols` source symbols of `size` bytes.
     pub fn time(&self, symbols: u32, size: u32) -> Duration {
         let after = self.0.partition_point(|(at, _)| *at < symbols);

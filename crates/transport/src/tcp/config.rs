@@ -73,17 +73,15 @@ pub struct TcpConfig {
 
 impl Default for TcpConfig {
     fn default() -> Self {
+        let min_rto = Duration::from_ms(200);
         Self {
             mss: 1_460,
             initial_window: InitialWindow::Segments(10),
-            min_rto: Duration::from_ms(200),
+            min_rto,
             initial_rto: Duration::from_ms(1_000),
             max_rto: Duration::from_ms(60_000),
             clock_granularity: Duration::from_ms(1),
-            delayed_ack: Some(DelayedAck {
-                segments: 2,
-                timeout: Duration::from_ms(40),
-            }),
+            delayed_ack: Some(DelayedAck::below(min_rto)),
             limited_transmit: true,
             sack: false,
             lso_bytes: 0,
@@ -119,6 +117,17 @@ pub struct DelayedAck {
     pub timeout: Duration,
 }
 
+impl DelayedAck {
+    /// Every second segment is acknowledged, or after 40 ms (Linux), or after half of `min_rto` where
+    /// that is shorter.
+    pub fn below(min_rto: Duration) -> Self {
+        Self {
+            segments: 2,
+            timeout: Duration::from_ms(40).min(min_rto / 2),
+        }
+    }
+}
+
 /// Makes a fresh controller for each connection.
 pub type ControllerFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
 
@@ -144,8 +153,8 @@ pub enum Congestion {
 impl Congestion {
     /// DCTCP with the gain and the first estimate of RFC 8257, 4.2.
     pub const DCTCP: Self = Self::Dctcp {
-        gain: 1.0 / 16.0,
-        first_alpha: 1.0,
+        gain: Dctcp::GAIN,
+        first_alpha: Dctcp::FIRST_ALPHA,
     };
 }
 
@@ -195,6 +204,18 @@ impl fmt::Display for ConfigError {
 impl core::error::Error for ConfigError {}
 
 impl TcpConfig {
+    /// The defaults with the timers of a data centre: `min_rto` and `initial_rto` 10 ms (data centres set
+    /// 1 to 10 ms; with 1 s for the SYN, a lost one decides every tail), and ACKs held back for 5 ms.
+    pub fn data_centre() -> Self {
+        let rto = Duration::from_ms(10);
+        Self {
+            min_rto: rto,
+            initial_rto: rto,
+            delayed_ack: Some(DelayedAck::below(rto)),
+            ..Self::default()
+        }
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors

@@ -17,6 +17,11 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
+    /// The g of RFC 8257, 4.2.
+    pub const GAIN: f64 = 1.0 / 16.0;
+    /// The first estimate of RFC 8257, 4.2: the first mark halves the window.
+    pub const FIRST_ALPHA: f64 = 1.0;
+
     /// The state of a new connection. `gain` is g, in (0, 1]; `alpha` the first estimate, in [0, 1].
     pub const fn new(gain: f64, alpha: f64) -> Self {
         Self {
