@@ -36,7 +36,7 @@ impl Rule {
 
 /// What each crate may depend on within the project, beside what it may use in tests. Crates that are
 /// not there yet have their rule already.
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 20] = [
     rule("tailcut-units", &[]),
     rule("tailcut-transport", &[]),
     rule("tailcut-fabric", &[]),
@@ -70,6 +70,7 @@ const RULES: [Rule; 19] = [
         ],
     )
     .and(&["tailcut-record"]),
+    rule("tailcut-cases", &["tailcut-scenario"]).and(&["tailcut-record"]),
     rule("tailcut-reproduce", &["tailcut-scenario", "tailcut-report"]),
     rule(
         "tailcut-lab",
@@ -86,11 +87,15 @@ const RULES: [Rule; 19] = [
     rule("tailcut-repnet", &["tailcut-transport", "tailcut-wire"]),
     rule("tailcut-cast", &["tailcut-transport", "tailcut-wire"]),
     rule("tailcut-rans", &["tailcut-transport"]),
-    rule("tailcut-python", &["tailcut-scenario", "tailcut-report"]),
+    rule(
+        "tailcut-python",
+        &["tailcut-scenario", "tailcut-cases", "tailcut-report"],
+    ),
     rule(
         "tailcut-shell",
         &[
             "tailcut-scenario",
+            "tailcut-cases",
             "tailcut-reproduce",
             "tailcut-report",
             "tailcut-lab",
@@ -329,12 +334,20 @@ fn the_command_is_small() {
     });
     // The binary, and the commands as a library.
     let [binary, commands] = lines;
-    assert!(binary < 100 && commands < 2_900, "{lines:?}");
+    assert!(binary < 100 && commands < 3_400, "{lines:?}");
 }
 
 #[test]
 fn files_above_the_simulator_stay_under_six_hundred_lines() {
-    for name in ["record", "report", "scenario", "reproduce", "shell", "cli"] {
+    for name in [
+        "record",
+        "report",
+        "scenario",
+        "cases",
+        "reproduce",
+        "shell",
+        "cli",
+    ] {
         for file in rust_files(root().join("crates").join(name)) {
             let lines = fs::read_to_string(&file)
                 .expect("a source file")

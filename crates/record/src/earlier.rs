@@ -1,11 +1,11 @@
 //! What a directory holds of earlier studies. A new study takes the runs that are its own and sets
 //! the others aside; none is removed unless that was asked for.
 
-use crate::layout::{KEPT, RUN, RUNS, TABLES, TableFormat};
+use crate::layout::{KEPT, RUN, RUNS};
 use crate::manifest::{Manifest, Origin, RunState, is_plain_name};
 use crate::stored::StoredRun;
 use crate::whole_file::{PARTIAL, keep_names, read_json};
-use crate::{Error, RunSummary};
+use crate::{Error, RunSummary, run_files};
 use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -147,33 +147,10 @@ fn choose<'a>(
 pub(crate) fn remove_runs(dir: &Path) -> Result<(), Error> {
     for place in [RUNS, KEPT] {
         for run in directories(dir, place)? {
-            remove_run(&run.path(dir))?;
+            run_files::remove(&run.path(dir))?;
         }
     }
     Ok(())
-}
-
-/// Removes a run's files: first the one without which it is none. A directory that holds somebody's
-/// other files stays.
-pub(crate) fn remove_run(dir: &Path) -> Result<(), Error> {
-    let tables = TABLES
-        .into_iter()
-        .flat_map(|name| TableFormat::ALL.map(|f| format!("{name}.{}", f.extension())));
-    for name in [RUN.to_owned()].into_iter().chain(tables) {
-        remove_file(&dir.join(format!("{name}{PARTIAL}")))?;
-        remove_file(&dir.join(name))?;
-    }
-    let _ = fs::remove_dir(dir);
-    Ok(())
-}
-
-fn remove_file(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(error))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The directories in a place of `dir`. What a killed program left half written is removed.
@@ -194,7 +171,7 @@ fn directories(dir: &Path, place: &'static str) -> Result<Vec<Known>, Error> {
             continue;
         }
         if name.ends_with(PARTIAL) {
-            remove_run(&entry.path())?;
+            run_files::remove(&entry.path())?;
             continue;
         }
         let file = entry.path().join(RUN);

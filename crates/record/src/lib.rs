@@ -25,6 +25,7 @@ mod parquet_file;
 mod request;
 mod rows;
 mod run;
+mod run_files;
 mod sample;
 mod session;
 mod stored;
@@ -51,7 +52,7 @@ pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink};
 pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
 };
-pub use stored::{StoredRun, StoredStudy};
+pub use stored::{StoredRun, StoredStudy, WrittenRun};
 pub use timers::{CoarseChunk, SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
 pub use whole_file::{read_json, write_json, write_whole};

@@ -132,11 +132,17 @@ impl Manifest {
         }
     }
 
-    /// Says of every run, in order, what decides its result; it is then found again by that.
-    pub fn with_origins(mut self, origins: impl IntoIterator<Item = Origin>) -> Self {
+    /// Says of every run, in order, what decides its result, where that is known; it is then found again
+    /// by that.
+    pub fn with_origins<T: Into<Option<Origin>>>(
+        mut self,
+        origins: impl IntoIterator<Item = T>,
+    ) -> Self {
         for (run, origin) in self.runs.iter_mut().zip(origins) {
-            run.id = format!("{}-{}", run_name(&run.key), origin.digits());
-            run.origin = Some(origin);
+            if let Some(origin) = origin.into() {
+                run.id = format!("{}-{}", run_name(&run.key), origin.digits());
+                run.origin = Some(origin);
+            }
         }
         self
     }

@@ -1,14 +1,12 @@
 //! Writing a study into a directory, run by run.
 
 use crate::earlier::{self, Earlier, Found};
-use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TABLES, TableFile, TableFormat};
+use crate::layout::{MANIFEST, RUNS, TableFormat};
 use crate::lock::{DirLock, LOCK};
-use crate::manifest::{Manifest, ManifestRun, Origin, RunState};
-use crate::table::Table;
-use crate::whole_file::{PARTIAL, beside, keep_names, write_json, write_through};
-use crate::{
-    CaptureFile, Error, RunRecord, RunSummary, capture_file, csv_file, hash, parquet_file, rows,
-};
+use crate::manifest::{Manifest, ManifestRun, RunState};
+use crate::stored::StoredRun;
+use crate::whole_file::{PARTIAL, beside, keep_names, write_json};
+use crate::{CaptureFile, Error, RunRecord, RunSummary, capture_file, run_files};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -101,17 +99,38 @@ impl OutputDir {
     /// stay.
     pub fn write_run(&self, index: usize, run: &RunRecord) -> Result<RunSummary, Error> {
         let planned = self.planned(index)?;
+        self.put(index, &planned, |partial| {
+            run_files::write(partial, self.format, planned.origin.clone(), run)
+        })
+    }
+
+    /// Takes planned run `index` from where [`StoredRun::write`] has written it, once its tables are
+    /// what was written. Files of one file system are shared, not copied.
+    ///
+    /// # Errors
+    /// As [`OutputDir::write_run`]; [`Error::Damaged`] for tables that are not what was written.
+    pub fn take_run(&self, index: usize, from: &StoredRun) -> Result<RunSummary, Error> {
+        let planned = self.planned(index)?;
+        self.put(index, &planned, |partial| from.copy_into(partial))
+    }
+
+    /// Lets `write` fill a folder, and puts it in the place of planned run `index`.
+    fn put(
+        &self,
+        index: usize,
+        planned: &ManifestRun,
+        write: impl FnOnce(&Path) -> Result<RunSummary, Error>,
+    ) -> Result<RunSummary, Error> {
         let runs = self.path.join(RUNS);
         let dir = runs.join(&planned.id);
         let partial = beside(&dir);
-        let written = self.write_files(&partial, planned.origin, run);
-        let written = written.and_then(|summary| {
+        let written = write(&partial).and_then(|summary| {
             fs::rename(&partial, &dir).map_err(Error::io("write", &dir))?;
             Ok(summary)
         });
         if written.is_err() {
             // The first error is the one to tell.
-            let _ = earlier::remove_run(&partial);
+            let _ = run_files::remove(&partial);
         }
         let summary = written?;
         keep_names(&runs);
@@ -148,43 +167,6 @@ impl OutputDir {
         Ok(path)
     }
 
-    /// Writes a run's files into `dir`, and waits until the disk has them.
-    fn write_files(
-        &self,
-        dir: &Path,
-        origin: Option<Origin>,
-        run: &RunRecord,
-    ) -> Result<RunSummary, Error> {
-        fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
-        let tables = [
-            rows::flows_table(run),
-            rows::requests_table(run),
-            rows::sessions_table(run),
-            rows::ports_table(&run.ports),
-            rows::topology_table(&run.topology),
-            rows::failures_table(&run.failures),
-            rows::queues_table(&run.queues),
-            rows::links_table(&run.links),
-        ];
-        let mut files = Vec::new();
-        for (name, table) in TABLES.into_iter().zip(tables) {
-            // An empty table of flows is a result; empty samples only say that none were asked for.
-            if table.rows() > 0 || name == "flows" {
-                let table = rows::with_run(table, &run.key);
-                files.push(self.write_table(dir, name, &table)?);
-            }
-        }
-        let summary = run.summary();
-        let file = RunFile {
-            summary: summary.clone(),
-            origin,
-            classes: run.classes.clone(),
-            tables: files,
-        };
-        write_json(&dir.join(RUN), &file)?;
-        Ok(summary)
-    }
-
     /// Writes into the manifest how far each run came: those that have not finished are
     /// interrupted. Says how many of how many have finished.
     ///
@@ -198,24 +180,6 @@ impl OutputDir {
                 }
             }
             (manifest.count(RunState::Finished), manifest.runs.len())
-        })
-    }
-
-    fn write_table(&self, dir: &Path, name: &str, table: &Table) -> Result<TableFile, Error> {
-        let name = format!("{name}.{}", self.format.extension());
-        let path = dir.join(&name);
-        let bytes = match self.format {
-            TableFormat::Parquet => parquet_file::encode(table)
-                .map_err(|error| Error::io("encode", &path)(std::io::Error::other(error)))?,
-            TableFormat::Csv => csv_file::encode(table)
-                .map_err(|error| Error::io("encode", &path)(std::io::Error::other(error)))?,
-        };
-        write_through(&path, &bytes).map_err(Error::io("write", &path))?;
-        Ok(TableFile {
-            name,
-            rows: table.rows() as u64,
-            bytes: bytes.len() as u64,
-            xxh3_128: hash::of_bytes(&bytes),
         })
     }
 

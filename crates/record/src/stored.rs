@@ -1,15 +1,16 @@
 //! Reading a study from its directory.
 
-use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TableFile};
-use crate::manifest::{Manifest, ManifestRun, RunState, SCHEMA_VERSION, is_plain_name};
+use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TableFile, TableFormat};
+use crate::manifest::{Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION, is_plain_name};
 use crate::table::{Schema, Table};
-use crate::whole_file::read_json;
+use crate::whole_file::{beside, keep_names, read_json, write_through, write_whole};
 use crate::{
     Error, FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunCost,
     RunRecord, RunSummary, RunTotals, SessionRecord, TopologyLink, csv_file, hash, parquet_file,
-    rows,
+    rows, run_files,
 };
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use tailcut_units::Duration;
 
@@ -30,6 +31,16 @@ pub struct StoredRun {
     pub summary: RunSummary,
     /// Names of the workload's parts, that [`FlowRecord::class`] points into.
     pub classes: Vec<String>,
+    origin: Option<Origin>,
+}
+
+/// What became of a run that was to be written.
+#[derive(Clone, PartialEq, Debug)]
+pub enum WrittenRun {
+    /// It is in its place.
+    Here(Box<RunSummary>),
+    /// Somebody else's was there first, and stays.
+    ThereAlready,
 }
 
 impl StoredStudy {
@@ -71,22 +82,93 @@ impl StoredStudy {
 
 impl StoredRun {
     /// The run in `dir`.
-    pub(crate) fn open(dir: PathBuf) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`] where `run.json` cannot be read, [`Error::Damaged`] where it is none.
+    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
+        let dir = dir.into();
         let file: RunFile = read_json(&dir.join(RUN))?;
         Ok(Self {
             dir,
             tables: file.tables,
             summary: file.summary,
             classes: file.classes,
+            origin: file.origin,
         })
     }
 
+    /// Writes a run into the folder `dir`, whole or not at all: into a folder beside it first, whose
+    /// name has `mark` in it and ends in `.partial`. It is renamed once the disk has all of it. Of
+    /// several writers the first one wins; what the others wrote is removed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the system refuses.
+    pub fn write(
+        dir: &Path,
+        mark: &str,
+        format: TableFormat,
+        origin: Option<Origin>,
+        run: &RunRecord,
+    ) -> Result<WrittenRun, Error> {
+        let mut marked = dir.as_os_str().to_owned();
+        marked.push(format!(".{mark}"));
+        let partial = beside(Path::new(&marked));
+        let written = run_files::write(&partial, format, origin, run);
+        let placed = written.and_then(|summary| match fs::rename(&partial, dir) {
+            Ok(()) => Ok(WrittenRun::Here(Box::new(summary))),
+            // A folder with files in it is never replaced.
+            Err(error) if is_taken(&error) || dir.join(RUN).exists() => {
+                Ok(WrittenRun::ThereAlready)
+            }
+            Err(error) => Err(Error::io("write", dir)(error)),
+        });
+        match (&placed, dir.parent()) {
+            (Ok(WrittenRun::Here(_)), Some(parent)) => keep_names(parent),
+            // The first error is the one to tell.
+            _ => drop(run_files::remove(&partial)),
+        }
+        placed
+    }
+
+    /// Removes a run's files and their folder; somebody's other files in it stay.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the system refuses.
+    pub fn remove(dir: &Path) -> Result<(), Error> {
+        run_files::remove(dir)
+    }
+
     /// The run, once every table of it is what was written.
-    pub(crate) fn checked(self) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`], with the table.
+    pub fn checked(self) -> Result<Self, Error> {
         for table in &self.tables {
             self.bytes(table)?;
         }
         Ok(self)
+    }
+
+    /// What decides its result, where its writer said so.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// Puts the same files into another folder, once they are what was written.
+    pub(crate) fn copy_into(&self, dir: &Path) -> Result<RunSummary, Error> {
+        fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
+        for table in &self.tables {
+            let bytes = self.bytes(table)?;
+            let to = dir.join(&table.name);
+            // Nobody changes a table's file once it is written, so one file may have two names.
+            if fs::hard_link(self.dir.join(&table.name), &to).is_err() {
+                write_through(&to, &bytes).map_err(Error::io("write", &to))?;
+            }
+        }
+        let run = self.dir.join(RUN);
+        let bytes = fs::read(&run).map_err(Error::io("read", &run))?;
+        write_whole(&dir.join(RUN), &bytes)?;
+        Ok(self.summary.clone())
     }
 
     /// All of the run, with times to the nanosecond.
@@ -253,6 +335,12 @@ impl StoredRun {
         }
         Ok(bytes)
     }
+}
+
+/// Whether a folder could not be put in its place because another one is there.
+fn is_taken(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
+    matches!(error.kind(), AlreadyExists | DirectoryNotEmpty)
 }
 
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, Error> {

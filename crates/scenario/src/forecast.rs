@@ -17,13 +17,33 @@ pub struct UnderWay {
 /// The least share of a run that says something about the rest of it.
 const TELLING_SHARE: f64 = 0.1;
 
+/// What some runs took, and what they had been expected to take.
+#[derive(Clone, Copy, Default, Debug)]
+struct Kept {
+    took: f64,
+    expected: f64,
+}
+
+impl Kept {
+    fn add(&mut self, took: f64, expected: f64) {
+        self.took += took;
+        self.expected += expected;
+    }
+
+    /// How many times as long as expected they took.
+    fn ratio(&self) -> Option<f64> {
+        (self.expected > 0.0).then(|| self.took / self.expected)
+    }
+}
+
 /// Runs of one kind: they differ by their seeds only.
 #[derive(Clone, Copy, Default, Debug)]
 struct Kind {
     ended: u32,
     seconds: f64,
-    /// Those that have not started.
-    waiting: u32,
+    kept: Kept,
+    /// Which of the designs.
+    design: usize,
 }
 
 impl Kind {
@@ -32,65 +52,130 @@ impl Kind {
     }
 }
 
+/// A run, as far as its time goes.
+#[derive(Clone, Copy, Debug)]
+struct Forecasted {
+    kind: usize,
+    /// What it was expected to take before any had ended.
+    expected: Option<f64>,
+    /// Whether it has not started.
+    is_waiting: bool,
+}
+
 /// What is known of the time that runs take.
+///
+/// A run that nothing was expected of takes what those of its kind took in the mean. One that was expected
+/// to take some time takes that, corrected by what runs of its kind took against what had been expected of
+/// them; else by those of its design, else by all.
 #[derive(Debug)]
 pub struct Forecast {
+    runs: Vec<Forecasted>,
     kinds: Vec<Kind>,
-    /// By run.
-    kind_of: Vec<usize>,
+    designs: Vec<Kept>,
+    all: Kept,
 }
 
 impl Forecast {
     /// Of a study's runs, none of which has started.
     pub fn new<'a>(runs: impl IntoIterator<Item = &'a RunKey>) -> Self {
-        let mut known = HashMap::new();
-        let mut kinds: Vec<Kind> = Vec::new();
-        let mut kind_of = Vec::new();
-        for key in runs {
+        Self::expecting(runs.into_iter().map(|key| (key, None)))
+    }
+
+    /// Of a study's runs, none of which has started, each with the seconds that it is expected to take.
+    pub fn expecting<'a>(runs: impl IntoIterator<Item = (&'a RunKey, Option<f64>)>) -> Self {
+        let (mut known, mut of_design) = (HashMap::new(), HashMap::new());
+        let mut forecast = Self {
+            runs: Vec::new(),
+            kinds: Vec::new(),
+            designs: Vec::new(),
+            all: Kept::default(),
+        };
+        for (key, expected) in runs {
             let load = key.load.map(f64::to_bits);
             let parameters: Vec<String> = key.parameters.iter().map(|p| p.to_string()).collect();
             let alike = (&key.design, &key.topology, &key.workload, load, parameters);
-            let kind = *known.entry(alike).or_insert(kinds.len());
-            if kind == kinds.len() {
-                kinds.push(Kind::default());
+            let kind = *known.entry(alike).or_insert(forecast.kinds.len());
+            if kind == forecast.kinds.len() {
+                let designs = &mut forecast.designs;
+                let design = *of_design.entry(&key.design).or_insert(designs.len());
+                if design == designs.len() {
+                    designs.push(Kept::default());
+                }
+                forecast.kinds.push(Kind {
+                    design,
+                    ..Kind::default()
+                });
             }
-            kinds[kind].waiting += 1;
-            kind_of.push(kind);
+            forecast.runs.push(Forecasted {
+                kind,
+                expected,
+                is_waiting: true,
+            });
         }
-        Self { kinds, kind_of }
+        forecast
     }
 
     /// A run starts, or need not be run.
     pub fn started(&mut self, run: usize) {
-        self.kinds[self.kind_of[run]].waiting -= 1;
+        self.runs[run].is_waiting = false;
     }
 
     /// A run took so many seconds, now or in an earlier study.
     pub fn ended(&mut self, run: usize, seconds: f64) {
-        let kind = &mut self.kinds[self.kind_of[run]];
+        let run = self.runs[run];
+        let kind = &mut self.kinds[run.kind];
         kind.ended += 1;
         kind.seconds += seconds;
+        if let Some(expected) = run.expected {
+            kind.kept.add(seconds, expected);
+            self.designs[kind.design].add(seconds, expected);
+            self.all.add(seconds, expected);
+        }
+    }
+
+    /// How many seconds a run takes, where that can be known.
+    fn seconds_of(&self, run: &Forecasted) -> Option<f64> {
+        let kind = &self.kinds[run.kind];
+        let Some(expected) = run.expected else {
+            return kind.mean();
+        };
+        let of_kind = kind.kept.ratio();
+        let of_design = || self.designs[kind.design].ratio();
+        let ratio = of_kind.or_else(of_design).or_else(|| self.all.ratio());
+        Some(expected * ratio.unwrap_or(1.0))
     }
 
     /// How many seconds the study still takes; `None` while there is a run to come of which nothing
     /// is known.
     pub fn seconds_to_go(&self, under_way: &[UnderWay], threads: usize) -> Option<f64> {
+        let (work, longest) = self.to_go(under_way)?;
+        Some(longest.max(work / threads as f64))
+    }
+
+    /// How many seconds the study still takes one thread; `None` while there is a run to come of which
+    /// nothing is known.
+    pub fn work_to_go(&self, under_way: &[UnderWay]) -> Option<f64> {
+        self.to_go(under_way).map(|(work, _)| work)
+    }
+
+    /// The seconds of all runs to come together, and those of the longest.
+    fn to_go(&self, under_way: &[UnderWay]) -> Option<(f64, f64)> {
         let (mut work, mut longest) = (0.0, 0.0f64);
-        for kind in self.kinds.iter().filter(|kind| kind.waiting > 0) {
-            let mean = kind.mean()?;
-            work += mean * f64::from(kind.waiting);
-            longest = longest.max(mean);
+        for run in self.runs.iter().filter(|run| run.is_waiting) {
+            let seconds = self.seconds_of(run)?;
+            work += seconds;
+            longest = longest.max(seconds);
         }
         for run in under_way {
-            let rest = match self.kinds[self.kind_of[run.run]].mean() {
-                Some(mean) => (mean - run.elapsed).max(0.0),
+            let rest = match self.seconds_of(&self.runs[run.run]) {
+                Some(seconds) => (seconds - run.elapsed).max(0.0),
                 None if run.share >= TELLING_SHARE => run.elapsed * (1.0 / run.share - 1.0),
                 None => return None,
             };
             work += rest;
             longest = longest.max(rest);
         }
-        Some(longest.max(work / threads as f64))
+        Some((work, longest))
     }
 }
 
@@ -100,7 +185,8 @@ pub fn in_words(seconds: f64) -> String {
     match seconds {
         0..90 => format!("about {seconds} s"),
         90..5_400 => format!("about {} min", (seconds + 30) / 60),
-        _ => format!("about {} h", (seconds + 1_800) / 3_600),
+        5_400..172_800 => format!("about {} h", (seconds + 1_800) / 3_600),
+        _ => format!("about {} days", (seconds + 43_200) / 86_400),
     }
 }
 
@@ -165,6 +251,39 @@ mod tests {
     }
 
     #[test]
+    fn what_was_expected_is_corrected_by_what_runs_took() {
+        let key = |design: &str, load, seed| RunKey {
+            design: design.to_owned(),
+            load: Some(load),
+            seed,
+            ..RunKey::default()
+        };
+        let keys = [
+            key("tcp", 0.3, 1),
+            key("tcp", 0.3, 2),
+            key("tcp", 0.5, 1),
+            key("scdp", 0.3, 1),
+        ];
+        let expected = [10.0, 12.0, 20.0, 30.0].map(Some);
+        let mut forecast = Forecast::expecting(keys.iter().zip(expected));
+        assert_eq!(forecast.work_to_go(&[]), Some(72.0));
+        forecast.started(0);
+        // Twice as long as expected, and so are the other seed, the other load and the other design.
+        forecast.ended(0, 20.0);
+        assert_eq!(forecast.work_to_go(&[]), Some(124.0));
+        forecast.started(3);
+        forecast.ended(3, 30.0);
+        // The design has runs of its own now; the others are what they were.
+        assert_eq!(forecast.work_to_go(&[]), Some(64.0));
+        forecast.started(1);
+        assert_eq!(forecast.work_to_go(&[under_way(1, 4.0, 0.0)]), Some(60.0));
+        assert_eq!(
+            forecast.seconds_to_go(&[under_way(1, 4.0, 0.0)], 2),
+            Some(40.0)
+        );
+    }
+
+    #[test]
     fn the_last_runs_tell_by_how_far_they_are() {
         let mut forecast = forecast();
         (0..4).for_each(|run| forecast.started(run));
@@ -177,8 +296,8 @@ mod tests {
 
     #[test]
     fn times_are_said_in_few_digits() {
-        let said = [0.2, 89.0, 90.0, 5_399.0, 5_400.0, 36_000.0].map(in_words);
-        let words = ["1 s", "89 s", "2 min", "90 min", "2 h", "10 h"];
+        let said = [0.2, 89.0, 90.0, 5_399.0, 5_400.0, 36_000.0, 300_000.0].map(in_words);
+        let words = ["1 s", "89 s", "2 min", "90 min", "2 h", "10 h", "3 days"];
         assert_eq!(said, words.map(|time| format!("about {time}")));
     }
 }

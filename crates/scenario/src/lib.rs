@@ -60,6 +60,7 @@ pub mod schema;
 mod searched;
 mod study;
 mod sweep;
+mod text;
 mod traces;
 mod value;
 mod variation;
@@ -75,6 +76,7 @@ pub use scenario::{Entry, Scenario, Table};
 pub use searched::SearchedKey;
 pub use study::{Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys};
 pub use sweep::alike;
+pub use text::ScenarioText;
 pub use value::{Kind, Raw, Value, shortened};
 pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.

@@ -8,11 +8,17 @@ use tailcut_sim::RunConfig;
 impl Study {
     /// The origin of each run, in order. `build` is the hash of the program that runs them.
     pub fn origins(&self, build: &str) -> Vec<Origin> {
-        let origins = self.runs.iter().map(|config| Origin {
+        let origins = (0..self.runs.len()).filter_map(|run| self.origin(run, build));
+        origins.collect()
+    }
+
+    /// The origin of one run; `None` where there is no run of this number.
+    pub fn origin(&self, run: usize, build: &str) -> Option<Origin> {
+        let config = self.runs.get(run)?;
+        Some(Origin {
             config: fingerprint(config, self.format),
             build: build.to_owned(),
-        });
-        origins.collect()
+        })
     }
 }
 

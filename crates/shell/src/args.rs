@@ -64,6 +64,19 @@ Examples:
     Run(Run),
     /// Run what a paper has published, and print ours beside theirs
     Reproduce(Reproduce),
+    /// Plan a study as cases that any number of processes run, watch it, and collect its results
+    #[command(subcommand)]
+    Study(Study),
+    /// Run cases of a planned study; those that are done, or that another process is at, are skipped
+    #[command(after_help = "\
+Exit codes: 0 all of these cases are done, 3 some failed, 4 another process is at some,
+130 interrupted, 2 wrong input or the system refused.
+
+Examples:
+  tailcut case grid
+  tailcut case grid 0..11 --threads 1
+  seq 0 35 | xargs -P 4 -I{} tailcut case grid {} --threads 1")]
+    Case(Case),
     /// Write the report of finished runs again, of one study or of several as one, and their plots as
     /// pictures
     Report(Report),
@@ -119,6 +132,11 @@ pub struct Changes {
     /// Let swept keys change together, their first values first; may be given several times
     #[arg(long, value_name = "KEY,KEY")]
     pub zip: Vec<String>,
+}
+
+/// What else is run of a study.
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub struct Variants {
     /// Run everything again with timers and buffers halved and doubled, one at a time, and say whether
     /// the order of the designs holds: five times as many runs
     #[arg(long)]
@@ -174,6 +192,8 @@ pub struct Compare {
     #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
+    pub variants: Variants,
+    #[command(flatten)]
     pub limit: FindLimit,
     #[command(flatten)]
     pub finished: Finished,
@@ -186,6 +206,8 @@ pub struct Run {
     pub scenario: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
+    #[command(flatten)]
+    pub variants: Variants,
     #[command(flatten)]
     pub limit: FindLimit,
     #[command(flatten)]
@@ -210,6 +232,84 @@ pub struct Capture {
     /// Capture the runs of the first N seeds [default: 1]
     #[arg(long, value_name = "N", requires = "capture")]
     pub capture_seeds: Option<u64>,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Study {
+    /// Write the plan of a study: its cases, and the CPU time that they are expected to take
+    #[command(after_help = "\
+Examples:
+  tailcut study plan grid tcp dctcp --sweep queue.limit=50,100,200 --seeds 6
+  tailcut study plan grid --scenario scenarios/two-racks.toml --load 0.1..0.7:0.2")]
+    Plan(Box<Plan>),
+    /// Say which cases are done, failed, running or waiting, and how much CPU time is to go
+    Status(StudyAt),
+    /// Make of the results what `compare` would have written, and print its answer
+    Collect(Collect),
+    /// Let failed cases be run again
+    Retry(StudyAt),
+    /// Remove results that are no longer planned, and what processes left that have ended
+    Prune(Prune),
+}
+
+#[derive(Args, Debug)]
+pub struct StudyAt {
+    /// The study's directory
+    pub dir: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub struct Plan {
+    /// The study's directory: new, empty, or that of a study, whose results are kept
+    pub dir: PathBuf,
+    /// Designs, as `compare` takes them
+    #[arg(
+        value_name = "DESIGN",
+        required_unless_present = "scenario",
+        conflicts_with = "scenario"
+    )]
+    pub designs: Vec<String>,
+    /// The scenario's file, or the name of one that is built in, as `run` takes it
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Plan also what takes more than a day of CPU time
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Collect {
+    #[command(flatten)]
+    pub study: StudyAt,
+    /// Collect what is done where cases are missing or have failed
+    #[arg(long)]
+    pub partial: bool,
+    /// Take cases of several builds of tailcut, too
+    #[arg(long)]
+    pub accept_older: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Prune {
+    #[command(flatten)]
+    pub study: StudyAt,
+    /// Remove it; without this only say what would be removed
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Case {
+    /// The study's directory
+    pub dir: PathBuf,
+    /// Which cases, by their places from 0: I, I..J (both ends included), I.. or ..J [default: all]
+    #[arg(value_name = "I..J", allow_hyphen_values = true)]
+    pub cases: Option<String>,
+    /// Run them within this process
+    #[arg(long, hide = true)]
+    pub within: bool,
 }
 
 #[derive(Args, Debug)]

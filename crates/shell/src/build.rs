@@ -4,6 +4,7 @@ use anyhow::Context;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use tailcut_cases::Program;
 use tailcut_scenario::record::Fingerprint;
 
 /// The hash of this program's file.
@@ -19,8 +20,31 @@ pub fn hash() -> anyhow::Result<String> {
     read().context("cannot read the file of this program")
 }
 
+/// This program, as it tells studies who it is.
+///
+/// # Errors
+/// As [`hash`].
+pub fn this() -> anyhow::Result<Program> {
+    Ok(Program {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: hash()?,
+        command_line: command_line(),
+    })
+}
+
+/// This process's command line.
+pub fn command_line() -> Vec<String> {
+    let arguments = std::env::args_os();
+    arguments
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// The file that this process was started from.
-fn program() -> io::Result<PathBuf> {
+///
+/// # Errors
+/// Where the system does not say.
+pub fn program() -> io::Result<PathBuf> {
     // On Linux this is that very file, even after another one has taken its name.
     let running = PathBuf::from("/proc/self/exe");
     match running.exists() {

@@ -67,9 +67,7 @@ pub fn conduct(
 pub fn open(study: &Study, dir: &Path, earlier: Earlier) -> Result<OutputDir, Failure> {
     let manifest = Manifest::new(
         env!("CARGO_PKG_VERSION"),
-        std::env::args_os()
-            .map(|argument| argument.to_string_lossy().into_owned())
-            .collect(),
+        build::command_line(),
         study.seed,
         study.config.clone(),
         study.runs.iter().map(RunConfig::key),
@@ -193,22 +191,7 @@ pub fn conduct_and_report(
             dir.display()
         ));
     }
-    if !finished.is_empty() {
-        let loaded = tailcut_report::load(dir)?;
-        let report = dir.join(REPORT);
-        tailcut_report::write_html(&loaded, &report)?;
-        let shown = report.display();
-        if common.json {
-            note(&format!("report: {shown}"));
-            print_json(&finished)?;
-        } else {
-            let answer = tailcut_report::text_answer(&loaded);
-            let table = tailcut_report::text_table_within(&loaded, width());
-            print(&format!("{answer}\n\n{table}\nReport: {shown}"))?;
-        }
-    } else if common.json {
-        print_json(&finished)?;
-    }
+    report(dir, &finished, common)?;
     if interrupted {
         Err(Failure::Interrupted)
     } else {
@@ -216,8 +199,34 @@ pub fn conduct_and_report(
     }
 }
 
+/// Writes the report of a directory's runs and prints their answer, or with `--json` the runs.
+///
+/// # Errors
+/// Runs that cannot be read, or a report that cannot be written.
+pub fn report(dir: &Path, finished: &[&RunSummary], common: &Common) -> Result<(), Failure> {
+    if !finished.is_empty() {
+        let loaded = tailcut_report::load(dir)?;
+        let report = dir.join(REPORT);
+        tailcut_report::write_html(&loaded, &report)?;
+        let shown = report.display();
+        if !common.json {
+            let answer = tailcut_report::text_answer(&loaded);
+            let table = tailcut_report::text_table_within(&loaded, width());
+            return print(&format!("{answer}\n\n{table}\nReport: {shown}"));
+        }
+        note(&format!("report: {shown}"));
+    }
+    match common.json {
+        true => print_json(&finished),
+        false => Ok(()),
+    }
+}
+
 /// Removes an earlier report, so that a stopped study never stands beside a report of another one.
-fn remove_if_there(path: &Path) -> anyhow::Result<()> {
+///
+/// # Errors
+/// Where the system refuses.
+pub fn remove_if_there(path: &Path) -> anyhow::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", path.display()))

@@ -12,6 +12,10 @@ pub enum Failure {
     Refused(anyhow::Error),
     /// A check that was asked for did not hold.
     CheckFailed,
+    /// Cases have failed; in words.
+    CasesFailed(String),
+    /// Other processes are at the cases that are left; in words.
+    Elsewhere(String),
     /// The user interrupted it; what was finished is kept.
     Interrupted,
     /// Whoever read standard output has gone: nothing is left to do.
@@ -24,6 +28,8 @@ impl Failure {
         match self {
             Self::Refused(_) => ExitCode::from(2),
             Self::CheckFailed => ExitCode::from(1),
+            Self::CasesFailed(_) => ExitCode::from(3),
+            Self::Elsewhere(_) => ExitCode::from(4),
             Self::Interrupted => ExitCode::from(130),
             Self::NobodyReads => ExitCode::SUCCESS,
         }
@@ -51,6 +57,7 @@ impl fmt::Display for Failure {
                 }
                 f.write_str(&shown)
             }
+            Self::CasesFailed(words) | Self::Elsewhere(words) => f.write_str(words),
             Self::CheckFailed => f.write_str("a row left its band"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::NobodyReads => f.write_str("nobody reads standard output"),
@@ -67,6 +74,12 @@ impl From<anyhow::Error> for Failure {
 impl From<Box<ScenarioError>> for Failure {
     fn from(error: Box<ScenarioError>) -> Self {
         Self::Refused(anyhow::Error::new(*error))
+    }
+}
+
+impl From<tailcut_cases::Error> for Failure {
+    fn from(error: tailcut_cases::Error) -> Self {
+        Self::Refused(anyhow::Error::new(error))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tailcut_scenario::sim::RunControl;
 
 /// Listens for interruption (and, on Unix, termination) from now on. The flag turns true with the
 /// first signal.
@@ -17,4 +18,15 @@ pub fn listen() -> anyhow::Result<Arc<AtomicBool>> {
         }
     })?;
     Ok(stop)
+}
+
+/// Lets a run go on until a flag is set.
+pub struct Until<'a>(pub &'a AtomicBool);
+
+impl RunControl for Until<'_> {
+    fn progress(&self, _share: f64) {}
+
+    fn stop(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }

@@ -9,6 +9,7 @@
 //! ```
 
 mod args;
+mod asked;
 mod build;
 mod captures;
 mod changes;
@@ -33,7 +34,8 @@ use std::process::ExitCode;
 struct Readme;
 
 /// The command: reads its arguments, does what they say, and gives the exit code: 0 when done, 1 when
-/// a check did not hold, 2 for wrong input or where the system refuses, 130 when interrupted.
+/// a check did not hold, 2 for wrong input or where the system refuses, 3 when cases of a study have failed,
+/// 4 when other processes are at those that are left, 130 when interrupted.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     match execute(&cli) {
@@ -58,6 +60,8 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Compare(arguments) => command::compare::execute(arguments, common),
         Command::Run(arguments) => command::run::execute(arguments, common),
         Command::Reproduce(arguments) => command::reproduce::execute(arguments, common),
+        Command::Study(command) => command::study::execute(command, common),
+        Command::Case(arguments) => command::case::execute(arguments, common),
         Command::Report(arguments) => command::report::execute(arguments, common),
         Command::List { what } => command::list::execute(*what, common),
         Command::Bench(arguments) => command::bench::execute(arguments, common),

@@ -23,21 +23,29 @@ pub struct Pool<'a> {
     plain: bool,
 }
 
+/// Runs at the same time, as the command line says.
+///
+/// # Errors
+/// A number of threads beyond any machine.
+pub fn threads(common: &Common) -> anyhow::Result<NonZeroUsize> {
+    const MOST: usize = 4_096;
+    let threads = common.threads.unwrap_or(Crew::default().threads);
+    (threads.get() <= MOST)
+        .then_some(threads)
+        .with_context(|| format!("--threads: found {threads}; allowed: 1 to {MOST}"))
+}
+
 impl<'a> Pool<'a> {
     /// As the command line says.
     ///
     /// # Errors
     /// A number of threads beyond any machine.
     pub fn new(common: &Common, stop: &'a AtomicBool) -> anyhow::Result<Self> {
-        const MOST: usize = 4_096;
-        let threads = common.threads.unwrap_or(Crew::default().threads);
-        (threads.get() <= MOST)
-            .then_some(Self {
-                threads,
-                stop,
-                plain: common.json,
-            })
-            .with_context(|| format!("--threads: found {threads}; allowed: 1 to {MOST}"))
+        Ok(Self {
+            threads: threads(common)?,
+            stop,
+            plain: common.json,
+        })
     }
 
     /// Runs those of `runs` that are not `done`, each with an observer that `watch` makes, and gives

@@ -4,6 +4,7 @@
 mod application;
 mod capacity;
 mod config;
+mod demand;
 mod error;
 mod extent;
 mod ideal;
@@ -26,6 +27,7 @@ pub use config::{
     OfferedRate, OpenSpec, RequestRate, RequestsPart, RunConfig, Shape, StoragePart, TopologySpec,
     WorkloadPart, WorkloadSpec,
 };
+pub use demand::{Demand, demand};
 pub use error::RunError;
 pub use measures::{Measures, PortWaits, Watch, Watchers};
 pub use packing::carried;

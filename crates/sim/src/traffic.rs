@@ -34,7 +34,8 @@ pub(crate) fn source(config: &RunConfig, topology: &Topology) -> Result<Box<dyn 
     })
 }
 
-fn part_source(
+/// The flows of one part, if it is one of flows.
+pub(crate) fn part_source(
     config: &RunConfig,
     topology: &Topology,
     part: &WorkloadPart,

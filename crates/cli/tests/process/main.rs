@@ -8,4 +8,5 @@ mod interruption;
 mod limits;
 mod place;
 mod refusals;
+mod studies;
 mod sweeps;

@@ -107,6 +107,20 @@ impl Scenario {
         entries.for_each(|entry| entry.is_start = true);
     }
 
+    /// Makes a key that it has only what the user starts from.
+    ///
+    /// # Errors
+    /// A path that is no key.
+    pub(crate) fn start_from(&mut self, path: &str) -> Outcome<()> {
+        let place = self.start.clone();
+        let path = KeyPath::parse(path, &place)?;
+        let table = self.table_of(&path, &place)?;
+        if let Some(entry) = table.entries.get_mut(path.key.name) {
+            entry.is_start = true;
+        }
+        Ok(())
+    }
+
     /// Removes all tables of a section.
     pub fn clear(&mut self, section: &str) {
         self.tables.retain(|table| table.section.name != section);

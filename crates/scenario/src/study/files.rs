@@ -3,7 +3,6 @@
 use super::topology::Network;
 use crate::error::{Outcome, Place, ScenarioError};
 use crate::scenario::{Scenario, Table, text_of};
-use crate::value::shortened;
 use std::path::Path;
 use std::sync::Arc;
 use tailcut_sim::workload::{Error, Limits, SizeDistribution, TextError, Trace};
@@ -17,7 +16,7 @@ pub fn sizes(scenario: &Scenario, table: &Table) -> Outcome<(String, Arc<SizeDis
         let sizes = SizeDistribution::named(&name).map_err(|error| sizes_error(table, &error))?;
         return Ok((name, Arc::new(sizes)));
     };
-    let (shown, bytes) = read(scenario, table, "sizes", file)?;
+    let (shown, bytes) = scenario.read_file(file, "sizes", table.place_of("sizes"))?;
     let text = text_of(&shown, bytes, "text in UTF-8")?;
     let sizes = SizeDistribution::from_table(&text).map_err(|error| match error {
         Error::Text(error) => text_error(&shown, &error),
@@ -58,7 +57,7 @@ pub fn trace(
         paths: u16::try_from(network.built.paths).unwrap_or(u16::MAX),
     };
     let read_whole = || {
-        let (shown, bytes) = read(scenario, table, "file", &file)?;
+        let (shown, bytes) = scenario.read_file(&file, "file", table.place_of("file"))?;
         let trace = Trace::parse(&bytes, limits).map_err(|error| text_error(&shown, &error))?;
         shortened_trace(scenario, trace)
     };
@@ -101,24 +100,4 @@ fn stem(file: &str) -> String {
         || file.to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     )
-}
-
-/// A file that a scenario names, and its name for errors.
-fn read(scenario: &Scenario, table: &Table, key: &str, file: &str) -> Outcome<(String, Vec<u8>)> {
-    if let Some(bytes) = scenario.file(file) {
-        return Ok((file.to_owned(), bytes.to_vec()));
-    }
-    // What a flag names is relative to where the command is run.
-    let path = match table.place_of(key) {
-        Place::Line { .. } | Place::Value => scenario.directory.join(file),
-        Place::Flag(_) => Path::new(file).to_owned(),
-    };
-    let shown = path.display().to_string();
-    match std::fs::read(&path) {
-        Ok(bytes) => Ok((shown, bytes)),
-        Err(error) => {
-            let found = format!("'{}', which cannot be read ({error})", shortened(&shown));
-            Err(table.error(key, found, "a file that can be read"))
-        }
-    }
 }

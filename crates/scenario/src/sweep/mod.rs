@@ -129,6 +129,11 @@ impl Sweep {
         self.zips.retain(|zip| zip.keys.len() > 1);
     }
 
+    /// The keys that change together.
+    pub fn zips(&self) -> impl Iterator<Item = &[KeyPath]> {
+        self.zips.iter().map(|zip| zip.keys.as_slice())
+    }
+
     /// Whether the sweep has a key.
     pub fn has(&self, path: &KeyPath) -> bool {
         self.axes.iter().any(|axis| axis.path == *path)

@@ -1,9 +1,11 @@
 //! One file a command.
 
 pub mod bench;
+pub mod case;
 pub mod compare;
 pub mod list;
 pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod shell;
+pub mod study;

@@ -1,0 +1,118 @@
+//! From results of cases to the directory that one command would have written.
+
+use crate::error::Error;
+use crate::layout::{DONE, FAILED};
+use crate::plan::hash_of_case;
+use crate::study_dir::StudyDir;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tailcut_record::{self as record, Earlier, Manifest, Origin, OutputDir, RunSummary, StoredRun};
+
+/// What may be collected.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Collecting {
+    /// Whether a part of the study will do.
+    pub partial: bool,
+    /// Whether cases of several builds of the program may stand beside each other.
+    pub any_build: bool,
+}
+
+/// What was collected.
+#[derive(Debug)]
+pub struct Collected {
+    /// The directory, which no other process writes into while this lives.
+    pub output: OutputDir,
+    /// The runs' summaries, by places; `None` for cases that are not done.
+    pub runs: Vec<Option<RunSummary>>,
+    /// By how many builds they were run.
+    pub builds: usize,
+}
+
+impl StudyDir {
+    /// Writes the runs that are done, and their manifest, into `out`, as a command would have that ran all
+    /// of them itself. Runs that are there already stay, tables that are on the same file system are shared.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] and [`Error::Builds`], unless `what` allows that; [`Error::Locked`]; results
+    /// that are damaged, or what the system refuses.
+    pub fn collect(&self, out: &Path, what: Collecting) -> Result<Collected, Error> {
+        let _lock = self.lock()?;
+        let plan = self.plan();
+        let done = self.names_in(DONE)?;
+        let mut results = Vec::with_capacity(plan.cases.len());
+        for case in &plan.cases {
+            results.push(match done.contains(&case.hash) {
+                true => Some(self.result_of(&case.hash)?),
+                false => None,
+            });
+        }
+        let missing = results.iter().enumerate().filter(|(_, run)| run.is_none());
+        let missing: Vec<usize> = missing.map(|(place, _)| place).collect();
+        if !missing.is_empty() && !what.partial {
+            let failed = self.names_in(FAILED)?;
+            let failed = missing
+                .iter()
+                .filter(|&&place| failed.contains(&plan.cases[place].hash));
+            return Err(Error::Incomplete {
+                path: self.path().to_owned(),
+                cases: plan.cases.len(),
+                failed: failed.count(),
+                missing,
+            });
+        }
+        let mut builds: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, origin) in results.iter().flatten() {
+            *builds.entry(&origin.build).or_default() += 1;
+        }
+        if builds.len() > 1 && !what.any_build {
+            let mut cases: Vec<usize> = builds.into_values().collect();
+            cases.sort_unstable_by(|a, b| b.cmp(a));
+            return Err(Error::Builds {
+                path: self.path().to_owned(),
+                cases,
+            });
+        }
+        let manifest = Manifest::new(
+            plan.by.version.clone(),
+            plan.by.command_line.clone(),
+            plan.seed,
+            plan.config.clone(),
+            plan.cases.iter().map(|case| case.key.clone()),
+        );
+        let origins = results
+            .iter()
+            .map(|one| one.as_ref().map(|(_, origin)| origin.clone()));
+        let manifest = manifest.with_origins(origins);
+        let builds = builds.len();
+        let output = OutputDir::open(out, manifest, plan.table_format(), Earlier::SameBuild)?;
+        let mut runs = Vec::with_capacity(results.len());
+        for (place, result) in results.iter().enumerate() {
+            runs.push(match (result, &output.found().taken[place]) {
+                (_, Some(there)) => Some(there.clone()),
+                (Some((run, _)), None) => Some(output.take_run(place, run)?),
+                (None, None) => None,
+            });
+        }
+        output.conclude()?;
+        Ok(Collected {
+            output,
+            runs,
+            builds,
+        })
+    }
+
+    /// The result of a case that is done, and what decided it.
+    fn result_of(&self, hash: &str) -> Result<(StoredRun, Origin), Error> {
+        let path = self.result(hash);
+        let run = StoredRun::open(&path)?;
+        let origin = run.origin().filter(|origin| hash_of_case(origin) == hash);
+        match origin.cloned() {
+            Some(origin) => Ok((run, origin)),
+            None => Err(record::Error::Damaged {
+                path,
+                reason: "found the result of another case".to_owned(),
+            }
+            .into()),
+        }
+    }
+}

@@ -1,0 +1,705 @@
+//! A study as cases: any number of processes run them, whatever ends a process loses none that is done,
+//! and what is collected is what one command would have written.
+
+use crate::place::{Ended, Place};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A grid of three keys with four values each, and two seeds: 128 cases that take a moment.
+const GRID: [&str; 15] = [
+    "tcp",
+    "--topology",
+    "leaf-spine:leaves=2,spines=2,hosts=3",
+    "--workload",
+    "fixed:20KB",
+    "--flows",
+    "20",
+    "--seeds",
+    "2",
+    "--sweep",
+    "queue.limit=10,25,50,100",
+    "--sweep",
+    "tcp.min_rto=1,2,5,10ms",
+    "--sweep",
+    "tcp.initial_window=2,4,10,20 segments",
+];
+
+const CASES: usize = 128;
+
+/// Twelve cases.
+const SMALL: [&str; 11] = [
+    "tcp",
+    "dctcp",
+    "--topology",
+    "leaf-spine:leaves=2,spines=2,hosts=3",
+    "--workload",
+    "fixed:20KB",
+    "--flows",
+    "50",
+    "--load",
+    "0.3,0.5",
+    "--seeds=3",
+];
+
+fn with<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<&'a str> {
+    [before, after].concat()
+}
+
+/// A command that has to succeed.
+fn done(place: &Place, arguments: &[&str]) -> Ended {
+    let ended = place.run(arguments);
+    assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
+    ended
+}
+
+/// The files of all runs of a study's directory by their paths there; of `run.json` all but what it cost.
+fn runs(study: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for run in fs::read_dir(study.join("runs")).expect("runs") {
+        let run = run.expect("a run");
+        for file in fs::read_dir(run.path()).expect("a run") {
+            let file = file.expect("a file").path();
+            let mut bytes = fs::read(&file).expect("a file");
+            if file.ends_with("run.json") {
+                let mut told: Value = serde_json::from_slice(&bytes).expect("JSON");
+                for cost in ["cpu_seconds", "wall_seconds", "peak_rss_bytes"] {
+                    told[cost] = Value::Null;
+                }
+                bytes = told.to_string().into_bytes();
+            }
+            let name = file.strip_prefix(study).expect("within").display();
+            files.insert(name.to_string(), bytes);
+        }
+    }
+    files
+}
+
+/// The manifest but for who wrote it, when.
+fn manifest(study: &Path) -> Value {
+    let bytes = fs::read(study.join("manifest.json")).expect("a manifest");
+    let mut manifest: Value = serde_json::from_slice(&bytes).expect("JSON");
+    for of_writer in ["command_line", "started_at"] {
+        manifest[of_writer] = Value::Null;
+    }
+    manifest
+}
+
+/// That two directories hold the same study: runs, manifest and report.
+fn assert_same(ours: &Path, theirs: &Path) {
+    assert_eq!(manifest(ours), manifest(theirs));
+    let (ours_runs, theirs_runs) = (runs(ours), runs(theirs));
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&ours_runs), names(&theirs_runs));
+    for (name, bytes) in &ours_runs {
+        assert_eq!(Some(bytes), theirs_runs.get(name), "{name}");
+    }
+    assert!(ours.join("report.html").exists());
+}
+
+/// The standard output of a command that told a report, without the report's path.
+fn answer(ended: &Ended) -> &str {
+    let end = ended.stdout.find("Report: ").expect("a report");
+    &ended.stdout[..end]
+}
+
+#[test]
+fn what_is_collected_is_what_one_command_writes() {
+    let place = Place::new();
+    let plan = done(&place, &with(&["study", "plan", "grid"], &SMALL));
+    assert!(
+        plan.stdout.starts_with("12 cases in grid, 0..11: 0 done"),
+        "{}",
+        plan.stdout
+    );
+    let part = done(&place, &["case", "grid", "3..5"]);
+    let said = "3 of 3 cases are done in grid, 3 of them now\n";
+    assert_eq!(part.stdout, said, "{}", part.stderr);
+    // Without a range: all that are left.
+    let rest = done(&place, &["case", "grid", "--json"]).json();
+    assert_eq!((&rest["done"], &rest["run"]), (&12.into(), &9.into()));
+    let again = done(&place, &["case", "grid", "--json"]).json();
+    assert_eq!((&again["done"], &again["run"]), (&12.into(), &0.into()));
+
+    let collected = done(&place, &["study", "collect", "grid", "--out", "collected"]);
+    let whole = done(&place, &with(&["compare", "--out", "whole"], &SMALL));
+    assert_eq!(answer(&collected), answer(&whole));
+    let path = place.path();
+    assert_same(&path.join("collected"), &path.join("whole"));
+    // The command finds its own runs there.
+    let found = done(&place, &with(&["compare", "--out", "collected"], &SMALL));
+    let said = "12 of 12 runs are in collected already";
+    assert!(
+        found.stderr.lines().any(|line| line == said),
+        "{}",
+        found.stderr
+    );
+}
+
+/// The lock of a case in a study's directory, as another machine would have written it.
+fn lock(place: &Place, case: usize, silent: Duration) -> PathBuf {
+    let holder = serde_json::json!({
+        "host": "elsewhere",
+        "pid": 4711,
+        "pids_of": "another boot",
+        "since": "2026-01-01T00:00:00Z",
+        "heartbeat": "2026-01-01T00:00:00Z",
+        "mark": "0123456789abcdef",
+    });
+    let path = place
+        .path()
+        .join("grid/locks")
+        .join(format!("{}.lock", hash(place, case)));
+    fs::write(&path, holder.to_string()).expect("a lock");
+    age(&path, silent);
+    path
+}
+
+/// As if a file or folder had been written so long ago.
+fn age(path: &Path, silent: Duration) {
+    let file = File::open(path).expect("a file");
+    file.set_modified(SystemTime::now() - silent)
+        .expect("a time");
+}
+
+/// The hash of a case.
+fn hash(place: &Place, case: usize) -> String {
+    let plan = fs::read(place.path().join("grid/plan.json")).expect("a plan");
+    let plan: Value = serde_json::from_slice(&plan).expect("JSON");
+    plan["cases"][case]["hash"]
+        .as_str()
+        .expect("a hash")
+        .to_owned()
+}
+
+const MINUTE: Duration = Duration::from_secs(61);
+
+#[test]
+fn a_case_of_another_process_is_skipped_until_that_is_silent_for_a_minute() {
+    let place = Place::new();
+    done(&place, &with(&["study", "plan", "grid"], &SMALL));
+    let path = lock(&place, 4, Duration::from_secs(40));
+    let ended = place.run(&["case", "grid", "3..5"]);
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    let said = "case 4: skipped, process 4711 on elsewhere is at it";
+    assert!(
+        ended.stderr.lines().any(|line| line == said),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(
+        ended.complaint(),
+        "tailcut: other processes are at 1 of 3 cases"
+    );
+    assert!(
+        ended.stdout.starts_with("2 of 3 cases are done"),
+        "{}",
+        ended.stdout
+    );
+    let status = done(&place, &["study", "status", "grid"]).stdout;
+    let said = "case 4: tcp at load 0.3, seed 2: running: process 4711 on elsewhere, for 40 s, silent for 40 s";
+    assert!(status.contains(said), "{status}");
+
+    age(&path, MINUTE);
+    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    assert_eq!((&status["done"], &status["stale"]), (&2.into(), &1.into()));
+    assert_eq!(status["cases"][4]["host"], "elsewhere");
+    done(&place, &["case", "grid", "4"]);
+    assert!(!path.exists(), "the lock was taken over, and given back");
+    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    assert_eq!(
+        (&status["done"], &status["waiting"]),
+        (&3.into(), &9.into())
+    );
+    assert!(status["to_go_cpu_seconds"].as_f64().expect("a time") > 0.0);
+}
+
+/// Fan-ins of two and of six senders, of which there are four.
+const FAILING: &str = r#"
+designs = ["tcp"]
+loads = 0.3
+flows = 20
+seeds = 2
+[topology]
+kind = "single-switch"
+hosts = 8
+[[workload]]
+sizes = "fixed:20KB"
+matrix = "pairs"
+pairs = [[0, 4], [1, 5], [2, 6], [3, 7]]
+fan_in_below = "100KB"
+[sweep]
+workload.fan_in_senders = [6, 2]
+"#;
+
+#[test]
+fn a_case_that_fails_is_kept_as_data_and_the_others_go_on() {
+    let place = Place::new();
+    place.file("failing.toml", FAILING);
+    done(
+        &place,
+        &["study", "plan", "grid", "--scenario", "failing.toml"],
+    );
+    for _ in 0..2 {
+        let ended = place.run(&["case", "grid", "--threads", "1"]);
+        assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+        let said = "tailcut: 2 of 4 cases failed: 0, 2; `tailcut study status` says why";
+        assert_eq!(ended.complaint(), said);
+        assert!(
+            ended.stdout.starts_with("2 of 4 cases are done"),
+            "{}",
+            ended.stdout
+        );
+    }
+    let path = place
+        .path()
+        .join("grid/failed")
+        .join(format!("{}.json", hash(&place, 2)));
+    let failure: Value = serde_json::from_slice(&fs::read(path).expect("a failure")).expect("JSON");
+    assert_eq!(
+        (&failure["design"], &failure["seed"]),
+        (&"tcp".into(), &2.into())
+    );
+    let error = failure["error"].as_str().expect("an error");
+    assert!(error.starts_with("workload: "), "{error}");
+    assert!(failure["command_line"].as_array().expect("a command").len() > 2);
+    let status = done(&place, &["study", "status", "grid"]).stdout;
+    assert!(status.contains(&format!("failed: {error}")), "{status}");
+
+    let refused = place.run(&["study", "collect", "grid", "--out", "out"]);
+    assert_eq!(refused.code, Some(2));
+    let said = "tailcut: grid: found 2 of 4 cases missing (50.0 %), 2 of them failed: 0, 2; allowed: all of \
+                them done, or --partial for a report of the others";
+    assert_eq!(refused.complaint(), said);
+    let part = done(
+        &place,
+        &["study", "collect", "grid", "--partial", "--out", "out"],
+    );
+    let said = "a part of the study: 2 of 4 cases, 50.0 %";
+    assert!(
+        part.stderr.lines().any(|line| line == said),
+        "{}",
+        part.stderr
+    );
+
+    let again = done(&place, &["study", "retry", "grid"]);
+    assert_eq!(again.stdout, "2 failed cases in grid wait again: 0, 2\n");
+    assert_eq!(
+        fs::read_dir(place.path().join("grid/failed"))
+            .expect("failures")
+            .count(),
+        0
+    );
+    assert_eq!(
+        place.run(&["case", "grid"]).code,
+        Some(3),
+        "they fail again"
+    );
+}
+
+#[test]
+fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
+    let place = Place::new();
+    let rows = |bytes: u32| {
+        let rows: String = (0..20)
+            .map(|row| format!("{row},{},9,{bytes}\n", row % 8))
+            .collect();
+        format!("start_ns,src,dst,bytes\n{rows}")
+    };
+    let plan = |more: &[&str]| {
+        let plan = with(
+            &["study", "plan", "grid", "tcp", "-w", "trace:flows.csv"],
+            more,
+        );
+        done(&place, &plan)
+    };
+    place.file("flows.csv", &rows(20_000));
+    plan(&["--seeds", "3"]);
+    done(&place, &["case", "grid"]);
+    // What a case reads is in the study's directory.
+    fs::remove_file(place.path().join("flows.csv")).expect("a file");
+    done(&place, &["study", "collect", "grid", "--out", "out"]);
+    place.file("flows.csv", &rows(20_000));
+    let more = plan(&["--seeds", "5"]);
+    assert!(
+        more.stdout.starts_with("5 cases in grid, 0..4: 3 done"),
+        "{}",
+        more.stdout
+    );
+    // Other flows under the same name are another study.
+    place.file("flows.csv", &rows(30_000));
+    let other = plan(&["--seeds", "5"]);
+    assert!(
+        other.stdout.starts_with("5 cases in grid, 0..4: 0 done"),
+        "{}",
+        other.stdout
+    );
+    let said =
+        "results in grid of cases that are not planned: 3; `tailcut study prune grid` removes them";
+    assert!(
+        other.stderr.lines().any(|line| line == said),
+        "{}",
+        other.stderr
+    );
+    place.file("flows.csv", &rows(20_000));
+    let back = plan(&["--seeds", "2"]);
+    assert!(
+        back.stdout.starts_with("2 cases in grid, 0..1: 2 done"),
+        "{}",
+        back.stdout
+    );
+
+    // What processes left that were killed: young things may be somebody's.
+    let done_folder = place.path().join("grid/done");
+    for (name, silent) in [("old", MINUTE), ("young", Duration::ZERO)] {
+        let partial = done_folder.join(format!("{}.{name}.partial", hash(&place, 0)));
+        fs::create_dir(&partial).expect("a folder");
+        fs::write(partial.join("flows.parquet"), "half").expect("a file");
+        age(&partial, silent);
+    }
+    let stale = lock(&place, 1, MINUTE);
+    let told = done(&place, &["study", "prune", "grid"]).stdout;
+    for said in [
+        "1 results that are not planned",
+        "1 files that the scenario does not read",
+        "1 results and files that were not written to their end",
+        "1 locks of processes that have ended",
+        "nothing is removed without --yes",
+    ] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    assert!(stale.exists());
+    let pruned = done(&place, &["study", "prune", "grid", "--yes", "--json"]).json();
+    assert_eq!(pruned["removed"], true);
+    let left = fs::read_dir(&done_folder).expect("results").count();
+    assert_eq!(
+        (left, stale.exists()),
+        (3, false),
+        "two results, and what is young"
+    );
+    done(&place, &["case", "grid"]);
+    let collected = done(
+        &place,
+        &["study", "collect", "grid", "--out", "out", "--json"],
+    );
+    assert_eq!(collected.json().as_array().expect("runs").len(), 2);
+}
+
+#[test]
+fn cases_of_several_builds_are_collected_where_that_is_accepted() {
+    let place = Place::new();
+    done(&place, &with(&["study", "plan", "grid"], &SMALL));
+    done(&place, &["case", "grid"]);
+    let path = place
+        .path()
+        .join("grid/done")
+        .join(hash(&place, 3))
+        .join("run.json");
+    let mut run: Value = serde_json::from_slice(&fs::read(&path).expect("a run")).expect("JSON");
+    run["origin"]["build"] = "0".repeat(32).into();
+    fs::write(&path, run.to_string()).expect("a file");
+    let refused = place.run(&["study", "collect", "grid"]);
+    assert_eq!(refused.code, Some(2));
+    let said = "tailcut: grid: found cases of 2 builds of tailcut (11 and 1); allowed: cases of one build, or \
+                --accept-older for all of them";
+    assert_eq!(refused.complaint(), said);
+    let accepted = done(&place, &["study", "collect", "grid", "--accept-older"]);
+    let said = "cases of 2 builds of tailcut, as accepted";
+    assert!(
+        accepted.stderr.lines().any(|line| line == said),
+        "{}",
+        accepted.stderr
+    );
+    assert!(
+        place.path().join("out/compare/report.html").exists(),
+        "where compare writes"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let place = Place::new();
+    place.file("notes.txt", "mine");
+    let refused = |arguments: &[&str]| {
+        let ended = place.run(arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stdout);
+        ended.complaint().to_owned()
+    };
+    for command in [&["case", "nowhere"][..], &["study", "status", "nowhere"]] {
+        let said = "tailcut: nowhere: found no such directory; allowed: a directory that `tailcut study plan` \
+                    has written";
+        assert_eq!(refused(command), said);
+    }
+    let said = "tailcut: .: found no plan.json; allowed: a directory that `tailcut study plan` has written";
+    assert_eq!(refused(&["study", "collect", "."]), said);
+    let planned = refused(&with(&["study", "plan", "."], &SMALL));
+    assert!(
+        planned.starts_with("tailcut: .: found files and no plan.json"),
+        "{planned}"
+    );
+
+    done(&place, &with(&["study", "plan", "grid"], &SMALL));
+    for cases in ["12", "3..12", "5..4", "x"] {
+        let said = format!(
+            "tailcut: cases: found '{cases}'; allowed: I, I..J, I.. or ..J with places from 0 to 11"
+        );
+        assert_eq!(refused(&["case", "grid", cases]), said);
+    }
+    // Somebody else plans.
+    let path = lock(&place, 0, Duration::ZERO);
+    let lock = place.path().join("grid/lock");
+    fs::rename(path, &lock).expect("a lock");
+    for command in [
+        &["study", "collect", "grid"][..],
+        &["study", "retry", "grid"],
+    ] {
+        let said = "tailcut: grid: process 4711 on elsewhere, since 2026-01-01T00:00:00Z is planning or \
+                    collecting here; wait until that has ended, or name another directory";
+        assert_eq!(refused(command), said);
+    }
+    let planned = refused(&with(&["study", "plan", "grid"], &SMALL));
+    assert!(
+        planned.contains("is planning or collecting here"),
+        "{planned}"
+    );
+    fs::remove_file(lock).expect("a lock");
+
+    // A plan of another version, and one that somebody has changed.
+    let path = place.path().join("grid/plan.json");
+    let plan = fs::read_to_string(&path).expect("a plan");
+    fs::write(&path, plan.replace("\"format\": 1", "\"format\": 9")).expect("a file");
+    assert!(refused(&["case", "grid"]).contains("grid/plan.json: found format 9; allowed: 1"));
+    fs::write(&path, plan.replace("flows = 50", "flows = 51")).expect("a file");
+    let changed = refused(&["case", "grid", "0"]);
+    let said = "tailcut: grid: case 0: found another configuration of it";
+    assert!(changed.starts_with(said), "{changed}");
+}
+
+#[test]
+fn a_plan_of_days_has_to_be_meant() {
+    let place = Place::new();
+    let long = [
+        "--flows",
+        "4000000000",
+        "--duration",
+        "100000s",
+        "--seeds",
+        "2",
+    ];
+    let plan = with(&["study", "plan", "grid", "tcp", "dctcp"], &long);
+    let refused = place.run(&plan);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    let told = refused.complaint();
+    assert!(
+        told.starts_with("tailcut: study plan: found cases that take about "),
+        "{told}"
+    );
+    assert!(
+        told.ends_with(" days of CPU time; allowed: at most a day, or --yes"),
+        "{told}"
+    );
+    assert!(!place.path().join("grid").exists(), "nothing is planned");
+    let meant = done(&place, &with(&plan, &["--yes", "--json"])).json();
+    assert_eq!(meant["cases"], 4);
+    assert!(meant["expected_cpu_seconds"].as_f64().expect("a time") > 86_400.0);
+}
+
+#[cfg(unix)]
+mod ended_from_outside {
+    use super::*;
+    use rustix::process::{Pid, Signal, kill_process_group};
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, ChildStderr, Stdio};
+    use std::sync::mpsc;
+    use std::thread;
+
+    /// A process with those that it starts, which end together.
+    struct Group {
+        child: Child,
+        told: Option<BufReader<ChildStderr>>,
+    }
+
+    impl Group {
+        fn start(place: &Place, arguments: &[&str]) -> Self {
+            let mut child = place
+                .command(arguments)
+                .process_group(0)
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the command runs");
+            let told = child.stderr.take().map(BufReader::new);
+            Self { child, told }
+        }
+
+        fn signal(&self, signal: Signal) {
+            // It may have ended by itself.
+            let _ = kill_process_group(Pid::from_child(&self.child), signal);
+        }
+    }
+
+    /// The case that a line tells the end of.
+    fn ended_case(line: &str) -> Option<usize> {
+        let (place, _) = line.strip_prefix("case ")?.split_once(": ")?;
+        line.ends_with("CPU-seconds")
+            .then(|| place.parse().expect("a place"))
+    }
+
+    /// Starts processes over all cases, kills them once so many cases have ended, and gives these.
+    fn round(place: &Place, processes: usize, kill_after: usize) -> Vec<usize> {
+        let arguments = ["case", "grid", "--threads", "2"];
+        let mut groups: Vec<Group> = (0..processes)
+            .map(|_| Group::start(place, &arguments))
+            .collect();
+        let (tell, told) = mpsc::channel();
+        for group in &mut groups {
+            let (lines, tell) = (group.told.take().expect("standard error"), tell.clone());
+            thread::spawn(move || {
+                let lines = lines.lines().map_while(Result::ok);
+                lines
+                    .filter_map(|line| ended_case(&line))
+                    .try_for_each(|case| tell.send(case))
+            });
+        }
+        drop(tell);
+        let mut ended = Vec::new();
+        for case in told {
+            ended.push(case);
+            if ended.len() == kill_after {
+                groups.iter().for_each(|group| group.signal(Signal::KILL));
+            }
+        }
+        for group in &mut groups {
+            group.child.wait().expect("an end");
+        }
+        ended
+    }
+
+    #[test]
+    fn a_grid_whose_processes_are_killed_again_and_again_is_the_same_in_the_end() {
+        let place = Place::new();
+        done(&place, &with(&["study", "plan", "grid"], &GRID));
+        let mut ended = Vec::new();
+        // Where the signal meets a process, in a run, in a file or between two, is up to the machine.
+        for (processes, kill_after) in [(3, 1), (2, 9), (1, 1), (3, 17), (2, 2), (3, 30), (1, 5)] {
+            ended.extend(round(&place, processes, kill_after));
+        }
+        ended.extend(round(&place, 3, usize::MAX));
+        // A process may have been killed before it could say in a lock who it was.
+        for lock in fs::read_dir(place.path().join("grid/locks")).expect("locks") {
+            age(&lock.expect("a lock").path(), MINUTE);
+        }
+        let last = done(&place, &["case", "grid"]);
+        assert!(
+            last.stdout.starts_with("128 of 128 cases are done"),
+            "{}",
+            last.stdout
+        );
+        let told = ended.len();
+        ended.sort_unstable();
+        ended.dedup();
+        assert_eq!(ended.len(), told, "no case has ended twice");
+
+        let collected = done(&place, &["study", "collect", "grid", "--out", "collected"]);
+        let whole = done(&place, &with(&["compare", "--out", "whole"], &GRID));
+        assert_eq!(answer(&collected), answer(&whole));
+        let path = place.path();
+        assert_same(&path.join("collected"), &path.join("whole"));
+        let results = fs::read_dir(path.join("grid/done")).expect("results");
+        let names = results.map(|one| one.expect("one").file_name().into_string().expect("UTF-8"));
+        let whole = names.filter(|name| !name.ends_with(".partial")).count();
+        assert_eq!(whole, CASES, "a case has one result");
+    }
+
+    #[test]
+    fn an_interrupted_case_waits_as_before() {
+        let place = Place::new();
+        let long = [
+            "--flows",
+            "1000000",
+            "--duration",
+            "1000s",
+            "--set",
+            "sample_every=1s",
+        ];
+        let small = ["tcp", "--topology", "single-switch:hosts=4", "--seeds", "1"];
+        done(
+            &place,
+            &with(&["study", "plan", "grid"], &with(&small, &long)),
+        );
+        for signal in [Signal::INT, Signal::TERM] {
+            let mut group = Group::start(&place, &["case", "grid"]);
+            let locks = place.path().join("grid/locks");
+            let is_locked = || {
+                let mut names = fs::read_dir(&locks).expect("locks").map_while(Result::ok);
+                names.any(|name| name.path().extension().is_some_and(|end| end == "lock"))
+            };
+            while !is_locked() {
+                assert_eq!(
+                    group.child.try_wait().expect("a look"),
+                    None,
+                    "an early end"
+                );
+                thread::yield_now();
+            }
+            // One of them hears of it, and tells the others.
+            let pid = Pid::from_child(&group.child);
+            rustix::process::kill_process(pid, signal).expect("a signal");
+            assert_eq!(group.child.wait().expect("an end").code(), Some(130));
+            assert!(!is_locked(), "its lock is given back");
+            let done = fs::read_dir(place.path().join("grid/done")).expect("results");
+            assert_eq!(done.count(), 0, "nothing half written is left");
+        }
+    }
+
+    #[test]
+    fn a_case_whose_process_ends_without_a_word_has_failed() {
+        let place = Place::new();
+        let sizes = ["tcp", "--topology", "single-switch:hosts=4", "--seeds", "1"];
+        let flows = [
+            "--duration",
+            "1000s",
+            "--sweep",
+            "flows=20,1000000",
+            "--set",
+            "sample_every=1s",
+        ];
+        done(
+            &place,
+            &with(&["study", "plan", "grid"], &with(&sizes, &flows)),
+        );
+        let mut group = Group::start(&place, &["case", "grid", "--threads", "1"]);
+        let lock = place
+            .path()
+            .join("grid/locks")
+            .join(format!("{}.lock", hash(&place, 1)));
+        // As the system does where a job takes more memory than it has asked for.
+        let pid = loop {
+            let told = fs::read(&lock).ok();
+            let told: Option<Value> = told.and_then(|told| serde_json::from_slice(&told).ok());
+            if let Some(pid) = told.and_then(|holder| holder["pid"].as_i64()) {
+                break pid;
+            }
+            assert_eq!(
+                group.child.try_wait().expect("a look"),
+                None,
+                "an early end"
+            );
+            thread::yield_now();
+        };
+        let pid = Pid::from_raw(pid.try_into().expect("a number")).expect("a process");
+        rustix::process::kill_process(pid, Signal::KILL).expect("a signal");
+        assert_eq!(group.child.wait().expect("an end").code(), Some(3));
+        let status = done(&place, &["study", "status", "grid", "--json"]).json();
+        assert_eq!((&status["done"], &status["failed"]), (&1.into(), &1.into()));
+        let error = status["cases"][1]["error"].as_str().expect("an error");
+        assert!(
+            error.starts_with("the process that ran it ended without a word (signal: 9"),
+            "{error}"
+        );
+        assert!(!lock.exists(), "its lock is gone");
+    }
+}

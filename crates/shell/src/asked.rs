@@ -1,0 +1,69 @@
+//! The scenario that a command line asks for: designs, or a file, with the changes of the flags.
+
+use crate::args::{Changes, Common};
+use crate::changes;
+use crate::failure::Failure;
+use anyhow::anyhow;
+use std::io;
+use std::path::Path;
+use tailcut_scenario::{BuiltIn, Place, SCENARIOS, Scenario, did_you_mean};
+
+/// The scenario that `compare` starts from, with designs.
+///
+/// # Errors
+/// A design or a flag that is not allowed.
+pub fn of_designs(
+    designs: &[String],
+    changes: &Changes,
+    common: &Common,
+) -> Result<Scenario, Failure> {
+    let mut scenario = SCENARIOS[0].parse()?;
+    scenario.start_from_here();
+    changes::apply(&mut scenario, changes, common)?;
+    // An argument may be a list; the settings of a design have commas, too.
+    let names = designs.iter().flat_map(|name| match name.contains(':') {
+        true => vec![name.as_str()],
+        false => name.split(',').collect(),
+    });
+    let names: Vec<&str> = names.collect();
+    scenario.put("designs", &names.into(), &Place::flag("DESIGN"))?;
+    Ok(scenario)
+}
+
+/// The scenario in a file, or the built-in one of that name where there is no such file.
+///
+/// # Errors
+/// A file that cannot be read or is no scenario, or a flag that is not allowed.
+pub fn of_file(path: &Path, changes: &Changes, common: &Common) -> Result<Scenario, Failure> {
+    let mut scenario = read(path)?;
+    changes::apply(&mut scenario, changes, common)?;
+    Ok(scenario)
+}
+
+fn read(path: &Path) -> Result<Scenario, Failure> {
+    let shown = path.display().to_string();
+    match std::fs::read(path) {
+        Ok(bytes) => {
+            let directory = path.parent().unwrap_or(Path::new(""));
+            Ok(Scenario::parse_bytes(&shown, directory, bytes)?)
+        }
+        Err(error) => {
+            if let Some(built_in) = BuiltIn::named(&shown) {
+                return Ok(built_in.parse()?);
+            }
+            let names = SCENARIOS.iter().map(|scenario| scenario.name);
+            let meant = did_you_mean(&shown, names.clone())
+                .filter(|_| error.kind() == io::ErrorKind::NotFound);
+            let guess = meant.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
+            let names: Vec<&str> = names.collect();
+            let allowed = format!(
+                "a scenario's file, or one that is built in: {}",
+                names.join(", ")
+            );
+            Err(
+                anyhow!("cannot read the scenario {shown}: {error}; allowed: {allowed}{guess}")
+                    .into(),
+            )
+        }
+    }
+}
