@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::layout::{DONE, FAILED, FILES, LOCK_END, LOCKS, PARTIAL_END};
 use crate::lock::{SILENCE, Seen};
 use crate::study_dir::StudyDir;
+use serde::Serialize;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use tailcut_record::StoredRun;
 
 /// What may be removed of a study's directory without any loss to the plan, by paths.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Prunable {
     /// Results of cases that are not planned.
     pub results: Vec<PathBuf>,
