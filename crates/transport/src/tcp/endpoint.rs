@@ -474,6 +474,10 @@ impl Endpoint {
         self.get(id)
             .map(|connection| connection.sender.acknowledged())
     }
+    /// Bytes written to a connection that have never left; `None` after [`finish`](Self::finish).
+    pub fn unsent(&self, id: ConnectionId) -> Option<u64> {
+        self.get(id)?.sender.unsent()
+    }
     /// What a connection has cost this end so far.
     pub fn stats(&self, id: ConnectionId) -> Option<FlowStats> {
         self.get(id).map(|connection| connection.sender.stats())
