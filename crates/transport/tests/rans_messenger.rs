@@ -6,8 +6,8 @@ use pair::{A, B, Pair};
 use tailcut_transport::Transport;
 use tailcut_transport::ndp::{Host, NdpConfig};
 use tailcut_transport::rans::{
-    Answer, Ask, Carry, CopyChange, CopyEvent, End, HIGH, LOW, Messenger, copy_of_flow, purge_key,
-    purges,
+    Answer, Ask, Carry, CopyChange, CopyEvent, End, HIGH, LOW, Messenger, REQUEST_BYTES,
+    copy_of_flow, purge_key, purges,
 };
 use tailcut_units::{HostId, Time};
 
@@ -43,7 +43,7 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
     pair.run_until(Time::from_ns(500_000));
     let accepted: Vec<u32> = events(&mut pair.hosts[B])
         .iter()
-        .filter(|event| matches!(event.change, CopyChange::Accepted(_)))
+        .filter(|event| matches!(event.change, CopyChange::Accepted { .. }))
         .map(|event| event.number)
         .collect();
     assert_eq!(accepted, [7, 8]);
@@ -79,6 +79,9 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
         .map(|sent| (sent.from, purges(&sent.segment)))
         .collect();
     assert_eq!(words, [(A, unwanted)]);
+    let word = pair.sent.iter().find(|sent| purges(&sent.segment) != 0);
+    let bytes = word.map(|sent| sent.segment.payload as usize);
+    assert_eq!(bytes, Some(REQUEST_BYTES), "a cancel is a header only");
 
     let ends: Vec<(u32, End)> = events(&mut pair.hosts[B])
         .iter()
