@@ -83,6 +83,7 @@ impl<T: Streams> Messenger<T> {
 
     /// Sorts what happened into what concerns flows and what concerns copies.
     fn sort_events(&mut self, now: Time) {
+        let mut refused = Vec::new();
         while let Some(event) = self.inner.poll_event() {
             let flow = event.flow();
             match copy_of_flow(flow) {
@@ -101,13 +102,17 @@ impl<T: Streams> Messenger<T> {
                 }
                 // An answer that began after the word against it had left.
                 Some(number) if self.dropped.contains(&number) => {
-                    if let Event::Arrived(..) = event {
+                    if let Event::Arrived(..) | Event::Completed(_) = event {
                         self.inner.refuse(now, flow);
-                        self.dropped.remove(&number);
+                        refused.push(number);
                     }
                 }
                 Some(number) => self.at_server(number, event),
             }
+        }
+        // Not before: what tells that the answer is whole may follow at once.
+        for number in refused {
+            self.dropped.remove(&number);
         }
     }
 
