@@ -52,6 +52,18 @@ const fn kind_of(purpose: Purpose) -> u8 {
     }
 }
 
+impl From<RequestHeader> for RansHeader {
+    fn from(header: RequestHeader) -> Self {
+        Self::Request(header)
+    }
+}
+
+impl From<AnswerHeader> for RansHeader {
+    fn from(header: AnswerHeader) -> Self {
+        Self::Answer(header)
+    }
+}
+
 impl TryFrom<RansHeader> for RequestHeader {
     type Error = DecodeError;
 
