@@ -74,15 +74,16 @@ pub const SERVERS: Section = Section {
             "request_size",
             SIZE,
             Is("100B"),
-            "Bytes of a request on its way to a server, where there are packets.",
+            "Bytes of a request on its way to a server, where there are packets. The header of its message comes on \
+             top.",
         ),
         key(
             "chunk",
             SIZE,
             Is("1MB"),
             "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
-             together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
-             first is asked for so many at a time.",
+             together; disks also elsewhere. Over packets, the parts of an answer, each behind a header. Where \
+             the bytes of three copies or more count, each but the first is asked for so many at a time.",
         ),
         key(
             "discipline",
