@@ -82,8 +82,8 @@ pub const SERVERS: Section = Section {
             SIZE,
             Is("1MB"),
             "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
-             together; disks also elsewhere. Over packets, the parts of an answer, each behind a header. Where \
-             the bytes of three copies or more count, each but the first is asked for so many at a time.",
+             together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
+             first is asked for so many at a time. Over packets, a header goes before each.",
         ),
         key(
             "discipline",

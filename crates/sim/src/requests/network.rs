@@ -96,6 +96,11 @@ impl Network {
                 Part::Neither
             })
         };
+        // An answer that its server does not have by chunks leaves as one part.
+        let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
+            true => parameters.chunk.0,
+            false => u64::MAX,
+        };
         let hosts = topology.hosts();
         Ok(Self {
             parts: (0..hosts).map(part_of).collect::<Result<_, RunError>>()?,
@@ -104,7 +109,7 @@ impl Network {
             policy,
             purge: parameters.purge,
             request: parameters.request_size.0,
-            part: parameters.chunk.0,
+            part,
             copies: Vec::new(),
             asked: BTreeMap::new(),
             served: BTreeMap::new(),

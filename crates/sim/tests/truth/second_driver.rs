@@ -10,7 +10,7 @@ use tailcut_sim::fabric::{Hints, Lateness, Output, Packet, PortEvents};
 use tailcut_sim::transport::Segment;
 use tailcut_sim::transport::rans::{ANSWER_BYTES, ASK_BYTES};
 use tailcut_sim::{ReadBy, RunConfig, RunParts, WriteBy};
-use tailcut_units::{Bytes, Duration, HostId, Time, mix64};
+use tailcut_units::{Bytes, Duration, HostId, Rate, Time, mix64};
 
 /// A wall clock that is slept on, and wakes its sleeper when it likes.
 #[derive(Clone, Copy, Debug)]
@@ -275,14 +275,18 @@ fn woken_when_it_asked_to_be_a_second_driver_ends_with_the_same_record() {
 
 #[test]
 fn headers_of_requests_and_answers_travel_and_are_no_bytes_of_the_object() {
-    // How many parts an answer of 300 KB has, by chunks and where it tells windows.
+    // How many parts an answer of 300 KB has: one, by chunks from a disk, and where it tells windows.
+    let disk = Some(Rate::from_gbps(40));
     let cases = [
-        ("ndp", 1, None, 3),
-        ("duplicate-low+tcp", 2, None, 3),
-        ("duplicate-low+tcp", 2, Some(1_000_000), 37),
+        ("ndp", 1, None, disk, 3),
+        ("duplicate-low+tcp", 2, None, None, 1),
+        ("duplicate-low+tcp", 2, None, disk, 3),
+        ("duplicate-low+tcp", 2, Some(1_000_000), None, 37),
+        ("duplicate-low+tcp", 2, Some(1_000_000), disk, 37),
     ];
-    for (design, copies, lead, parts) in cases {
+    for (design, copies, lead, disk, parts) in cases {
         let mut config = requests(design, 0.01, 5);
+        config.settings.designs.requests.disk = disk;
         config.settings.designs.requests.swap_lead = lead.map(Bytes);
         config.settings.designs.requests.request_size = Bytes(1_000);
         config.settings.designs.requests.chunk = Bytes(100_000);
