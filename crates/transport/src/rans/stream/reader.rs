@@ -1,6 +1,6 @@
 //! Reading: from so many bytes in order to headers and what follows them.
 
-use super::Framed;
+use super::framed::Framed;
 
 /// Where a [`Reader`] takes headers from, in the order of the stream.
 pub trait Headers {

@@ -1,6 +1,7 @@
 //! What takes the place of bytes where there are none.
 
-use super::{Framed, Headers};
+use super::framed::Framed;
+use super::reader::Headers;
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
 

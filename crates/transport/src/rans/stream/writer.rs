@@ -1,6 +1,6 @@
 //! Writing: from what a server has of an answer to parts with headers.
 
-use super::Framed;
+use super::framed::Framed;
 use crate::copies::Room;
 use crate::rans::answer::{ANSWER_BYTES, AnswerHeader};
 use crate::rans::header::{CopyId, RequestHeader};
