@@ -90,8 +90,8 @@ impl RunParts {
         Some(host)
     }
 
-    /// The applications hear the news of a host's transport. To be called after any input to it, and again
-    /// after segments have left it.
+    /// The applications hear the news of a host's transport. To be called after any input to it, and after
+    /// each segment that has left it: answers of requests may be handed over as they leave.
     pub fn hear(&mut self, now: Time, host: HostId) {
         let transport = &mut self.transports[host.0 as usize];
         self.feed.hear(now, host, transport, &mut self.fabric);

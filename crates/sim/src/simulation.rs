@@ -240,13 +240,13 @@ impl<'a, T: Transport> Simulation<'a, T> {
                     bursts.departed(self.now, departs, host, packet.size);
                 }
             }
-            if free_at > self.now && state.transport.has_transmit() {
-                state.waits_for_nic = true;
-                self.engine.push(Event::new(free_at, host.0, 0));
-            }
             if self.feed.hears_departures() {
                 self.feed
                     .hear(self.now, host, &mut state.transport, &mut self.fabric);
+            }
+            if free_at > self.now && state.transport.has_transmit() {
+                state.waits_for_nic = true;
+                self.engine.push(Event::new(free_at, host.0, 0));
             }
         }
         if let Some(timeout) = state.transport.next_timeout()

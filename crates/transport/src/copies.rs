@@ -41,23 +41,33 @@ pub struct Ask {
     pub server: HostId,
     /// [`HIGH`](crate::rans::HIGH) or [`LOW`](crate::rans::LOW).
     pub class: u8,
-    /// Bytes of the message.
+    /// Bytes of the message, its header included.
     pub bytes: u64,
 }
 
-/// A part of an answer, as a server sends it.
+/// More of an answer, as a server sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// To whom.
     pub client: HostId,
     /// [`HIGH`](crate::rans::HIGH) or [`LOW`](crate::rans::LOW).
     pub class: u8,
-    /// Bytes of this part.
+    /// Bytes that follow those before, headers included.
     pub bytes: u64,
-    /// Bytes of all parts together, at most.
+    /// Bytes of the whole answer at most, headers included.
     pub of: u64,
-    /// Whether no part follows.
+    /// Whether the answer ends with them.
     pub is_last: bool,
+}
+
+/// How much of an answer its server may hand over, where answers tell windows: so little that what the
+/// next header tells is still true when the header leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// Bytes that are wanted now. A part that has begun to fit may be handed over whole.
+    pub bytes: u64,
+    /// The sender's congestion window in bytes.
+    pub window: u64,
 }
 
 /// How a copy ended at one end of what carried it.
@@ -89,7 +99,7 @@ pub enum CopyOrder {
     Say {
         /// The copy.
         number: u32,
-        /// Bytes of the message.
+        /// Bytes of the message, its header included.
         bytes: u64,
     },
     /// The client says nothing more about copy `number`.
@@ -97,11 +107,11 @@ pub enum CopyOrder {
         /// The copy.
         number: u32,
     },
-    /// The server sends a part of its answer to copy `number`.
+    /// The server sends more of its answer to copy `number`.
     Answer {
         /// The copy.
         number: u32,
-        /// The part.
+        /// What it sends.
         answer: Answer,
     },
     /// What this end sends of copy `number` from now on has `class`.
@@ -122,7 +132,10 @@ pub enum CopyOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyNews {
     /// At the server: it can be answered.
-    Accepted,
+    Accepted {
+        /// How much may be handed over, where answers tell windows; `None`: all that there is.
+        room: Option<Room>,
+    },
     /// At the server, where messages keep their boundaries: one more of the client's has arrived.
     Message,
     /// Bytes of the other end have arrived in order.
@@ -130,14 +143,8 @@ pub enum CopyNews {
         /// In all.
         total: u64,
     },
-    /// At the server, as a segment of the answer leaves: it tells its sender's congestion window, in
-    /// bytes. The client knows it once it has `through` bytes of the answer.
-    Told {
-        /// Bytes of the answer up to the segment's end.
-        through: u64,
-        /// The window in bytes.
-        window: u64,
-    },
+    /// At the server, where answers tell windows: more may be handed over.
+    Room(Room),
     /// At the client: the answer is whole.
     Whole,
     /// It is over at this end.

@@ -4,8 +4,11 @@ mod pair;
 
 use pair::{A, B, Fate, Pair, plain_config};
 use tailcut_transport::rans::{
-    Answer, Ask, Carried, Carrier, Carry, CopyChange, CopyEvent, End, HIGH, LOW, ToldWindow,
+    Answer, AnswerHeader, Ask, ByteRange, Carried, Carrier, Carry, CopyChange, CopyEvent, CopyId,
+    End, Framed, HIGH, LOW, Order, Purpose, RequestHeader, RequestId, ServerEnd, SideChannel,
+    TELLING_PART,
 };
+use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Duration, HostId, Time};
 
 const ANSWER: u64 = 1_000_000;
@@ -34,7 +37,8 @@ fn ask(pair: &mut Pair<Carrier>, class: u8) -> [Carried; 2] {
     let mut accepted = None;
     while let Some(CopyEvent { number, change }) = pair.hosts[B].poll_copy() {
         assert_eq!(number, 7);
-        if let CopyChange::Accepted(handle) = change {
+        if let CopyChange::Accepted { handle, room } = change {
+            assert_eq!(room, None, "this server tells no windows");
             accepted = Some(handle);
         }
     }
@@ -125,23 +129,132 @@ fn a_reset_finds_a_connection_that_has_changed_its_class_at_one_end_only() {
     }
 }
 
+/// An ask for the whole answer, without a request of its own.
+const WHOLE: RequestHeader = RequestHeader {
+    copy: CopyId {
+        request: RequestId(3),
+        copy: 0,
+    },
+    purpose: Purpose::Ask,
+    priority: HIGH,
+    range: ByteRange {
+        from: 0,
+        to: ANSWER,
+    },
+    object: ANSWER,
+    order: Order::Forwards,
+    body: 0,
+};
+
+/// The server hands over what there is of its answer and room for. Gives the headers.
+fn hand_over(pair: &mut Pair<Carrier>, copy: Carried, end: &mut ServerEnd) -> Vec<AnswerHeader> {
+    let mut headers = Vec::new();
+    while let Some(written) = end.write() {
+        headers.extend(written.header);
+        let answer = Answer {
+            client: HostId(0),
+            class: HIGH,
+            bytes: written.bytes,
+            of: end.stream_bytes(),
+            is_last: written.is_last,
+        };
+        pair.act(B, |server, now| server.answer(now, copy, answer));
+    }
+    headers
+}
+
+/// A client asks, and its server answers; the server tells windows, or has parts as short as if it did. Gives
+/// the network and the headers of the answer.
+fn answered(mut pair: Pair<Carrier>, tells: bool) -> (Pair<Carrier>, Vec<AnswerHeader>) {
+    if tells {
+        pair.act(B, |server, _| server.tell_windows());
+    }
+    pair.act(A, |client, now| {
+        let ask = Ask {
+            number: 7,
+            server: HostId(1),
+            class: HIGH,
+            bytes: WHOLE.framed_bytes(),
+        };
+        let asked = client.ask(now, ask).expect("a port");
+        client.finish(now, asked);
+    });
+    let mut messages = SideChannel::default();
+    messages.write(WHOLE);
+    let (mut serving, mut headers) = (None, Vec::new());
+    while pair.step() {
+        while let Some(CopyEvent { number, change }) = pair.hosts[B].poll_copy() {
+            assert_eq!(number, 7);
+            match (change, &mut serving) {
+                (CopyChange::Accepted { handle, room }, _) => {
+                    assert_eq!(room.is_some(), tells);
+                    serving = Some((handle, ServerEnd::new(TELLING_PART, room)));
+                }
+                (CopyChange::Room(room), Some((_, end))) => end.set_room(room),
+                (CopyChange::Delivered { total }, Some((_, end))) => {
+                    end.on_arrived(total);
+                    let Ok(message) = end.read(&mut messages);
+                    if message.is_some() {
+                        end.add(ANSWER);
+                    }
+                }
+                _ => {}
+            }
+            if let Some((copy, end)) = &mut serving {
+                headers.extend(hand_over(&mut pair, *copy, end));
+            }
+        }
+    }
+    (pair, headers)
+}
+
 #[test]
-fn answers_tell_the_windows_of_their_senders_and_only_when_they_are_to() {
-    let mut pair = carriers();
-    ask(&mut pair, HIGH);
-    pair.run();
-    assert_eq!(pair.hosts[B].poll_told(), None);
-    let mut pair = carriers();
-    pair.act(B, |server, _| server.tell_windows());
-    ask(&mut pair, HIGH);
-    pair.run();
-    let told: Vec<ToldWindow> = std::iter::from_fn(|| pair.hosts[B].poll_told()).collect();
-    assert_eq!(told.len() as u64, ANSWER / 1_000);
-    assert_eq!((told[0].number, told[0].through), (7, 1_000));
-    assert!(told.is_sorted_by_key(|told| told.through));
+fn headers_of_an_answer_tell_the_window_of_its_sender_as_they_leave() {
+    let (_, untold) = answered(carriers(), false);
+    assert!(untold.iter().all(|header| header.window.is_none()));
+    let (pair, told) = answered(carriers(), true);
+    assert_eq!(told.len() as u64, ANSWER.div_ceil(TELLING_PART));
+    let stream = ANSWER + told.iter().map(Framed::header_bytes).sum::<u64>();
+    let sent = pair.sent.iter().filter(|sent| sent.from == B);
+    let sent: u64 = sent.map(|sent| u64::from(sent.segment.payload)).sum();
+    assert_eq!(sent, stream);
     // Slow start without a loss: the window begins as ten segments and grows by what is acknowledged.
-    assert_eq!(told[0].window, 10_000);
-    assert!(told.is_sorted_by_key(|told| told.window) && told.last().unwrap().window > 100_000);
+    let windows: Vec<u64> = told.iter().filter_map(|header| header.window).collect();
+    assert_eq!(windows.len(), told.len());
+    assert_eq!(windows[..2], [10_000, 10_000]);
+    assert!(windows.is_sorted() && windows.last() > Some(&100_000));
+}
+
+#[test]
+fn an_answer_that_tells_windows_leaves_as_one_that_is_handed_over_at_once() {
+    for lso_bytes in [0, 20_000, 64_000] {
+        for every in [0, 150, 7] {
+            let config = TcpConfig {
+                lso_bytes,
+                ..plain_config()
+            };
+            let pair = || {
+                let carrier = |host| Carrier::new(HostId(host), &config).expect("a carrier");
+                let mut data = 0;
+                Pair::new(carrier(0), carrier(1)).with_fault(move |passage| {
+                    data += u64::from(passage.segment.payload > 0);
+                    match every > 0 && passage.segment.payload > 0 && data % every == 0 {
+                        true => Fate::Drop,
+                        false => Fate::Deliver,
+                    }
+                })
+            };
+            let [at_once, as_it_leaves] = [false, true].map(|tells| {
+                let (mut pair, _) = answered(pair(), tells);
+                assert_eq!(ended(&mut pair.hosts[A]), [End::Whole]);
+                let sent = pair.sent.iter();
+                sent.map(|sent| (sent.at, sent.from, sent.segment))
+                    .collect::<Vec<_>>()
+            });
+            assert!(at_once.len() as u64 > ANSWER / 1_000);
+            assert!(at_once == as_it_leaves, "{lso_bytes} {every}");
+        }
+    }
 }
 
 #[test]

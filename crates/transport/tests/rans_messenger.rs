@@ -2,16 +2,27 @@
 
 mod pair;
 
-use pair::{A, B, Pair};
-use tailcut_transport::Transport;
+use pair::{A, B, Pair, Sent};
 use tailcut_transport::ndp::{Host, NdpConfig};
 use tailcut_transport::rans::{
-    Answer, Ask, Carry, CopyChange, CopyEvent, End, HIGH, LOW, Messenger, copy_of_flow, purge_key,
-    purges,
+    Answer, Ask, Carry, CopyChange, CopyEvent, End, HIGH, LOW, Messenger, REQUEST_BYTES,
+    copy_of_flow, purge_key, purges,
 };
-use tailcut_units::{HostId, Time};
+use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig};
+use tailcut_transport::{Streams, Transport};
+use tailcut_units::{Duration, HostId, Time};
 
 const ANSWER: u64 = 1_000_000;
+
+/// The same over SCDP.
+fn scdp_messengers() -> Pair<Messenger<scdp::Host<ModelCodec>>> {
+    let messenger = |host| {
+        let codec = ModelCodec::new([0.0; 3], DecodeSpeed::paper(), 1);
+        let host = scdp::Host::new(HostId(host), ScdpConfig::default(), codec);
+        Messenger::new(host.expect("a valid configuration"))
+    };
+    Pair::new(messenger(0), messenger(1))
+}
 
 /// A client, A, and a server, B, 100 us apart at 10 Gb/s.
 fn messengers() -> Pair<Messenger<Host>> {
@@ -23,7 +34,7 @@ fn messengers() -> Pair<Messenger<Host>> {
 }
 
 /// What happened to copies at a host.
-fn events(host: &mut Messenger<Host>) -> Vec<CopyEvent<u32>> {
+fn events<T: Streams>(host: &mut Messenger<T>) -> Vec<CopyEvent<u32>> {
     core::iter::from_fn(|| host.poll_copy()).collect()
 }
 
@@ -43,7 +54,7 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
     pair.run_until(Time::from_ns(500_000));
     let accepted: Vec<u32> = events(&mut pair.hosts[B])
         .iter()
-        .filter(|event| matches!(event.change, CopyChange::Accepted(_)))
+        .filter(|event| matches!(event.change, CopyChange::Accepted { .. }))
         .map(|event| event.number)
         .collect();
     assert_eq!(accepted, [7, 8]);
@@ -79,6 +90,9 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
         .map(|sent| (sent.from, purges(&sent.segment)))
         .collect();
     assert_eq!(words, [(A, unwanted)]);
+    let word = pair.sent.iter().find(|sent| purges(&sent.segment) != 0);
+    let bytes = word.map(|sent| sent.segment.payload as usize);
+    assert_eq!(bytes, Some(REQUEST_BYTES), "a cancel is a header only");
 
     let ends: Vec<(u32, End)> = events(&mut pair.hosts[B])
         .iter()
@@ -93,4 +107,37 @@ fn the_word_that_a_copy_is_not_wanted_takes_along_its_answer_and_no_other() {
         .iter()
         .filter(|event| event.change == CopyChange::Whole);
     assert_eq!(whole.map(|event| event.number).collect::<Vec<_>>(), [8]);
+}
+
+/// The client drops a copy whose answer, of one packet, is on its way: it hears nothing of that.
+fn drops_a_short_answer<T: Streams>(mut pair: Pair<Messenger<T>>) {
+    let ask = Ask {
+        number: 7,
+        server: HostId(1),
+        class: HIGH,
+        bytes: 100,
+    };
+    pair.act(A, |client, now| client.ask(now, ask));
+    let asked = Time::from_ns(150_000);
+    pair.run_until(asked);
+    let answer = Answer {
+        client: HostId(0),
+        class: HIGH,
+        bytes: 50,
+        of: 50,
+        is_last: true,
+    };
+    pair.act(B, |server, now| server.answer(now, 7, answer));
+    pair.run_until(asked + Duration::from_us(50));
+    pair.act(A, |client, now| client.reset(now, 7));
+    pair.run();
+    let answered = |sent: &&Sent| sent.from == B && sent.segment.payload == 50;
+    assert!(pair.sent.iter().any(|sent| answered(&sent)));
+    assert_eq!(events(&mut pair.hosts[A]), []);
+}
+
+#[test]
+fn a_short_answer_to_a_copy_that_is_not_wanted_any_more_is_no_message() {
+    drops_a_short_answer(messengers());
+    drops_a_short_answer(scdp_messengers());
 }

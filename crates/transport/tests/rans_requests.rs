@@ -343,6 +343,7 @@ fn header(copy: CopyId, purpose: Purpose, priority: u8) -> RequestHeader {
         },
         object: OBJECT,
         order: Order::Forwards,
+        body: 0,
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol. Layouts are in
 //!   `docs/wire/`, golden vectors in `tests/vectors/`.
+//! - [`rans::Unread`]: headers of RANS out of the bytes of a stream, in whatever pieces they come.
 //! - [`encode`], [`decode`] and [`set_condition`]: whole segments, and what trimming changes.
 //! - [`foreign`]: what a driver has to know of a frame, and what switches rewrite in it.
 //! - [`capture`]: a simulated segment as a frame, and pcapng files.

@@ -2,14 +2,21 @@
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use crate::prefix::{self, Magic, VERSION, flag_bits, flags_of, unknown_kind};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+pub use tailcut_transport::rans::{ANSWER_BYTES, ASK_BYTES, REQUEST_BYTES};
 use tailcut_transport::rans::{
-    AnswerHeader, ByteRange, CancelScope, CopyId, Order, Purpose, RequestHeader, RequestId,
+    AnswerHeader, ByteRange, CancelScope, CopyId, Framed, Headers, Order, Purpose, RequestHeader,
+    RequestId,
 };
 
-/// Bytes of a client's message, without the request itself.
-pub const REQUEST_BYTES: usize = 36;
-/// Bytes of the header of a part of an answer.
-pub const ANSWER_BYTES: usize = 44;
+/// Bytes of the longest header.
+pub const MAX_BYTES: usize = if ASK_BYTES > ANSWER_BYTES {
+    ASK_BYTES
+} else {
+    ANSWER_BYTES
+};
 
 const ASK: u8 = 0;
 const MORE: u8 = 1;
@@ -20,16 +27,133 @@ const ANSWER: u8 = 4;
 /// The header of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RansHeader {
-    /// From a client.
+    /// From a client; an ask's request follows it.
     Request(RequestHeader),
     /// From a server; bytes of the object follow it.
     Answer(AnswerHeader),
 }
 
+impl RansHeader {
+    /// The byte that says which it is.
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::Request(header) => kind_of(header.purpose),
+            Self::Answer(_) => ANSWER,
+        }
+    }
+}
+
+const fn kind_of(purpose: Purpose) -> u8 {
+    match purpose {
+        Purpose::Ask => ASK,
+        Purpose::More => MORE,
+        Purpose::Cancel(_) => CANCEL,
+        Purpose::Reprioritise => REPRIORITISE,
+    }
+}
+
+impl From<RequestHeader> for RansHeader {
+    fn from(header: RequestHeader) -> Self {
+        Self::Request(header)
+    }
+}
+
+impl From<AnswerHeader> for RansHeader {
+    fn from(header: AnswerHeader) -> Self {
+        Self::Answer(header)
+    }
+}
+
+impl TryFrom<RansHeader> for RequestHeader {
+    type Error = DecodeError;
+
+    fn try_from(header: RansHeader) -> Result<Self, DecodeError> {
+        match header {
+            RansHeader::Request(header) => Ok(header),
+            RansHeader::Answer(_) => Err(unknown_kind(header.kind())),
+        }
+    }
+}
+
+impl TryFrom<RansHeader> for AnswerHeader {
+    type Error = DecodeError;
+
+    fn try_from(header: RansHeader) -> Result<Self, DecodeError> {
+        match header {
+            RansHeader::Answer(header) => Ok(header),
+            RansHeader::Request(_) => Err(unknown_kind(header.kind())),
+        }
+    }
+}
+
+/// The bytes of one direction of a stream, as they arrive: where a
+/// [`Reader`](tailcut_transport::rans::Reader) that is told of as many takes its headers from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unread<H> {
+    bytes: VecDeque<u8>,
+    /// What followed headers and has been read.
+    body: Vec<u8>,
+    of: PhantomData<H>,
+}
+
+impl<H> Default for Unread<H> {
+    fn default() -> Self {
+        Self {
+            bytes: VecDeque::new(),
+            body: Vec::new(),
+            of: PhantomData,
+        }
+    }
+}
+
+impl<H> Unread<H> {
+    /// The next bytes of the stream have arrived.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
+    /// The bytes of bodies that have been read since the last call.
+    pub fn take_body(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.body)
+    }
+}
+
+impl<H> Headers for Unread<H>
+where
+    H: Framed + TryFrom<RansHeader, Error = DecodeError>,
+{
+    type Header = H;
+    type Error = DecodeError;
+
+    fn next(&mut self, there: u64) -> Result<Option<H>, DecodeError> {
+        let mut front = [0; MAX_BYTES];
+        let there = usize::try_from(there).unwrap_or(usize::MAX);
+        let found = self.bytes.len().min(there).min(MAX_BYTES);
+        for (to, from) in front.iter_mut().zip(&self.bytes) {
+            *to = *from;
+        }
+        match decode(front.get(..found).unwrap_or_default()) {
+            Ok((header, length)) => {
+                self.bytes.drain(..length);
+                H::try_from(header).map(Some)
+            }
+            Err(DecodeError::Short { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn body(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let taken = self.bytes.len().min(bytes);
+        self.body.extend(self.bytes.drain(..taken));
+    }
+}
+
 /// Writes a header to the front of `buffer` and gives its length.
 ///
 /// # Errors
-/// The buffer is too small, or a range does not lie within its object or answer.
+/// The buffer is too small, a range does not lie within its object or answer, or a request is to follow
+/// another message than an ask.
 pub fn encode(header: &RansHeader, buffer: &mut [u8]) -> Result<usize, EncodeError> {
     match header {
         RansHeader::Request(header) => encode_request(header, buffer),
@@ -51,7 +175,8 @@ pub fn decode(bytes: &[u8]) -> Result<(RansHeader, usize), DecodeError> {
         copy,
     };
     let expected = match kind {
-        ASK | MORE | CANCEL | REPRIORITISE => REQUEST_BYTES,
+        ASK => ASK_BYTES,
+        MORE | CANCEL | REPRIORITISE => REQUEST_BYTES,
         ANSWER => ANSWER_BYTES,
         kind => return Err(unknown_kind(kind)),
     };
@@ -100,6 +225,7 @@ fn encode_request(header: &RequestHeader, buffer: &mut [u8]) -> Result<usize, En
         range,
         object,
         order,
+        body,
     } = *header;
     if !lies_within(range, object) {
         return Err(EncodeError::Field {
@@ -107,19 +233,22 @@ fn encode_request(header: &RequestHeader, buffer: &mut [u8]) -> Result<usize, En
             found: range.to,
         });
     }
-    let kind = match purpose {
-        Purpose::Ask => ASK,
-        Purpose::More => MORE,
-        Purpose::Cancel(_) => CANCEL,
-        Purpose::Reprioritise => REPRIORITISE,
-    };
+    let kind = kind_of(purpose);
+    if kind != ASK && body > 0 {
+        let kind = "more, cancel or reprioritise";
+        return Err(EncodeError::NotCarried { kind });
+    }
     let flags = flag_bits([
         order == Order::Backwards,
         purpose == Purpose::Cancel(CancelScope::Queued),
     ]);
-    let mut writer = start(buffer, REQUEST_BYTES, [kind, flags], priority, copy)?;
+    let length = purpose.header_bytes();
+    let mut writer = start(buffer, length, [kind, flags], priority, copy)?;
     for field in [range.from, range.to, object] {
         writer.put(field.to_be_bytes())?;
+    }
+    if kind == ASK {
+        writer.put(body.to_be_bytes())?;
     }
     Ok(writer.written())
 }
@@ -156,6 +285,10 @@ fn decode_request(
             found: range.to,
         });
     }
+    let body = match purpose {
+        Purpose::Ask => reader.u64()?,
+        _ => 0,
+    };
     Ok(RequestHeader {
         copy,
         purpose,
@@ -166,6 +299,7 @@ fn decode_request(
             true => Order::Backwards,
             false => Order::Forwards,
         },
+        body,
     })
 }
 

@@ -9,7 +9,7 @@ mod tshark;
 
 use common::vectors;
 use frames::V4;
-use tailcut_transport::rans::Order;
+use tailcut_transport::rans::{Order, Purpose};
 use tailcut_units::Time;
 use tailcut_wire::capture::{Frame, Note, PcapNg};
 use tailcut_wire::rans::RansHeader;
@@ -210,6 +210,7 @@ fn rans_messages_are_dissected_over_tcp() {
         "of",
         "window",
         "last",
+        "body",
     ];
     let vectors = vectors("rans");
     // Each in a segment of a connection of its own, so that no segment seems to be sent again.
@@ -238,7 +239,8 @@ fn rans_messages_are_dissected_over_tcp() {
                 ]
                 .map(Some)
                 .to_vec();
-                values.resize(fields.len(), None);
+                values.resize(fields.len() - 1, None);
+                values.push((header.purpose == Purpose::Ask).then_some(header.body));
                 values
             }
             RansHeader::Answer(header) => {
@@ -254,7 +256,7 @@ fn rans_messages_are_dissected_over_tcp() {
                 let window = header.window.unwrap_or(0);
                 let rest = [header.offset, header.bytes, header.of, window];
                 values.extend(rest.map(Some));
-                values.push(Some(header.is_last.into()));
+                values.extend([Some(header.is_last.into()), None]);
                 values
             }
         };
@@ -273,9 +275,10 @@ fn rans_messages_are_dissected_over_tcp() {
 }
 
 #[test]
-fn two_messages_of_one_segment_are_both_dissected() {
+fn two_messages_of_one_segment_are_both_dissected_and_the_request_between_them_is_not() {
     let vectors = vectors("rans");
-    let both = [&vectors[0].1[..], &vectors[5].1].concat();
+    let request = [0xe4; 300];
+    let both = [&vectors[0].1[..], &request, &vectors[5].1].concat();
     let frame = V4::default().tcp(PORTS, 0x18, &both);
     let rows = dissected("rans", vec![frame], &["kind"]);
     assert_eq!(rows[0][3], "0,3");

@@ -296,6 +296,7 @@ fn rans_messages_have_these_bytes() {
         range,
         object: 1_000_000,
         order: Order::Forwards,
+        body: 0,
     };
     let duplicate = RequestHeader {
         copy: CopyId { request, copy: 1 },
@@ -317,7 +318,10 @@ fn rans_messages_have_these_bytes() {
     };
     let order = Order::Backwards;
     let values = [
-        ("ask", RansHeader::Request(ask)),
+        (
+            "ask",
+            RansHeader::Request(RequestHeader { body: 300, ..ask }),
+        ),
         (
             "ask-backwards",
             RansHeader::Request(RequestHeader { order, ..duplicate }),
@@ -365,6 +369,22 @@ fn rans_messages_have_these_bytes() {
         ),
     ];
     hold("rans", &values, rans::encode, rans::decode);
+}
+
+#[test]
+fn only_an_ask_says_how_long_a_request_is() {
+    let cancel = RequestHeader {
+        copy: CopyId::default(),
+        purpose: Purpose::Cancel(CancelScope::Running),
+        priority: 0,
+        range: ByteRange::default(),
+        object: 0,
+        order: Order::Forwards,
+        body: 1,
+    };
+    let error = rans::encode(&RansHeader::Request(cancel), &mut [0; 64]).expect_err("refused");
+    let kind = "more, cancel or reprioritise";
+    assert_eq!(error, EncodeError::NotCarried { kind });
 }
 
 #[test]

@@ -250,6 +250,7 @@ local rans = {
   from = ProtoField.uint64("tailcut_rans.from", "First byte"),
   to = ProtoField.uint64("tailcut_rans.to", "One past the last byte"),
   object = ProtoField.uint64("tailcut_rans.object", "Bytes of the object"),
+  body = ProtoField.uint64("tailcut_rans.body", "Bytes of the request that follows"),
   offset = ProtoField.uint64("tailcut_rans.offset", "Bytes of the answer before"),
   bytes = ProtoField.uint64("tailcut_rans.bytes", "Bytes of this part"),
   of = ProtoField.uint64("tailcut_rans.of", "Bytes of the answer"),
@@ -258,7 +259,7 @@ local rans = {
 register(rans_proto, rans)
 
 local function rans_length(kind)
-  if kind == 4 then return 44 end
+  if kind == 0 or kind == 4 then return 44 end
   return RANS_KINDS[kind] and 36
 end
 
@@ -293,7 +294,9 @@ local function add_rans(buffer, root)
   tree:add(rans.to, second)
   tree:add(rans.object, buffer(28, 8))
   if kind < 2 then text = text .. " bytes " .. first:uint64() .. " to " .. second:uint64() end
-  return length, text, 0
+  if kind ~= 0 then return length, text, 0 end
+  tree:add(rans.body, buffer(36, 8))
+  return length, text, buffer(36, 8):uint64():tonumber()
 end
 
 local function dissect_rans(buffer, pinfo, root)

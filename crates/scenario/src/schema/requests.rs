@@ -61,7 +61,8 @@ pub const SERVERS: Section = Section {
             "request_size",
             SIZE,
             sets!(settings.designs.requests.request_size),
-            "Bytes of a request on its way to a server, where there are packets.",
+            "Bytes of a request on its way to a server, where there are packets. The header of its message comes on \
+             top.",
         ),
         key(
             "chunk",
@@ -69,7 +70,7 @@ pub const SERVERS: Section = Section {
             sets!(settings.designs.requests.chunk),
             "Bytes that disks and links of the design stations serve as one unit, and that its clients count \
              together; disks also elsewhere. Where the bytes of three copies or more count, each but the \
-             first is asked for so many at a time.",
+             first is asked for so many at a time. Over packets, a header goes before each.",
         ),
         typed(
             "discipline",

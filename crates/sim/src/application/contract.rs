@@ -36,7 +36,7 @@ pub trait Application: Send {
         false
     }
 
-    /// Whether events that come as segments leave are to be told before the next thing happens.
+    /// Whether events that come as a segment leaves are to be told before the next one does.
     fn hears_departures(&self) -> bool {
         false
     }

@@ -2,6 +2,7 @@
 //! [`stations`] has no packets, only stations and delays; [`network`] is the fabric.
 
 mod books;
+mod copy;
 pub(crate) mod network;
 pub(crate) mod stations;
 

@@ -1,15 +1,16 @@
 //! Requests over the fabric: clients and servers of [`tailcut_transport::rans`] on its hosts, each copy in its
 //! class over what carries it. The first hosts are servers, those behind them clients.
 
+use super::copy::Copy;
 use super::{Books, source};
 use crate::application::{Application, Desk, Order, Outcome};
 use crate::config::{RequestsPart, RunConfig};
 use crate::error::RunError;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use tailcut_fabric::topology::Topology;
 use tailcut_transport::rans::{
-    Answer, Ask, CancelScope, Client, CopyId, CopyNews, CopyOrder, Demand, Departure, End, Policy,
-    Purpose, RequestHeader, RequestId, Server, Side, copy_of_flow,
+    Ask, CancelScope, Client, CopyId, CopyNews, CopyOrder, Demand, Departure, End, Framed, Policy,
+    Purpose, RequestHeader, RequestId, Response, Server, ServerEnd, Side, copy_of_flow,
 };
 use tailcut_transport::{Event, FlowStats};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
@@ -40,58 +41,6 @@ impl Part {
     }
 }
 
-/// A window that an answer tells and that is not at the client yet.
-struct Told {
-    /// The client knows it once it has this many bytes of the answer.
-    through: u64,
-    /// The window in bytes.
-    window: u64,
-}
-
-/// A copy on its way. Segments carry no payload here: what the bytes of either end mean stands beside
-/// them, by the byte that ends it, and the other end reads it once it has that byte.
-struct Copy {
-    header: RequestHeader,
-    client: HostId,
-    server: HostId,
-    /// Whether the client may say more.
-    is_asked: bool,
-    /// Whether the server may answer.
-    is_accepted: bool,
-    /// Bytes that the client has said.
-    said: u64,
-    /// What they mean: messages that are not at the server yet, with their last byte's end.
-    messages: VecDeque<(u64, RequestHeader)>,
-    /// Bytes of the answer that the client has.
-    delivered: u64,
-    windows: VecDeque<Told>,
-}
-
-impl Copy {
-    /// The next message of which the server has every byte, once it has `total`.
-    fn message_within(&mut self, total: u64) -> Option<RequestHeader> {
-        let (end, _) = self.messages.front()?;
-        let is_whole = *end <= total;
-        is_whole
-            .then(|| self.messages.pop_front())?
-            .map(|(_, header)| header)
-    }
-
-    /// The client has `total` bytes of the answer, and what they tell.
-    fn heard(&mut self, now: Time, client: &mut Client, total: u64) {
-        let id = self.header.copy;
-        while let Some(told) = self.windows.front()
-            && told.through <= total
-        {
-            client.on_window(id, told.window);
-            self.windows.pop_front();
-        }
-        let fresh = total - self.delivered;
-        self.delivered = total;
-        client.on_bytes(now, id, fresh);
-    }
-}
-
 /// The clients and servers of a run, on the hosts that are theirs, and what is between them.
 pub(crate) struct Network {
     /// By host.
@@ -102,11 +51,16 @@ pub(crate) struct Network {
     policy: Policy,
     /// What a purge takes away at servers.
     purge: CancelScope,
-    /// Bytes of a client's message.
-    message: u64,
+    /// Bytes of a request, which follow the header of an ask.
+    request: u64,
+    /// Bytes of the parts of an answer, at most.
+    part: u64,
     /// By their numbers, which their flows have.
     copies: Vec<Copy>,
-    numbers: BTreeMap<CopyId, u32>,
+    /// Numbers of copies that clients want.
+    asked: BTreeMap<CopyId, u32>,
+    /// Numbers of copies that servers know of.
+    served: BTreeMap<CopyId, u32>,
     /// When parts want to be called next, and which.
     due: BTreeSet<(Time, u32)>,
     /// The same by host.
@@ -142,6 +96,11 @@ impl Network {
                 Part::Neither
             })
         };
+        // An answer that its server does not have by chunks leaves as one part.
+        let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
+            true => parameters.chunk.0,
+            false => u64::MAX,
+        };
         let hosts = topology.hosts();
         Ok(Self {
             parts: (0..hosts).map(part_of).collect::<Result<_, RunError>>()?,
@@ -149,9 +108,11 @@ impl Network {
             servers,
             policy,
             purge: parameters.purge,
-            message: parameters.request_size.0,
+            request: parameters.request_size.0,
+            part,
             copies: Vec::new(),
-            numbers: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            served: BTreeMap::new(),
             due: BTreeSet::new(),
             due_at: vec![None; hosts as usize],
             books: Books::new(policy.quorum),
@@ -195,7 +156,7 @@ impl Application for Network {
         }
     }
 
-    /// Answers tell their senders' windows as they leave.
+    /// Answers that tell windows are handed over as they leave.
     fn hears_departures(&self) -> bool {
         self.policy.swap_lead.is_some()
     }
@@ -209,7 +170,8 @@ impl Application for Network {
         let number = copy_of_flow(flow);
         let copy = number.and_then(|number| self.copies.get(number as usize));
         if let Some(copy) = copy {
-            self.books.sent(copy.header.copy, stats.payload_sent);
+            let bytes = copy.object_bytes(stats.payload_sent);
+            self.books.sent(copy.client.end.copy(), bytes);
         }
     }
 
@@ -264,54 +226,82 @@ impl Network {
             return;
         };
         match news {
-            CopyNews::Accepted => copy.is_accepted = true,
+            CopyNews::Accepted { room } => copy.accept(self.part, room),
             CopyNews::Message => {
-                if let Some((_, header)) = copy.messages.pop_front() {
-                    self.heard(number, header, desk);
-                }
+                let bytes = copy.messages.next_message();
+                self.hear_messages(number, desk, |end| end.on_message_arrived(bytes));
             }
-            CopyNews::Delivered { total } if host == copy.client => {
-                if let Part::Client(client) = &mut self.parts[host.0 as usize] {
-                    copy.heard(now, client, total);
-                }
+            CopyNews::Delivered { total } if host == copy.client.host => {
+                self.hear_answer(now, number, Some(total));
             }
             CopyNews::Delivered { total } => {
-                while let Some(header) = self.copies[number as usize].message_within(total) {
-                    self.heard(number, header, desk);
-                }
+                self.hear_messages(number, desk, |end| end.on_arrived(total));
             }
-            CopyNews::Told { through, window } => {
-                if copy.windows.back().map(|last| last.window) != Some(window) {
-                    copy.windows.push_back(Told { through, window });
+            CopyNews::Room(room) => {
+                if let Some(end) = &mut copy.server.end {
+                    end.set_room(room);
                 }
+                self.write_answer(number, desk);
             }
             CopyNews::Whole => {
-                if let Part::Client(client) = &mut self.parts[host.0 as usize] {
-                    copy.heard(now, client, copy.header.object);
-                }
+                self.hear_answer(now, number, None);
                 // No message follows.
                 desk.order(Order::Copy(host, CopyOrder::Finish { number }));
             }
             CopyNews::Ended { side, stats, end } => match side {
-                Side::Client => copy.is_asked = false,
+                Side::Client => copy.client.is_open = false,
                 Side::Server => self.ended(now, number, stats, end),
             },
         }
     }
 
-    /// A message of a copy's client is at its server.
-    fn heard(&mut self, number: u32, header: RequestHeader, desk: &mut Desk<'_>) {
-        let copy = &self.copies[number as usize];
-        let Part::Server(server) = &mut self.parts[copy.server.0 as usize] else {
+    /// The client has the first `total` bytes of an answer; `None`: all of it.
+    fn hear_answer(&mut self, now: Time, number: u32, total: Option<u64>) {
+        let copy = &mut self.copies[number as usize];
+        if let Part::Client(machine) = &mut self.parts[copy.client.host.0 as usize] {
+            copy.hear_answer(now, total, machine);
+        }
+    }
+
+    /// Bytes of a client's messages have arrived, as `arrive` tells: the server hears those that are whole.
+    fn hear_messages(
+        &mut self,
+        number: u32,
+        desk: &mut Desk<'_>,
+        arrive: impl FnOnce(&mut ServerEnd),
+    ) {
+        let copy = &mut self.copies[number as usize];
+        let Part::Server(machine) = &mut self.parts[copy.server.host.0 as usize] else {
             return;
         };
-        let id = header.copy;
-        let (cpu, seek) = self.requests.work(id.request.0, id.copy);
-        server.on_message(desk.now(), copy.client, header, Demand { cpu, seek });
-        if header.purpose == Purpose::Reprioritise && copy.is_accepted {
-            let class = header.priority;
-            let order = CopyOrder::SetClass { number, class };
-            desk.order(Order::Copy(copy.server, order));
+        if let Some(end) = &mut copy.server.end {
+            arrive(end);
+        }
+        while let Some(header) = copy.hear_message() {
+            let at = &copy.server;
+            match header.purpose {
+                Purpose::Ask => {
+                    self.served.insert(header.copy, number);
+                }
+                Purpose::Reprioritise => {
+                    let class = header.priority;
+                    let order = CopyOrder::SetClass { number, class };
+                    desk.order(Order::Copy(at.host, order));
+                }
+                Purpose::More | Purpose::Cancel(_) => {}
+            }
+            let id = header.copy;
+            let (cpu, seek) = self.requests.work(id.request.0, id.copy);
+            machine.on_message(desk.now(), at.client, header, Demand { cpu, seek });
+        }
+    }
+
+    /// The server hands over what there is of an answer, and room for.
+    fn write_answer(&mut self, number: u32, desk: &mut Desk<'_>) {
+        let copy = &mut self.copies[number as usize];
+        if let Some(answer) = copy.write_answer() {
+            let order = CopyOrder::Answer { number, answer };
+            desk.order(Order::Copy(copy.server.host, order));
         }
     }
 
@@ -319,22 +309,26 @@ impl Network {
     /// for it stops there.
     fn ended(&mut self, now: Time, number: u32, stats: FlowStats, end: End) {
         let copy = &mut self.copies[number as usize];
-        copy.is_accepted = false;
-        let header = copy.header;
-        if end != End::Whole
-            && let Part::Server(server) = &mut self.parts[copy.server.0 as usize]
-        {
-            let cancel = RequestHeader {
-                purpose: Purpose::Cancel(self.purge),
-                ..header
-            };
-            server.on_message(now, copy.client, cancel, Demand::default());
+        let at = &mut copy.server;
+        at.is_open = false;
+        if let Some(ask) = at.end.as_ref().and_then(ServerEnd::ask) {
+            self.served.remove(&ask.copy);
+            if end != End::Whole
+                && let Part::Server(machine) = &mut self.parts[at.host.0 as usize]
+            {
+                let cancel = RequestHeader {
+                    purpose: Purpose::Cancel(self.purge),
+                    body: 0,
+                    ..ask
+                };
+                machine.on_message(now, at.client, cancel, Demand::default());
+            }
         }
         self.books.departed(Departure {
             time: now,
-            copy: header.copy,
+            copy: copy.client.end.copy(),
             service: Duration::ZERO,
-            sent: stats.payload_sent,
+            sent: copy.object_bytes(stats.payload_sent),
             is_purged: end == End::Purged,
         });
     }
@@ -348,16 +342,19 @@ impl Network {
             self.books.completed(desk.now(), completion);
         }
         while let Some((server, header)) = client.poll_transmit() {
-            let bytes = self.message;
             let mut order = |order| desk.order(Order::Copy(host, order));
             match header.purpose {
                 Purpose::Ask => {
+                    let header = RequestHeader {
+                        body: self.request,
+                        ..header
+                    };
                     let number = self.copies.len() as u32;
                     order(CopyOrder::Ask(Ask {
                         number,
                         server,
                         class: header.priority,
-                        bytes,
+                        bytes: header.framed_bytes(),
                     }));
                     // Where classes may change or pieces are asked for, messages may follow.
                     let more = self.policy.swap_lead.is_some() || self.policy.asks_in_pieces();
@@ -365,39 +362,28 @@ impl Network {
                         order(CopyOrder::Finish { number });
                     }
                     self.books.asked(header.copy);
-                    self.numbers.insert(header.copy, number);
-                    self.copies.push(Copy {
-                        header,
-                        client: host,
-                        server,
-                        is_asked: true,
-                        is_accepted: false,
-                        said: bytes,
-                        messages: VecDeque::from([(bytes, header)]),
-                        delivered: 0,
-                        windows: VecDeque::new(),
-                    });
+                    self.asked.insert(header.copy, number);
+                    self.copies.push(Copy::new(header, host, server));
                 }
                 Purpose::Cancel(_) => {
-                    let number = self.numbers.remove(&header.copy);
+                    let number = self.asked.remove(&header.copy);
                     let Some(number) = number else { continue };
-                    let copy = &mut self.copies[number as usize];
-                    if copy.is_asked {
-                        copy.is_asked = false;
+                    let at = &mut self.copies[number as usize].client;
+                    if at.is_open {
+                        at.is_open = false;
                         order(CopyOrder::Reset { number });
                     }
                 }
                 Purpose::More | Purpose::Reprioritise => {
-                    let Some(&number) = self.numbers.get(&header.copy) else {
+                    let Some(&number) = self.asked.get(&header.copy) else {
                         continue;
                     };
                     let copy = &mut self.copies[number as usize];
-                    if copy.is_asked {
-                        let class = header.priority;
+                    if copy.client.is_open {
+                        let (class, bytes) = (header.priority, header.framed_bytes());
                         order(CopyOrder::SetClass { number, class });
                         order(CopyOrder::Say { number, bytes });
-                        copy.said += bytes;
-                        copy.messages.push_back((copy.said, header));
+                        copy.messages.write(header);
                     }
                 }
             }
@@ -408,25 +394,18 @@ impl Network {
         let Part::Server(server) = &mut self.parts[host.0 as usize] else {
             return;
         };
-        while let Some(response) = server.poll_transmit() {
-            let Some(&number) = self.numbers.get(&response.copy) else {
-                continue;
-            };
-            let copy = &self.copies[number as usize];
-            if copy.is_accepted {
-                let answer = Answer {
-                    client: copy.client,
-                    class: response.priority,
-                    bytes: response.bytes,
-                    of: copy.header.object,
-                    is_last: response.is_last,
-                };
-                desk.order(Order::Copy(host, CopyOrder::Answer { number, answer }));
-            }
-        }
+        let responses: Vec<Response> = std::iter::from_fn(|| server.poll_transmit()).collect();
         while let Some(departure) = server.poll_departure() {
             // What it sends, and when it is gone, what carries it tells.
             self.books.served(departure.copy, departure.service);
+        }
+        for response in responses {
+            if let Some(&number) = self.served.get(&response.copy) {
+                if let Some(end) = &mut self.copies[number as usize].server.end {
+                    end.add(response.bytes);
+                }
+                self.write_answer(number, desk);
+            }
         }
     }
 }

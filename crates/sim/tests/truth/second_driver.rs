@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use tailcut_record::{RunRecord, RunTotals};
 use tailcut_sim::fabric::{Hints, Lateness, Output, Packet, PortEvents};
 use tailcut_sim::transport::Segment;
+use tailcut_sim::transport::rans::{ANSWER_BYTES, ASK_BYTES};
 use tailcut_sim::{ReadBy, RunConfig, RunParts, WriteBy};
-use tailcut_units::{Bytes, Duration, HostId, Time, mix64};
+use tailcut_units::{Bytes, Duration, HostId, Rate, Time, mix64};
 
 /// A wall clock that is slept on, and wakes its sleeper when it likes.
 #[derive(Clone, Copy, Debug)]
@@ -200,8 +201,8 @@ impl Driver {
                     hints,
                     segment,
                 });
+                self.parts.hear(now, host);
             }
-            self.parts.hear(now, host);
             let free_at = self.parts.fabric.uplink_free_at(host);
             if free_at > now && self.parts.transports[number].has_transmit() {
                 self.waits_for_nic[number] = true;
@@ -269,6 +270,42 @@ fn woken_when_it_asked_to_be_a_second_driver_ends_with_the_same_record() {
         assert_eq!(driven.hash(), simulated.hash(), "{case}");
         assert!(comparable(driven) == comparable(simulated), "{case}");
         assert_eq!(lateness, Lateness::default(), "{case}");
+    }
+}
+
+#[test]
+fn headers_of_requests_and_answers_travel_and_are_no_bytes_of_the_object() {
+    // How many parts an answer of 300 KB has: one, by chunks from a disk, and where it tells windows.
+    let disk = Some(Rate::from_gbps(40));
+    let cases = [
+        ("ndp", 1, None, disk, 3),
+        ("duplicate-low+tcp", 2, None, None, 1),
+        ("duplicate-low+tcp", 2, None, disk, 3),
+        ("duplicate-low+tcp", 2, Some(1_000_000), None, 37),
+        ("duplicate-low+tcp", 2, Some(1_000_000), disk, 37),
+    ];
+    for (design, copies, lead, disk, parts) in cases {
+        let mut config = requests(design, 0.01, 5);
+        config.settings.designs.requests.disk = disk;
+        config.settings.designs.requests.swap_lead = lead.map(Bytes);
+        config.settings.designs.requests.request_size = Bytes(1_000);
+        config.settings.designs.requests.chunk = Bytes(100_000);
+        let (record, _, entries, _) = Driver::new(&config).drive(Clock::Exact);
+        let payload = |is_server: bool| -> u64 {
+            let from = entries
+                .iter()
+                .filter(|entry| (entry.host.0 < 6) == is_server);
+            from.map(|entry| u64::from(entry.segment.payload)).sum()
+        };
+        let (ask, header) = (ASK_BYTES as u64, ANSWER_BYTES as u64);
+        assert_eq!(payload(false), 5 * copies * (ask + 1_000), "{design}");
+        let answer = 300_000 + parts * header;
+        assert_eq!(payload(true), 5 * copies * answer, "{design}");
+        for request in &record.requests {
+            assert_eq!(request.sent, Bytes(copies * 300_000), "{design}");
+            let wasted = Bytes((copies - 1) * 300_000);
+            assert_eq!(request.wasted, wasted, "{design}");
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 
 use super::header::CopyId;
 
+/// Bytes of the header of a part of an answer.
+pub const ANSWER_BYTES: usize = 44;
+
 /// The header of a part of an answer. Its bytes follow in the order that was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AnswerHeader {

@@ -4,11 +4,11 @@
 
 use super::carry::{Carry, CopyChange, CopyEvent};
 use super::header::{HIGH, LOW};
-use crate::copies::{Answer, Ask, End, copy_of_flow, flow_of_copy};
+use crate::copies::{Answer, Ask, End, Room, copy_of_flow, flow_of_copy};
 use crate::tcp::{
     ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpConfig, sent,
 };
-use crate::{Event, FlowStats, Header, Message, PathPin, Segment, Transport};
+use crate::{Event, FlowStats, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
@@ -20,17 +20,6 @@ pub struct Carried {
     pub class: u8,
     /// The connection among those of the class.
     pub id: ConnectionId,
-}
-
-/// The congestion window of an answer's sender, as the answer tells it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ToldWindow {
-    /// The copy's number.
-    pub number: u32,
-    /// The client knows it once it has so many bytes of the answer.
-    pub through: u64,
-    /// The window in bytes.
-    pub window: u64,
 }
 
 /// See the module. Each copy of a request is one connection: the client opens it and sends the request,
@@ -47,8 +36,8 @@ pub struct Carrier {
     events: VecDeque<CopyEvent<Carried>>,
     /// Whether a connection may be in another class than its port says.
     has_moved: bool,
-    /// What answers have told; `None` where they tell nothing.
-    told: Option<VecDeque<ToldWindow>>,
+    /// Whether answers tell the windows of their senders.
+    tells_windows: bool,
     /// What switches call the low class.
     low: u8,
     /// The ports that servers are reached at, by class.
@@ -73,16 +62,17 @@ impl Carrier {
             flows: Messages::default(),
             events: VecDeque::new(),
             has_moved: false,
-            told: None,
+            tells_windows: false,
             low: config.tags.map_or(LOW, |tags| tags.demotion.classes()),
             ports: [config.port, config.port + 1],
             flow_port: config.port + 2,
         })
     }
 
-    /// Answers tell the windows of their senders from now on.
-    pub fn tell_windows(&mut self) {
-        self.told.get_or_insert_default();
+    /// Answers tell the windows of their senders from now on: a server hears of each window, and how much it
+    /// may hand over ([`CopyChange::Room`]), as segments leave and arrive.
+    pub const fn tell_windows(&mut self) {
+        self.tells_windows = true;
     }
 
     /// Sorts what happened to connections into what concerns flows and what concerns copies.
@@ -102,11 +92,31 @@ impl Carrier {
                     self.flows.on_event(now, endpoint, event);
                     continue;
                 };
-                let changes = changes(class, endpoint, event).into_iter().flatten();
+                let tells_windows = self.tells_windows;
+                let changes = changes(class, endpoint, event, tells_windows);
+                let changes = changes.into_iter().flatten();
                 let events = changes.map(|change| CopyEvent { number, change });
                 self.events.extend(events);
             }
         }
+    }
+
+    /// A segment of the connection that sends with `tuple` has left or arrived, in `class`: what there is
+    /// room for, if this end answers a copy and may hand something over.
+    fn tell_room(&mut self, class: u8, tuple: &FiveTuple) {
+        if !self.tells_windows {
+            return;
+        }
+        let endpoint = &self.classes[usize::from(class)];
+        let room = || {
+            let id = endpoint.find(tuple)?;
+            let number = copy_of_flow(endpoint.flow(id)?)?;
+            let answers = endpoint.role(id) == Some(Role::Acceptor);
+            let room = room(endpoint, id).filter(|room| answers && room.bytes > 0)?;
+            let change = CopyChange::Room(room);
+            Some(CopyEvent { number, change })
+        };
+        self.events.extend(room());
     }
 
     /// The class of the connection that a segment which has arrived belongs to.
@@ -202,10 +212,17 @@ impl Carry for Carrier {
     fn poll_copy(&mut self) -> Option<CopyEvent<Carried>> {
         self.events.pop_front()
     }
+}
 
-    fn poll_told(&mut self) -> Option<ToldWindow> {
-        self.told.as_mut()?.pop_front()
-    }
+/// What there is room for on a connection: the next segment, or burst, and one more are kept ready to leave,
+/// so that it never waits for its application. `None` where nothing more may be written.
+fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<Room> {
+    let config = endpoint.config();
+    let kept = u64::from(config.mss.max(config.lso_bytes)) + u64::from(config.mss);
+    Some(Room {
+        bytes: kept.saturating_sub(endpoint.unsent(id)?),
+        window: endpoint.window(id)?.cwnd,
+    })
 }
 
 /// What happened to the copy of a connection.
@@ -213,11 +230,14 @@ fn changes(
     class: u8,
     endpoint: &Endpoint,
     event: ConnectionEvent,
+    tells_windows: bool,
 ) -> [Option<CopyChange<Carried>>; 2] {
     let (summary, end) = match event {
         ConnectionEvent::Established { .. } => return [None, None],
         ConnectionEvent::Accepted { id, .. } => {
-            return [Some(CopyChange::Accepted(Carried { class, id })), None];
+            let handle = Carried { class, id };
+            let room = tells_windows.then(|| room(endpoint, id)).flatten();
+            return [Some(CopyChange::Accepted { handle, room }), None];
         }
         ConnectionEvent::Delivered { total, .. } => {
             return [Some(CopyChange::Delivered { total }), None];
@@ -237,21 +257,6 @@ fn changes(
     [Some(CopyChange::Ended { role, stats, end }), None]
 }
 
-/// What a segment of an answer tells of its sender's window.
-fn told_by(segment: &Segment, endpoint: &Endpoint) -> Option<ToldWindow> {
-    let number = copy_of_flow(segment.flow)?;
-    let Header::Tcp(header) = &segment.header else {
-        return None;
-    };
-    let id = endpoint.find(&segment.tuple)?;
-    let answers = segment.payload > 0 && endpoint.role(id) == Some(Role::Acceptor);
-    answers.then_some(ToldWindow {
-        number,
-        through: header.offset + u64::from(segment.payload),
-        window: endpoint.window(id)?.cwnd,
-    })
-}
-
 impl Transport for Carrier {
     fn submit(&mut self, now: Time, message: Message) {
         let endpoint = &mut self.classes[usize::from(HIGH)];
@@ -262,6 +267,7 @@ impl Transport for Carrier {
         let class = self.class_of(&segment);
         self.classes[usize::from(class)].on_segment(now, &segment);
         self.sort_events(now);
+        self.tell_room(class, &segment.tuple.reversed());
     }
 
     fn on_timeout(&mut self, now: Time) {
@@ -273,16 +279,14 @@ impl Transport for Carrier {
 
     /// The high class first. Resets are high, since they end work.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        for (class, endpoint) in (HIGH..).zip(&mut self.classes) {
-            if let Some(mut segment) = endpoint.poll_transmit(now) {
+        for class in [HIGH, LOW] {
+            if let Some(mut segment) = self.classes[usize::from(class)].poll_transmit(now) {
                 if segment.is_reset() {
                     segment.priority = HIGH;
                 } else if class != HIGH {
                     segment.priority = self.low;
                 }
-                if let Some(told) = &mut self.told {
-                    told.extend(told_by(&segment, endpoint));
-                }
+                self.tell_room(class, &segment.tuple);
                 return Some(segment);
             }
         }

@@ -1,7 +1,6 @@
 //! What carries copies of requests in a network, whatever the transport.
 
-use super::carrier::ToldWindow;
-use crate::copies::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word};
+use crate::copies::{Answer, Ask, End, Room, copy_of_flow, flow_of_copy, is_word};
 use crate::tcp::Role;
 use crate::{FlowStats, Header, Segment, Transport};
 use core::fmt::Debug;
@@ -47,8 +46,13 @@ fn key_of_copy(flow: FlowId, src: HostId) -> u64 {
 /// What happened to a copy at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyChange<H> {
-    /// At the server: it can answer on this.
-    Accepted(H),
+    /// At the server: it can answer.
+    Accepted {
+        /// The copy's name here.
+        handle: H,
+        /// How much may be handed over, where answers tell windows; `None`: all that there is.
+        room: Option<Room>,
+    },
     /// At the server, where messages keep their boundaries: one more of the client's has arrived.
     Message,
     /// So many bytes of the other end have arrived in order.
@@ -56,6 +60,8 @@ pub enum CopyChange<H> {
         /// In all.
         total: u64,
     },
+    /// At the server, where answers tell windows: more may be handed over.
+    Room(Room),
     /// At the client: the answer is whole.
     Whole,
     /// It is over.
@@ -93,7 +99,7 @@ pub trait Carry: Transport {
     /// The client says nothing more about a copy.
     fn finish(&mut self, now: Time, copy: Self::Handle);
 
-    /// The server sends a part of its answer.
+    /// The server sends more of its answer.
     fn answer(&mut self, now: Time, copy: Self::Handle, answer: Answer);
 
     /// What this end sends from now on has `class`. Gives its name from then on.
@@ -107,9 +113,4 @@ pub trait Carry: Transport {
 
     /// What happened to copies, in order for each.
     fn poll_copy(&mut self) -> Option<CopyEvent<Self::Handle>>;
-
-    /// The next window that an answer has told of, once its segment has left. Only where senders have windows.
-    fn poll_told(&mut self) -> Option<ToldWindow> {
-        None
-    }
 }

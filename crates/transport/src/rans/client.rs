@@ -208,7 +208,8 @@ impl Client {
         self.hedges.first().map(|(due, _)| *due)
     }
 
-    /// The next message to a server.
+    /// The next message to a server. The request that follows an ask is the driver's: it says how long that
+    /// is ([`RequestHeader::body`]).
     pub fn poll_transmit(&mut self) -> Option<(HostId, RequestHeader)> {
         self.out.pop_front()
     }
@@ -368,6 +369,7 @@ fn header(
         },
         object: pending.bytes,
         order,
+        body: 0,
     };
     (state.server, message)
 }

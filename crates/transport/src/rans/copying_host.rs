@@ -29,10 +29,11 @@ impl<C: Carry> CopyingHost<C> {
     /// The news that the application gets of a change.
     fn news(&mut self, number: u32, change: CopyChange<C::Handle>) -> CopyNews {
         match change {
-            CopyChange::Accepted(handle) => {
+            CopyChange::Accepted { handle, room } => {
                 self.open.insert(number, (Side::Server, handle));
-                CopyNews::Accepted
+                CopyNews::Accepted { room }
             }
+            CopyChange::Room(room) => CopyNews::Room(room),
             CopyChange::Message => CopyNews::Message,
             CopyChange::Delivered { total } => CopyNews::Delivered { total },
             CopyChange::Whole => CopyNews::Whole,
@@ -112,16 +113,9 @@ impl<C: Carry> Transport for CopyingHost<C> {
         if let Some(event) = self.inner.poll_event() {
             return Some(event);
         }
-        if let Some(event) = self.inner.poll_copy() {
-            let news = self.news(event.number, event.change);
-            return Some(Event::Copy(event.number, news));
-        }
-        let told = self.inner.poll_told()?;
-        let news = CopyNews::Told {
-            through: told.through,
-            window: told.window,
-        };
-        Some(Event::Copy(told.number, news))
+        let event = self.inner.poll_copy()?;
+        let news = self.news(event.number, event.change);
+        Some(Event::Copy(event.number, news))
     }
     fn next_timeout(&self) -> Option<Time> {
         self.inner.next_timeout()

@@ -49,6 +49,11 @@ pub enum CancelScope {
     Running,
 }
 
+/// Bytes of the header of a client's message that no request follows.
+pub const REQUEST_BYTES: usize = 36;
+/// Bytes of the header of an ask.
+pub const ASK_BYTES: usize = 44;
+
 /// What a message of a client is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -60,6 +65,16 @@ pub enum Purpose {
     Cancel(CancelScope),
     /// The copy has another priority from now on.
     Reprioritise,
+}
+
+impl Purpose {
+    /// Bytes of the header of such a message. An ask's says how long the request is that follows it.
+    pub const fn header_bytes(self) -> usize {
+        match self {
+            Self::Ask => ASK_BYTES,
+            Self::More | Self::Cancel(_) | Self::Reprioritise => REQUEST_BYTES,
+        }
+    }
 }
 
 /// The header of a client's message to a server.
@@ -77,6 +92,8 @@ pub struct RequestHeader {
     pub object: u64,
     /// Which of them come first.
     pub order: Order,
+    /// Bytes of the application's request, which follow the header. Only an ask has any.
+    pub body: u64,
 }
 
 /// A part of an answer, in the order that was asked for.

@@ -2,7 +2,7 @@
 //! server and one back, which leaves while it becomes ready.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
-use super::header::LOW;
+use super::header::{LOW, REQUEST_BYTES};
 use crate::copies::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word, word_of_copy};
 use crate::tcp::Role;
 use crate::{Event, FlowStats, Message, PathPin, Replication, Segment, Streams, Transport};
@@ -16,8 +16,6 @@ use tailcut_units::{FlowId, HostId, Time};
 struct Asked {
     server: HostId,
     below: bool,
-    /// Bytes of the ask.
-    bytes: u64,
     /// Whether a message is under way, and those that follow it. One at a time, so that none overtakes.
     is_saying: bool,
     unsaid: VecDeque<u64>,
@@ -31,7 +29,7 @@ pub struct Messenger<T> {
     inner: T,
     /// Copies that this host has asked for.
     asked: BTreeMap<u32, Asked>,
-    /// Copies that this host serves, with the bytes of their answers that it has.
+    /// Copies that this host serves, with the bytes of their answers that were handed over.
     served: BTreeMap<u32, u64>,
     /// Copies whose end was here before they were.
     unwanted: BTreeSet<u32>,
@@ -85,6 +83,7 @@ impl<T: Streams> Messenger<T> {
 
     /// Sorts what happened into what concerns flows and what concerns copies.
     fn sort_events(&mut self, now: Time) {
+        let mut refused = Vec::new();
         while let Some(event) = self.inner.poll_event() {
             let flow = event.flow();
             match copy_of_flow(flow) {
@@ -103,13 +102,17 @@ impl<T: Streams> Messenger<T> {
                 }
                 // An answer that began after the word against it had left.
                 Some(number) if self.dropped.contains(&number) => {
-                    if let Event::Arrived(..) = event {
+                    if let Event::Arrived(..) | Event::Completed(_) = event {
                         self.inner.refuse(now, flow);
-                        self.dropped.remove(&number);
+                        refused.push(number);
                     }
                 }
                 Some(number) => self.at_server(number, event),
             }
+        }
+        // Not before: what tells that the answer is whole may follow at once.
+        for number in refused {
+            self.dropped.remove(&number);
         }
     }
 
@@ -152,7 +155,13 @@ impl<T: Streams> Messenger<T> {
                 }
                 if let Entry::Vacant(place) = self.served.entry(number) {
                     place.insert(0);
-                    self.tell(number, CopyChange::Accepted(number));
+                    self.tell(
+                        number,
+                        CopyChange::Accepted {
+                            handle: number,
+                            room: None,
+                        },
+                    );
                 }
                 self.tell(number, CopyChange::Message);
                 return;
@@ -189,7 +198,6 @@ impl<T: Streams> Carry for Messenger<T> {
         let asked = Asked {
             server: ask.server,
             below: ask.class >= LOW,
-            bytes: ask.bytes,
             is_saying: false,
             unsaid: VecDeque::from([ask.bytes]),
         };
@@ -239,7 +247,8 @@ impl<T: Streams> Carry for Messenger<T> {
             self.inner.refuse(now, flow);
             self.inner.give_up(now, flow);
             self.dropped.insert(copy);
-            self.send(now, word_of_copy(copy), asked.server, asked.bytes, false);
+            let word = word_of_copy(copy);
+            self.send(now, word, asked.server, REQUEST_BYTES as u64, false);
         }
     }
 

@@ -15,9 +15,10 @@
 //!   tail backwards, and the request is done where the two meet. Of three or more copies all but the first
 //!   share the tail, piece by piece.
 //! - Reprioritisation is published as one line, by congestion window, and the slides' transport is driven
-//!   by the receiver, which has the windows. Here senders have them: each segment of an answer tells its
-//!   sender's, and the client compares the latest that each copy has told. Where nothing tells windows it
-//!   compares the bytes that have come, which is what windows add up to. The low copy's lead is a parameter.
+//!   by the receiver, which has the windows. Here senders have them: the header of each part of an answer
+//!   tells its sender's, parts are short then ([`TELLING_PART`]), and the client compares the latest that
+//!   each copy has told. Where nothing tells windows it compares the bytes that have come, which is what
+//!   windows add up to. The low copy's lead is a parameter.
 //! - Units of service are chunks of a size that is a parameter; the slides say that packets are small
 //!   enough.
 //! - In a network each copy is one TCP connection, once a class at every host ([`Carrier`]), or a message to
@@ -38,20 +39,25 @@ mod messenger;
 mod policy;
 mod server;
 mod station;
+mod stream;
 
 pub use crate::copies::{
-    Answer, Ask, CopyNews, CopyOrder, End, NotCarried, Side, copy_of_flow, flow_of_copy,
+    Answer, Ask, CopyNews, CopyOrder, End, NotCarried, Room, Side, copy_of_flow, flow_of_copy,
 };
-pub use answer::AnswerHeader;
-pub use carrier::{Carried, Carrier, ToldWindow};
+pub use answer::{ANSWER_BYTES, AnswerHeader};
+pub use carrier::{Carried, Carrier};
 pub use carry::{Carry, CopyChange, CopyEvent, purge_key, purges};
 pub use client::{Client, Completion};
 pub use copying_host::CopyingHost;
 pub use coverage::Coverage;
 pub use header::{
-    ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId, Response,
+    ASK_BYTES, ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, REQUEST_BYTES,
+    RequestHeader, RequestId, Response,
 };
 pub use messenger::Messenger;
 pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Trigger};
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};
+pub use stream::{
+    ClientEnd, Framed, Headers, Read, Reader, ServerEnd, SideChannel, TELLING_PART, Written,
+};

@@ -474,6 +474,13 @@ impl Endpoint {
         self.get(id)
             .map(|connection| connection.sender.acknowledged())
     }
+    /// Bytes written to a connection that have never left; `None` before its handshake has finished, and
+    /// after [`finish`](Self::finish).
+    pub fn unsent(&self, id: ConnectionId) -> Option<u64> {
+        let connection = self.get(id)?;
+        let is_open = connection.state == State::Established;
+        is_open.then(|| connection.sender.unsent()).flatten()
+    }
     /// What a connection has cost this end so far.
     pub fn stats(&self, id: ConnectionId) -> Option<FlowStats> {
         self.get(id).map(|connection| connection.sender.stats())

@@ -134,6 +134,10 @@ impl Sender {
             payload_sent: self.payload_sent,
         }
     }
+    /// Bytes written that have never left; `None` after the end was written.
+    pub(crate) fn unsent(&self) -> Option<u64> {
+        (!self.finishing).then(|| self.written.saturating_sub(self.high))
+    }
     pub(crate) fn write(&mut self, bytes: u64) {
         if !self.finishing {
             self.written += bytes;

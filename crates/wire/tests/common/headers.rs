@@ -130,17 +130,17 @@ pub fn rans() -> impl Strategy<Value = RansHeader> {
         numbers.sort_unstable();
         numbers
     });
-    let told = prop::option::of(any::<u64>());
+    let (told, body) = (prop::option::of(any::<u64>()), any::<u64>());
     (
         copy,
         any::<u8>(),
         sorted,
         any::<bool>(),
         prop::option::of(purpose),
-        told,
+        (told, body),
     )
         .prop_map(
-            |(copy, priority, [from, to, object], flag, purpose, window)| match purpose {
+            |(copy, priority, [from, to, object], flag, purpose, (window, body))| match purpose {
                 Some(purpose) => RansHeader::Request(RequestHeader {
                     copy,
                     purpose,
@@ -151,6 +151,7 @@ pub fn rans() -> impl Strategy<Value = RansHeader> {
                         true => Order::Backwards,
                         false => Order::Forwards,
                     },
+                    body: if purpose == Purpose::Ask { body } else { 0 },
                 }),
                 None => RansHeader::Answer(AnswerHeader {
                     copy,
