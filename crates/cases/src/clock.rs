@@ -1,7 +1,6 @@
 //! The clock of the file system, by which the age of a lock is told: machines need not agree on the
 //! time.
 
-use crate::error::Error;
 use crate::holder::mark;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The clock by which a folder's files get their times.
+/// The clock by which a folder's files get their times; where nobody may write there, that of this machine.
 #[derive(Debug)]
 pub(crate) struct Clock {
     folder: PathBuf,
@@ -27,33 +26,30 @@ impl Clock {
     }
 
     /// How long ago this was; nothing for what is still to come.
-    ///
-    /// # Errors
-    /// Where no file can be written into the folder.
-    pub fn since(&self, time: SystemTime) -> Result<Duration, Error> {
-        let (shown, at) = match self.seen.get() {
-            Some(seen) => *seen,
-            None => {
-                let seen = (show(&self.folder)?, Instant::now());
-                *self.seen.get_or_init(|| seen)
-            }
+    pub fn since(&self, time: SystemTime) -> Duration {
+        let show = || {
+            (
+                show(&self.folder).unwrap_or(SystemTime::now()),
+                Instant::now(),
+            )
         };
-        let now = shown + at.elapsed();
-        Ok(now.duration_since(time).unwrap_or_default())
+        let (shown, at) = self.seen.get_or_init(show);
+        let now = *shown + at.elapsed();
+        now.duration_since(time).unwrap_or_default()
     }
 }
 
 /// What the clock shows: the time that a new file gets.
-fn show(folder: &Path) -> Result<SystemTime, Error> {
+fn show(folder: &Path) -> io::Result<SystemTime> {
     let path = folder.join(format!(".clock-{}", mark()));
-    let shown = || -> io::Result<SystemTime> {
-        let mut file = File::options().write(true).create_new(true).open(&path)?;
+    let mut file = File::options().write(true).create_new(true).open(&path)?;
+    let mut shown = || {
         file.write_all(b"\n")?;
         // A server sets the time when it has the bytes.
         file.sync_all()?;
         file.metadata()?.modified()
     };
-    let shown = shown().map_err(Error::io("write", &path));
+    let shown = shown();
     let _ = fs::remove_file(&path);
     shown
 }

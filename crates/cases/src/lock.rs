@@ -77,7 +77,7 @@ impl Seen {
         };
         Ok(Some(Self {
             holder: serde_json::from_slice(&bytes).ok(),
-            silent: clock.since(written)?,
+            silent: clock.since(written),
         }))
     }
 
@@ -110,7 +110,7 @@ impl Lock {
         loop {
             let holder = Holder::this();
             if create(path, &holder)? {
-                return Ok(Taken::Mine(Self::held(path, holder)));
+                return Self::held(path, holder).map(Taken::Mine);
             }
             let Some(seen) = Seen::at(path, clock)? else {
                 // It was given back meanwhile.
@@ -145,23 +145,22 @@ impl Lock {
         }
         let holder = Holder::this();
         write_whole(path, &encoded(&holder))?;
-        Ok(Taken::Mine(Self::held(path, holder)))
+        Self::held(path, holder).map(Taken::Mine)
     }
 
-    /// A lock whose file is there.
-    fn held(path: &Path, holder: Holder) -> Self {
-        let ended = Arc::new((Mutex::new(false), Condvar::new()));
-        let mark = holder.mark.clone();
-        let beating = {
-            let (path, ended) = (path.to_owned(), Arc::clone(&ended));
-            thread::spawn(move || beat(&path, holder, &ended))
-        };
-        Self {
+    /// A lock whose file is there. It is given back where it cannot be kept.
+    fn held(path: &Path, holder: Holder) -> Result<Self, Error> {
+        let mut lock = Self {
             path: path.to_owned(),
-            mark,
-            ended,
-            beating: Some(beating),
-        }
+            mark: holder.mark.clone(),
+            ended: Arc::default(),
+            beating: None,
+        };
+        let (path, ended) = (path.to_owned(), Arc::clone(&lock.ended));
+        let beat = move || beat(&path, holder, &ended);
+        let started = thread::Builder::new().spawn(beat);
+        lock.beating = Some(started.map_err(Error::io("start a thread for", &lock.path))?);
+        Ok(lock)
     }
 }
 

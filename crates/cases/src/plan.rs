@@ -95,7 +95,8 @@ impl Draft {
     /// The plan of a scenario, planned by `by`.
     ///
     /// # Errors
-    /// What is wrong with the scenario, or a file of it that cannot be read.
+    /// What is wrong with the scenario, or a file of it that cannot be read; [`Error::Changed`] for one whose
+    /// text makes other runs.
     pub fn of(scenario: &Scenario, by: Program) -> Result<Self, Error> {
         let ScenarioText { text, name, start } = scenario.to_text();
         let mut files = BTreeMap::new();
@@ -126,7 +127,49 @@ impl Draft {
                 .filter_map(|run| case_of(&study, run))
                 .collect(),
         };
-        Ok(Self { plan, study, files })
+        let draft = Self { plan, study, files };
+        draft.check()?;
+        Ok(draft)
+    }
+
+    /// That another process makes the same runs of the plan; seeds are all alike.
+    fn check(&self) -> Result<(), Error> {
+        let bytes = |hash: &String| Ok(self.files.get(hash).cloned().unwrap_or_default());
+        let again = self.plan.scenario.study("plan", bytes)?;
+        let first = self
+            .plan
+            .cases
+            .iter()
+            .take_while(|case| case.key.seed == self.plan.seed);
+        for (place, case) in first.enumerate() {
+            if case_of(&again, place).is_none_or(|made| made.hash != case.hash) {
+                return Err(Error::Changed {
+                    path: self.plan.name.clone().into(),
+                    case: place,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PlannedScenario {
+    /// The runs that follow from it; `bytes` gives those of a file by their hash.
+    fn study(
+        &self,
+        place: &str,
+        bytes: impl Fn(&String) -> Result<Vec<u8>, Error>,
+    ) -> Result<Study, Error> {
+        let text = ScenarioText {
+            text: self.text.clone(),
+            name: self.name.clone(),
+            start: self.start.clone(),
+        };
+        let mut scenario = text.read(place)?;
+        for (named, hash) in &self.files {
+            scenario = scenario.with_file(named, bytes(hash)?);
+        }
+        Ok(Study::of(&scenario)?)
     }
 }
 
@@ -182,28 +225,16 @@ impl Plan {
 
     /// The runs of the plan in `dir`, made again from its scenario.
     pub(crate) fn study(&self, dir: &Path) -> Result<Study, Error> {
-        let PlannedScenario {
-            name,
-            text,
-            start,
-            files,
-        } = &self.scenario;
-        let text = ScenarioText {
-            text: text.clone(),
-            name: name.clone(),
-            start: start.clone(),
-        };
-        let mut scenario = text.read(&dir.join(PLAN).display().to_string())?;
-        for (named, hash) in files {
+        let place = dir.join(PLAN).display().to_string();
+        self.scenario.study(&place, |hash| {
             let path = dir.join(FILES).join(hash);
             let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
             if hash_of(&bytes) != *hash {
-                let reason = format!("damaged: it is not what was planned as {named}");
+                let reason = "damaged: it is not what was planned".to_owned();
                 return Err(record::Error::Damaged { path, reason }.into());
             }
-            scenario = scenario.with_file(named, bytes);
-        }
-        Ok(Study::of(&scenario)?)
+            Ok(bytes)
+        })
     }
 
     /// The format of its tables.

@@ -17,6 +17,24 @@ pub fn cpu_seconds(seconds: f64) -> String {
     }
 }
 
+fn counted(cases: usize) -> String {
+    match cases {
+        1 => "1 case".to_owned(),
+        _ => format!("{cases} cases"),
+    }
+}
+
+/// The beginning of a text, on one line.
+fn on_one_line(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut line = text.trim().replace('\n', "; ");
+    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+        line.truncate(end);
+        line.push_str("...");
+    }
+    line
+}
+
 /// What is still to go, with so many processes at a time: CPU seconds, and seconds.
 fn to_go(cpu: Option<f64>, seconds: Option<f64>, processes: usize) -> String {
     match (cpu, seconds) {
@@ -72,11 +90,12 @@ impl Status {
             .map(|(name, count)| format!("{count} {name}"))
             .collect();
         let dir = study.path().display();
-        let mut text = format!("{} cases in {dir}: {}\n", cases.len(), shown.join(", "));
+        let all = counted(cases.len());
+        let mut text = format!("{all} in {dir}: {}\n", shown.join(", "));
         for (place, (case, state)) in cases.iter().zip(&self.states).enumerate() {
             let told = match state {
                 CaseState::Done | CaseState::Waiting => continue,
-                CaseState::Failed(failure) => failure.error.clone(),
+                CaseState::Failed(failure) => on_one_line(&failure.error),
                 CaseState::Running(holding) | CaseState::Stale(holding) => holding.to_string(),
             };
             let (label, name) = (case.key.label(), state.name());
@@ -134,8 +153,8 @@ impl Found {
         let (dir, last) = (study.path().display(), cases.len().saturating_sub(1));
         let seconds = self.seconds_to_go(cases, processes);
         format!(
-            "{} cases in {dir}, 0..{last}: {} done, {} failed\n{}",
-            cases.len(),
+            "{} in {dir}, 0..{last}: {} done, {} failed\n{}",
+            counted(cases.len()),
             self.done,
             self.failed,
             to_go(self.cpu_seconds_to_go, seconds, processes)
@@ -177,7 +196,7 @@ impl Prunable {
         ];
         let mut text = String::new();
         for (what, paths) in kinds.iter().filter(|(_, paths)| !paths.is_empty()) {
-            text.push_str(&format!("{} {what}\n", paths.len()));
+            text.push_str(&format!("{what}: {}\n", paths.len()));
             for path in paths.iter() {
                 text.push_str(&format!("  {}\n", path.display()));
             }

@@ -9,6 +9,7 @@ use crate::tally::Tally;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,6 +21,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Lines of a process that has ended without a word which are kept of it.
 const LAST_LINES: usize = 20;
+
+/// What a line begins with that tells of a case.
+const OF_A_CASE: &str = "case ";
 
 /// Exit codes of a process that has said all there is to say: done, refused, interrupted.
 const DONE: i32 = 0;
@@ -61,7 +65,8 @@ pub struct Watch<'a> {
     /// an exit code of 0, with 2 and a last line on standard error that says what was refused, or with 130
     /// when it was stopped.
     pub command: &'a (dyn Fn(&Range<usize>) -> Command + Sync),
-    /// Hears each line that the processes write to standard error.
+    /// Hears each line that the processes write to standard error. Those that tell of a case begin with
+    /// `case`.
     pub told: &'a (dyn Fn(&str) + Sync),
     /// Turns true when they are to stop.
     pub stop: &'a AtomicBool,
@@ -91,11 +96,11 @@ impl Watch<'_> {
 
     fn run_once(&self, places: &Range<usize>, processes: usize) -> Result<(), Error> {
         thread::scope(|scope| {
-            let watchers = (0..processes).map(|_| scope.spawn(|| self.one(places)));
-            let watchers: Vec<_> = watchers.collect();
-            let ends = watchers.into_iter().map(|watcher| match watcher.join() {
-                Ok(end) => end,
-                Err(panic) => std::panic::resume_unwind(panic),
+            let watcher = |_| thread::Builder::new().spawn_scoped(scope, || self.one(places));
+            let watchers: Vec<io::Result<_>> = (0..processes).map(watcher).collect();
+            let ends = watchers.into_iter().map(|watcher| match watcher {
+                Ok(watcher) => watcher.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(error) => Err(cannot("start a thread", &error)),
             });
             // All are waited for; the first refusal is told.
             let ends: Vec<Result<(), Error>> = ends.collect();
@@ -118,10 +123,10 @@ impl Watch<'_> {
                 _ => {}
             }
             let last: Vec<String> = ended.last.into();
-            let (status, last) = (ended.status, last.join("\n"));
-            let ended_early = |what: &str| {
-                let told = format!("{what} ended without a word ({status}): {last}");
-                told.trim_end_matches(": ").to_owned()
+            let status = ended.status;
+            let ended_early = |what: &str| match last.is_empty() {
+                true => format!("{what} ended without a word ({status})"),
+                false => format!("{what} ended ({status}): {}", last.join("\n")),
             };
             let Some(place) = ended.at else {
                 return Err(Error::Process(ended_early("a process for cases")));
@@ -149,7 +154,7 @@ struct Ended {
     status: ExitStatus,
     /// The case that it was at.
     at: Option<usize>,
-    /// Its last lines.
+    /// Its last lines, without those that tell of cases.
     last: VecDeque<String>,
 }
 
@@ -159,9 +164,9 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let child = piped.spawn().map_err(|error| {
-            Error::Process(format!("cannot start a process for cases: {error}"))
-        })?;
+        let child = piped
+            .spawn()
+            .map_err(|error| cannot("start a process", &error))?;
         Ok(Self { child })
     }
 
@@ -169,14 +174,21 @@ impl Process {
     fn wait(mut self, watch: &Watch<'_>) -> Result<Ended, Error> {
         let (out, told) = (self.child.stdout.take(), self.child.stderr.take());
         thread::scope(|scope| {
-            let at = scope.spawn(|| out.and_then(last_place));
+            let read = |error: io::Error| cannot("start a thread", &error);
+            let at = thread::Builder::new();
+            let at = at
+                .spawn_scoped(scope, || out.and_then(last_place))
+                .map_err(read)?;
             let pass_on = |told| pass_on(told, watch.told);
-            let last = scope.spawn(move || told.map_or_else(VecDeque::new, pass_on));
+            let last = thread::Builder::new();
+            let last = last.spawn_scoped(scope, move || told.map_or_else(VecDeque::new, pass_on));
+            let last = last.map_err(read)?;
             let status = loop {
                 if watch.stop.load(Ordering::Relaxed) {
                     drop(self.child.stdin.take());
                 }
-                match self.child.try_wait().map_err(cannot_wait)? {
+                let ended = self.child.try_wait();
+                match ended.map_err(|error| cannot("wait for a process", &error))? {
                     Some(status) => break status,
                     None => thread::sleep(LOOK_EVERY),
                 }
@@ -191,8 +203,16 @@ impl Process {
     }
 }
 
-fn cannot_wait(error: io::Error) -> Error {
-    Error::Process(format!("cannot wait for a process for cases: {error}"))
+impl Drop for Process {
+    /// A process that nobody watches any more ends with its standard input.
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+fn cannot(what: &str, error: &io::Error) -> Error {
+    Error::Process(format!("cannot {what} for cases: {error}"))
 }
 
 /// The last place that a process has told.
@@ -206,6 +226,9 @@ fn pass_on(told: impl Read, to: &(dyn Fn(&str) + Sync)) -> VecDeque<String> {
     let mut last = VecDeque::new();
     for line in BufReader::new(told).lines().map_while(Result::ok) {
         to(&line);
+        if line.starts_with(OF_A_CASE) {
+            continue;
+        }
         last.push_back(line);
         if last.len() > LAST_LINES {
             last.pop_front();

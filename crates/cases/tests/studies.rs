@@ -192,7 +192,7 @@ fn a_study_can_be_moved_and_its_files_come_along() {
         .expect_err("another file")
         .to_string();
     assert!(
-        told.ends_with("damaged: it is not what was planned as mine"),
+        told.ends_with("damaged: it is not what was planned"),
         "{told}"
     );
 }

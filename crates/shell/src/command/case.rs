@@ -111,10 +111,12 @@ fn verdict(tally: &Tally) -> Result<(), Failure> {
 /// Runs cases within this process, which another one watches, until standard input ends.
 fn within(study: &StudyDir, places: Range<usize>, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let orphaned = Arc::clone(stop);
-    thread::spawn(move || {
+    let until_it_ends = move || {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         orphaned.store(true, Ordering::Relaxed);
-    });
+    };
+    let started = thread::Builder::new().spawn(until_it_ends);
+    started.context("cannot start a thread")?;
     let told = |place: usize, ran: &Ran| {
         let label = study.plan().cases[place].key.label();
         match ran {

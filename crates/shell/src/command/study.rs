@@ -137,7 +137,7 @@ fn retry(arguments: &StudyAt, common: &Common) -> Result<(), Failure> {
     let (dir, places) = (study.path().display(), in_words(&again));
     print(&match again.len() {
         0 => format!("no case in {dir} had failed"),
-        count => format!("{count} failed cases in {dir} wait again: {places}"),
+        _ => format!("failed cases in {dir} that wait again: {places}"),
     })
 }
 

@@ -194,3 +194,42 @@ fn a_case_whose_process_ends_without_a_word_has_failed() {
     );
     assert!(!lock.exists(), "its lock is gone");
 }
+
+/// A limit that the system holds a process to.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_case_that_takes_more_memory_than_it_may_has_failed() {
+    let place = Place::new();
+    let sizes = [
+        "tcp",
+        "--topology",
+        "single-switch:hosts=16,rate=100Gbps",
+        "--workload",
+        "fixed:1KB",
+    ];
+    let flows = [
+        "--duration",
+        "1000s",
+        "--sweep",
+        "flows=20,600000",
+        "--set",
+        "sample_every=1s",
+    ];
+    let plan = with(
+        &["study", "plan", "grid", "--seeds", "1"],
+        &with(&sizes, &flows),
+    );
+    done(&place, &plan);
+    let limited = "ulimit -v 200000 && exec \"$0\" case grid --threads 1";
+    let ended: Ended = std::process::Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_tailcut")])
+        .current_dir(place.path())
+        .output()
+        .expect("a shell")
+        .into();
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    assert_eq!((&status["done"], &status["failed"]), (&1.into(), &1.into()));
+    let error = status["cases"][1]["error"].as_str().expect("an error");
+    assert!(error.contains("memory allocation of "), "{error}");
+}

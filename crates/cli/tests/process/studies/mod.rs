@@ -288,7 +288,7 @@ fn a_case_that_fails_is_kept_as_data_and_the_others_go_on() {
     );
 
     let again = done(&place, &["study", "retry", "grid"]);
-    assert_eq!(again.stdout, "2 failed cases in grid wait again: 0, 2\n");
+    assert_eq!(again.stdout, "failed cases in grid that wait again: 0, 2\n");
     assert_eq!(
         fs::read_dir(place.path().join("grid/failed"))
             .expect("failures")
@@ -365,10 +365,10 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
     let stale = lock(&place, 1, MINUTE);
     let told = done(&place, &["study", "prune", "grid"]).stdout;
     for said in [
-        "1 results that are not planned",
-        "1 files that the scenario does not read",
-        "1 results and files that were not written to their end",
-        "1 locks of processes that have ended",
+        "results that are not planned: 1\n",
+        "files that the scenario does not read: 1\n",
+        "results and files that were not written to their end: 1\n",
+        "locks of processes that have ended: 1\n",
         "nothing is removed without --yes",
     ] {
         assert!(told.contains(said), "{said}: {told}");
