@@ -109,7 +109,10 @@ impl fmt::Display for Error {
             Self::Places { found, cases } => {
                 let allowed = match cases {
                     0 => "nothing, as the plan has no cases".to_owned(),
-                    _ => format!("I, I..J, I.. or ..J with places from 0 to {}", cases - 1),
+                    _ => format!(
+                        "I, I..J, I.. or ..J, or a list of these such as 0..3,7, with places from 0 to {}",
+                        cases - 1
+                    ),
                 };
                 write!(f, "cases: found '{found}'; allowed: {allowed}")
             }

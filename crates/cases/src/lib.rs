@@ -12,6 +12,7 @@
 //! The crate reads no environment and prints nothing. Errors name the place, what was found there and
 //! what is allowed.
 
+mod chunks;
 mod clock;
 mod collect;
 mod cost;
@@ -27,12 +28,13 @@ mod runner;
 mod status;
 mod study_dir;
 
+pub use chunks::Chunk;
 pub use collect::{Collected, Collecting};
 pub use error::Error;
 pub use failed::Failure;
 pub use holder::Holder;
 pub use lock::{HEARTBEAT, SILENCE};
-pub use places::in_words;
+pub use places::{as_argument, in_words};
 pub use plan::{Draft, PLAN_FORMAT, Plan, PlannedCase, PlannedScenario, Program};
 pub use prune::Prunable;
 pub use runner::{Ran, Runner};

@@ -6,7 +6,6 @@ use crate::holder::Holder;
 use crate::layout::{DONE, FAILED, LOCKS};
 use crate::lock::Seen;
 use crate::study_dir::StudyDir;
-use std::ops::Range;
 use std::time::Duration;
 use tailcut_record::StoredRun;
 use tailcut_scenario::{Forecast, UnderWay};
@@ -61,6 +60,12 @@ impl Status {
     /// corrected by what cases that are done took. `None` while nothing is known of one of them.
     pub fn cpu_seconds_to_go(&self) -> Option<f64> {
         self.forecast.work_to_go(&self.under_way)
+    }
+
+    /// The CPU time that the case at a place is expected to take, in seconds: as [`Status::cpu_seconds_to_go`]
+    /// counts it. `None` where nothing is known of it.
+    pub fn cpu_seconds_of(&self, place: usize) -> Option<f64> {
+        self.forecast.seconds_of_run(place)
     }
 
     /// How long these still take so many processes, in seconds.
@@ -118,10 +123,10 @@ impl StudyDir {
     ///
     /// # Errors
     /// [`Error::Places`], or what the system refuses.
-    pub fn states(&self, places: Range<usize>) -> Result<Vec<CaseState>, Error> {
+    pub fn states(&self, places: impl IntoIterator<Item = usize>) -> Result<Vec<CaseState>, Error> {
         let locked = self.names_in(LOCKS)?;
         let (done, failed) = (self.names_in(DONE)?, self.names_in(FAILED)?);
-        let mut states = Vec::with_capacity(places.len());
+        let mut states = Vec::new();
         for place in places {
             let hash = &self.case(place)?.hash;
             let state = || -> Result<CaseState, Error> {

@@ -441,9 +441,10 @@ fn what_is_wrong_is_told_with_its_place() {
     );
 
     done(&place, &with(&["study", "plan", "grid"], &SMALL));
-    for cases in ["12", "3..12", "5..4", "x"] {
+    for cases in ["12", "3..12", "5..4", "x", "1,,3"] {
         let said = format!(
-            "tailcut: cases: found '{cases}'; allowed: I, I..J, I.. or ..J with places from 0 to 11"
+            "tailcut: cases: found '{cases}'; allowed: I, I..J, I.. or ..J, or a list of these such as 0..3,7, with \
+             places from 0 to 11"
         );
         assert_eq!(refused(&["case", "grid", cases]), said);
     }

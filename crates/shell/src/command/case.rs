@@ -11,12 +11,15 @@ use crate::output::{note, print, print_json, seconds};
 use crate::pool::threads;
 use serde_json::json;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 use tailcut_cases::{CaseState, Ran, StudyDir, in_words};
 use tailcut_scenario::record::RunSummary;
+
+/// How often cases are looked at that other processes are at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 ///
@@ -27,9 +30,9 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
     let places = study.places(arguments.cases.as_deref())?;
     let stop = interrupt::listen()?;
     if arguments.within {
-        return within(&study, places, &stop);
+        return within(&study, &places, &stop);
     }
-    let before = Counts::of(&study, places.clone())?;
+    let before = Counts::of(&study, &places)?;
     if before.done > 0 {
         note(&format!(
             "{} of {} cases are done already",
@@ -38,15 +41,25 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
         ));
     }
     let mut now = before.clone();
-    // A case may be left over that another process has given up meanwhile.
-    while !now.waiting.is_empty() && !stop.load(Ordering::Relaxed) {
-        let most = threads(common)?.get().min(now.waiting.len());
-        watched::run(&study, &places, most, &stop)?;
-        let left = std::mem::replace(&mut now, Counts::of(&study, places.clone())?).waiting;
-        if now.waiting == left {
-            // Somebody is about to take them.
+    let mut idle_since = None;
+    while now.open() > 0 && !stop.load(Ordering::Relaxed) {
+        let open = now.open();
+        if !now.waiting.is_empty() {
+            let most = threads(common)?.get().min(now.waiting.len());
+            watched::run(&study, &places, most, &stop)?;
+            now = Counts::of(&study, &places)?;
+        }
+        // A case may be left over that another process has given up meanwhile.
+        if now.open() < open && !now.waiting.is_empty() {
+            idle_since = None;
+            continue;
+        }
+        let since = *idle_since.get_or_insert_with(Instant::now);
+        if now.open() == 0 || since.elapsed().as_secs() >= arguments.wait {
             break;
         }
+        thread::sleep(LOOK_EVERY);
+        now = Counts::of(&study, &places)?;
     }
     now.tell(&study, &before, common)?;
     if stop.load(Ordering::Relaxed) && now.done < places.len() {
@@ -67,12 +80,13 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(study: &StudyDir, places: Range<usize>) -> Result<Self, Failure> {
+    fn of(study: &StudyDir, places: &[usize]) -> Result<Self, Failure> {
         let mut counts = Self {
             cases: places.len(),
             ..Self::default()
         };
-        for (place, state) in places.clone().zip(study.states(places)?) {
+        let states = study.states(places.iter().copied())?;
+        for (&place, state) in places.iter().zip(states) {
             match state {
                 CaseState::Done => counts.done += 1,
                 CaseState::Failed(_) => counts.failed.push(place),
@@ -86,6 +100,11 @@ impl Counts {
             }
         }
         Ok(counts)
+    }
+
+    /// How many are neither done nor failed.
+    fn open(&self) -> usize {
+        self.elsewhere.len() + self.waiting.len()
     }
 
     fn tell(&self, study: &StudyDir, before: &Self, common: &Common) -> Result<(), Failure> {
@@ -119,7 +138,7 @@ impl Counts {
                 self.cases
             )));
         }
-        let count = self.elsewhere.len() + self.waiting.len();
+        let count = self.open();
         if count > 0 {
             let cases = self.cases;
             return Err(Failure::Elsewhere(format!(
@@ -132,7 +151,7 @@ impl Counts {
 
 /// Runs cases within this process, which another one watches. It tells that one on standard output where it
 /// is, and ends when standard input does.
-fn within(study: &StudyDir, places: Range<usize>, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let orphaned = Arc::clone(stop);
     thread::spawn(move || {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
@@ -140,7 +159,7 @@ fn within(study: &StudyDir, places: Range<usize>, stop: &Arc<AtomicBool>) -> Res
     });
     let runner = study.runner(build::this()?)?;
     let mut out = io::stdout();
-    for place in places {
+    for &place in places {
         if stop.load(Ordering::Relaxed) {
             break;
         }

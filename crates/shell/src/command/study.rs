@@ -1,6 +1,8 @@
 //! `tailcut study`: a study as cases that any number of processes run.
 
+mod slurm;
 mod status;
+mod submit;
 
 use crate::args::{Collect, Common, Plan, Prune, Study, StudyAt};
 use crate::asked;
@@ -25,6 +27,7 @@ use tailcut_scenario::record::RunSummary;
 pub fn execute(command: &Study, common: &Common) -> Result<(), Failure> {
     match command {
         Study::Plan(arguments) => plan(arguments, common),
+        Study::Submit(arguments) => submit::execute(arguments, common),
         Study::Status(arguments) => status::tell(&StudyDir::open(&arguments.dir)?, common),
         Study::Collect(arguments) => collect(arguments, common),
         Study::Retry(arguments) => retry(arguments, common),
@@ -184,30 +187,33 @@ fn prune(arguments: &Prune, common: &Common) -> Result<(), Failure> {
         study.prune(&found)?;
     }
     let kinds = [
-        ("results that are not planned", &found.results),
+        ("results", "results that are not planned", &found.results),
         (
+            "failures",
             "failures that are not planned, or done by now",
             &found.failures,
         ),
-        ("files that the scenario does not read", &found.files),
         (
+            "files",
+            "files that the scenario does not read",
+            &found.files,
+        ),
+        (
+            "partial",
             "results and files that were not written to their end",
             &found.partial,
         ),
-        ("locks of processes that have ended", &found.locks),
+        ("locks", "locks of processes that have ended", &found.locks),
+        ("printed", "outputs of jobs", &found.printed),
     ];
     if common.json {
-        let kinds = ["results", "failures", "files", "partial", "locks"]
-            .into_iter()
-            .zip(kinds.map(|(_, paths)| json!(paths)));
-        let mut told: serde_json::Map<String, serde_json::Value> = kinds
-            .map(|(kind, paths)| (kind.to_owned(), paths))
-            .collect();
+        let kinds = kinds.map(|(kind, _, paths)| (kind.to_owned(), json!(paths)));
+        let mut told = serde_json::Map::from_iter(kinds);
         told.insert("removed".to_owned(), arguments.yes.into());
         return print_json(&told);
     }
     let mut text = String::new();
-    for (what, paths) in kinds.iter().filter(|(_, paths)| !paths.is_empty()) {
+    for (_, what, paths) in kinds.iter().filter(|(_, _, paths)| !paths.is_empty()) {
         text.push_str(&format!("{} {what}\n", paths.len()));
         for path in paths.iter() {
             text.push_str(&format!("  {}\n", path.display()));

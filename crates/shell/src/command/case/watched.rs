@@ -6,12 +6,11 @@ use crate::output::note;
 use anyhow::{Context, anyhow};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
-use std::ops::Range;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use tailcut_cases::StudyDir;
+use tailcut_cases::{StudyDir, as_argument};
 
 /// How often a process is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -31,7 +30,7 @@ const INTERRUPTED: i32 = 130;
 /// What the processes are refused, or where none can be started.
 pub fn run(
     study: &StudyDir,
-    places: &Range<usize>,
+    places: &[usize],
     processes: usize,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
@@ -49,7 +48,7 @@ pub fn run(
 }
 
 /// Has a process run cases until it has said all there is to say, and another one where it could not.
-fn watch(study: &StudyDir, places: &Range<usize>, stop: &AtomicBool) -> Result<(), Failure> {
+fn watch(study: &StudyDir, places: &[usize], stop: &AtomicBool) -> Result<(), Failure> {
     loop {
         let ended = Process::start(study, places)?.wait(stop)?;
         match ended.status.code() {
@@ -102,12 +101,12 @@ struct Ended {
 }
 
 impl Process {
-    fn start(study: &StudyDir, places: &Range<usize>) -> anyhow::Result<Self> {
+    fn start(study: &StudyDir, places: &[usize]) -> anyhow::Result<Self> {
         let start = || {
             Command::new(build::program()?)
                 .arg("case")
                 .arg(study.path())
-                .arg(format!("{}..{}", places.start, places.end - 1))
+                .arg(as_argument(places))
                 .arg("--within")
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
