@@ -12,7 +12,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: python coverage explore demo test build tools rust-test lint npm-test soak node-suite node-suite-all bench reproduce
+.PHONY: python costs coverage explore demo test build tools rust-test lint npm-test soak node-suite node-suite-all bench reproduce
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build
@@ -88,6 +88,12 @@ bench: build
 # started again.
 coverage:
 	$(CARGO) run --release --quiet --locked -p tailcut --example coverage
+
+# How well the CPU time of studies is told beforehand, for docs/studies.md: some 5 CPU-minutes, best on a
+# machine with nothing else to do.
+costs:
+	$(CARGO) run --release --quiet --locked -p tailcut-cases --example costs -- \
+	    scenarios/*.toml scenarios/bench/*-k8.toml
 
 # Published figures beside ours, in their quick form.
 reproduce: build

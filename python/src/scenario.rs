@@ -95,7 +95,7 @@ impl Scenario {
     /// The files that it names, by their paths.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let files = PyDict::new(py);
-        for (path, bytes) in told(py, text::files(&self.inner))? {
+        for (path, bytes) in told(py, self.inner.files())? {
             files.set_item(path, PyBytes::new(py, &bytes))?;
         }
         Ok(files)

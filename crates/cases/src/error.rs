@@ -58,6 +58,8 @@ pub enum Error {
         /// How many of these failed.
         failed: usize,
     },
+    /// A process that was to run cases could not be started, or was refused something.
+    Process(String),
     /// Cases were run by several builds of the program, and that was not accepted.
     Builds {
         /// The directory.
@@ -138,6 +140,7 @@ impl fmt::Display for Error {
                     crate::places::in_words(missing),
                 )
             }
+            Self::Process(said) => f.write_str(said),
             Self::Builds { path, cases } => {
                 let counts: Vec<String> = cases.iter().map(usize::to_string).collect();
                 write!(

@@ -27,6 +27,9 @@ mod prune;
 mod runner;
 mod status;
 mod study_dir;
+mod tally;
+mod told;
+mod watch;
 
 pub use chunks::Chunk;
 pub use collect::{Collected, Collecting};
@@ -40,6 +43,9 @@ pub use prune::Prunable;
 pub use runner::{Ran, Runner};
 pub use status::{CaseState, Holding, Status};
 pub use study_dir::{Found, StudyDir};
+pub use tally::Tally;
+pub use told::cpu_seconds;
+pub use watch::Watch;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -5,6 +5,7 @@ use crate::layout::{DONE, FAILED, FILES, JOBS, LOCK_END, LOCKS, PARTIAL_END};
 use crate::lock::{SILENCE, Seen};
 use crate::status::CaseState;
 use crate::study_dir::StudyDir;
+use serde::Serialize;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tailcut_record::StoredRun;
 
 /// What may be removed of a study's directory without any loss to the plan, by paths.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Prunable {
     /// Results of cases that are not planned.
     pub results: Vec<PathBuf>,

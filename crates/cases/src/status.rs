@@ -4,14 +4,17 @@ use crate::error::Error;
 use crate::failed::Failure;
 use crate::holder::Holder;
 use crate::layout::{DONE, FAILED, LOCKS};
-use crate::lock::Seen;
+use crate::lock::{HEARTBEAT, Seen};
 use crate::study_dir::StudyDir;
+use serde::Serialize;
+use std::fmt;
 use std::time::Duration;
 use tailcut_record::StoredRun;
 use tailcut_scenario::{Forecast, UnderWay};
 
 /// What has become of a case.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
 pub enum CaseState {
     /// Its result is there.
     Done,
@@ -26,19 +29,40 @@ pub enum CaseState {
 }
 
 /// A process that has the lock of a case.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Holding {
     /// Which one; `None` where it has not said yet.
+    #[serde(flatten)]
     pub by: Option<Holder>,
+    /// For how long it has been at the case.
+    pub seconds: f64,
     /// For how long nothing has been heard of it.
-    pub silent: Duration,
+    pub silent_seconds: f64,
 }
 
 impl Holding {
-    /// For how long it has been at the case, in seconds.
-    pub fn seconds(&self) -> f64 {
-        let held = self.by.as_ref().map_or(0.0, Holder::held_seconds);
-        held + self.silent.as_secs_f64()
+    pub(crate) fn of(seen: Seen) -> Self {
+        let silent = seen.silent.as_secs_f64();
+        let held = seen.holder.as_ref().map_or(0.0, Holder::held_seconds);
+        Self {
+            by: seen.holder,
+            seconds: held + silent,
+            silent_seconds: silent,
+        }
+    }
+}
+
+impl fmt::Display for Holding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.by {
+            Some(holder) => write!(f, "{holder}")?,
+            None => f.write_str("a process")?,
+        }
+        write!(f, ", for {:.0} s", self.seconds)?;
+        match self.silent_seconds > 2.0 * HEARTBEAT.as_secs_f64() {
+            true => write!(f, ", silent for {:.0} s", self.silent_seconds),
+            false => Ok(()),
+        }
     }
 }
 
@@ -102,7 +126,7 @@ impl StudyDir {
                     forecast.started(run);
                     under_way.push(UnderWay {
                         run,
-                        elapsed: holding.seconds(),
+                        elapsed: holding.seconds,
                         share: 0.0,
                     });
                 }
@@ -147,10 +171,7 @@ impl StudyDir {
                     None => Ok(CaseState::Waiting),
                     Some(seen) => {
                         let is_stale = seen.is_stale();
-                        let holding = Box::new(Holding {
-                            by: seen.holder,
-                            silent: seen.silent,
-                        });
+                        let holding = Box::new(Holding::of(seen));
                         Ok(match is_stale {
                             true => CaseState::Stale(holding),
                             false => CaseState::Running(holding),

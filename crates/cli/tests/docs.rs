@@ -88,21 +88,19 @@ fn the_scenario_reference_lists_every_key_that_the_parser_takes_and_no_other() {
 #[test]
 fn the_command_reference_names_every_command_and_flag() {
     let text = read("cli.md");
-    let definition = tailcut_shell::definition();
-    for command in definition.get_subcommands().chain([&definition]) {
-        let heading = format!("tailcut {}", command.get_name());
-        let is_top = command.get_name() == "tailcut";
-        assert!(is_top || text.contains(&heading), "no {heading}");
-        for argument in command
-            .get_arguments()
-            .filter(|argument| !argument.is_hide_set())
-        {
+    let mut commands = vec![("tailcut".to_owned(), tailcut_shell::definition())];
+    while let Some((name, command)) = commands.pop() {
+        assert!(text.contains(&name), "no {name}");
+        let arguments = command.get_arguments();
+        for argument in arguments.filter(|argument| !argument.is_hide_set()) {
             if let Some(long) = argument.get_long() {
                 assert!(
                     text.contains(&format!("`--{long}")),
-                    "no --{long} of {heading}"
+                    "no --{long} of {name}"
                 );
             }
         }
+        let below = command.get_subcommands();
+        commands.extend(below.map(|one| (format!("{name} {}", one.get_name()), one.clone())));
     }
 }

@@ -9,7 +9,7 @@ use crate::value::{Raw, Value, shortened};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use tailcut_units::{Duration, Rate};
+use tailcut_units::{Bytes, Rate};
 
 /// A scenario in TOML, and what its text alone does not say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -199,72 +199,41 @@ fn own_design(own: &OwnDesign) -> String {
 impl Key {
     /// A value of the key as TOML, on one line: the first way to write it that reads as the same.
     pub fn literal(&self, value: &Value) -> String {
-        let forms = forms(value);
+        let forms = self.forms(value);
         let reads_so = |raw: &&Raw| self.read(raw).as_ref() == Some(value);
         let form = forms.iter().find(reads_so).or(forms.first());
         form.map(toml).unwrap_or_default()
     }
-}
 
-/// Ways to write a value, of which its key takes one at least.
-fn forms(value: &Value) -> Vec<Raw> {
-    let text = |text: String| Raw::Text(text);
-    let list = |items: Vec<Raw>| vec![Raw::Array(items)];
-    match value {
-        Value::Word(word) => vec![text((*word).to_owned())],
-        Value::Text(said) => vec![text(said.clone())],
-        Value::Flag(flag) => vec![Raw::Flag(*flag)],
-        Value::Count(count) => vec![
-            Raw::Number(count.to_string()),
-            text(format!("{count} packets")),
-            text(format!("{count} segments")),
-        ],
-        Value::Number(number) => vec![Raw::Number(format!("{number:?}"))],
-        Value::Duration(span) => vec![text(span_in_units(*span))],
-        Value::Rate(rate) => vec![text(format!("{}bps", rate.as_bps()))],
-        Value::Bytes(bytes) => vec![text(format!("{}B", bytes.0))],
-        Value::Rates(points) => {
-            let point = |(size, rate): &(u32, Rate)| text(format!("{size}:{}bps", rate.as_bps()));
-            let one = points
-                .first()
-                .map(|(_, rate)| text(format!("{}bps", rate.as_bps())));
-            let mut forms = list(points.iter().map(point).collect());
-            forms.extend(one);
-            forms
-        }
-        Value::Texts(texts) => list(texts.iter().map(|said| text(said.clone())).collect()),
-        Value::Sizes(sizes) => list(
-            sizes
-                .iter()
-                .map(|size| text(format!("{}B", size.0)))
-                .collect(),
-        ),
-        Value::Numbers(numbers) => {
-            let number = |number: &f64| Raw::Number(format!("{number:?}"));
-            list(numbers.iter().map(number).collect())
-        }
-        Value::Pairs(pairs) => {
-            let number = |host: u32| Raw::Number(host.to_string());
-            let pair = |&(from, to): &(u32, u32)| Raw::Array(vec![number(from), number(to)]);
-            list(pairs.iter().map(pair).collect())
+    /// Ways to write a value, of which the key takes one at least.
+    fn forms(&self, value: &Value) -> Vec<Raw> {
+        let list = |items: Vec<Raw>| vec![Raw::Array(items)];
+        let written = || Raw::Text(value.written(self.kind));
+        let bytes = |bytes: &Bytes| Raw::Text(format!("{}B", bytes.0));
+        let number = |number: &f64| Raw::Number(format!("{number:?}"));
+        match value {
+            Value::Word(_) | Value::Text(_) | Value::Duration(_) | Value::Rate(_) => {
+                vec![written()]
+            }
+            Value::Flag(flag) => vec![Raw::Flag(*flag)],
+            Value::Count(count) => vec![Raw::Number(count.to_string()), written()],
+            Value::Number(one) => vec![number(one)],
+            Value::Bytes(one) => vec![bytes(one)],
+            Value::Rates(points) => {
+                let point =
+                    |(size, rate): &(u32, Rate)| Raw::Text(format!("{size}:{}bps", rate.as_bps()));
+                vec![Raw::Array(points.iter().map(point).collect()), written()]
+            }
+            Value::Texts(texts) => list(texts.iter().cloned().map(Raw::Text).collect()),
+            Value::Sizes(sizes) => list(sizes.iter().map(bytes).collect()),
+            Value::Numbers(numbers) => list(numbers.iter().map(number).collect()),
+            Value::Pairs(pairs) => {
+                let number = |host: u32| Raw::Number(host.to_string());
+                let pair = |&(from, to): &(u32, u32)| Raw::Array(vec![number(from), number(to)]);
+                list(pairs.iter().map(pair).collect())
+            }
         }
     }
-}
-
-/// A span in the largest unit that leaves it whole.
-fn span_in_units(span: Duration) -> String {
-    const UNITS: [(u64, &str); 4] = [
-        (1_000_000_000_000, "s"),
-        (1_000_000_000, "ms"),
-        (1_000_000, "us"),
-        (1_000, "ns"),
-    ];
-    let ps = span.as_ps();
-    let whole = UNITS.iter().find(|(unit, _)| ps.is_multiple_of(*unit));
-    whole.map_or_else(
-        || format!("{ps}ps"),
-        |(unit, name)| format!("{}{name}", ps / unit),
-    )
 }
 
 fn toml(raw: &Raw) -> String {
@@ -317,6 +286,26 @@ mod tests {
             assert_eq!(runs(&again), runs(&scenario), "{}", built_in.name);
             assert_eq!(again.to_text(), scenario.to_text(), "{}", built_in.name);
             assert_eq!(again.to_json(), scenario.to_json(), "{}", built_in.name);
+        }
+    }
+
+    #[test]
+    fn every_default_is_read_as_it_is_written() {
+        for section in SECTIONS {
+            let keys = section.keys.iter();
+            for (key, value) in keys.filter_map(|key| Some((key, key.default_value()?))) {
+                let header = match section.name {
+                    "" => String::new(),
+                    _ => section.header(),
+                };
+                let text = format!("{header}\n{} = {}\n", key.name, key.literal(&value));
+                let read = Scenario::from_text(&text).expect(&text);
+                assert_eq!(
+                    read.table(section.name).value(key.name),
+                    Some(value),
+                    "{text}"
+                );
+            }
         }
     }
 

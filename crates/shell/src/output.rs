@@ -42,12 +42,3 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
-
-/// Seconds of CPU time in few digits: 0.12, 4.5, 380.
-pub fn seconds(seconds: f64) -> String {
-    match seconds {
-        ..1.0 => format!("{seconds:.2}"),
-        ..100.0 => format!("{seconds:.1}"),
-        _ => format!("{seconds:.0}"),
-    }
-}

@@ -125,10 +125,6 @@ fn pid(told: &Value) -> Option<Pid> {
     Pid::from_raw(told.as_i64()?.try_into().ok()?)
 }
 
-fn kill(process: Pid) {
-    kill_process(process, Signal::KILL).expect("a signal");
-}
-
 /// The process that has started another one.
 fn parent(process: Pid) -> Pid {
     let path = format!("/proc/{}/stat", process.as_raw_nonzero());
@@ -151,7 +147,9 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
     let program = parent(of_other);
     let of_slurm = parent(program);
     planned.cluster.kill_node();
-    [of_one, of_slurm, program, of_other].map(kill);
+    for process in [of_one, of_slurm, program, of_other] {
+        kill_process(process, Signal::KILL).expect("a signal");
+    }
     planned.cluster.wait_for_node("down");
     planned.cluster.start_node();
     planned.cluster.wait_for_jobs();

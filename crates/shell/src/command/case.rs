@@ -1,25 +1,24 @@
-//! `tailcut case`: runs cases of a planned study, in processes of their own, so that one which ends without
-//! a word leaves a failure and not a hole.
-
-mod watched;
+//! `tailcut case`: runs cases of a planned study, in processes of their own.
 
 use crate::args::{Case, Common};
 use crate::build;
 use crate::failure::Failure;
-use crate::interrupt;
-use crate::output::{note, print, print_json, seconds};
+use crate::interrupt::{self, Until};
+use crate::output::{note, print, print_json};
 use crate::pool::threads;
+use anyhow::Context;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
-use tailcut_cases::{CaseState, Ran, StudyDir, in_words};
+use std::time::Duration;
+use tailcut_cases::{Ran, StudyDir, Tally, Watch, as_argument, cpu_seconds, in_words};
 use tailcut_scenario::record::RunSummary;
 
-/// How often cases are looked at that other processes are at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// What a line of the command begins with that says why it ends.
+const COMPLAINT: &str = "tailcut: ";
 
 /// Runs the command.
 ///
@@ -32,159 +31,102 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
     if arguments.within {
         return within(&study, &places, &stop);
     }
-    let before = Counts::of(&study, &places)?;
-    if before.done > 0 {
-        note(&format!(
-            "{} of {} cases are done already",
-            before.done,
-            places.len()
-        ));
+    let cases = places.len();
+    let before = study.tally(&places)?.done;
+    if before > 0 {
+        note(&format!("{before} of {cases} cases are done already"));
     }
-    let mut now = before.clone();
-    let mut idle_since = None;
-    while now.open() > 0 && !stop.load(Ordering::Relaxed) {
-        let open = now.open();
-        if !now.waiting.is_empty() {
-            let most = threads(common)?.get().min(now.waiting.len());
-            watched::run(&study, &places, most, &stop)?;
-            now = Counts::of(&study, &places)?;
-        }
-        // A case may be left over that another process has given up meanwhile.
-        if now.open() < open && !now.waiting.is_empty() {
-            idle_since = None;
-            continue;
-        }
-        let since = *idle_since.get_or_insert_with(Instant::now);
-        if now.open() == 0 || since.elapsed().as_secs() >= arguments.wait {
-            break;
-        }
-        thread::sleep(LOOK_EVERY);
-        now = Counts::of(&study, &places)?;
+    let program = build::program().context("cannot find this program's own file")?;
+    let command = |places: &[usize]| {
+        let mut command = Command::new(&program);
+        command
+            .arg("case")
+            .arg(study.path())
+            .arg(as_argument(places))
+            .arg("--within");
+        command
+    };
+    let watch = Watch {
+        study: &study,
+        by: &build::this()?,
+        command: &command,
+        told: &|line| {
+            if !line.starts_with(COMPLAINT) {
+                note(line);
+            }
+        },
+        stop: &stop,
+        wait: Duration::from_secs(arguments.wait),
+    };
+    let now = watch
+        .run(&places, threads(common)?.get())
+        .map_err(complaint)?;
+    for (place, by) in now.running.iter().zip(&now.by) {
+        note(&format!("case {place}: skipped, {by} is at it"));
     }
-    now.tell(&study, &before, common)?;
-    if stop.load(Ordering::Relaxed) && now.done < places.len() {
+    let run = now.done.saturating_sub(before);
+    if common.json {
+        let mut told = json!(now);
+        told["run"] = run.into();
+        print_json(&told)?;
+    } else {
+        let (done, dir) = (now.done, study.path().display());
+        print(&format!(
+            "{done} of {cases} cases are done in {dir}, {run} of them now"
+        ))?;
+    }
+    if stop.load(Ordering::Relaxed) && now.done < cases {
         return Err(Failure::Interrupted);
     }
-    now.verdict()
+    verdict(&now)
 }
 
-/// What has become of some cases.
-#[derive(Clone, Default, Debug)]
-struct Counts {
-    cases: usize,
-    done: usize,
-    failed: Vec<usize>,
-    /// By places: cases that other processes are at, and which.
-    elsewhere: Vec<(usize, String)>,
-    waiting: Vec<usize>,
-}
-
-impl Counts {
-    fn of(study: &StudyDir, places: &[usize]) -> Result<Self, Failure> {
-        let mut counts = Self {
-            cases: places.len(),
-            ..Self::default()
-        };
-        let states = study.states(places.iter().copied())?;
-        for (&place, state) in places.iter().zip(states) {
-            match state {
-                CaseState::Done => counts.done += 1,
-                CaseState::Failed(_) => counts.failed.push(place),
-                CaseState::Running(holding) => {
-                    let by = holding
-                        .by
-                        .map_or("a process".to_owned(), |by| by.to_string());
-                    counts.elsewhere.push((place, by));
-                }
-                CaseState::Stale(_) | CaseState::Waiting => counts.waiting.push(place),
-            }
+/// What a process was refused, as it has said it.
+fn complaint(error: tailcut_cases::Error) -> Failure {
+    match error {
+        tailcut_cases::Error::Process(said) => {
+            let said = said.strip_prefix(COMPLAINT).unwrap_or(&said).to_owned();
+            Failure::Refused(anyhow::Error::msg(said))
         }
-        Ok(counts)
-    }
-
-    /// How many are neither done nor failed.
-    fn open(&self) -> usize {
-        self.elsewhere.len() + self.waiting.len()
-    }
-
-    fn tell(&self, study: &StudyDir, before: &Self, common: &Common) -> Result<(), Failure> {
-        for (place, by) in &self.elsewhere {
-            note(&format!("case {place}: skipped, {by} is at it"));
-        }
-        let run = self.done.saturating_sub(before.done);
-        if common.json {
-            let elsewhere: Vec<usize> = self.elsewhere.iter().map(|(place, _)| *place).collect();
-            return print_json(&json!({
-                "cases": self.cases,
-                "done": self.done,
-                "run": run,
-                "failed": self.failed,
-                "elsewhere": elsewhere,
-                "waiting": self.waiting,
-            }));
-        }
-        let dir = study.path().display();
-        print(&format!(
-            "{} of {} cases are done in {dir}, {run} of them now",
-            self.done, self.cases
-        ))
-    }
-
-    fn verdict(&self) -> Result<(), Failure> {
-        if !self.failed.is_empty() {
-            let (count, places) = (self.failed.len(), in_words(&self.failed));
-            return Err(Failure::CasesFailed(format!(
-                "{count} of {} cases failed: {places}; `tailcut study status` says why",
-                self.cases
-            )));
-        }
-        let count = self.open();
-        if count > 0 {
-            let cases = self.cases;
-            return Err(Failure::Elsewhere(format!(
-                "other processes are at {count} of {cases} cases"
-            )));
-        }
-        Ok(())
+        other => other.into(),
     }
 }
 
-/// Runs cases within this process, which another one watches. It tells that one on standard output where it
-/// is, and ends when standard input does.
+fn verdict(tally: &Tally) -> Result<(), Failure> {
+    let cases = tally.cases;
+    if !tally.failed.is_empty() {
+        let (count, places) = (tally.failed.len(), in_words(&tally.failed));
+        return Err(Failure::CasesFailed(format!(
+            "{count} of {cases} cases failed: {places}; `tailcut study status` says why"
+        )));
+    }
+    match tally.open() {
+        0 => Ok(()),
+        count => Err(Failure::Elsewhere(format!(
+            "other processes are at {count} of {cases} cases"
+        ))),
+    }
+}
+
+/// Runs cases within this process, which another one watches, until standard input ends.
 fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let orphaned = Arc::clone(stop);
     thread::spawn(move || {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         orphaned.store(true, Ordering::Relaxed);
     });
-    let runner = study.runner(build::this()?)?;
-    let mut out = io::stdout();
-    for &place in places {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        writeln!(out, "{place}")
-            .and_then(|()| out.flush())
-            .map_err(Failure::of_stdout)?;
-        let ran = runner.run(place, &interrupt::Until(stop))?;
-        let label = || study.plan().cases[place].key.label();
+    let told = |place: usize, ran: &Ran| {
+        let label = study.plan().cases[place].key.label();
         match ran {
-            Ran::Done(summary) => note(&format!(
-                "case {place}: {}: {}",
-                label(),
-                in_a_line(&summary)
-            )),
+            Ran::Done(summary) => note(&format!("case {place}: {label}: {}", in_a_line(summary))),
             Ran::Failed(failure) => {
-                note(&format!(
-                    "case {place}: {}: failed: {}",
-                    label(),
-                    failure.error
-                ));
+                note(&format!("case {place}: {label}: failed: {}", failure.error));
             }
-            Ran::Stopped => break,
-            Ran::DoneAlready | Ran::FailedBefore(_) | Ran::Busy(_) => {}
+            _ => {}
         }
-    }
+    };
+    let runner = study.runner(build::this()?)?;
+    runner.walk(places, &Until(stop), &mut io::stdout(), &told)?;
     match stop.load(Ordering::Relaxed) {
         true => Err(Failure::Interrupted),
         false => Ok(()),
@@ -192,12 +134,10 @@ fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<
 }
 
 fn in_a_line(summary: &RunSummary) -> String {
-    let cpu = summary
-        .cpu_seconds
-        .or(summary.wall_seconds)
-        .unwrap_or_default();
+    let cpu = summary.cpu_seconds.or(summary.wall_seconds);
+    let cpu = cpu_seconds(cpu.unwrap_or_default());
     match &summary.requests {
-        Some(_) if summary.flows == 0 => format!("{} CPU-seconds", seconds(cpu)),
-        _ => format!("{} flows, {} CPU-seconds", summary.flows, seconds(cpu)),
+        Some(_) if summary.flows == 0 => format!("{cpu} CPU-seconds"),
+        _ => format!("{} flows, {cpu} CPU-seconds", summary.flows),
     }
 }

@@ -1,7 +1,6 @@
 //! `tailcut study`: a study as cases that any number of processes run.
 
 mod slurm;
-mod status;
 mod submit;
 
 use crate::args::{Collect, Common, Plan, Prune, Study, StudyAt};
@@ -9,15 +8,15 @@ use crate::asked;
 use crate::build;
 use crate::conduct::{REPORT, remove_if_there, report};
 use crate::failure::Failure;
-use crate::interrupt;
-use crate::output::{note, print, print_json, seconds};
+use crate::interrupt::{self, Until};
+use crate::output::{note, print, print_json};
 use crate::pool::threads;
 use anyhow::anyhow;
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use tailcut_cases::{Collecting, Draft, Found, StudyDir, in_words};
+use tailcut_cases::{Collecting, Draft, StudyDir, in_words};
 use tailcut_scenario::record::RunSummary;
 
 /// Runs the command.
@@ -28,7 +27,7 @@ pub fn execute(command: &Study, common: &Common) -> Result<(), Failure> {
     match command {
         Study::Plan(arguments) => plan(arguments, common),
         Study::Submit(arguments) => submit::execute(arguments, common),
-        Study::Status(arguments) => status::tell(&StudyDir::open(&arguments.dir)?, common),
+        Study::Status(arguments) => status(arguments, common),
         Study::Collect(arguments) => collect(arguments, common),
         Study::Retry(arguments) => retry(arguments, common),
         Study::Prune(arguments) => prune(arguments, common),
@@ -46,19 +45,27 @@ fn plan(arguments: &Plan, common: &Common) -> Result<(), Failure> {
     StudyDir::check_free(&arguments.dir)?;
     let stop = interrupt::listen()?;
     let mut draft = Draft::of(&scenario, build::this()?)?;
-    draft.estimate(&interrupt::Until(&stop));
+    draft.estimate(&Until(&stop));
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted);
     }
-    let found = StudyDir::look(&arguments.dir, &draft)?;
-    if let Some(cpu) = found
-        .cpu_seconds_to_go
-        .filter(|cpu| *cpu > MUCH && !arguments.yes)
-    {
+    let to_go = StudyDir::look(&arguments.dir, &draft)?.cpu_seconds_to_go;
+    if let Some(cpu) = to_go.filter(|cpu| *cpu > MUCH && !arguments.yes) {
         confirm(cpu)?;
     }
     let (study, found) = StudyDir::write(&arguments.dir, draft)?;
-    tell_plan(&study, &found, common)
+    if found.left_over > 0 {
+        let (dir, results) = (study.path().display(), found.left_over);
+        note(&format!(
+            "results in {dir} of cases that are not planned: {results}; `tailcut study prune {dir}` \
+             removes them"
+        ));
+    }
+    let processes = threads(common)?.get();
+    match common.json {
+        true => print_json(&found.json(&study, processes)),
+        false => print(&found.text(&study, processes)),
+    }
 }
 
 /// Asks whether a plan is meant that takes long.
@@ -82,54 +89,17 @@ fn confirm(cpu: f64) -> Result<(), Failure> {
     }
 }
 
-fn tell_plan(study: &StudyDir, found: &Found, common: &Common) -> Result<(), Failure> {
-    let plan = study.plan();
-    let (cases, dir) = (plan.cases.len(), study.path().display());
-    if found.left_over > 0 {
-        let results = found.left_over;
-        note(&format!(
-            "results in {dir} of cases that are not planned: {results}; `tailcut study prune {dir}` \
-             removes them"
-        ));
+fn status(arguments: &StudyAt, common: &Common) -> Result<(), Failure> {
+    let study = StudyDir::open(&arguments.dir)?;
+    let status = study.status()?;
+    let processes = match (common.threads, status.at_work()) {
+        (None, at_work) if at_work > 0 => at_work,
+        _ => threads(common)?.get(),
+    };
+    match common.json {
+        true => print_json(&status.json(&study, processes)),
+        false => print(&status.text(&study, processes)),
     }
-    let expected: Option<f64> = plan.cases.iter().map(|case| case.cpu_seconds).sum();
-    let to_go = found.cpu_seconds_to_go;
-    let longest = plan
-        .cases
-        .iter()
-        .filter_map(|case| case.cpu_seconds)
-        .fold(0.0, f64::max);
-    let processes = threads(common)?.get();
-    let time = to_go.map(|cpu| (cpu / processes as f64).max(longest.min(cpu)));
-    if common.json {
-        return print_json(&json!({
-            "cases": cases,
-            "done": found.done,
-            "failed": found.failed,
-            "left_over": found.left_over,
-            "expected_cpu_seconds": expected,
-            "expected_cpu_seconds_to_go": to_go,
-            "processes": processes,
-            "expected_seconds_to_go": time,
-        }));
-    }
-    let mut text = format!(
-        "{cases} cases in {dir}, 0..{}: {} done, {} failed\n",
-        cases.saturating_sub(1),
-        found.done,
-        found.failed
-    );
-    text.push_str(&match (to_go, time) {
-        (Some(cpu), Some(time)) => format!(
-            "To go: about {} CPU-seconds, {} on this machine with {processes} at a time",
-            seconds(cpu),
-            tailcut_scenario::in_words(time)
-        ),
-        _ => {
-            "To go: a time that nobody can tell, as no case of this kind could be tried".to_owned()
-        }
-    });
-    print(&text)
 }
 
 fn collect(arguments: &Collect, common: &Common) -> Result<(), Failure> {
@@ -137,13 +107,11 @@ fn collect(arguments: &Collect, common: &Common) -> Result<(), Failure> {
     let plan = study.plan();
     let usual = Path::new("out").join(&plan.name);
     let out = common.out.as_ref().unwrap_or(&usual);
-    let collected = study.collect(
-        out,
-        Collecting {
-            partial: arguments.partial,
-            any_build: arguments.accept_older,
-        },
-    )?;
+    let what = Collecting {
+        partial: arguments.partial,
+        any_build: arguments.accept_older,
+    };
+    let collected = study.collect(out, what)?;
     remove_if_there(&out.join(REPORT))?;
     remove_if_there(&out.join(tailcut_report::SENSITIVITY_FILE))?;
     let finished: Vec<&RunSummary> = collected.runs.iter().flatten().collect();
@@ -170,13 +138,10 @@ fn retry(arguments: &StudyAt, common: &Common) -> Result<(), Failure> {
     if common.json {
         return print_json(&again);
     }
-    let dir = study.path().display();
+    let (dir, places) = (study.path().display(), in_words(&again));
     print(&match again.len() {
         0 => format!("no case in {dir} had failed"),
-        count => format!(
-            "{count} failed cases in {dir} wait again: {}",
-            in_words(&again)
-        ),
+        count => format!("{count} failed cases in {dir} wait again: {places}"),
     })
 }
 
@@ -186,43 +151,15 @@ fn prune(arguments: &Prune, common: &Common) -> Result<(), Failure> {
     if arguments.yes {
         study.prune(&found)?;
     }
-    let kinds = [
-        ("results", "results that are not planned", &found.results),
-        (
-            "failures",
-            "failures that are not planned, or done by now",
-            &found.failures,
-        ),
-        (
-            "files",
-            "files that the scenario does not read",
-            &found.files,
-        ),
-        (
-            "partial",
-            "results and files that were not written to their end",
-            &found.partial,
-        ),
-        ("locks", "locks of processes that have ended", &found.locks),
-        ("printed", "outputs of jobs", &found.printed),
-    ];
     if common.json {
-        let kinds = kinds.map(|(kind, _, paths)| (kind.to_owned(), json!(paths)));
-        let mut told = serde_json::Map::from_iter(kinds);
-        told.insert("removed".to_owned(), arguments.yes.into());
+        let mut told = json!(found);
+        told["removed"] = arguments.yes.into();
         return print_json(&told);
     }
-    let mut text = String::new();
-    for (_, what, paths) in kinds.iter().filter(|(_, _, paths)| !paths.is_empty()) {
-        text.push_str(&format!("{} {what}\n", paths.len()));
-        for path in paths.iter() {
-            text.push_str(&format!("  {}\n", path.display()));
-        }
-    }
-    text.push_str(match (found.count(), arguments.yes) {
+    let end = match (found.count(), arguments.yes) {
         (0, _) => "nothing to remove",
         (_, true) => "removed",
         (_, false) => "nothing is removed without --yes",
-    });
-    print(&text)
+    };
+    print(&format!("{}{end}", found.text()))
 }

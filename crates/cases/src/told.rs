@@ -1,0 +1,188 @@
+//! How far a study is, in words and as JSON.
+
+use crate::plan::PlannedCase;
+use crate::prune::Prunable;
+use crate::status::{CaseState, Status};
+use crate::study_dir::{Found, StudyDir};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tailcut_scenario::in_words;
+
+/// Seconds of CPU time in few digits: 0.12, 4.5, 380.
+pub fn cpu_seconds(seconds: f64) -> String {
+    match seconds {
+        ..1.0 => format!("{seconds:.2}"),
+        ..100.0 => format!("{seconds:.1}"),
+        _ => format!("{seconds:.0}"),
+    }
+}
+
+/// What is still to go, with so many processes at a time: CPU seconds, and seconds.
+fn to_go(cpu: Option<f64>, seconds: Option<f64>, processes: usize) -> String {
+    match (cpu, seconds) {
+        (Some(0.0), _) => "To go: nothing".to_owned(),
+        (Some(cpu), Some(seconds)) => format!(
+            "To go: about {} CPU-seconds, {} with {processes} at a time",
+            cpu_seconds(cpu),
+            in_words(seconds)
+        ),
+        _ => "To go: a time that nobody can tell yet".to_owned(),
+    }
+}
+
+impl CaseState {
+    /// Its name: done, failed, running, stale or waiting.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed(_) => "failed",
+            Self::Running(_) => "running",
+            Self::Stale(_) => "stale",
+            Self::Waiting => "waiting",
+        }
+    }
+}
+
+impl Status {
+    /// How many cases are in each state, by the state's name.
+    fn counts(&self) -> [(&'static str, usize); 5] {
+        let count = |name| {
+            self.states
+                .iter()
+                .filter(|state| state.name() == name)
+                .count()
+        };
+        ["done", "failed", "running", "stale", "waiting"].map(|name| (name, count(name)))
+    }
+
+    /// Processes that are at cases.
+    pub fn at_work(&self) -> usize {
+        let states = self.states.iter();
+        states
+            .filter(|state| matches!(state, CaseState::Running(_)))
+            .count()
+    }
+
+    /// In words; the time to go is that with so many processes.
+    pub fn text(&self, study: &StudyDir, processes: usize) -> String {
+        let cases = &study.plan().cases;
+        let shown = self.counts().into_iter();
+        let shown = shown.filter(|(name, count)| *count > 0 || *name == "done");
+        let shown: Vec<String> = shown
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        let dir = study.path().display();
+        let mut text = format!("{} cases in {dir}: {}\n", cases.len(), shown.join(", "));
+        for (place, (case, state)) in cases.iter().zip(&self.states).enumerate() {
+            let told = match state {
+                CaseState::Done | CaseState::Waiting => continue,
+                CaseState::Failed(failure) => failure.error.clone(),
+                CaseState::Running(holding) | CaseState::Stale(holding) => holding.to_string(),
+            };
+            let (label, name) = (case.key.label(), state.name());
+            text.push_str(&format!("case {place}: {label}: {name}: {told}\n"));
+        }
+        let expected = self.expected_of_done.map_or_else(String::new, |expected| {
+            format!(", {} had been expected", cpu_seconds(expected))
+        });
+        let spent = cpu_seconds(self.spent);
+        text.push_str(&format!("Spent: {spent} CPU-seconds{expected}\n"));
+        let seconds = self.seconds_to_go(processes);
+        text + &to_go(self.cpu_seconds_to_go(), seconds, processes)
+    }
+
+    /// The same as data, with every case.
+    pub fn json(&self, study: &StudyDir, processes: usize) -> Value {
+        let cases = study.plan().cases.iter().zip(&self.states).enumerate();
+        let cases = cases.map(|(place, (case, state))| {
+            let mut told = json!(state);
+            told["case"] = place.into();
+            told["hash"] = case.hash.as_str().into();
+            told["run"] = json!(case.key);
+            told["expected_cpu_seconds"] = case.cpu_seconds.into();
+            told
+        });
+        let mut told = json!({
+            "cases": cases.collect::<Vec<_>>(),
+            "spent_cpu_seconds": self.spent,
+            "expected_of_done_cpu_seconds": self.expected_of_done,
+            "to_go_cpu_seconds": self.cpu_seconds_to_go(),
+            "processes": processes,
+            "to_go_seconds": self.seconds_to_go(processes),
+        });
+        for (name, count) in self.counts() {
+            told[name] = count.into();
+        }
+        told
+    }
+}
+
+impl Found {
+    /// How long the cases that are not done take so many processes, in seconds.
+    fn seconds_to_go(&self, cases: &[PlannedCase], processes: usize) -> Option<f64> {
+        let longest = cases
+            .iter()
+            .filter_map(|case| case.cpu_seconds)
+            .fold(0.0, f64::max);
+        let cpu = self.cpu_seconds_to_go?;
+        Some((cpu / processes.max(1) as f64).max(longest.min(cpu)))
+    }
+
+    /// In words, for a plan that was written; the time to go is that with so many processes.
+    pub fn text(&self, study: &StudyDir, processes: usize) -> String {
+        let cases = &study.plan().cases;
+        let (dir, last) = (study.path().display(), cases.len().saturating_sub(1));
+        let seconds = self.seconds_to_go(cases, processes);
+        format!(
+            "{} cases in {dir}, 0..{last}: {} done, {} failed\n{}",
+            cases.len(),
+            self.done,
+            self.failed,
+            to_go(self.cpu_seconds_to_go, seconds, processes)
+        )
+    }
+
+    /// The same as data.
+    pub fn json(&self, study: &StudyDir, processes: usize) -> Value {
+        let cases = &study.plan().cases;
+        let expected: Option<f64> = cases.iter().map(|case| case.cpu_seconds).sum();
+        json!({
+            "cases": cases.len(),
+            "done": self.done,
+            "failed": self.failed,
+            "left_over": self.left_over,
+            "expected_cpu_seconds": expected,
+            "to_go_cpu_seconds": self.cpu_seconds_to_go,
+            "processes": processes,
+            "to_go_seconds": self.seconds_to_go(cases, processes),
+        })
+    }
+}
+
+impl Prunable {
+    /// In words, a line for each path.
+    pub fn text(&self) -> String {
+        let kinds: [(&str, &[PathBuf]); 6] = [
+            ("results that are not planned", &self.results),
+            (
+                "failures that are not planned, or done by now",
+                &self.failures,
+            ),
+            ("files that the scenario does not read", &self.files),
+            (
+                "results and files that were not written to their end",
+                &self.partial,
+            ),
+            ("locks of processes that have ended", &self.locks),
+            ("outputs of jobs", &self.printed),
+        ];
+        let mut text = String::new();
+        for (what, paths) in kinds.iter().filter(|(_, paths)| !paths.is_empty()) {
+            text.push_str(&format!("{} {what}\n", paths.len()));
+            for path in paths.iter() {
+                text.push_str(&format!("  {}\n", path.display()));
+            }
+        }
+        text
+    }
+}
