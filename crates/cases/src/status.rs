@@ -8,7 +8,6 @@ use crate::lock::{HEARTBEAT, Seen};
 use crate::study_dir::StudyDir;
 use serde::Serialize;
 use std::fmt;
-use std::time::Duration;
 use tailcut_record::StoredRun;
 use tailcut_scenario::{Forecast, UnderWay};
 

@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 mod ended_from_outside;
+#[cfg(unix)]
+mod submitted;
 
 use crate::collected::{answer, assert_same};
 use crate::place::{Ended, Place};
