@@ -33,6 +33,8 @@ pub enum Error {
         /// Who; `None` where the lock does not say it yet.
         by: Option<Box<Holder>>,
     },
+    /// What cannot be handed to an engine such as Slurm, or what that refuses; in words.
+    Engine(String),
     /// Places that the plan does not have.
     Places {
         /// What was asked for.
@@ -86,6 +88,7 @@ impl fmt::Display for Error {
         match self {
             Self::Record(error) => write!(f, "{error}"),
             Self::Scenario(error) => write!(f, "{error}"),
+            Self::Engine(said) => f.write_str(said),
             Self::NoStudy { path, found } => write!(
                 f,
                 "{}: found {found}; allowed: a directory that `tailcut study plan` has written",

@@ -25,6 +25,7 @@ mod places;
 mod plan;
 mod prune;
 mod runner;
+pub mod slurm;
 mod status;
 mod study_dir;
 mod tally;

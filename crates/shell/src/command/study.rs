@@ -1,6 +1,5 @@
 //! `tailcut study`: a study as cases that any number of processes run.
 
-mod slurm;
 mod submit;
 
 use crate::args::{Collect, Common, Plan, Prune, Study, StudyAt};

@@ -1,7 +1,7 @@
 //! The script, word by word, and what goes into it.
 
 use super::*;
-use std::path::PathBuf;
+use crate::plan::{Draft, Program};
 
 fn chunk(places: &[usize], cpu_seconds: Option<f64>) -> Chunk {
     Chunk {
@@ -10,33 +10,55 @@ fn chunk(places: &[usize], cpu_seconds: Option<f64>) -> Chunk {
     }
 }
 
-fn script(dir: &str, change: impl FnOnce(&mut Array<'_>)) -> anyhow::Result<String> {
-    let printed = PathBuf::from(dir).join("jobs");
+/// The script for a study of this name, with the path of the place replaced by `PLACE`.
+fn script(dir: &str, change: impl FnOnce(&mut Array<'_>)) -> Result<String, Error> {
     let chunks = [
         chunk(&[0, 1, 2, 7], Some(75.0)),
         chunk(&[9, 10], Some(120.0)),
     ];
+    script_of(dir, &chunks, change)
+}
+
+fn script_of(
+    dir: &str,
+    chunks: &[Chunk],
+    change: impl FnOnce(&mut Array<'_>),
+) -> Result<String, Error> {
+    let place = tempfile::tempdir().expect("a directory");
+    let text = r#"
+        designs = ["tcp"]
+        loads = 0.3
+        flows = 5
+        [topology]
+        kind = "single-switch"
+        hosts = 2
+        [[workload]]
+        sizes = "fixed:20KB"
+    "#;
+    let scenario = tailcut_scenario::Scenario::from_text(text).expect("a scenario");
+    let mut draft = Draft::of(&scenario, Program::default()).expect("a plan");
+    draft.plan.name = "two\nlines".to_owned();
+    let (study, _) = StudyDir::write(place.path().join(dir), draft).expect("a study");
     let mut array = Array {
-        name: "grid",
-        program: Path::new("/opt/bin/tailcut"),
-        dir: Path::new(dir),
-        printed: &printed,
+        study: &study,
+        chunks,
+        program: Path::new("/opt/my bin/tailcut"),
         flags: Vec::new(),
         time_limit: None,
         at_most: None,
-        chunks: &chunks,
     };
     change(&mut array);
-    array.script()
+    let name = place.path().to_str().expect("text");
+    array.script().map(|script| script.replace(name, "PLACE"))
 }
 
 #[test]
 fn the_script_is_an_array_with_a_chunk_for_each_job() {
     let expected = "\
 #!/bin/bash
-#SBATCH --job-name=grid
+#SBATCH \"--job-name=two lines\"
 #SBATCH --array=0-1
-#SBATCH --output=/home/me/grid/jobs/%A_%a.log
+#SBATCH --output=PLACE/grid/jobs/%A_%a.log
 #SBATCH --open-mode=append
 #SBATCH --requeue
 #SBATCH --ntasks=1
@@ -48,15 +70,15 @@ cases=(
     0..2,7
     9..10
 )
-exec /opt/bin/tailcut case /home/me/grid \"${cases[$SLURM_ARRAY_TASK_ID]}\" \\
+exec '/opt/my bin/tailcut' case PLACE/grid \"${cases[$SLURM_ARRAY_TASK_ID]}\" \\
     --threads 1 --wait 90
 ";
-    assert_eq!(script("/home/me/grid", |_| {}).expect("a script"), expected);
+    assert_eq!(script("grid", |_| {}).expect("a script"), expected);
 }
 
 #[test]
 fn what_was_asked_for_is_in_the_script_and_comes_last() {
-    let text = script("/grid", |array| {
+    let text = script("grid", |array| {
         array.at_most = Some(20);
         array.time_limit = Some("1-00:00");
         array.flags = ["--partition=short", "--comment", "a \"b\" \\c"]
@@ -77,15 +99,11 @@ fn what_was_asked_for_is_in_the_script_and_comes_last() {
 
 #[test]
 fn paths_with_spaces_and_quotes_are_quoted_for_slurm_and_for_the_shell() {
-    let text = script("/home/it's \"me\" $x/grid", |array| {
-        array.program = Path::new("/opt/my bin/tailcut");
-        array.name = "two\nlines";
-    });
+    let text = script("it's \"me\" $x/grid", |_| {});
     let text = text.expect("a script");
     for said in [
-        "#SBATCH \"--output=/home/it's \\\"me\\\" $x/grid/jobs/%A_%a.log\"\n",
-        "#SBATCH \"--job-name=two lines\"\n",
-        "exec '/opt/my bin/tailcut' case '/home/it'\\''s \"me\" $x/grid' \"${cases[",
+        "#SBATCH \"--output=PLACE/it's \\\"me\\\" $x/grid/jobs/%A_%a.log\"\n",
+        "exec '/opt/my bin/tailcut' case 'PLACE/it'\\''s \"me\" $x/grid' \"${cases[",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -96,21 +114,20 @@ fn what_a_script_cannot_hold_is_refused() {
     let refused = |dir: &str, change: fn(&mut Array<'_>)| {
         script(dir, change).expect_err("a refusal").to_string()
     };
-    assert_eq!(
-        refused("/100%/grid", |_| {}),
-        "study submit: /100%/grid/jobs: found '%' in the path; allowed: any other character, as Slurm reads \
-         it as a pattern"
-    );
-    assert!(refused("/a\\b/grid", |_| {}).contains("found '\\'"));
-    assert!(refused("/a\nb/grid", |_| {}).contains("found a control character in the path"));
-    let flag = refused("/grid", |array| array.flags = vec!["--x=a\nb".to_owned()]);
+    let percent = refused("100%", |_| {});
+    let said =
+        "found '%' in the path; allowed: any other character, as Slurm reads it as a pattern";
+    assert!(percent.ends_with(said), "{percent}");
+    assert!(refused("a\\b", |_| {}).contains("found '\\'"));
+    assert!(refused("a\nb", |_| {}).contains("without control characters"));
+    let flag = refused("grid", |array| array.flags = vec!["--x=a\nb".to_owned()]);
     assert!(flag.contains("flags without control characters"), "{flag}");
 }
 
 #[test]
 fn a_job_has_no_limit_where_nobody_knows_how_long_it_takes() {
     let unknown = [chunk(&[0], Some(60.0)), chunk(&[1], None)];
-    let text = script("/grid", |array| array.chunks = &unknown).expect("a script");
+    let text = script_of("grid", &unknown, |_| {}).expect("a script");
     assert!(!text.contains("--time="), "{text}");
 }
 

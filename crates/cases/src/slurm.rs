@@ -1,10 +1,13 @@
 //! Slurm: the script of a job array, each job of which runs a chunk of cases, and handing it in.
 
-use anyhow::{Context, anyhow};
+use crate::chunks::Chunk;
+use crate::error::Error;
+use crate::study_dir::StudyDir;
+use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tailcut_cases::Chunk;
+use tailcut_scenario::in_words;
 
 /// Jobs of an array at most, where Slurm does not say: its own default.
 const MOST_JOBS: usize = 1_000;
@@ -22,45 +25,43 @@ const NOTICE: u32 = 30;
 /// locks are still there for a minute.
 const WAIT: u32 = 90;
 
-/// What a script is made of.
+/// An array of jobs, each of which runs a chunk of a study's cases.
 #[derive(Debug)]
 pub struct Array<'a> {
-    /// The study's name.
-    pub name: &'a str,
-    /// The program, by a path that all nodes have.
+    /// The study, whose directory all nodes have under the same path.
+    pub study: &'a StudyDir,
+    /// The cases of each job.
+    pub chunks: &'a [Chunk],
+    /// The program `tailcut`, by a path that all nodes have.
     pub program: &'a Path,
-    /// The study's directory, likewise.
-    pub dir: &'a Path,
-    /// The folder for what jobs print, likewise.
-    pub printed: &'a Path,
     /// Flags of sbatch that were asked for.
     pub flags: Vec<String>,
-    /// The limit of time that was asked for.
+    /// The limit of time that was asked for, as sbatch takes it.
     pub time_limit: Option<&'a str>,
     /// How many jobs run at the same time at most.
     pub at_most: Option<usize>,
-    /// The cases of each job.
-    pub chunks: &'a [Chunk],
 }
 
 impl Array<'_> {
-    /// The script for `sbatch`.
+    /// The script for `sbatch`. The folder for what jobs print is made.
     ///
     /// # Errors
-    /// A path or a flag that a script cannot hold.
-    pub fn script(&self) -> anyhow::Result<String> {
-        let printed = text(self.printed)?;
+    /// [`Error::Engine`] for a path or a flag that a script cannot hold; what the system refuses.
+    pub fn script(&self) -> Result<String, Error> {
+        let printed = absolute(&self.study.jobs()?)?;
+        let dir = absolute(self.study.path())?;
+        let (printed, dir) = (text(&printed)?, text(&dir)?);
         // Slurm puts the numbers of jobs in for `%`, unless there is a backslash.
         if let Some(found) = printed.chars().find(|c| matches!(c, '%' | '\\')) {
-            return Err(anyhow!(
+            return Err(refused(format!(
                 "study submit: {printed}: found '{found}' in the path; allowed: any other character, as \
                  Slurm reads it as a pattern"
-            ));
+            )));
         }
         let last = self.chunks.len().saturating_sub(1);
         let at_most = self.at_most.map_or_else(String::new, |n| format!("%{n}"));
         let mut directives = vec![
-            format!("--job-name={}", one_line(self.name)),
+            format!("--job-name={}", one_line(&self.study.plan().name)),
             format!("--array=0-{last}{at_most}"),
             format!("--output={printed}/%A_%a.log"),
             "--open-mode=append".to_owned(),
@@ -77,7 +78,7 @@ impl Array<'_> {
             script.push_str(&format!("#SBATCH {}\n", for_slurm(directive)?));
         }
         if !self.flags.is_empty() {
-            let flags: anyhow::Result<Vec<String>> =
+            let flags: Result<Vec<String>, Error> =
                 self.flags.iter().map(|flag| for_slurm(flag)).collect();
             script.push_str(&format!("#SBATCH {}\n", flags?.join(" ")));
         }
@@ -89,16 +90,55 @@ impl Array<'_> {
         script.push_str(&format!(
             ")\nexec {} case {} \"${{cases[$SLURM_ARRAY_TASK_ID]}}\" \\\n    --threads 1 --wait {WAIT}\n",
             for_shell(text(self.program)?),
-            for_shell(text(self.dir)?),
+            for_shell(dir),
         ));
         Ok(script)
     }
 
     /// In minutes; `None` where nobody can tell.
     fn usual_limit(&self) -> Option<u64> {
-        let expected: Option<Vec<f64>> = self.chunks.iter().map(|one| one.cpu_seconds).collect();
-        let longest = expected?.into_iter().fold(0.0, f64::max);
-        Some(((longest * TIMES + SECONDS_MORE) / 60.0).ceil() as u64)
+        Some(((self.longest()? * TIMES + SECONDS_MORE) / 60.0).ceil() as u64)
+    }
+
+    /// What the longest chunk is expected to take, in CPU seconds.
+    fn longest(&self) -> Option<f64> {
+        let mut expected = self.chunks.iter().map(|one| one.cpu_seconds);
+        expected.try_fold(0.0, |longest: f64, one| Some(longest.max(one?)))
+    }
+
+    fn cases(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.places.len()).sum()
+    }
+
+    /// In words, once it is handed in as a job.
+    pub fn text(&self, job: &str) -> String {
+        let (cases, jobs) = (self.cases(), self.chunks.len());
+        let longest = self.longest().map_or_else(String::new, |longest| {
+            format!(", the longest {} of CPU time", in_words(longest))
+        });
+        let dir = self.study.path().display();
+        format!(
+            "Job {job}: {cases} cases of {dir} in an array of {jobs} jobs{longest}\n\
+             Watch: squeue --job {job}; tailcut study status {dir}\n\
+             What jobs print: {dir}/jobs/{job}_*.log\n\
+             In the end: tailcut study collect {dir}"
+        )
+    }
+
+    /// The same as data; `None` for a script that is not handed in.
+    pub fn json(&self, job: Option<&str>, script: &str) -> Value {
+        let chunks = self.chunks.iter().map(|chunk| {
+            json!({
+                "cases": chunk.places_as_argument(),
+                "expected_cpu_seconds": chunk.cpu_seconds,
+            })
+        });
+        json!({
+            "job": job,
+            "cases": self.cases(),
+            "chunks": chunks.collect::<Vec<_>>(),
+            "script": script,
+        })
     }
 }
 
@@ -125,7 +165,7 @@ fn max_array_size(config: &str) -> Option<usize> {
 ///
 /// # Errors
 /// Where there is no `sbatch`, or it refuses; it says itself why.
-pub fn submit(script: &str) -> anyhow::Result<String> {
+pub fn submit(script: &str) -> Result<String, Error> {
     let started = Command::new("sbatch")
         .arg("--parsable")
         .stdin(Stdio::piped())
@@ -134,12 +174,16 @@ pub fn submit(script: &str) -> anyhow::Result<String> {
     let mut sbatch = match started {
         Ok(sbatch) => sbatch,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(anyhow!(
+            return Err(refused(format!(
                 "study submit: found no sbatch on the PATH; allowed: a machine that hands jobs to Slurm, \
                  or --print for a script to take there"
-            ));
+            )));
         }
-        Err(error) => return Err(anyhow::Error::new(error).context("cannot start sbatch")),
+        Err(error) => {
+            return Err(refused(format!(
+                "study submit: cannot start sbatch: {error}"
+            )));
+        }
     };
     // Where it refuses before it has read all, it says why.
     let _ = sbatch
@@ -148,38 +192,42 @@ pub fn submit(script: &str) -> anyhow::Result<String> {
         .map(|mut input| input.write_all(script.as_bytes()));
     let ended = sbatch
         .wait_with_output()
-        .context("cannot wait for sbatch")?;
+        .map_err(|error| refused(format!("study submit: cannot wait for sbatch: {error}")))?;
     if !ended.status.success() {
-        return Err(anyhow!(
+        return Err(refused(format!(
             "study submit: sbatch refused the jobs ({}) for the reason above",
             ended.status
-        ));
+        )));
     }
     let said = String::from_utf8_lossy(&ended.stdout);
     // With several clusters, theirs follows.
     let job = said.lines().last().unwrap_or_default().split(';').next();
     let job = job.unwrap_or_default().trim().to_owned();
     match job.is_empty() || job.contains(|c: char| !c.is_ascii_digit()) {
-        true => Err(anyhow!(
+        true => Err(refused(format!(
             "study submit: found '{}' as sbatch's answer; allowed: a job's number",
             tailcut_scenario::shortened(&said)
-        )),
+        ))),
         false => Ok(job),
     }
 }
 
-fn text(path: &Path) -> anyhow::Result<&str> {
-    let named = || format!("study submit: {}", path.display());
-    let text = path
-        .to_str()
-        .with_context(|| format!("{}: found bytes that are no text in the path", named()))?;
-    match text.contains(char::is_control) {
-        true => Err(anyhow!(
-            "{:?}: found a control character in the path; allowed: none in a script",
-            named()
-        )),
-        false => Ok(text),
+/// Not by what it links to: nodes know a directory by the name that users know.
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(Error::io("find", path))
+}
+
+fn text(path: &Path) -> Result<&str, Error> {
+    match path.to_str() {
+        Some(text) if !text.contains(char::is_control) => Ok(text),
+        _ => Err(refused(format!(
+            "study submit: found the path {path:?}; allowed in a script: UTF-8 without control characters"
+        ))),
     }
+}
+
+fn refused(why: String) -> Error {
+    Error::Engine(why)
 }
 
 fn one_line(name: &str) -> String {
@@ -188,11 +236,11 @@ fn one_line(name: &str) -> String {
 }
 
 /// A flag as a line of directives holds it.
-fn for_slurm(flag: &str) -> anyhow::Result<String> {
+fn for_slurm(flag: &str) -> Result<String, Error> {
     if flag.contains(char::is_control) {
-        return Err(anyhow!(
+        return Err(refused(format!(
             "study submit: found {flag:?}; allowed: flags without control characters"
-        ));
+        )));
     }
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=:@%,./+".contains(c);
     Ok(match flag.chars().all(is_plain) {
