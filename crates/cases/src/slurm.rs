@@ -174,10 +174,10 @@ pub fn submit(script: &str) -> Result<String, Error> {
     let mut sbatch = match started {
         Ok(sbatch) => sbatch,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(refused(format!(
+            return Err(Error::Engine(
                 "study submit: found no sbatch on the PATH; allowed: a machine that hands jobs to Slurm, \
                  or --print for a script to take there"
-            )));
+                    .to_owned()));
         }
         Err(error) => {
             return Err(refused(format!(
