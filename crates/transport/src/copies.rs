@@ -64,7 +64,7 @@ pub struct Answer {
 /// next header tells is still true when the header leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// Bytes that are wanted now. A part that has begun to fit may be handed over whole.
+    /// Bytes that are wanted now. The part in which they end may be handed over whole.
     pub bytes: u64,
     /// The sender's congestion window in bytes.
     pub window: u64,

@@ -240,12 +240,8 @@ impl<T: Transport> World<T> {
         let to = segment.tuple.dst.0 as usize;
         let draw = mix64(self.faults.seed ^ mix64(self.packets)) % 100;
         let at = self.now + DELAY;
-        let Faults {
-            lost,
-            trimmed,
-            doubled,
-            ..
-        } = self.faults;
+        let faults = self.faults;
+        let (lost, trimmed, doubled) = (faults.lost, faults.trimmed, faults.doubled);
         if draw < lost {
             self.packets += 1;
         } else if draw < lost + trimmed && segment.trimmable && segment.payload > 0 {
@@ -560,8 +556,11 @@ impl<T: Transport> World<T> {
 
     /// What servers were asked for in this way.
     pub fn heard(&self, purpose: Purpose) -> usize {
-        let is_it = |note: &&(Time, usize, Note)| matches!(note.2, Note::Asked(header) if header.purpose == purpose);
-        self.notes.iter().filter(is_it).count()
+        let purposes = self.notes.iter().filter_map(|(_, _, note)| match note {
+            Note::Asked(header) => Some(header.purpose),
+            _ => None,
+        });
+        purposes.filter(|heard| *heard == purpose).count()
     }
 
     /// The requests that are done.
