@@ -33,6 +33,8 @@ pub enum Error {
         /// Who; `None` where the lock does not say it yet.
         by: Option<Box<Holder>>,
     },
+    /// What cannot be handed to an engine such as Slurm, or what that refuses; in words.
+    Engine(String),
     /// Places that the plan does not have.
     Places {
         /// What was asked for.
@@ -86,6 +88,7 @@ impl fmt::Display for Error {
         match self {
             Self::Record(error) => write!(f, "{error}"),
             Self::Scenario(error) => write!(f, "{error}"),
+            Self::Engine(said) => f.write_str(said),
             Self::NoStudy { path, found } => write!(
                 f,
                 "{}: found {found}; allowed: a directory that `tailcut study plan` has written",
@@ -111,7 +114,10 @@ impl fmt::Display for Error {
             Self::Places { found, cases } => {
                 let allowed = match cases {
                     0 => "nothing, as the plan has no cases".to_owned(),
-                    _ => format!("I, I..J, I.. or ..J with places from 0 to {}", cases - 1),
+                    _ => format!(
+                        "I, I..J, I.. or ..J, or a list of these such as 0..3,7, with places from 0 to {}",
+                        cases - 1
+                    ),
                 };
                 write!(f, "cases: found '{found}'; allowed: {allowed}")
             }

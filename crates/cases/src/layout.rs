@@ -12,6 +12,8 @@ pub const DONE: &str = "done";
 pub const FAILED: &str = "failed";
 /// A file for each case that is being run, by its hash.
 pub const LOCKS: &str = "locks";
+/// What jobs printed that ran cases under an engine.
+pub const JOBS: &str = "jobs";
 /// What the names of locks end in.
 pub const LOCK_END: &str = ".lock";
 /// What the name of a claim to a stale lock ends in.

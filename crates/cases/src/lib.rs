@@ -12,6 +12,7 @@
 //! The crate reads no environment and prints nothing. Errors name the place, what was found there and
 //! what is allowed.
 
+mod chunks;
 mod clock;
 mod collect;
 mod cost;
@@ -24,18 +25,20 @@ mod places;
 mod plan;
 mod prune;
 mod runner;
+pub mod slurm;
 mod status;
 mod study_dir;
 mod tally;
 mod told;
 mod watch;
 
+pub use chunks::Chunk;
 pub use collect::{Collected, Collecting};
 pub use error::Error;
 pub use failed::Failure;
 pub use holder::Holder;
 pub use lock::{HEARTBEAT, SILENCE};
-pub use places::in_words;
+pub use places::{as_argument, in_words};
 pub use plan::{Draft, PLAN_FORMAT, Plan, PlannedCase, PlannedScenario, Program};
 pub use prune::Prunable;
 pub use runner::{Ran, Runner};

@@ -3,16 +3,25 @@
 use crate::error::Error;
 use std::ops::Range;
 
-/// The places that a text names in a plan of so many cases: `I`, `I..J` with both ends, `I..` or `..J`.
-/// They count from 0.
+/// The places that a text names in a plan of so many cases, in order: `I`, `I..J` with both ends, `I..`,
+/// `..J`, or several of these with commas between. They count from 0.
 ///
 /// # Errors
 /// [`Error::Places`] for another text, or places that the plan does not have.
-pub fn read(text: &str, cases: usize) -> Result<Range<usize>, Error> {
-    let wrong = || Error::Places {
+pub fn read(text: &str, cases: usize) -> Result<Vec<usize>, Error> {
+    let ranges = text.split(',').map(|range| read_range(range, cases));
+    let ranges = ranges.collect::<Option<Vec<_>>>();
+    let ranges = ranges.ok_or_else(|| Error::Places {
         found: tailcut_scenario::shortened(text),
         cases,
-    };
+    })?;
+    let mut places: Vec<usize> = ranges.into_iter().flatten().collect();
+    places.sort_unstable();
+    places.dedup();
+    Ok(places)
+}
+
+fn read_range(text: &str, cases: usize) -> Option<Range<usize>> {
     let (first, last) = match text.split_once("..") {
         Some((first, last)) => (first.trim(), last.trim()),
         None => (text.trim(), text.trim()),
@@ -24,17 +33,32 @@ pub fn read(text: &str, cases: usize) -> Result<Range<usize>, Error> {
     // Without a number on either side nobody has said what they mean.
     let first_open = (!last.is_empty()).then_some(0);
     let last_open = (!first.is_empty()).then(|| cases.saturating_sub(1));
-    let first = place(first, first_open).ok_or_else(wrong)?;
-    let last = place(last, last_open).ok_or_else(wrong)?;
-    match first <= last && last < cases {
-        true => Ok(first..last + 1),
-        false => Err(wrong()),
-    }
+    let first = place(first, first_open)?;
+    let last = place(last, last_open)?;
+    (first <= last && last < cases).then(|| first..last + 1)
+}
+
+/// Places in order as a command line names them, all of them: `0..2,7,9..11`.
+pub fn as_argument(places: &[usize]) -> String {
+    let ranges: Vec<String> = ranges(places).into_iter().map(range_in_words).collect();
+    ranges.join(",")
 }
 
 /// Places in order, each range of them with both ends: `0..2, 7, 9..11`; only the first few of many.
 pub fn in_words(places: &[usize]) -> String {
     const MOST: usize = 8;
+    let ranges = ranges(places);
+    let is_cut = ranges.len() > MOST;
+    let shown = ranges.into_iter().take(MOST).map(range_in_words);
+    let mut words = shown.collect::<Vec<_>>().join(", ");
+    if is_cut {
+        words.push_str(", ...");
+    }
+    words
+}
+
+/// Places in order as ranges, each with its first and its last.
+fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &place in places {
         match ranges.last_mut() {
@@ -42,18 +66,14 @@ pub fn in_words(places: &[usize]) -> String {
             _ => ranges.push((place, place)),
         }
     }
-    let shown = ranges.iter().take(MOST).map(|(first, last)| {
-        if first == last {
-            first.to_string()
-        } else {
-            format!("{first}..{last}")
-        }
-    });
-    let mut words = shown.collect::<Vec<_>>().join(", ");
-    if ranges.len() > MOST {
-        words.push_str(", ...");
+    ranges
+}
+
+fn range_in_words((first, last): (usize, usize)) -> String {
+    match first == last {
+        true => first.to_string(),
+        false => format!("{first}..{last}"),
     }
-    words
 }
 
 #[cfg(test)]
@@ -69,15 +89,26 @@ mod tests {
             ("..4", 0..5),
             (" 0 .. 9 ", 0..10),
         ] {
-            assert_eq!(read(text, 10).expect(text), places);
+            assert_eq!(read(text, 10).expect(text), Vec::from_iter(places));
         }
     }
 
     #[test]
+    fn a_list_names_each_place_once_and_in_order() {
+        let places = read("8.., 0..2,5,1..2", 10).expect("places");
+        assert_eq!(places, [0, 1, 2, 5, 8, 9]);
+        assert_eq!(as_argument(&places), "0..2,5,8..9");
+        let odd: Vec<usize> = (0..40).map(|n| n * 2 + 1).collect();
+        assert_eq!(read(&as_argument(&odd), 80).expect("all of them"), odd);
+    }
+
+    #[test]
     fn places_that_a_plan_does_not_have_are_refused() {
-        for text in ["10", "5..10", "6..5", "..", "", "-1", "a..b", "1..2..3"] {
+        for text in [
+            "10", "5..10", "6..5", "..", "", "-1", "a..b", "1..2..3", "1,", "1,10",
+        ] {
             let told = read(text, 10).expect_err(text).to_string();
-            let allowed = "allowed: I, I..J, I.. or ..J with places from 0 to 9";
+            let allowed = "or a list of these such as 0..3,7, with places from 0 to 9";
             assert!(told.ends_with(allowed), "{told}");
         }
         let told = read("0", 0).expect_err("no case").to_string();

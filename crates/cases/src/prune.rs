@@ -1,8 +1,9 @@
 //! Running failed cases again, and removing what is no longer needed.
 
 use crate::error::Error;
-use crate::layout::{DONE, FAILED, FILES, LOCK_END, LOCKS, PARTIAL_END};
+use crate::layout::{DONE, FAILED, FILES, JOBS, LOCK_END, LOCKS, PARTIAL_END};
 use crate::lock::{SILENCE, Seen};
+use crate::status::CaseState;
 use crate::study_dir::StudyDir;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -24,6 +25,8 @@ pub struct Prunable {
     pub partial: Vec<PathBuf>,
     /// Locks of processes that have ended, or have been silent for too long.
     pub locks: Vec<PathBuf>,
+    /// What jobs printed, where no process is at any case and nothing has been printed for a while.
+    pub printed: Vec<PathBuf>,
 }
 
 impl Prunable {
@@ -35,6 +38,7 @@ impl Prunable {
             &self.files,
             &self.partial,
             &self.locks,
+            &self.printed,
         ];
         all.into_iter().map(Vec::len).sum()
     }
@@ -98,6 +102,16 @@ impl StudyDir {
                 }
             }
         }
+        let states = self.states(0..plan.cases.len())?;
+        let is_run = |state: &CaseState| matches!(state, CaseState::Running(_));
+        if !states.iter().any(is_run) {
+            for name in self.entries(JOBS)? {
+                let path = self.path().join(JOBS).join(name);
+                if self.is_silent(&path)? {
+                    found.printed.push(path);
+                }
+            }
+        }
         Ok(found)
     }
 
@@ -127,6 +141,7 @@ impl StudyDir {
             (&found.failures, &now.failures),
             (&found.files, &now.files),
             (&found.locks, &now.locks),
+            (&found.printed, &now.printed),
         ] {
             for path in in_both(found, now) {
                 remove_file(&path)?;

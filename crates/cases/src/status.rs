@@ -8,7 +8,6 @@ use crate::lock::{HEARTBEAT, Seen};
 use crate::study_dir::StudyDir;
 use serde::Serialize;
 use std::fmt;
-use std::ops::Range;
 use tailcut_record::StoredRun;
 use tailcut_scenario::{Forecast, UnderWay};
 
@@ -86,6 +85,12 @@ impl Status {
         self.forecast.work_to_go(&self.under_way)
     }
 
+    /// The CPU time that the case at a place is expected to take, in seconds: as [`Status::cpu_seconds_to_go`]
+    /// counts it. `None` where nothing is known of it.
+    pub fn cpu_seconds_of(&self, place: usize) -> Option<f64> {
+        self.forecast.seconds_of_run(place)
+    }
+
     /// How long these still take so many processes, in seconds.
     pub fn seconds_to_go(&self, processes: usize) -> Option<f64> {
         self.forecast
@@ -141,10 +146,10 @@ impl StudyDir {
     ///
     /// # Errors
     /// [`Error::Places`], or what the system refuses.
-    pub fn states(&self, places: Range<usize>) -> Result<Vec<CaseState>, Error> {
+    pub fn states(&self, places: impl IntoIterator<Item = usize>) -> Result<Vec<CaseState>, Error> {
         let locked = self.names_in(LOCKS)?;
         let (done, failed) = (self.names_in(DONE)?, self.names_in(FAILED)?);
-        let mut states = Vec::with_capacity(places.len());
+        let mut states = Vec::new();
         for place in places {
             let hash = &self.case(place)?.hash;
             let state = || -> Result<CaseState, Error> {

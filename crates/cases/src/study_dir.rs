@@ -2,14 +2,13 @@
 
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::layout::{DONE, FAILED, FAILED_END, FILES, FOLDERS, LOCK, LOCK_END, LOCKS, PLAN};
+use crate::layout::{DONE, FAILED, FAILED_END, FILES, FOLDERS, JOBS, LOCK, LOCK_END, LOCKS, PLAN};
 use crate::lock::{Lock, Taken};
 use crate::places;
 use crate::plan::{Draft, Plan, PlannedCase};
 use std::collections::HashSet;
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tailcut_record::{write_json, write_whole};
 
@@ -143,13 +142,17 @@ impl StudyDir {
         &self.plan
     }
 
-    /// The places that a text names: `I`, `I..J` with both ends, `I..` or `..J`; all of them without one.
+    /// The places that a text names, in order: `I`, `I..J` with both ends, `I..`, `..J`, or several of these
+    /// with commas between; all of them without one.
     ///
     /// # Errors
     /// [`Error::Places`].
-    pub fn places(&self, text: Option<&str>) -> Result<Range<usize>, Error> {
+    pub fn places(&self, text: Option<&str>) -> Result<Vec<usize>, Error> {
         let cases = self.plan.cases.len();
-        text.map_or(Ok(0..cases), |text| places::read(text, cases))
+        text.map_or_else(
+            || Ok((0..cases).collect()),
+            |text| places::read(text, cases),
+        )
     }
 
     /// The case at a place.
@@ -161,6 +164,17 @@ impl StudyDir {
             found: place.to_string(),
             cases: self.plan.cases.len(),
         })
+    }
+
+    /// The folder for what jobs of the study print under an engine such as Slurm, which is made where it is
+    /// not there.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn jobs(&self) -> Result<PathBuf, Error> {
+        let folder = self.path.join(JOBS);
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        Ok(folder)
     }
 
     /// Takes the lock that keeps plans, collections and removals apart.

@@ -4,7 +4,6 @@ use crate::error::Error;
 use crate::status::CaseState;
 use crate::study_dir::StudyDir;
 use serde::Serialize;
-use std::ops::Range;
 
 /// What has become of the cases at some places.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
@@ -24,17 +23,25 @@ pub struct Tally {
     pub waiting: Vec<usize>,
 }
 
+impl Tally {
+    /// How many are neither done nor failed.
+    pub fn open(&self) -> usize {
+        self.running.len() + self.waiting.len()
+    }
+}
+
 impl StudyDir {
     /// What has become of the cases at some places.
     ///
     /// # Errors
     /// As [`StudyDir::states`].
-    pub fn tally(&self, places: Range<usize>) -> Result<Tally, Error> {
+    pub fn tally(&self, places: &[usize]) -> Result<Tally, Error> {
         let mut tally = Tally {
             cases: places.len(),
             ..Tally::default()
         };
-        for (place, state) in places.clone().zip(self.states(places)?) {
+        let states = self.states(places.iter().copied())?;
+        for (&place, state) in places.iter().zip(states) {
             match state {
                 CaseState::Done => tally.done += 1,
                 CaseState::Failed(_) => tally.failed.push(place),

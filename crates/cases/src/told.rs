@@ -181,7 +181,7 @@ impl Found {
 impl Prunable {
     /// In words, a line for each path.
     pub fn text(&self) -> String {
-        let kinds: [(&str, &[PathBuf]); 5] = [
+        let kinds: [(&str, &[PathBuf]); 6] = [
             ("results that are not planned", &self.results),
             (
                 "failures that are not planned, or done by now",
@@ -193,6 +193,7 @@ impl Prunable {
                 &self.partial,
             ),
             ("locks of processes that have ended", &self.locks),
+            ("outputs of jobs", &self.printed),
         ];
         let mut text = String::new();
         for (what, paths) in kinds.iter().filter(|(_, paths)| !paths.is_empty()) {

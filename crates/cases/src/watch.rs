@@ -8,16 +8,18 @@ use crate::study_dir::StudyDir;
 use crate::tally::Tally;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::ops::Range;
 use std::panic::resume_unwind;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tailcut_scenario::sim::RunControl;
 
 /// How often a process is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How often cases are looked at that other processes are at.
+const LOOK_AT_OTHERS_EVERY: Duration = Duration::from_secs(1);
 
 /// Lines of a process that has ended without a word which are kept of it.
 const LAST_LINES: usize = 20;
@@ -38,12 +40,12 @@ impl Runner<'_> {
     /// As [`Runner::run`]; an `out` that nobody reads.
     pub fn walk(
         &self,
-        places: Range<usize>,
+        places: &[usize],
         control: &dyn RunControl,
         out: &mut dyn Write,
         told: &dyn Fn(usize, &Ran),
     ) -> Result<(), Error> {
-        for place in places {
+        for &place in places {
             if control.stop() {
                 break;
             }
@@ -64,12 +66,14 @@ pub struct Watch<'a> {
     /// The command that [walks](Runner::walk) over some places. It ends when its standard input does, with
     /// an exit code of 0, with 2 and a last line on standard error that says what was refused, or with 130
     /// when it was stopped.
-    pub command: &'a (dyn Fn(&Range<usize>) -> Command + Sync),
+    pub command: &'a (dyn Fn(&[usize]) -> Command + Sync),
     /// Hears each line that the processes write to standard error. Those that tell of a case begin with
     /// `case`.
     pub told: &'a (dyn Fn(&str) + Sync),
     /// Turns true when they are to stop.
     pub stop: &'a AtomicBool,
+    /// How long to wait for cases that other processes are at, once there is nothing else to run.
+    pub wait: Duration,
 }
 
 impl Watch<'_> {
@@ -78,23 +82,32 @@ impl Watch<'_> {
     ///
     /// # Errors
     /// [`Error::Process`] for what the processes are refused, or where none can be started.
-    pub fn run(&self, places: &Range<usize>, processes: usize) -> Result<Tally, Error> {
-        let mut tally = self.study.tally(places.clone())?;
-        // A case may be left over that another process has given up meanwhile.
-        while !tally.waiting.is_empty() && !self.stop.load(Ordering::Relaxed) {
-            self.run_once(places, processes.min(tally.waiting.len()).max(1))?;
-            let now = self.study.tally(places.clone())?;
-            let is_still = now.waiting == tally.waiting;
-            tally = now;
-            if is_still {
-                // Somebody is about to take them.
+    pub fn run(&self, places: &[usize], processes: usize) -> Result<Tally, Error> {
+        let mut tally = self.study.tally(places)?;
+        let mut idle_since = None;
+        while tally.open() > 0 && !self.stop.load(Ordering::Relaxed) {
+            let before = tally.open();
+            if !tally.waiting.is_empty() {
+                self.run_once(places, processes.min(tally.waiting.len()).max(1))?;
+                tally = self.study.tally(places)?;
+            }
+            // A case may be left over that another process has given up meanwhile.
+            if tally.open() < before && !tally.waiting.is_empty() {
+                idle_since = None;
+                continue;
+            }
+            // Others are at all that is left, or about to take it.
+            let since = *idle_since.get_or_insert_with(Instant::now);
+            if tally.open() == 0 || since.elapsed() >= self.wait {
                 break;
             }
+            thread::sleep(LOOK_AT_OTHERS_EVERY);
+            tally = self.study.tally(places)?;
         }
         Ok(tally)
     }
 
-    fn run_once(&self, places: &Range<usize>, processes: usize) -> Result<(), Error> {
+    fn run_once(&self, places: &[usize], processes: usize) -> Result<(), Error> {
         thread::scope(|scope| {
             let watcher = |_| thread::Builder::new().spawn_scoped(scope, || self.one(places));
             let watchers: Vec<io::Result<_>> = (0..processes).map(watcher).collect();
@@ -109,7 +122,7 @@ impl Watch<'_> {
     }
 
     /// Has a process run cases until it has said all there is to say, and another one where it could not.
-    fn one(&self, places: &Range<usize>) -> Result<(), Error> {
+    fn one(&self, places: &[usize]) -> Result<(), Error> {
         loop {
             let command = (self.command)(places);
             let ended = Process::start(command)?.wait(self)?;

@@ -145,6 +145,11 @@ impl Forecast {
         Some(expected * ratio.unwrap_or(1.0))
     }
 
+    /// How many seconds a run of the study takes, where that can be known.
+    pub fn seconds_of_run(&self, run: usize) -> Option<f64> {
+        self.seconds_of(self.runs.get(run)?)
+    }
+
     /// How many seconds the study still takes; `None` while there is a run to come of which nothing
     /// is known.
     pub fn seconds_to_go(&self, under_way: &[UnderWay], threads: usize) -> Option<f64> {

@@ -242,6 +242,13 @@ Examples:
   tailcut study plan grid tcp dctcp --sweep queue.limit=50,100,200 --seeds 6
   tailcut study plan grid --scenario scenarios/two-racks.toml --load 0.1..0.7:0.2")]
     Plan(Box<Plan>),
+    /// Have an engine run the cases that wait, as jobs: Slurm, as an array
+    #[command(after_help = "\
+Examples:
+  tailcut study submit grid --on slurm --partition short --at-most 100
+  tailcut study submit grid --on slurm --print > grid.sh
+  tailcut study submit grid --on slurm -- --mem=2G --constraint=avx2")]
+    Submit(Submit),
     /// Say which cases are done, failed, running or waiting, and how much CPU time is to go
     Status(StudyAt),
     /// Make of the results what `compare` would have written, and print its answer
@@ -280,6 +287,37 @@ pub struct Plan {
 }
 
 #[derive(Args, Debug)]
+pub struct Submit {
+    /// The study's directory, which all machines of the engine see under this path
+    pub dir: PathBuf,
+    /// The engine
+    #[arg(long, value_name = "ENGINE")]
+    pub on: Engine,
+    /// Print the script, and submit nothing
+    #[arg(long)]
+    pub print: bool,
+    /// The partition that the jobs run in
+    #[arg(long, value_name = "NAME")]
+    pub partition: Option<String>,
+    /// The account that pays for them
+    #[arg(long, value_name = "NAME")]
+    pub account: Option<String>,
+    /// The most time of a job, as sbatch takes it [default: four times what its cases are expected to
+    /// take, and 10 minutes]
+    #[arg(long, value_name = "TIME")]
+    pub time_limit: Option<String>,
+    /// How many jobs run at the same time at most
+    #[arg(long, value_name = "N")]
+    pub at_most: Option<std::num::NonZeroUsize>,
+    /// The CPU time that the cases of a job are expected to take, at least
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    pub chunk: std::num::NonZeroU32,
+    /// Further flags of sbatch
+    #[arg(last = true, value_name = "FLAG")]
+    pub flags: Vec<String>,
+}
+
+#[derive(Args, Debug)]
 pub struct Collect {
     #[command(flatten)]
     pub study: StudyAt,
@@ -304,9 +342,14 @@ pub struct Prune {
 pub struct Case {
     /// The study's directory
     pub dir: PathBuf,
-    /// Which cases, by their places from 0: I, I..J (both ends included), I.. or ..J [default: all]
+    /// Which cases, by their places from 0: I, I..J (both ends included), I.. or ..J, or a list of these
+    /// such as 0..3,7 [default: all]
     #[arg(value_name = "I..J", allow_hyphen_values = true)]
     pub cases: Option<String>,
+    /// How long to wait for cases that other processes are at, once there is nothing else to run: a case
+    /// is run whose process gives it up, or is silent for a minute
+    #[arg(long, value_name = "SECONDS", default_value = "0")]
+    pub wait: u64,
     /// Run them within this process
     #[arg(long, hide = true)]
     pub within: bool,
@@ -353,6 +396,13 @@ pub struct Bench {
     /// Measure one workload within this process
     #[arg(long, hide = true, requires = "workload")]
     pub within: bool,
+}
+
+/// What runs jobs.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// Slurm: an array of jobs
+    Slurm,
 }
 
 /// The format of a picture.

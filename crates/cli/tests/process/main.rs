@@ -2,6 +2,7 @@
 
 mod answers;
 mod captures;
+mod collected;
 mod commands;
 mod finished_work;
 mod interruption;

@@ -9,12 +9,12 @@ use crate::pool::threads;
 use anyhow::Context;
 use serde_json::json;
 use std::io;
-use std::ops::Range;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use tailcut_cases::{Ran, StudyDir, Tally, Watch, cpu_seconds, in_words};
+use std::time::Duration;
+use tailcut_cases::{Ran, StudyDir, Tally, Watch, as_argument, cpu_seconds, in_words};
 use tailcut_scenario::record::RunSummary;
 
 /// What a line of the command begins with that says why it ends.
@@ -29,21 +29,20 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
     let places = study.places(arguments.cases.as_deref())?;
     let stop = interrupt::listen()?;
     if arguments.within {
-        return within(&study, places, &stop);
+        return within(&study, &places, &stop);
     }
     let cases = places.len();
-    let before = study.tally(places.clone())?.done;
+    let before = study.tally(&places)?.done;
     if before > 0 {
         note(&format!("{before} of {cases} cases are done already"));
     }
     let program = build::program().context("cannot find this program's own file")?;
-    let command = |places: &Range<usize>| {
+    let command = |places: &[usize]| {
         let mut command = Command::new(&program);
-        let places = format!("{}..{}", places.start, places.end - 1);
         command
             .arg("case")
             .arg(study.path())
-            .arg(places)
+            .arg(as_argument(places))
             .arg("--within");
         command
     };
@@ -57,6 +56,7 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
             }
         },
         stop: &stop,
+        wait: Duration::from_secs(arguments.wait),
     };
     let now = watch
         .run(&places, threads(common)?.get())
@@ -100,7 +100,7 @@ fn verdict(tally: &Tally) -> Result<(), Failure> {
             "{count} of {cases} cases failed: {places}; `tailcut study status` says why"
         )));
     }
-    match tally.running.len() + tally.waiting.len() {
+    match tally.open() {
         0 => Ok(()),
         count => Err(Failure::Elsewhere(format!(
             "other processes are at {count} of {cases} cases"
@@ -109,7 +109,7 @@ fn verdict(tally: &Tally) -> Result<(), Failure> {
 }
 
 /// Runs cases within this process, which another one watches, until standard input ends.
-fn within(study: &StudyDir, places: Range<usize>, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let orphaned = Arc::clone(stop);
     let until_it_ends = move || {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());

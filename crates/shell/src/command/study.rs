@@ -1,5 +1,7 @@
 //! `tailcut study`: a study as cases that any number of processes run.
 
+mod submit;
+
 use crate::args::{Collect, Common, Plan, Prune, Study, StudyAt};
 use crate::asked;
 use crate::build;
@@ -23,6 +25,7 @@ use tailcut_scenario::record::RunSummary;
 pub fn execute(command: &Study, common: &Common) -> Result<(), Failure> {
     match command {
         Study::Plan(arguments) => plan(arguments, common),
+        Study::Submit(arguments) => submit::execute(arguments, common),
         Study::Status(arguments) => status(arguments, common),
         Study::Collect(arguments) => collect(arguments, common),
         Study::Retry(arguments) => retry(arguments, common),

@@ -3,10 +3,12 @@
 
 #[cfg(unix)]
 mod ended_from_outside;
+#[cfg(unix)]
+mod submitted;
 
+use crate::collected::{answer, assert_same};
 use crate::place::{Ended, Place};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -56,56 +58,6 @@ fn done(place: &Place, arguments: &[&str]) -> Ended {
     let ended = place.run(arguments);
     assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
     ended
-}
-
-/// The files of all runs of a study's directory by their paths there; of `run.json` all but what it cost.
-fn runs(study: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for run in fs::read_dir(study.join("runs")).expect("runs") {
-        let run = run.expect("a run");
-        for file in fs::read_dir(run.path()).expect("a run") {
-            let file = file.expect("a file").path();
-            let mut bytes = fs::read(&file).expect("a file");
-            if file.ends_with("run.json") {
-                let mut told: Value = serde_json::from_slice(&bytes).expect("JSON");
-                for cost in ["cpu_seconds", "wall_seconds", "peak_rss_bytes"] {
-                    told[cost] = Value::Null;
-                }
-                bytes = told.to_string().into_bytes();
-            }
-            let name = file.strip_prefix(study).expect("within").display();
-            files.insert(name.to_string(), bytes);
-        }
-    }
-    files
-}
-
-/// The manifest but for who wrote it, when.
-fn manifest(study: &Path) -> Value {
-    let bytes = fs::read(study.join("manifest.json")).expect("a manifest");
-    let mut manifest: Value = serde_json::from_slice(&bytes).expect("JSON");
-    for of_writer in ["command_line", "started_at"] {
-        manifest[of_writer] = Value::Null;
-    }
-    manifest
-}
-
-/// That two directories hold the same study: runs, manifest and report.
-fn assert_same(ours: &Path, theirs: &Path) {
-    assert_eq!(manifest(ours), manifest(theirs));
-    let (ours_runs, theirs_runs) = (runs(ours), runs(theirs));
-    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&ours_runs), names(&theirs_runs));
-    for (name, bytes) in &ours_runs {
-        assert_eq!(Some(bytes), theirs_runs.get(name), "{name}");
-    }
-    assert!(ours.join("report.html").exists());
-}
-
-/// The standard output of a command that told a report, without the report's path.
-fn answer(ended: &Ended) -> &str {
-    let end = ended.stdout.find("Report: ").expect("a report");
-    &ended.stdout[..end]
 }
 
 #[test]
@@ -444,9 +396,10 @@ fn what_is_wrong_is_told_with_its_place() {
     );
 
     done(&place, &with(&["study", "plan", "grid"], &SMALL));
-    for cases in ["12", "3..12", "5..4", "x"] {
+    for cases in ["12", "3..12", "5..4", "x", "1,,3"] {
         let said = format!(
-            "tailcut: cases: found '{cases}'; allowed: I, I..J, I.. or ..J with places from 0 to 11"
+            "tailcut: cases: found '{cases}'; allowed: I, I..J, I.. or ..J, or a list of these such as 0..3,7, with \
+             places from 0 to 11"
         );
         assert_eq!(refused(&["case", "grid", cases]), said);
     }

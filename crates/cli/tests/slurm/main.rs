@@ -1,0 +1,207 @@
+//! Studies under Slurm, the real one: whatever it does to jobs, no case is lost and none is done twice.
+#![cfg(target_os = "linux")]
+
+mod cluster;
+#[path = "../process/collected.rs"]
+mod collected;
+#[path = "../process/place.rs"]
+#[expect(dead_code, reason = "other tests run other commands there, too")]
+mod place;
+
+use cluster::{Cluster, until};
+use collected::{answer, assert_same};
+use place::{Ended, Place};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+
+/// Twelve cases of a second or two.
+const GRID: [&str; 13] = [
+    "tcp",
+    "dctcp",
+    "--topology",
+    "leaf-spine:leaves=2,spines=2,hosts=3",
+    "--workload",
+    "fixed:20KB",
+    "--flows",
+    "60000",
+    "--duration=1000s",
+    "--load",
+    "0.3,0.5",
+    "--seeds=3",
+    "--threads=1",
+];
+
+const CASES: u64 = 12;
+
+/// A study under a name that needs quoting, and where its jobs run.
+struct Planned {
+    cluster: Cluster,
+    place: Place,
+}
+
+const STUDY: &str = "it's a \"grid\"";
+
+impl Planned {
+    fn new() -> Self {
+        let planned = Self {
+            cluster: Cluster::start(),
+            place: Place::new(),
+        };
+        planned.done(&[&["study", "plan", STUDY][..], &GRID].concat());
+        planned
+    }
+
+    /// A command that has to succeed.
+    fn done(&self, arguments: &[&str]) -> Ended {
+        let mut command = self.cluster.with(self.place.command(arguments));
+        let ended: Ended = command.output().expect("the command runs").into();
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
+        ended
+    }
+
+    fn submit(&self, more: &[&str]) -> Value {
+        let submit = ["study", "submit", STUDY, "--on", "slurm", "--json"];
+        self.done(&[&submit[..], more].concat()).json()
+    }
+
+    fn status(&self) -> Value {
+        self.done(&["study", "status", STUDY, "--json"]).json()
+    }
+
+    /// The processes that are at cases, once there are so many and a case is done.
+    fn at_work(&self, processes: usize) -> Vec<Pid> {
+        until("case that is done while others are run", || {
+            let status = self.status();
+            let cases = status["cases"].as_array().expect("cases").iter();
+            let running = cases.filter(|case| case["state"] == "running");
+            let pids: Vec<Pid> = running.filter_map(|case| pid(&case["pid"])).collect();
+            match pids.len() == processes && status["done"] != 0 {
+                true => Ok(pids),
+                false => Err(status.to_string()),
+            }
+        })
+    }
+
+    /// The cases that jobs say they have ended.
+    fn ended(&self) -> Vec<usize> {
+        let jobs = fs::read_dir(self.place.path().join(STUDY).join("jobs")).expect("jobs");
+        let mut ended = Vec::new();
+        for job in jobs {
+            let said = fs::read_to_string(job.expect("a file").path()).expect("text");
+            let lines = said.lines().filter(|line| line.ends_with(" CPU-seconds"));
+            ended.extend(lines.map(|line| {
+                let place = line
+                    .strip_prefix("case ")
+                    .and_then(|line| line.split_once(": "));
+                place.expect("a case").0.parse::<usize>().expect("a place")
+            }));
+        }
+        ended.sort_unstable();
+        ended
+    }
+
+    /// That each case is done, and once, and that they are what one command makes.
+    fn assert_whole(&self) {
+        let status = self.status();
+        assert_eq!(status["done"], CASES, "{status}");
+        let ended = self.ended();
+        let mut once = ended.clone();
+        once.dedup();
+        assert_eq!(ended, once, "a case is done once");
+        let path = self.place.path();
+        let results = fs::read_dir(path.join(STUDY).join("done")).expect("results");
+        let names = results.map(|one| one.expect("one").file_name().into_string().expect("UTF-8"));
+        let whole = names.filter(|name| !name.ends_with(".partial")).count();
+        assert_eq!(whole as u64, CASES, "a case has one result");
+        let collected = self.done(&["study", "collect", STUDY, "--out", "collected"]);
+        let whole = self.done(&[&["compare", "--out", "whole"][..], &GRID].concat());
+        assert_eq!(answer(&collected), answer(&whole));
+        assert_same(&path.join("collected"), &path.join("whole"));
+    }
+}
+
+fn pid(told: &Value) -> Option<Pid> {
+    Pid::from_raw(told.as_i64()?.try_into().ok()?)
+}
+
+/// The process that has started another one.
+fn parent(process: Pid) -> Pid {
+    let path = format!("/proc/{}/stat", process.as_raw_nonzero());
+    let stat = fs::read_to_string(path).expect("a process");
+    // Behind the name, which may have anything in it: the state, and the parent.
+    let (_, behind) = stat.rsplit_once(") ").expect("a name");
+    let parent = behind.split(' ').nth(1).and_then(|pid| pid.parse().ok());
+    parent.and_then(Pid::from_raw).expect("a parent")
+}
+
+#[test]
+fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
+    let mut planned = Planned::new();
+    let submitted = planned.submit(&["--chunk", "2", "--at-most", "2"]);
+    assert_eq!(submitted["cases"], CASES);
+    assert!(submitted["chunks"].as_array().expect("chunks").len() > 2);
+    let at_work = planned.at_work(2);
+    // One case is killed alone. The node loses its daemon, and the other job with all that watches it.
+    let (of_one, of_other) = (at_work[0], at_work[1]);
+    let program = parent(of_other);
+    let of_slurm = parent(program);
+    planned.cluster.kill_node();
+    for process in [of_one, of_slurm, program, of_other] {
+        kill_process(process, Signal::KILL).expect("a signal");
+    }
+    planned.cluster.wait_for_node("down");
+    planned.cluster.start_node();
+    planned.cluster.wait_for_jobs();
+
+    // What the node had left over was run again without a word; the killed case waits for one.
+    let status = planned.status();
+    assert_eq!(
+        (&status["waiting"], &status["stale"]),
+        (&0.into(), &0.into()),
+        "{status}"
+    );
+    assert_eq!(
+        (&status["failed"], &status["done"]),
+        (&1.into(), &(CASES - 1).into()),
+        "{status}"
+    );
+    planned.done(&["study", "retry", STUDY]);
+    let again = planned.submit(&[]);
+    assert_eq!(again["cases"], 1);
+    planned.cluster.wait_for_jobs();
+    planned.assert_whole();
+}
+
+#[test]
+fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
+    let planned = Planned::new();
+    // As somebody does it who takes the script elsewhere.
+    let print = ["study", "submit", STUDY, "--on", "slurm", "--print"];
+    let script = planned.done(&print).stdout;
+    let script = planned.place.file("array.sh", &script);
+    let job = planned
+        .cluster
+        .ask("sbatch", &["--parsable", &script.display().to_string()]);
+    let at_work = planned.at_work(1);
+    // What Slurm does to a job whose place a better one takes.
+    planned.cluster.ask("scontrol", &["requeue", job.trim()]);
+    until("end of the process", || {
+        let process = format!("/proc/{}", at_work[0].as_raw_nonzero());
+        match fs::exists(&process).expect("a look") {
+            true => Err(process),
+            false => Ok(()),
+        }
+    });
+    let locks = planned.place.path().join(STUDY).join("locks");
+    assert_eq!(
+        fs::read_dir(locks).expect("locks").count(),
+        0,
+        "the lock is given back"
+    );
+    assert_ne!(planned.status()["waiting"], 0);
+    planned.cluster.wait_for_jobs();
+    planned.assert_whole();
+    let said = planned.done(&["study", "submit", STUDY, "--on", "slurm"]);
+    assert!(said.stderr.starts_with("no case in "), "{}", said.stderr);
+}

@@ -1,0 +1,59 @@
+//! `tailcut study submit`: the cases that wait, as jobs of an engine.
+
+use crate::args::{Common, Engine, Submit};
+use crate::failure::Failure;
+use crate::output::{note, print, print_json};
+use anyhow::Context;
+use serde_json::json;
+use std::num::NonZeroUsize;
+use tailcut_cases::{StudyDir, slurm};
+
+/// Runs the command.
+///
+/// # Errors
+/// Wrong input, or what the engine or the system refuses.
+pub fn execute(arguments: &Submit, common: &Common) -> Result<(), Failure> {
+    match arguments.on {
+        Engine::Slurm => on_slurm(arguments, common),
+    }
+}
+
+fn on_slurm(arguments: &Submit, common: &Common) -> Result<(), Failure> {
+    let study = StudyDir::open(&arguments.dir)?;
+    let chunks = study.chunks(f64::from(arguments.chunk.get()), slurm::most_jobs())?;
+    if chunks.is_empty() {
+        let dir = study.path().display();
+        note(&format!(
+            "no case in {dir} waits; `tailcut study status {dir}` says what has become of them"
+        ));
+        return match common.json {
+            true => print_json(&json!({ "job": null, "cases": 0, "chunks": [], "script": null })),
+            false => Ok(()),
+        };
+    }
+    let named = [
+        ("--partition", &arguments.partition),
+        ("--account", &arguments.account),
+    ];
+    let named = named
+        .into_iter()
+        .filter_map(|(flag, value)| Some(format!("{flag}={}", value.as_ref()?)));
+    let array = slurm::Array {
+        study: &study,
+        chunks: &chunks,
+        program: &std::env::current_exe().context("cannot tell where this program is")?,
+        flags: named.chain(arguments.flags.iter().cloned()).collect(),
+        time_limit: arguments.time_limit.as_deref(),
+        at_most: arguments.at_most.map(NonZeroUsize::get),
+    };
+    let script = array.script()?;
+    let job = match arguments.print {
+        true => None,
+        false => Some(slurm::submit(&script)?),
+    };
+    match (common.json, &job) {
+        (true, job) => print_json(&array.json(job.as_deref(), &script)),
+        (false, Some(job)) => print(&array.text(job)),
+        (false, None) => print(&script),
+    }
+}
