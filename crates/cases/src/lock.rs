@@ -349,6 +349,22 @@ mod tests {
     }
 
     #[test]
+    fn a_claim_holds_others_off_until_who_made_it_is_silent_too() {
+        let (dir, path, clock) = place();
+        let stale = of_another(&path, Duration::from_secs(61));
+        let claim = claim_of(&path, Some(&stale));
+        let by = of_another(&claim, Duration::from_secs(5));
+        let Taken::Theirs(Some(holder)) = Lock::take(&path, &clock).expect("an answer") else {
+            panic!("somebody is about to take it");
+        };
+        assert_eq!(holder.mark, by.mark);
+        of_another(&claim, Duration::from_secs(61));
+        assert!(is_mine(&Lock::take(&path, &clock).expect("a lock")));
+        let left = fs::read_dir(dir.path()).expect("a directory").count();
+        assert_eq!(left, 0, "the claim is gone, too");
+    }
+
+    #[test]
     fn a_heartbeat_is_written_over_the_one_before_and_never_over_another_holder() {
         let (_dir, path, clock) = place();
         let mut holder = of_another(&path, Duration::from_secs(30));

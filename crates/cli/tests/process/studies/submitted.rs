@@ -122,6 +122,6 @@ fn what_jobs_printed_is_removed_once_no_case_is_run() {
     assert!(printed.exists(), "its job may go on");
     fs::remove_file(running).expect("a lock");
     let told = done(&place, &["study", "prune", "grid", "--yes"]).stdout;
-    assert!(told.contains("outputs of jobs: 1"), "{told}");
+    assert!(told.contains("outputs of jobs: 1\n"), "{told}");
     assert!(!printed.exists());
 }
