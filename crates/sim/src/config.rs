@@ -200,7 +200,55 @@ pub enum FlowsSpec {
     Application(ApplicationPart),
 }
 
+/// When the arrivals of a part begin and end, and how many there are at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// When they begin.
+    pub from: Duration,
+    /// When they end, at the latest.
+    pub until: Duration,
+    /// How many there are at most.
+    pub at_most: Option<u64>,
+}
+
+impl Limits {
+    /// How long they go on, at the longest.
+    pub fn span(&self) -> Duration {
+        self.until.saturating_sub(self.from)
+    }
+}
+
 impl FlowsSpec {
+    /// The limits of its arrivals; `None` where they are given one by one, or all at once.
+    pub const fn limits(&self) -> Option<Limits> {
+        let (from, until, at_most) = match self {
+            Self::Trace(_) | Self::Burst(_) => return None,
+            Self::Open(spec) => (spec.from, spec.until, spec.max_flows),
+            Self::Closed(spec) => (spec.from, spec.until, spec.max_flows),
+            Self::Requests(spec) => (spec.from, spec.until, spec.max_requests),
+            Self::Storage(spec) => (spec.from, spec.until, spec.max_sessions),
+            Self::Application(spec) => (spec.from, spec.until, spec.at_most),
+        };
+        Some(Limits {
+            from,
+            until,
+            at_most,
+        })
+    }
+
+    /// Sets the limits of its arrivals, where it has some.
+    pub const fn set_limits(&mut self, limits: Limits) {
+        let (from, until, at_most) = match self {
+            Self::Trace(_) | Self::Burst(_) => return,
+            Self::Open(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_flows),
+            Self::Closed(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_flows),
+            Self::Requests(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_requests),
+            Self::Storage(spec) => (&mut spec.from, &mut spec.until, &mut spec.max_sessions),
+            Self::Application(spec) => (&mut spec.from, &mut spec.until, &mut spec.at_most),
+        };
+        (*from, *until, *at_most) = (limits.from, limits.until, limits.at_most);
+    }
+
     /// Sets how many hosts a permutation of some of them takes, or a matrix beside it leaves out.
     pub fn set_permuted_hosts(&mut self, count: u32) {
         let matrix = match self {
@@ -433,12 +481,8 @@ impl WorkloadSpec {
                 let last = trace.flows().last();
                 last.map_or(Duration::ZERO, |flow| flow.start.since(Time::ZERO))
             }
-            FlowsSpec::Open(spec) => spec.until,
-            FlowsSpec::Closed(spec) => spec.until,
             FlowsSpec::Burst(spec) => spec.at + spec.jitter,
-            FlowsSpec::Requests(spec) => spec.until,
-            FlowsSpec::Storage(spec) => spec.until,
-            FlowsSpec::Application(spec) => spec.until,
+            other => other.limits().map_or(Duration::ZERO, |limits| limits.until),
         });
         spans.max().unwrap_or(Duration::ZERO)
     }

@@ -4,12 +4,10 @@
 use crate::config::{
     ClosedSpec, FlowsSpec, MatrixSpec, OpenSpec, RequestsPart, RunConfig, StoragePart,
 };
-use crate::requests::{self, network::link_of_servers};
 use crate::traffic;
 use std::collections::HashMap;
-use tailcut_design::TransportKind;
 use tailcut_fabric::topology::{Node, Topology};
-use tailcut_units::{Duration, HostId, Time};
+use tailcut_units::{HostId, Time};
 use tailcut_workload::{Class, Error, Flow, Matrix, Operation, SizeDistribution};
 
 /// What a workload asks for. Copies, acknowledgements and what is sent again come on top.
@@ -40,13 +38,14 @@ pub fn demand(config: &RunConfig, topology: &Topology, draws: usize) -> Result<D
         demand: Demand::default(),
     };
     for (part, label) in config.workload.parts.iter().zip(0u64..) {
+        let arrivals = Arrivals::of(config, topology, &part.flows)?;
         match &part.flows {
             FlowsSpec::Trace(trace) => asked.flows(trace.flows(), 1.0),
             FlowsSpec::Open(spec) => {
                 let mut source = traffic::part_source(config, topology, part, label)?;
                 let next = || source.as_mut().and_then(|source| source.next());
                 let drawn: Vec<Flow> = std::iter::from_fn(next).take(asked.draws).collect();
-                asked.open(spec, &drawn)?;
+                asked.open(spec, &drawn, arrivals);
             }
             FlowsSpec::Burst(_) => {
                 let mut source = traffic::part_source(config, topology, part, label)?;
@@ -54,8 +53,8 @@ pub fn demand(config: &RunConfig, topology: &Topology, draws: usize) -> Result<D
                 asked.flows(&std::iter::from_fn(next).collect::<Vec<_>>(), 1.0);
             }
             FlowsSpec::Closed(spec) => asked.closed(spec)?,
-            FlowsSpec::Requests(spec) => asked.requests(spec)?,
-            FlowsSpec::Storage(spec) => asked.storage(spec, (part.class, label))?,
+            FlowsSpec::Requests(spec) => asked.requests(spec, arrivals)?,
+            FlowsSpec::Storage(spec) => asked.storage(spec, (part.class, label), arrivals)?,
             // Nobody but the application knows what it sends.
             FlowsSpec::Application(spec) => {
                 asked.demand.transfers += spec.at_most.unwrap_or(1) as f64;
@@ -64,6 +63,28 @@ pub fn demand(config: &RunConfig, topology: &Topology, draws: usize) -> Result<D
     }
     asked.demand.packet_hops = asked.demand.packet_hops.min(asked.possible());
     Ok(asked.demand)
+}
+
+/// The arrivals of an open loop in the mean; none for what is none.
+#[derive(Clone, Copy, Default)]
+struct Arrivals {
+    per_second: f64,
+    /// Until its limits.
+    all: f64,
+}
+
+impl Arrivals {
+    fn of(config: &RunConfig, topology: &Topology, flows: &FlowsSpec) -> Result<Self, Error> {
+        let per_second = traffic::per_second(config, topology, flows)?;
+        let arrivals = per_second
+            .zip(flows.limits())
+            .map(|(per_second, limits)| Self {
+                per_second,
+                all: (per_second * limits.span().as_secs_f64())
+                    .min(limits.at_most.map_or(f64::INFINITY, |most| most as f64)),
+            });
+        Ok(arrivals.unwrap_or_default())
+    }
 }
 
 /// What has been found of a workload's demand.
@@ -120,27 +141,22 @@ impl Asked<'_> {
     }
 
     /// An open loop whose first flows these are.
-    fn open(&mut self, spec: &OpenSpec, drawn: &[Flow]) -> Result<(), Error> {
+    fn open(&mut self, spec: &OpenSpec, drawn: &[Flow], arrivals: Arrivals) {
         let is_whole = drawn.len() < self.draws;
-        let matrix = traffic::matrix(&spec.matrix, self.topology, self.config.seed)?;
-        let per_second = traffic::flows_per_second(self.config, self.topology, spec, &matrix)?;
-        let most = spec.max_flows.map_or(f64::INFINITY, |most| most as f64);
-        let arrivals = (per_second * seconds(spec.from, spec.until)).min(most);
         let seen = match spec.fan_in {
             None => drawn.len() as f64,
             // Some arrivals are several flows; how many have been drawn is told by the clock.
             Some(_) => {
                 let last = drawn.last().map_or(Time::ZERO, |flow| flow.start);
                 let span = last.since(Time::ZERO).saturating_sub(spec.from);
-                per_second * span.as_secs_f64()
+                arrivals.per_second * span.as_secs_f64()
             }
         };
         let times = match is_whole || seen <= 0.0 {
             true => 1.0,
-            false => (arrivals / seen).max(1.0),
+            false => (arrivals.all / seen).max(1.0),
         };
         self.flows(drawn, times);
-        Ok(())
     }
 
     /// A closed loop: the flows of a source share its link, and where they go to any host, also the link
@@ -160,7 +176,8 @@ impl Asked<'_> {
             let alone = bits / self.topology.host_rate(source).as_bps() as f64;
             outstanding / (spec.think.as_secs_f64() + alone * outstanding * crowd)
         });
-        let ended = of_sources.sum::<f64>() * seconds(spec.from, spec.until);
+        let span = spec.until.saturating_sub(spec.from);
+        let ended = of_sources.sum::<f64>() * span.as_secs_f64();
         let hops = self.mean_hops(&matrix);
         if let Some(most) = spec.max_flows.filter(|most| ended > *most as f64) {
             self.drawn_alike(most as f64, &spec.sizes, hops);
@@ -175,16 +192,8 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn requests(&mut self, spec: &RequestsPart) -> Result<(), Error> {
-        let has_packets = self.config.design.transport != TransportKind::Stations;
-        let link = match has_packets {
-            true => link_of_servers(self.topology, spec),
-            false => self.config.settings.designs.requests.link,
-        };
-        let (per_second, _) = requests::rate_and_load(self.config, spec, link);
-        let most = spec.max_requests.map_or(f64::INFINITY, |most| most as f64);
-        let requests = (per_second * seconds(spec.from, spec.until)).min(most);
-        let hops = match has_packets {
+    fn requests(&mut self, spec: &RequestsPart, arrivals: Arrivals) -> Result<(), Error> {
+        let hops = match self.config.design.transport.has_packets() {
             true => {
                 let servers: Vec<HostId> = (0..spec.servers).map(HostId).collect();
                 let clients = spec.servers..spec.servers + spec.clients;
@@ -193,19 +202,22 @@ impl Asked<'_> {
             }
             false => 0.0,
         };
-        self.drawn_alike(requests, &spec.sizes, hops);
+        self.drawn_alike(arrivals.all, &spec.sizes, hops);
         Ok(())
     }
 
-    fn storage(&mut self, spec: &StoragePart, of: (Class, u64)) -> Result<(), Error> {
+    fn storage(
+        &mut self,
+        spec: &StoragePart,
+        of: (Class, u64),
+        arrivals: Arrivals,
+    ) -> Result<(), Error> {
         let mut storage = traffic::storage(self.config, self.topology, spec, of)?;
         let drawn = std::iter::from_fn(|| storage.next_session()).take(self.draws);
         let drawn: Vec<_> = drawn.collect();
-        let most = spec.max_sessions.map_or(f64::INFINITY, |most| most as f64);
-        let all = (spec.per_second * seconds(spec.from, spec.until)).min(most);
         let times = match drawn.len() < self.draws {
             true => 1.0,
-            false => (all / drawn.len() as f64).max(1.0),
+            false => (arrivals.all / drawn.len() as f64).max(1.0),
         };
         for session in &drawn {
             for (index, block) in session.blocks.iter().enumerate() {
@@ -257,8 +269,4 @@ impl Asked<'_> {
         };
         *self.hops.entry((from, to)).or_insert_with(count)
     }
-}
-
-fn seconds(from: Duration, until: Duration) -> f64 {
-    until.saturating_sub(from).as_secs_f64()
 }

@@ -19,12 +19,7 @@ impl Extent {
     pub fn new(workload: &WorkloadSpec, drain: Duration) -> Self {
         let most = workload.parts.iter().map(|part| match &part.flows {
             FlowsSpec::Trace(trace) => Some(trace.flows().len() as u64),
-            FlowsSpec::Open(spec) => spec.max_flows,
-            FlowsSpec::Closed(spec) => spec.max_flows,
-            FlowsSpec::Burst(_) => None,
-            FlowsSpec::Requests(spec) => spec.max_requests,
-            FlowsSpec::Storage(spec) => spec.max_sessions,
-            FlowsSpec::Application(spec) => spec.at_most,
+            other => other.limits().and_then(|limits| limits.at_most),
         });
         Self {
             span: workload.span(),

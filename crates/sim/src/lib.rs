@@ -23,9 +23,9 @@ mod traffic;
 
 pub use application::{Application, ApplicationSeat, Desk, Outcome, OwnApplication};
 pub use config::{
-    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
-    OfferedRate, OpenSpec, RequestRate, RequestsPart, RunConfig, Shape, StoragePart, TopologySpec,
-    WorkloadPart, WorkloadSpec,
+    ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, Limits, LoadReference,
+    MatrixSpec, OfferedRate, OpenSpec, RequestRate, RequestsPart, RunConfig, Shape, StoragePart,
+    TopologySpec, WorkloadPart, WorkloadSpec,
 };
 pub use demand::{Demand, demand};
 pub use error::RunError;

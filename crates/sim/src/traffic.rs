@@ -291,29 +291,40 @@ fn burst(
 pub fn expected_arrivals(config: &RunConfig, topology: &Topology) -> Result<Option<f64>, Error> {
     let mut expected = 0.0;
     for part in &config.workload.parts {
-        let (per_second, from, until) = match &part.flows {
-            FlowsSpec::Trace(_)
-            | FlowsSpec::Closed(_)
-            | FlowsSpec::Burst(_)
-            | FlowsSpec::Application(_) => return Ok(None),
-            FlowsSpec::Open(spec) => {
-                let matrix = matrix(&spec.matrix, topology, config.seed)?;
-                let flows = flows_per_second(config, topology, spec, &matrix)?;
-                (flows, spec.from, spec.until)
-            }
-            FlowsSpec::Requests(spec) => {
-                let link = match config.design.transport {
-                    TransportKind::Stations => config.settings.designs.requests.link,
-                    _ => requests::network::link_of_servers(topology, spec),
-                };
-                let (requests, _) = requests::rate_and_load(config, spec, link);
-                (requests, spec.from, spec.until)
-            }
-            FlowsSpec::Storage(spec) => (spec.per_second, spec.from, spec.until),
+        let rate = per_second(config, topology, &part.flows)?;
+        let Some((per_second, limits)) = rate.zip(part.flows.limits()) else {
+            return Ok(None);
         };
-        expected += per_second * until.saturating_sub(from).as_secs_f64();
+        expected += per_second * limits.span().as_secs_f64();
     }
     Ok(Some(expected))
+}
+
+/// How many flows, requests or sessions a second start in the mean between the limits of an open loop;
+/// `None` for what is none.
+pub(crate) fn per_second(
+    config: &RunConfig,
+    topology: &Topology,
+    flows: &FlowsSpec,
+) -> Result<Option<f64>, Error> {
+    Ok(match flows {
+        FlowsSpec::Trace(_)
+        | FlowsSpec::Closed(_)
+        | FlowsSpec::Burst(_)
+        | FlowsSpec::Application(_) => None,
+        FlowsSpec::Open(spec) => {
+            let matrix = matrix(&spec.matrix, topology, config.seed)?;
+            Some(flows_per_second(config, topology, spec, &matrix)?)
+        }
+        FlowsSpec::Requests(spec) => {
+            let link = match config.design.transport {
+                TransportKind::Stations => config.settings.designs.requests.link,
+                _ => requests::network::link_of_servers(topology, spec),
+            };
+            Some(requests::rate_and_load(config, spec, link).0)
+        }
+        FlowsSpec::Storage(spec) => Some(spec.per_second),
+    })
 }
 
 /// Who sends to whom.

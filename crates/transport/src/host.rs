@@ -37,7 +37,7 @@ pub trait Transport {
         None
     }
     /// What leaves from now on of a flow that this host sends has `class`, 0 being the highest. Transports
-    /// choose classes themselves; [`Reprioritised`](crate::Reprioritised) is the layer that obeys.
+    /// choose classes themselves; [`Classified`](crate::Classified) is the layer that obeys.
     fn reprioritise(&mut self, _now: Time, _flow: FlowId, _class: u8) {}
     /// The network delivered `segment` to this host.
     fn on_segment(&mut self, now: Time, segment: Segment);

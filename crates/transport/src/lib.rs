@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod classified;
 mod copies;
 mod host;
 mod message;
@@ -19,17 +20,16 @@ pub mod qos;
 pub mod rans;
 mod receiver_driven;
 pub mod repnet;
-mod reprioritised;
 pub mod scdp;
 mod segment;
 mod shared;
 pub mod tcp;
 mod turns;
 
+pub use classified::Classified;
 pub use host::{BlockRange, Event, Origin, Transport};
 pub use message::{FlowStats, Message, Replication};
 pub use receiver_driven::{Demotion, MAX_THRESHOLDS, Streams};
-pub use reprioritised::Reprioritised;
 pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
 };

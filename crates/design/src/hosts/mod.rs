@@ -13,12 +13,11 @@ use std::sync::Arc;
 use tailcut_transport::nic::{Coalesced, Paced, Queued};
 use tailcut_transport::pfabric::PFabricConfig;
 use tailcut_transport::pias::Tags;
-use tailcut_transport::qos::Classified;
 use tailcut_transport::rans::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
 use tailcut_transport::scdp::{self, ModelCodec};
 use tailcut_transport::tcp::{self, ConfigError, Congestion, TcpConfig};
-use tailcut_transport::{Reprioritised, Streams, Transport, ndp};
+use tailcut_transport::{Classified, Streams, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate, stream_seed};
 
 /// Random streams of hosts, for [`stream_seed`].
@@ -65,13 +64,12 @@ impl HostPlan {
         seed: u64,
         longest_round_trip: impl FnOnce() -> Duration,
     ) -> Made<Self> {
-        let usual = PFabricConfig::default();
         let pfabric = match design.transport {
             TransportKind::PFabric => {
                 let parameters = &settings.designs.pfabric;
                 pfabric::config(parameters, settings.framing, longest_round_trip)
             }
-            _ => usual,
+            _ => PFabricConfig::default(),
         };
         Ok(Self {
             design,
@@ -105,19 +103,25 @@ impl HostPlan {
     /// Gives `user` what builds the hosts, by their own type where it is known here: a driver's loop is
     /// compiled for it.
     pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
-        use TransportKind::{Ndp, NdpPlus, PFabric, Scdp};
+        use TransportKind::{Ndp, NdpPlus, Scdp};
         match (self.design.transport, self.traffic) {
             (Ndp | NdpPlus, Traffic::Requests) => user.with(|seat| messenger(self.ndp(seat)?)),
             (Scdp, Traffic::Requests) => user.with(|seat| messenger(self.scdp(seat)?)),
             (_, Traffic::Requests) => user.with(|seat| self.carrier(seat)),
             _ if self.has_layers() => user.with(|seat| self.layered(seat)),
+            _ => self.build_transports(user),
+        }
+    }
+
+    /// The same with the built-in transports alone, without what is above or below them.
+    fn build_transports<U: UseHosts>(&self, user: U) -> U::Output {
+        use TransportKind::{Ndp, NdpPlus, PFabric, Scdp};
+        match (self.design.transport, self.repnet_config()) {
             (Ndp | NdpPlus, _) => user.with(|seat| self.ndp(seat)),
             (Scdp, _) => user.with(|seat| self.scdp(seat)),
             (PFabric, _) => user.with(|seat| self.pfabric(seat)),
-            _ => match self.repnet_config() {
-                None => user.with(|seat| self.tcp(seat)),
-                Some(config) => user.with(|seat| self.repnet(seat, config)),
-            },
+            (_, None) => user.with(|seat| self.tcp(seat)),
+            (_, Some(config)) => user.with(|seat| self.repnet(seat, config)),
         }
     }
 
@@ -142,16 +146,18 @@ impl HostPlan {
             || self.settings.nic != NicParameters::default()
     }
 
-    /// A host with layers: classes by size or by the application's word, then the host's queue, the pacer and coalescing, from the
-    /// transport down to the link.
+    /// A host with layers: classes by size or by the application's word, then the host's queue, the
+    /// pacer and coalescing, from the transport down to the link.
     fn layered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
-        let mut transport = self.unlayered(seat)?;
+        let mut transport = match self.own_hosts() {
+            Some(make) => make(seat)?,
+            None => self.build_transports(Boxed(seat))?,
+        };
         if self.design.transport == TransportKind::Qos {
             let small_below = self.settings.designs.qos.small_below.0;
             transport = Box::new(Classified::new(transport, small_below));
-        }
-        if self.traffic == Traffic::Steered {
-            transport = Box::new(Reprioritised::new(transport));
+        } else if self.traffic == Traffic::Steered {
+            transport = Box::new(Classified::as_told(transport));
         }
         if let Some(length) = self.settings.nic.queue {
             transport = Box::new(Queued::new(transport, length));
@@ -166,22 +172,6 @@ impl HostPlan {
             transport = Box::new(Coalesced::new(transport, coalescing));
         }
         Ok(transport)
-    }
-
-    /// The host below its layers, of whichever kind.
-    fn unlayered(&self, seat: &HostSeat<'_>) -> Made<Box<dyn Transport>> {
-        if let Some(make) = self.own_hosts() {
-            return make(seat);
-        }
-        Ok(match self.design.transport {
-            TransportKind::PFabric => Box::new(self.pfabric(seat)?),
-            TransportKind::Ndp | TransportKind::NdpPlus => Box::new(self.ndp(seat)?),
-            TransportKind::Scdp => Box::new(self.scdp(seat)?),
-            _ => match self.repnet_config() {
-                None => Box::new(self.tcp(seat)?),
-                Some(config) => Box::new(self.repnet(seat, config)?),
-            },
-        })
     }
 
     fn tcp(&self, seat: &HostSeat<'_>) -> Made<tcp::Host> {

@@ -187,7 +187,6 @@ impl Desk<'_> {
     }
 
     /// Notes an event of a transfer to several hosts; false for others.
-    #[inline]
     pub(super) fn note_spread(&mut self, host: HostId, event: Event) -> bool {
         let (recorder, groups) = (&mut *self.recorder, &mut *self.groups);
         self.spreads.note(self.now, host, event, recorder, groups)

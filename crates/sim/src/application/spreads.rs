@@ -25,19 +25,7 @@ impl Spreads {
 
     /// Notes what a host's transport says, if it is of such a transfer. A receiver that has everything
     /// leaves the group, and one that the sender gives up is put out of it.
-    #[inline]
     pub fn note(
-        &mut self,
-        now: Time,
-        host: HostId,
-        event: Event,
-        recorder: &mut Recorder,
-        groups: &mut dyn Groups,
-    ) -> bool {
-        !self.0.is_empty() && self.note_some(now, host, event, recorder, groups)
-    }
-
-    fn note_some(
         &mut self,
         now: Time,
         host: HostId,

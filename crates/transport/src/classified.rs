@@ -1,5 +1,5 @@
-//! Classes that an application orders. [`Reprioritised`] is a layer over any transport: from the order on,
-//! what leaves of a flow has the class that its application said, whatever the transport would choose.
+//! Classes of flows, whatever the transport would choose: by a flow's size, or as an application orders
+//! them. [`Classified`] is a layer over any transport: it sets the class of each segment as it leaves.
 
 use crate::copies::{CopyOrder, NotCarried};
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
@@ -7,26 +7,49 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, Time};
 
-/// `T` whose flows take classes from the application.
+/// The class of large flows' segments, where sizes say the class.
+const LOW: u8 = 1;
+
+/// `T` whose flows may have classes of another's choice.
 #[derive(Debug)]
-pub struct Reprioritised<T> {
+pub struct Classified<T> {
     inner: T,
+    /// Flows under so many bytes keep their class, others begin in the lower one; `None`: all keep it.
+    small_below: Option<u64>,
     /// Flows of this host that have not ended and that have been given a class.
     classes: BTreeMap<FlowId, u8>,
 }
 
-impl<T> Reprioritised<T> {
-    /// `inner`, whose own classes hold until the application orders others.
-    pub const fn new(inner: T) -> Self {
+impl<T> Classified<T> {
+    /// `inner` with flows under `small_below` bytes in the higher of two classes.
+    pub const fn new(inner: T, small_below: u64) -> Self {
         Self {
             inner,
+            small_below: Some(small_below),
             classes: BTreeMap::new(),
         }
     }
+
+    /// `inner`, whose own classes hold until the application orders others.
+    pub const fn as_told(inner: T) -> Self {
+        Self {
+            inner,
+            small_below: None,
+            classes: BTreeMap::new(),
+        }
+    }
+
+    /// The transport that is classified.
+    pub const fn inner(&self) -> &T {
+        &self.inner
+    }
 }
 
-impl<T: Transport> Transport for Reprioritised<T> {
+impl<T: Transport> Transport for Classified<T> {
     fn submit(&mut self, now: Time, message: Message) {
+        if self.small_below.is_some_and(|below| message.bytes >= below) {
+            self.classes.insert(message.flow, LOW);
+        }
         self.inner.submit(now, message);
     }
 
@@ -39,8 +62,9 @@ impl<T: Transport> Transport for Reprioritised<T> {
     }
 
     fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
+        let cost = self.inner.cancel(now, flow);
         self.classes.remove(&flow);
-        self.inner.cancel(now, flow)
+        cost
     }
 
     fn reprioritise(&mut self, _now: Time, flow: FlowId, class: u8) {
