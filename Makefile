@@ -12,11 +12,11 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: python costs coverage explore demo test build tools rust-test lint npm-test soak node-suite node-suite-all bench reproduce
+.PHONY: python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
-demo: build
-	$(TAILCUT) compare tcp dctcp repflow repsyn repflow+dctcp \
+demo: build-small
+	target/release/tailcut compare tcp dctcp repflow repsyn repflow+dctcp \
 	    --load 0.3,0.5,0.7 --seeds 6 --flows 1000 --out out/demo
 
 # Every test there is. Installs what they need where it is missing (see .ci/tools).
@@ -24,6 +24,10 @@ test: tools lint rust-test npm-test node-suite python
 
 build:
 	$(CARGO) build --release --locked --bin tailcut
+
+# The same without the lab and the proxy, whose libraries a first look does not need.
+build-small:
+	$(CARGO) build --release --locked --bin tailcut --no-default-features
 
 tools:
 	.ci/tools
@@ -40,11 +44,15 @@ lint:
 	    echo "advisories: not checked, because their database (https://github.com/RustSec/advisory-db) cannot be fetched"; \
 	fi
 
-rust-test:
+# The library and the npm package are tested against each other.
+rust-test: npm-build
 	$(CARGO) test --workspace --locked
 
+npm-build:
+	cd packages/repnet && npm ci --no-audit --no-fund && npm run build
+
 # The property tests on cases of their own, ten times as many.
-explore:
+explore: npm-build
 	env -u PROPTEST_RNG_SEED PROPTEST_CASES=2560 $(CARGO) test --workspace --locked
 
 npm-test:

@@ -13,14 +13,16 @@ mod workload;
 
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
-pub use wire::{wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_scdp, wire_segment};
+pub use wire::{
+    wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
+};
 pub use workload::{size_name, size_table, trace};
 
 /// A target: its name, which is that of its corpus too, and what it does with bytes.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 20] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -38,6 +40,7 @@ pub const TARGETS: [Target; 19] = [
     ("wire_ndp", wire_ndp),
     ("wire_pfabric", wire_pfabric),
     ("wire_rans", wire_rans),
+    ("wire_repnet", wire_repnet),
     ("wire_segment", wire_segment),
     ("wire_frame", wire_frame),
 ];

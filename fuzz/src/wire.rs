@@ -6,7 +6,7 @@ use tailcut_units::FiveTuple;
 use tailcut_wire::capture::{Connection, frame};
 use tailcut_wire::foreign::{Content, Ip, Membership, View, set_dscp, set_ecn, shorten, trim};
 use tailcut_wire::{
-    DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, scdp, set_condition,
+    DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, repnet, scdp, set_condition,
 };
 
 /// An SCDP header.
@@ -39,6 +39,29 @@ pub fn wire_pfabric(bytes: &[u8]) {
 /// As [`wire_scdp`].
 pub fn wire_rans(bytes: &[u8]) {
     header(bytes, rans::encode, rans::decode);
+}
+
+/// A preamble or a banner of RepNet.
+///
+/// # Panics
+/// As [`wire_scdp`].
+pub fn wire_repnet(bytes: &[u8]) {
+    match repnet::decode_preamble(bytes) {
+        Ok((preamble, length)) => {
+            assert_eq!(
+                repnet::encode_preamble(&preamble)[..length],
+                bytes[..length]
+            );
+        }
+        Err(error) => one_line(&error.to_string()),
+    }
+    match repnet::decode_banner(bytes) {
+        Ok(banner) => {
+            let written = repnet::encode_banner(&banner);
+            assert_eq!(written[..], bytes[..written.len()]);
+        }
+        Err(error) => one_line(&error.to_string()),
+    }
 }
 
 fn header<T: PartialEq + Debug>(

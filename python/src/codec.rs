@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 use tailcut_scenario::record::{
-    FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunCost,
-    RunRecord, RunSummary, RunTotals, SessionEnd, SessionOperation, SessionRecord, Straggling,
-    TopologyLink,
+    FlowRecord, LinkFailure, LinkSample, LinkTrouble, NodeKind, NodeRecord, PortTotals,
+    QueueSample, RequestRecord, RunCost, RunRecord, RunSummary, RunTotals, SessionEnd,
+    SessionOperation, SessionRecord, Straggling, TopologyLink,
 };
 use tailcut_scenario::units::{Duration, Rate, Time};
 
@@ -91,6 +91,7 @@ fn body(rows: &mut Rows<'_>, record: &mut RunRecord) -> Outcome {
     rows.each(&mut record.requests, RequestRecord::default, request)?;
     rows.each(&mut record.sessions, SessionRecord::default, session)?;
     rows.each(&mut record.ports, PortTotals::default, port)?;
+    rows.each(&mut record.nodes, NodeRecord::default, node)?;
     let no_link = || TopologyLink {
         port: 0,
         from: String::new(),
@@ -103,7 +104,7 @@ fn body(rows: &mut Rows<'_>, record: &mut RunRecord) -> Outcome {
     rows.each(&mut record.topology, no_link, link)?;
     let no_failure = || LinkFailure {
         link: 0,
-        rate: None,
+        trouble: LinkTrouble::Down,
         from: Time::ZERO,
         until: None,
     };
@@ -233,6 +234,21 @@ fn port(rows: &mut Rows<'_>, row: &mut PortTotals) -> Outcome {
     rows.number(&mut max_backlog.0)
 }
 
+fn node(rows: &mut Rows<'_>, row: &mut NodeRecord) -> Outcome {
+    let NodeRecord {
+        kind,
+        number,
+        name,
+        label,
+        tier,
+    } = row;
+    rows.one_of(kind, &NodeKind::ALL)?;
+    rows.small(number)?;
+    rows.text(name)?;
+    rows.text(label)?;
+    rows.byte(tier)
+}
+
 fn link(rows: &mut Rows<'_>, row: &mut TopologyLink) -> Outcome {
     let TopologyLink {
         port,
@@ -255,14 +271,20 @@ fn link(rows: &mut Rows<'_>, row: &mut TopologyLink) -> Outcome {
 fn failure(rows: &mut Rows<'_>, row: &mut LinkFailure) -> Outcome {
     let LinkFailure {
         link,
-        rate,
+        trouble,
         from,
         until,
     } = row;
     rows.small(link)?;
-    let mut bps = rate.map(Rate::as_bps);
+    let mut bps = trouble.rate().map(Rate::as_bps);
     rows.maybe(&mut bps, Rows::number)?;
-    *rate = bps.and_then(Rate::from_bps);
+    let mut loss = trouble.loss();
+    rows.maybe(&mut loss, Rows::small)?;
+    *trouble = match (bps.and_then(Rate::from_bps), loss) {
+        (Some(rate), _) => LinkTrouble::Slow(rate),
+        (None, Some(loss)) => LinkTrouble::Lossy(loss),
+        (None, None) => LinkTrouble::Down,
+    };
     rows.time(from)?;
     rows.maybe(until, Rows::time)
 }

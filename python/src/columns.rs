@@ -7,7 +7,7 @@ use crate::swept::Swept;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
-use tailcut_scenario::record::{RunKey, RunRecord};
+use tailcut_scenario::record::{LinkFailure, RunKey, RunRecord, TopologyLink};
 use tailcut_scenario::units::{Duration, Rate, Time};
 
 /// A table that a study has.
@@ -18,21 +18,25 @@ pub enum Kind {
     Requests,
     Sessions,
     Ports,
+    Nodes,
     Topology,
     Failures,
+    Losses,
     Queues,
     Links,
 }
 
 impl Kind {
-    const ALL: [(&str, Self); 9] = [
+    const ALL: [(&str, Self); 11] = [
         ("runs", Self::Runs),
         ("flows", Self::Flows),
         ("requests", Self::Requests),
         ("sessions", Self::Sessions),
         ("ports", Self::Ports),
+        ("nodes", Self::Nodes),
         ("topology", Self::Topology),
         ("failures", Self::Failures),
+        ("losses", Self::Losses),
         ("queues", Self::Queues),
         ("links", Self::Links),
     ];
@@ -59,8 +63,10 @@ impl Kind {
             Self::Requests => run.requests.len(),
             Self::Sessions => run.sessions.len(),
             Self::Ports => run.ports.len(),
+            Self::Nodes => run.nodes.len(),
             Self::Topology => run.topology.len(),
-            Self::Failures => run.failures.len(),
+            Self::Failures => troubles(run, false).count(),
+            Self::Losses => troubles(run, true).count(),
             Self::Queues => run.queues.len(),
             Self::Links => run.links.len(),
         }
@@ -88,8 +94,10 @@ impl Kind {
             Self::Requests => requests(columns, record),
             Self::Sessions => sessions(columns, record),
             Self::Ports => ports(columns, record),
+            Self::Nodes => nodes(columns, record),
             Self::Topology => topology(columns, record),
             Self::Failures => failures(columns, record),
+            Self::Losses => losses(columns, record),
             Self::Queues => queues(columns, record),
             Self::Links => links(columns, record),
         };
@@ -253,6 +261,25 @@ fn ports(columns: Columns, run: &RunRecord) -> Columns {
         .integer("dropped", rows().map(|p| p.dropped))
         .integer("marked", rows().map(|p| p.marked))
         .integer("max_backlog_bytes", rows().map(|p| p.max_backlog.0))
+        .text("port.name", rows().map(|p| link_name(run, p.port)))
+}
+
+/// What the link that a port feeds is called; empty where the run does not say.
+fn link_name(run: &RunRecord, port: u32) -> String {
+    let is_fed = |link: &&TopologyLink| link.port == port;
+    // They are in the order of the ports.
+    let link = run.topology.get(port as usize).filter(is_fed);
+    link.map_or_else(String::new, |link| format!("{}>{}", link.from, link.to))
+}
+
+fn nodes(columns: Columns, run: &RunRecord) -> Columns {
+    let rows = || run.nodes.iter();
+    columns
+        .text("kind", rows().map(|n| n.kind.name()))
+        .integer("number", rows().map(|n| n.number.into()))
+        .text("name", rows().map(|n| &n.name))
+        .text("label", rows().map(|n| &n.label))
+        .integer("tier", rows().map(|n| n.tier.into()))
 }
 
 fn topology(columns: Columns, run: &RunRecord) -> Columns {
@@ -268,12 +295,35 @@ fn topology(columns: Columns, run: &RunRecord) -> Columns {
 }
 
 fn failures(columns: Columns, run: &RunRecord) -> Columns {
-    let rows = || run.failures.iter();
+    let rows = || troubles(run, false);
     columns
         .integer("link", rows().map(|f| f.link.into()))
-        .optional("rate_bps", rows().map(|f| f.rate.map(Rate::as_bps)))
+        .optional(
+            "rate_bps",
+            rows().map(|f| f.trouble.rate().map(Rate::as_bps)),
+        )
         .integer("from_ns", rows().map(|f| f.from.as_ns()))
         .optional("until_ns", rows().map(|f| f.until.map(Time::as_ns)))
+        .text("link.name", rows().map(|f| link_name(run, f.link)))
+}
+
+fn losses(columns: Columns, run: &RunRecord) -> Columns {
+    let rows = || troubles(run, true);
+    columns
+        .integer("link", rows().map(|f| f.link.into()))
+        .integer(
+            "loss_ppb",
+            rows().filter_map(|f| f.trouble.loss()).map(u64::from),
+        )
+        .integer("from_ns", rows().map(|f| f.from.as_ns()))
+        .optional("until_ns", rows().map(|f| f.until.map(Time::as_ns)))
+        .text("link.name", rows().map(|f| link_name(run, f.link)))
+}
+
+/// Links that lose packets at random, or those that are down or slow.
+fn troubles(run: &RunRecord, lossy: bool) -> impl Iterator<Item = &LinkFailure> {
+    let failures = run.failures.iter();
+    failures.filter(move |failure| failure.trouble.loss().is_some() == lossy)
 }
 
 fn queues(columns: Columns, run: &RunRecord) -> Columns {

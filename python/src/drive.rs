@@ -32,17 +32,18 @@ pub fn threads(py: Python<'_>, given: Option<i64>) -> PyResult<NonZeroUsize> {
 }
 
 /// What the threads of runs and the one that waits for them tell each other.
-struct Watch {
+pub struct Watch {
     /// By run: the share that is over, in millionths.
     shares: Vec<AtomicU32>,
     /// What a part in Python has raised; halts all runs.
-    failure: Arc<Failure>,
+    pub failure: Arc<Failure>,
 }
 
 const WHOLE: u32 = 1_000_000;
 
 impl Watch {
-    fn new(runs: usize) -> Self {
+    /// For so many runs.
+    pub fn new(runs: usize) -> Self {
         Self {
             shares: (0..runs).map(|_| AtomicU32::new(0)).collect(),
             failure: Arc::default(),
@@ -51,7 +52,11 @@ impl Watch {
 
     /// Runs one of `runs` in this thread.
     fn one(&self, runs: &[RunConfig], run: usize) -> Result<RunRecord, RunFailed> {
-        let control = UnderWay { watch: self, run };
+        let control = UnderWay {
+            watch: self,
+            run,
+            in_python: true,
+        };
         let ended = match self.stop() {
             true => Err(RunError::Stopped),
             false => sim::run(&runs[run], &control),
@@ -127,13 +132,28 @@ pub fn drive(
     tick: Option<&Py<PyAny>>,
 ) -> PyResult<Vec<RunRecord>> {
     let watch = Watch::new(runs.len());
+    let outcome = attend(py, &watch, tick, || all(runs, wanted, threads, &watch))?;
+    outcome.map_err(|failed| error::run(py, &failed))
+}
+
+/// Has another thread do some work, which `watch` follows, while this one lets Python act on signals
+/// and calls `tick`.
+///
+/// # Errors
+/// What a part in Python, `tick` or a signal raises, or a panic. The work is asked to stop, and waited
+/// for.
+pub fn attend<T: Send>(
+    py: Python<'_>,
+    watch: &Watch,
+    tick: Option<&Py<PyAny>>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
     let awaited = Awaited::new();
     let mut raised = None;
     let outcome = thread::scope(|scope| {
         let crew = scope.spawn(|| {
             // Whatever happens here, whoever waits is told.
-            let outcome =
-                thread::scope(|inner| inner.spawn(|| all(runs, wanted, threads, &watch)).join());
+            let outcome = thread::scope(|inner| inner.spawn(work).join());
             awaited.leave(outcome);
         });
         let outcome = loop {
@@ -158,16 +178,12 @@ pub fn drive(
     if let Some(error) = raised.or_else(|| watch.failure.take()) {
         return Err(error);
     }
-    match outcome.and_then(|outcome| outcome) {
-        Ok(Ok(records)) => Ok(records),
-        Ok(Err(failed)) => Err(error::run(py, &failed)),
-        Err(panic) => {
-            let words = panic.downcast_ref::<String>().map(String::as_str);
-            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
-            let words = format!("a run panicked: {}", words.unwrap_or("without a word"));
-            Err(error::failed(py, words))
-        }
-    }
+    outcome.and_then(|outcome| outcome).map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+        let words = format!("a run panicked: {}", words.unwrap_or("without a word"));
+        error::failed(py, words)
+    })
 }
 
 /// All runs: first those in Rust alone, over all threads, then those with parts in Python, which
@@ -179,6 +195,7 @@ fn all(runs: &[RunConfig], wanted: &[usize], threads: NonZeroUsize, watch: &Watc
     let crew = Crew {
         threads,
         progress: watch,
+        hosts: None,
     };
     let these: Vec<usize> = in_rust.iter().map(|&place| wanted[place]).collect();
     let keep = |_, record| Ok::<_, RunFailed>(record);
@@ -206,9 +223,12 @@ fn failed(config: &RunConfig, error: RunError) -> RunFailed {
 }
 
 /// A run under way in the thread that calls.
-struct UnderWay<'a> {
-    watch: &'a Watch,
-    run: usize,
+pub struct UnderWay<'a> {
+    pub watch: &'a Watch,
+    /// Its place among those that are watched.
+    pub run: usize,
+    /// Whether a part of it is in Python, so that this thread has Python's lock.
+    pub in_python: bool,
 }
 
 impl RunControl for UnderWay<'_> {
@@ -216,7 +236,9 @@ impl RunControl for UnderWay<'_> {
         self.watch.advanced(self.run, share);
     }
     fn stop(&self) -> bool {
-        own::yield_lock();
+        if self.in_python {
+            own::yield_lock();
+        }
         self.watch.stop()
     }
 }

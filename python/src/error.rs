@@ -37,7 +37,21 @@ pub fn failed(py: Python<'_>, words: String) -> PyErr {
 
 /// `tailcut.StudyError`: a directory that cannot be read or written.
 pub fn stored(py: Python<'_>, error: &record::Error) -> PyErr {
-    raised(py, "StudyError", (error.to_string(),))
+    unusable(py, error.to_string())
+}
+
+/// `tailcut.StudyError` in words.
+pub fn unusable(py: Python<'_>, words: String) -> PyErr {
+    raised(py, "StudyError", (words,))
+}
+
+/// What Python raises for an error of a study's cases.
+pub fn of_cases(py: Python<'_>, error: &tailcut_cases::Error) -> PyErr {
+    match error {
+        tailcut_cases::Error::Scenario(wrong) => scenario(py, wrong),
+        tailcut_cases::Error::Record(wrong) => stored(py, wrong),
+        other => unusable(py, other.to_string()),
+    }
 }
 
 fn raised<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {

@@ -2,6 +2,7 @@
 //!
 //! What users import is `tailcut`, in Python, which is built on this module.
 
+mod cases;
 mod codec;
 mod columns;
 mod drive;
@@ -23,6 +24,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<study::Study>()?;
+    module.add_class::<cases::Cases>()?;
     module.add_class::<table::Table>()?;
     module.add_class::<own::Window>()?;
     module.add_class::<own::Ack>()?;

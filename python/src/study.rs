@@ -135,7 +135,7 @@ impl Study {
 impl Study {
     /// Reads a study from the directory that the command or `save` wrote.
     #[staticmethod]
-    fn open(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
+    pub fn open(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
         let (plan, runs, report) = py
             .detach(|| read(&directory))
             .map_err(|wrong| error::stored(py, &wrong))?;
@@ -253,7 +253,7 @@ impl Study {
 }
 
 /// The hash of the file of this module: which build a run is of.
-fn hash(build: &PathBuf) -> PyResult<String> {
+pub fn hash(build: &PathBuf) -> PyResult<String> {
     let mut hash = Fingerprint::new();
     io::copy(&mut File::open(build)?, &mut hash)?;
     Ok(hash.digits())

@@ -10,6 +10,7 @@ Compare designs, take the results as data frames, and write parts of your own in
 """
 
 from tailcut._errors import RunError, ScenarioError, StudyError
+from tailcut._hyperqueue import HyperQueue
 from tailcut._native import Ack, Congested, Table, Window, __version__
 from tailcut._parts import DROP, DROP_FRONT, MARK, QUEUE, Balancer, Controller, Queue
 from tailcut._scenario import Case, Scenario, compare
@@ -26,6 +27,7 @@ __all__ = [
     "Case",
     "Congested",
     "Controller",
+    "HyperQueue",
     "Queue",
     "RunError",
     "Scenario",

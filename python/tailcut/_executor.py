@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tailcut import _native, _parts
 from tailcut._errors import RunError
+
+Result = TypeVar("Result")
 
 #: How often Python may act on a signal, in seconds.
 _LOOK_UP_EVERY = 0.05
@@ -73,26 +75,36 @@ def run(
     scenario = recipe.make()
     recipe = recipe._replace(files=scenario.files())
     parts = _parts.named_in(scenario.designs())
-    count = len(scenario.cases())
-    tasks: list[Future[list[bytes]]] = []
-    try:
-        for case in range(count):
-            tasks.append(executor.submit(run_case, recipe, parts, [case]))
-        _await(tasks, tick)
-        records: list[bytes | None] = [task.result()[0] for task in tasks]
-    finally:
-        # After an error, or Ctrl-C, nothing more is begun.
-        for task in tasks:
-            task.cancel()
+    tasks = ((recipe, parts, [case]) for case in range(len(scenario.cases())))
+    records: list[bytes | None] = [first for first, in each(executor, run_case, tasks, tick)]
     return scenario.collect(records)
 
 
-def _await(tasks: list[Future[list[bytes]]], tick: Callable[[float], None] | None) -> None:
-    pending = set(tasks)
+def each(
+    executor: Executor,
+    function: Callable[..., Result],
+    tasks: Iterable[tuple[Any, ...]],
+    tick: Callable[[float], None] | None,
+) -> list[Result]:
+    """Calls a function on an executor, once for each tuple of arguments."""
+    futures: list[Future[Result]] = []
+    try:
+        for arguments in tasks:
+            futures.append(executor.submit(function, *arguments))
+        _await(futures, tick)
+        return [future.result() for future in futures]
+    finally:
+        # After an error, or Ctrl-C, nothing more is begun.
+        for future in futures:
+            future.cancel()
+
+
+def _await(futures: list[Future[Result]], tick: Callable[[float], None] | None) -> None:
+    pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=_LOOK_UP_EVERY, return_when=FIRST_EXCEPTION)
-        for task in done:
+        for future in done:
             # The first error ends the study.
-            task.result()
+            future.result()
         if tick is not None:
-            tick(len(tasks) - len(pending))
+            tick(len(futures) - len(pending))

@@ -1,9 +1,11 @@
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, final
 
 __all__ = [
     "Ack",
+    "Cases",
     "Congested",
     "Scenario",
     "Study",
@@ -39,6 +41,36 @@ class Scenario:
     def name(self) -> str: ...
 
 @final
+class Cases:
+    @staticmethod
+    def plan(
+        scenario: Scenario,
+        directory: str | os.PathLike[str],
+        command_line: list[str],
+        build: str | os.PathLike[str],
+        code: str,
+        expect: bool,
+    ) -> Cases: ...
+    @staticmethod
+    def open(
+        directory: str | os.PathLike[str],
+        command_line: list[str],
+        build: str | os.PathLike[str],
+        code: str,
+    ) -> Cases: ...
+    def run(
+        self,
+        places: list[int],
+        threads: int | None = None,
+        tick: Callable[[float], None] | None = None,
+    ) -> None: ...
+    def tally(self) -> tuple[int, list[int], list[int], list[int]]: ...
+    def chunks(self, least: float) -> list[list[int]]: ...
+    def failures(self) -> list[str]: ...
+    def jobs(self) -> Path: ...
+    def collect(self, out: str | os.PathLike[str]) -> Study: ...
+
+@final
 class Study:
     @staticmethod
     def open(directory: str | os.PathLike[str]) -> Study: ...
@@ -61,7 +93,7 @@ class Study:
     @property
     def about(self) -> str: ...
     @property
-    def directory(self) -> str | None: ...
+    def directory(self) -> Path | None: ...
 
 @final
 class Table:

@@ -9,8 +9,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailcut import _executor, _native
+from tailcut import _cases, _executor, _native
 from tailcut._executor import Recipe
+from tailcut._hyperqueue import HyperQueue
 from tailcut._progress import Progress
 from tailcut._study import Study
 from tailcut._toml import toml
@@ -138,7 +139,8 @@ class Scenario:
         self,
         threads: int | None = None,
         progress: bool = True,
-        executor: Executor | None = None,
+        executor: Executor | HyperQueue | None = None,
+        directory: str | os.PathLike[str] | None = None,
     ) -> Study:
         """Runs all of it. Results depend neither on threads nor on an executor.
 
@@ -147,18 +149,31 @@ class Scenario:
             progress: whether to show how far it is, once half a second has passed.
             executor: where to run cases, such as a ``ProcessPoolExecutor`` or that of a cluster;
                 each case is sent as text and comes back as bytes.
+            directory: where to keep cases that are done, as ``tailcut study plan`` does: whatever
+                ends a study, the same call goes on from there. Workers of an executor see it under
+                the same path, and what they run does not come back but stays there. A run that
+                fails does not end the others.
 
         Raises:
             ScenarioError: where there is something in it that cannot be run.
             RunError: where a run fails.
+            StudyError: where the directory is not a study's, cannot be written, or has cases of
+                another build of tailcut or of other code of parts in Python.
             KeyboardInterrupt: at Ctrl-C, which ends all runs.
         """
         if executor is not None and threads is not None:
             raise ValueError("threads: found a number beside an executor; allowed: one of the two")
+        if isinstance(executor, HyperQueue) and directory is None:
+            raise ValueError(
+                "directory: found none beside HyperQueue; allowed: one that all workers see"
+            )
         shown = Progress(len(self.cases())) if progress else None
-        if executor is None:
+        if directory is not None:
+            study = _cases.run(self._recipe, directory, executor, threads, shown)
+        elif executor is None:
             study = self._native.run(threads, shown)
         else:
+            assert isinstance(executor, Executor)
             study = _executor.run(self._recipe, executor, shown)
         if shown is not None:
             shown.end(study.counts()[1])
@@ -178,7 +193,8 @@ def compare(
     flows: int | str | None = None,
     threads: int | None = None,
     progress: bool = True,
-    executor: Executor | None = None,
+    executor: Executor | HyperQueue | None = None,
+    directory: str | os.PathLike[str] | None = None,
     **values: Any,
 ) -> Study:
     """Compares designs, as ``tailcut compare`` does: with the built-in scenario of that name.
@@ -192,11 +208,11 @@ def compare(
             :func:`tailcut.flows` gives.
         seeds: how many seeds; confidence intervals need several.
         flows: how many flows a run starts at most.
-        threads, progress, executor: as for :meth:`Scenario.run`.
+        threads, progress, executor, directory: as for :meth:`Scenario.run`.
         values: any other key, as for :meth:`Scenario.with_`.
 
     Raises:
-        ScenarioError, RunError, KeyboardInterrupt: as for :meth:`Scenario.run`.
+        ScenarioError, RunError, StudyError, KeyboardInterrupt: as for :meth:`Scenario.run`.
     """
     names = [designs] if isinstance(designs, str) else list(designs)
     scenario = Scenario(Recipe(None, "compare", "", {}, True, ())).with_(
@@ -207,7 +223,7 @@ def compare(
         flows=flows,
         **values,
     )
-    return scenario.with_(designs=names).run(threads, progress, executor)
+    return scenario.with_(designs=names).run(threads, progress, executor, directory)
 
 
 def _of_text(text: str) -> Recipe:

@@ -109,14 +109,24 @@ class Study:
         return self._native.table("ports")
 
     @property
+    def nodes(self) -> _native.Table:
+        """One row a host or switch, with its name."""
+        return self._native.table("nodes")
+
+    @property
     def topology(self) -> _native.Table:
         """One row a link, by the port that feeds it."""
         return self._native.table("topology")
 
     @property
     def failures(self) -> _native.Table:
-        """One row a link in trouble."""
+        """One row a link that is down or slow."""
         return self._native.table("failures")
+
+    @property
+    def losses(self) -> _native.Table:
+        """One row a link that loses packets at random."""
+        return self._native.table("losses")
 
     @property
     def queues(self) -> _native.Table:

@@ -11,7 +11,7 @@ from conftest import SMALL, Command, hashes
 
 import tailcut as tc
 
-TABLES = ["flows", "ports", "topology", "queues", "links"]
+TABLES = ["flows", "ports", "nodes", "topology", "queues", "links"]
 
 
 @pytest.fixture(scope="module")

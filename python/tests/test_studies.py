@@ -12,7 +12,7 @@ from conftest import Command, hashes
 
 import tailcut as tc
 
-TABLES = ["flows", "ports", "topology", "queues", "links"]
+TABLES = ["flows", "ports", "nodes", "topology", "queues", "links"]
 
 
 def test_a_saved_study_is_the_same_when_it_is_opened(study: tc.Study, tmp_path: Path) -> None:

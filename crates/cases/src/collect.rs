@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::layout::{DONE, FAILED};
-use crate::plan::hash_of_case;
+use crate::plan::{PlannedCase, hash_of_case};
 use crate::study_dir::StudyDir;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,14 +38,7 @@ impl StudyDir {
     pub fn collect(&self, out: &Path, what: Collecting) -> Result<Collected, Error> {
         let _lock = self.lock()?;
         let plan = self.plan();
-        let done = self.names_in(DONE)?;
-        let mut results = Vec::with_capacity(plan.cases.len());
-        for case in &plan.cases {
-            results.push(match done.contains(&case.hash) {
-                true => Some(self.result_of(&case.hash)?),
-                false => None,
-            });
-        }
+        let results = self.results()?;
         let missing = results.iter().enumerate().filter(|(_, run)| run.is_none());
         let missing: Vec<usize> = missing.map(|(place, _)| place).collect();
         if !missing.is_empty() && !what.partial {
@@ -60,10 +53,7 @@ impl StudyDir {
                 missing,
             });
         }
-        let mut builds: BTreeMap<&str, usize> = BTreeMap::new();
-        for (_, origin) in results.iter().flatten() {
-            *builds.entry(&origin.build).or_default() += 1;
-        }
+        let builds = count_builds(&results);
         if builds.len() > 1 && !what.any_build {
             let mut cases: Vec<usize> = builds.into_values().collect();
             cases.sort_unstable_by(|a, b| b.cmp(a));
@@ -101,6 +91,24 @@ impl StudyDir {
         })
     }
 
+    /// How many cases of the plan each build of the program ran, of those that are done.
+    ///
+    /// # Errors
+    /// A result that is damaged, or what the system refuses.
+    pub fn builds(&self) -> Result<BTreeMap<String, usize>, Error> {
+        Ok(count_builds(&self.results()?))
+    }
+
+    /// The results of the cases, by places; `None` for those that are not done.
+    fn results(&self) -> Result<Vec<Option<(StoredRun, Origin)>>, Error> {
+        let done = self.names_in(DONE)?;
+        let result = |case: &PlannedCase| match done.contains(&case.hash) {
+            true => self.result_of(&case.hash).map(Some),
+            false => Ok(None),
+        };
+        self.plan().cases.iter().map(result).collect()
+    }
+
     /// The result of a case that is done, and what decided it.
     fn result_of(&self, hash: &str) -> Result<(StoredRun, Origin), Error> {
         let path = self.result(hash);
@@ -115,4 +123,12 @@ impl StudyDir {
             .into()),
         }
     }
+}
+
+fn count_builds(results: &[Option<(StoredRun, Origin)>]) -> BTreeMap<String, usize> {
+    let mut builds = BTreeMap::new();
+    for (_, origin) in results.iter().flatten() {
+        *builds.entry(origin.build.clone()).or_default() += 1;
+    }
+    builds
 }

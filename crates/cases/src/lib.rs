@@ -19,8 +19,10 @@ mod cost;
 mod error;
 mod failed;
 mod holder;
+pub mod hq;
 mod layout;
 mod lock;
+mod paths;
 mod places;
 mod plan;
 mod prune;
@@ -45,7 +47,7 @@ pub use runner::{Ran, Runner};
 pub use status::{CaseState, Holding, Status};
 pub use study_dir::{Found, StudyDir};
 pub use tally::Tally;
-pub use told::cpu_seconds;
+pub use told::in_a_line;
 pub use watch::Watch;
 
 #[cfg(doctest)]

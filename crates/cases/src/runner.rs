@@ -11,9 +11,9 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tailcut_record::{RunRecord, RunSummary, StoredRun, WrittenRun};
+use tailcut_record::{PackedRun, RunSummary, StoredRun, WrittenRun};
 use tailcut_scenario::Study;
-use tailcut_scenario::sim::{self, RunControl, RunError};
+use tailcut_scenario::sim::{self, RunConfig, RunControl, RunError};
 
 /// Runs the cases of a study, one after the other.
 #[derive(Debug)]
@@ -95,7 +95,9 @@ impl Runner<'_> {
             });
         }
         let config = &self.study.runs[place];
-        let run = catch_unwind(AssertUnwindSafe(|| sim::run(config, control)));
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            sim::run_packed(config, control, &mut ())
+        }));
         let ran = match run {
             Ok(Ok(record)) => self.keep(place, &record)?,
             Ok(Err(RunError::Stopped)) => Ran::Stopped,
@@ -115,7 +117,12 @@ impl Runner<'_> {
         Ok(failure.map(|failure| Ran::FailedBefore(Box::new(failure))))
     }
 
-    fn keep(&self, place: usize, record: &RunRecord) -> Result<Ran, Error> {
+    /// What is run at a place.
+    pub fn config(&self, place: usize) -> Option<&RunConfig> {
+        self.study.runs.get(place)
+    }
+
+    fn keep(&self, place: usize, record: &PackedRun) -> Result<Ran, Error> {
         let case = self.dir.case(place)?;
         let origin = self.study.origin(place, &self.by.build);
         let result = self.dir.result(&case.hash);

@@ -2,10 +2,11 @@
 
 use crate::chunks::Chunk;
 use crate::error::Error;
+use crate::paths::{WAIT, absolute, refused, text};
 use crate::study_dir::StudyDir;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use tailcut_scenario::in_words;
 
@@ -20,10 +21,6 @@ const SECONDS_MORE: f64 = 600.0;
 /// How long before its limit a job is asked to end, in seconds: a run looks up now and then, and gives its
 /// lock back.
 const NOTICE: u32 = 30;
-
-/// How long a job waits for cases that another process is at, in seconds. After a node has failed their
-/// locks are still there for a minute.
-const WAIT: u32 = 90;
 
 /// An array of jobs, each of which runs a chunk of a study's cases.
 #[derive(Debug)]
@@ -210,24 +207,6 @@ pub fn submit(script: &str) -> Result<String, Error> {
         ))),
         false => Ok(job),
     }
-}
-
-/// Not by what it links to: nodes know a directory by the name that users know.
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(Error::io("find", path))
-}
-
-fn text(path: &Path) -> Result<&str, Error> {
-    match path.to_str() {
-        Some(text) if !text.contains(char::is_control) => Ok(text),
-        _ => Err(refused(format!(
-            "study submit: found the path {path:?}; allowed in a script: UTF-8 without control characters"
-        ))),
-    }
-}
-
-fn refused(why: String) -> Error {
-    Error::Engine(why)
 }
 
 fn one_line(name: &str) -> String {

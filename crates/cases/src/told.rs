@@ -6,10 +6,21 @@ use crate::status::{CaseState, Status};
 use crate::study_dir::{Found, StudyDir};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use tailcut_record::RunSummary;
 use tailcut_scenario::in_words;
 
+/// A run in a line: its flows, and what it took.
+pub fn in_a_line(summary: &RunSummary) -> String {
+    let cpu = summary.cpu_seconds.or(summary.wall_seconds);
+    let cpu = cpu_seconds(cpu.unwrap_or_default());
+    match &summary.requests {
+        Some(_) if summary.flows == 0 => format!("{cpu} CPU-seconds"),
+        _ => format!("{} flows, {cpu} CPU-seconds", summary.flows),
+    }
+}
+
 /// Seconds of CPU time in few digits: 0.12, 4.5, 380.
-pub fn cpu_seconds(seconds: f64) -> String {
+fn cpu_seconds(seconds: f64) -> String {
     match seconds {
         ..1.0 => format!("{seconds:.2}"),
         ..100.0 => format!("{seconds:.1}"),

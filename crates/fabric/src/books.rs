@@ -36,6 +36,8 @@ pub struct DropCounts {
     /// The link was down at whose far end the packet would have arrived. Not counted at any port,
     /// which did send it.
     pub link_down: Count,
+    /// A link lost them at random. Not counted at any port.
+    pub link_loss: Count,
     /// A packet that purges ([`Hints::purges`](crate::Hints::purges)) took them out of a queue.
     pub purged: Count,
     /// Their source or destination is no host of the network, nor a group.
@@ -45,6 +47,22 @@ pub struct DropCounts {
 }
 
 impl DropCounts {
+    /// The counts with their reasons.
+    pub const fn by_reason(&self) -> [(DropReason, Count); 10] {
+        [
+            (DropReason::QueueFull, self.queue_full),
+            (DropReason::SharedBuffer, self.shared_buffer),
+            (DropReason::HeaderQueueFull, self.header_queue_full),
+            (DropReason::NoRoute, self.no_route),
+            (DropReason::NoMember, self.no_member),
+            (DropReason::LinkDown, self.link_down),
+            (DropReason::LinkLoss, self.link_loss),
+            (DropReason::Purged, self.purged),
+            (DropReason::UnknownAddress, self.unknown_address),
+            (DropReason::ActiveQueue, self.active_queue),
+        ]
+    }
+
     pub(crate) const fn count(&mut self, reason: DropReason) -> &mut Count {
         match reason {
             DropReason::QueueFull => &mut self.queue_full,
@@ -53,6 +71,7 @@ impl DropCounts {
             DropReason::NoRoute => &mut self.no_route,
             DropReason::NoMember => &mut self.no_member,
             DropReason::LinkDown => &mut self.link_down,
+            DropReason::LinkLoss => &mut self.link_loss,
             DropReason::Purged => &mut self.purged,
             DropReason::UnknownAddress => &mut self.unknown_address,
             DropReason::ActiveQueue => &mut self.active_queue,

@@ -1,7 +1,7 @@
 //! A schedule of faults, for drivers: what to do to a fabric's links, and when.
 
 use crate::fabric::Fabric;
-use crate::links::{LinkError, LinkState};
+use crate::links::{LinkError, LinkState, LossRate};
 use crate::observer::Observer;
 use crate::port::PortId;
 use crate::topology::{LinkFault, Node, Routes, Topology, Trouble};
@@ -78,16 +78,21 @@ impl FaultPlan {
                 .iter()
                 .filter(|fault| fault.is_on(now) && fault.is_about(troubled.from, troubled.to));
             let is_up = !on.clone().any(|fault| fault.trouble == Trouble::Down);
-            let slow = on.filter_map(|fault| match fault.trouble {
+            let slow = on.clone().filter_map(|fault| match fault.trouble {
                 Trouble::Slow(rate) => Some(rate),
-                Trouble::Down => None,
+                Trouble::Down | Trouble::Lossy(_) => None,
             });
             let rate = slow.fold(troubled.rate, Rate::min);
+            let lossy = on.filter_map(|fault| match fault.trouble {
+                Trouble::Lossy(loss) => Some(loss),
+                Trouble::Down | Trouble::Slow(_) => None,
+            });
             let link = troubled.link;
             let before = fabric.link(link).ok_or(LinkError::Unknown(link))?;
             let state = LinkState {
                 is_up,
                 rate,
+                loss: lossy.fold(LossRate::NONE, LossRate::max),
                 ..before
             };
             fabric.set_link(now, link, state)?;

@@ -35,7 +35,7 @@ pub use books::{Count, DropCounts, PortReport};
 pub use fabric::{Fabric, FabricConfig};
 pub use fault_plan::FaultPlan;
 pub use forwarding::{Clos, Forwarding, Table};
-pub use links::{LinkError, LinkState};
+pub use links::{LinkError, LinkState, LossRate};
 pub use multicast::{GroupError, MAX_MEMBERS};
 pub use observer::{Observer, Seen};
 pub use output::{Delivery, Dropped, Hints, Injected, Lateness, Output};

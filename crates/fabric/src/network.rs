@@ -3,12 +3,14 @@
 use crate::fifo::{self, Rings};
 use crate::forwarding::Forwarding;
 use crate::general::General;
+use crate::links::Lossy;
 use crate::load_balancer::balancer::Balancer;
 use crate::load_balancer::own::PortView;
 use crate::packet::Packet;
 use crate::port::{Backlog, Port, PortClass};
 use crate::queue::PhantomState;
 use crate::shared_buffer::Pool;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use tailcut_units::{Rate, Time};
 
@@ -16,6 +18,8 @@ use tailcut_units::{Rate, Time};
 pub(crate) const HOST: u32 = 1 << 31;
 /// The far end of a link that is down.
 pub(crate) const NOWHERE: u32 = HOST | (HOST - 1);
+/// The far end of a link that loses packets, which [`Network::lossy`] knows.
+pub(crate) const LOSSY: u32 = NOWHERE - 1;
 
 #[derive(Debug)]
 pub(crate) struct Switch {
@@ -40,12 +44,22 @@ pub(crate) struct Network {
     pub pools: Vec<Pool>,
     /// Packets dropped at each port.
     pub dropped: Vec<u64>,
+    /// Links that lose packets at random, or have done so.
+    pub lossy: BTreeMap<u32, Lossy>,
 }
 
 impl Network {
     #[inline]
     pub fn class(&self, port: &Port) -> &PortClass {
         &self.classes[usize::from(port.class)]
+    }
+
+    /// The node at the other end of a port's link, whatever the link loses; [`NOWHERE`] if it is down.
+    pub fn far_end(&self, port: u32) -> u32 {
+        match self.far_ends[port as usize] {
+            LOSSY => self.lossy.get(&port).map_or(NOWHERE, |lossy| lossy.far_end),
+            far_end => far_end,
+        }
     }
 
     /// The number of a class of ports, new or known.

@@ -8,7 +8,7 @@ use tailcut_units::{HostId, Time};
 
 /// A packet at a port.
 #[derive(Debug)]
-pub struct Seen<'a, B> {
+pub struct Seen<'a, B: ?Sized> {
     /// When.
     pub now: Time,
     /// Where.
@@ -21,17 +21,17 @@ pub struct Seen<'a, B> {
     pub body: &'a B,
 }
 
-impl<B> Clone for Seen<'_, B> {
+impl<B: ?Sized> Clone for Seen<'_, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<B> Copy for Seen<'_, B> {}
+impl<B: ?Sized> Copy for Seen<'_, B> {}
 
 /// Hears what happens to packets, one by one, and changes nothing. Every method does nothing by default,
 /// and `()` is an observer that costs nothing.
-pub trait Observer<B> {
+pub trait Observer<B: ?Sized> {
     /// Whether it wants to hear anything.
     fn is_on(&self) -> bool {
         true
@@ -60,7 +60,7 @@ pub trait Observer<B> {
     fn delivered(&mut self, _now: Time, _host: HostId, _packet: &Packet, _body: &B) {}
 }
 
-impl<B> Observer<B> for () {
+impl<B: ?Sized> Observer<B> for () {
     #[inline]
     fn is_on(&self) -> bool {
         false
@@ -68,7 +68,7 @@ impl<B> Observer<B> for () {
 }
 
 /// An observer on the heap that may not be there.
-impl<B, O: Observer<B> + ?Sized> Observer<B> for Option<Box<O>> {
+impl<B: ?Sized, O: Observer<B> + ?Sized> Observer<B> for Option<Box<O>> {
     #[inline]
     fn is_on(&self) -> bool {
         self.as_ref().is_some_and(|observer| observer.is_on())

@@ -15,8 +15,8 @@ use tailcut_fabric::queue::{
 };
 use tailcut_fabric::topology::{Node, SingleSwitch, Topology};
 use tailcut_fabric::{
-    Dropped, Ecn, Fabric, FabricConfig, Injected, LinkError, LinkState, Observer, Output, Packet,
-    PacketId, PortEvents, PortId, Seen,
+    Dropped, Ecn, Fabric, FabricConfig, Injected, LinkError, LinkState, LossRate, Observer, Output,
+    Packet, PacketId, PortEvents, PortId, Seen,
 };
 use tailcut_units::{Duration, HostId, Rate, Time};
 
@@ -203,6 +203,101 @@ fn a_link_that_is_down_loses_what_is_on_it_and_delivers_again_when_it_is_up() {
     }
 }
 
+/// What comes out of 100,000 packets over a link that loses some, and what the fabric says that it lost.
+fn over_a_lossy_link(config: &FabricConfig, seed: u64, loss: LossRate) -> (Vec<u32>, u64) {
+    let topology = star(2, plenty());
+    let link = port_to(&topology, 1);
+    let config = FabricConfig {
+        seed,
+        ..config.clone()
+    };
+    let mut fabric: Fabric<u32> = Fabric::new(&topology, &config);
+    let lossy = LinkState {
+        loss,
+        ..fabric.link(link).expect("a link")
+    };
+    fabric.set_link(us(0), link, lossy).expect("any link");
+    let (mut came, mut lost) = (Vec::new(), 0);
+    for number in 0..100_000 {
+        let at = us(2 * u64::from(number));
+        fabric.inject(at, HostId(0), packet(0, 1, 1_250, 1), number);
+        while let Some(output) = fabric.advance(at) {
+            match output {
+                Output::Delivered(delivery) => came.push(delivery.body),
+                Output::Dropped(dropped) => {
+                    assert_eq!(dropped.reason, DropReason::LinkLoss);
+                    lost += 1;
+                }
+            }
+        }
+    }
+    while let Some(output) = fabric.advance(Time::MAX) {
+        match output {
+            Output::Delivered(delivery) => came.push(delivery.body),
+            Output::Dropped(_) => lost += 1,
+        }
+    }
+    assert_eq!(fabric.link(link), Some(lossy));
+    assert_eq!(fabric.link_losses(link), lost);
+    assert_eq!(fabric.drops().link_loss.packets, lost);
+    assert_eq!(came.len() as u64 + lost, 100_000);
+    (came, lost)
+}
+
+#[test]
+fn a_link_loses_the_share_of_packets_that_it_is_told_to_and_draws_them_by_the_seed() {
+    for config in [general(), FabricConfig::default()] {
+        for share in [0.001, 0.05, 0.5] {
+            let loss = LossRate::from_share(share).expect("a share");
+            let (came, lost) = over_a_lossy_link(&config, 7, loss);
+            assert!(came.is_sorted());
+            let (mean, variance) = (1e5 * share, 1e5 * share * (1.0 - share));
+            assert!((lost as f64 - mean).abs() < 5.0 * variance.sqrt(), "{lost}");
+            assert_eq!(over_a_lossy_link(&config, 7, loss).0, came);
+            assert_ne!(over_a_lossy_link(&config, 8, loss).0, came);
+        }
+        let all = LossRate::from_share(1.0).expect("a share");
+        assert_eq!(over_a_lossy_link(&config, 7, all).1, 100_000);
+        assert_eq!(over_a_lossy_link(&config, 7, LossRate::NONE).1, 0);
+    }
+    assert_eq!(LossRate::from_share(1.1), None);
+    assert_eq!(LossRate::from_share(f64::NAN), None);
+}
+
+#[test]
+fn a_lossy_link_that_was_down_loses_packets_again_when_it_is_up() {
+    let topology = star(2, plenty());
+    let link = port_to(&topology, 1);
+    let mut fabric: Fabric<u32> = Fabric::new(&topology, &general());
+    let up = fabric.link(link).expect("a link");
+    let loss = LossRate::from_share(1.0).expect("a share");
+    let mut reasons = Vec::new();
+    let states = [
+        LinkState { loss, ..up },
+        LinkState {
+            loss,
+            is_up: false,
+            ..up
+        },
+        LinkState { loss, ..up },
+        LinkState { is_up: false, ..up },
+        up,
+    ];
+    for (number, state) in (0..).zip(states) {
+        let at = us(100 * number);
+        fabric.set_link(at, link, state).expect("a link");
+        fabric.inject(at, HostId(0), packet(0, 1, 1_250, 1), number as u32);
+        while let Some(output) = fabric.advance(us(100 * number + 99)) {
+            reasons.push(match output {
+                Output::Delivered(_) => None,
+                Output::Dropped(dropped) => Some(dropped.reason),
+            });
+        }
+    }
+    let (loss, down) = (Some(DropReason::LinkLoss), Some(DropReason::LinkDown));
+    assert_eq!(reasons, [loss, down, loss, down, None]);
+}
+
 #[test]
 fn a_port_whose_departures_are_settled_keeps_its_rate_and_says_so() {
     let topology = star(2, plenty());
@@ -244,6 +339,7 @@ proptest! {
                         rate: Rate::from_gbps(gbps),
                         delay: Duration::from_us(delay),
                         is_up: true,
+                        loss: LossRate::NONE,
                     };
                     fabric.set_link(us(at), link, state).expect("a general port");
                 }

@@ -3,11 +3,11 @@
 mod common;
 
 use common::{Faulty, drop_tail, packet, wire};
-use tailcut_fabric::queue::Limit;
+use tailcut_fabric::queue::{DropReason, Limit};
 use tailcut_fabric::topology::{
     CustomLink, CustomTopology, LinkFault, Node, NodeNames, Topology, Trouble,
 };
-use tailcut_fabric::{Bonding, FabricConfig, Packet, PortId};
+use tailcut_fabric::{Bonding, Fabric, FabricConfig, Output, Packet, PortId};
 use tailcut_units::{Duration, HostId, Time};
 
 /// Two hosts on two leaves both; a third on the second leaf only.
@@ -117,6 +117,26 @@ fn a_nic_goes_ahead_on_a_busy_uplink_but_not_for_ever() {
         assert_eq!(taken, expected, "{bonding:?}");
         assert_eq!(fabric.uplink_free_at(HostId(0)), Time::from_ns(free_ns));
     }
+}
+
+#[test]
+fn what_a_host_drops_before_its_uplink_is_in_the_books_and_comes_back() {
+    let topology = two_leaves();
+    let mut fabric: Fabric<u32> = Fabric::new(&topology, &FabricConfig::default());
+    fabric.inject(Time::ZERO, HostId(2), packet(2, 1, 1_250, 7), 1);
+    fabric.drop_at_host(HostId(2), packet(2, 1, 1_000, 7), 2);
+    let mut dropped = Vec::new();
+    while let Some(output) = fabric.advance(Time::MAX) {
+        if let Output::Dropped(packet) = output {
+            dropped.push((packet.body, packet.reason, packet.port));
+        }
+    }
+    let uplink = PortId(topology.uplinks_of(HostId(2)).start);
+    assert_eq!(dropped, [(2, DropReason::QueueFull, Some(uplink))]);
+    let report = fabric.port_report(Time::MAX, uplink);
+    assert_eq!((report.sent_packets, report.dropped), (1, 1));
+    let injected = fabric.injected();
+    assert_eq!((injected.packets, injected.bytes), (2, 2_250));
 }
 
 #[test]

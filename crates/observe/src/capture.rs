@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::{Observer, Packet, PortId, Seen};
 use tailcut_transport::{Condition, Segment};
-use tailcut_units::{HostId, Time, stream_seed};
+use tailcut_units::{FlowId, HostId, Time, stream_seed};
 use tailcut_wire::capture::{self, Connection, Direction, Frame, FrameError, Interface, Note};
 
 /// Bytes that are kept of a frame: more than all of its headers. Payloads are zeros.
@@ -38,6 +38,61 @@ impl Dress {
     }
 }
 
+/// A real frame, as it is at a place: with what switches have done to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RealFrame {
+    /// A number for the connection that it belongs to, the same in both directions.
+    pub flow: FlowId,
+    /// Whether a switch has cut its payload off.
+    pub is_trimmed: bool,
+    /// Its first bytes, from the Ethernet header on, without FCS.
+    pub bytes: Vec<u8>,
+    /// How many it has, the payload that was cut off not counted.
+    pub length: u32,
+}
+
+impl RealFrame {
+    /// Bytes of a frame that a capture keeps.
+    pub const KEPT: usize = SNAP as usize;
+}
+
+/// What a packet carries, as a capture takes it.
+pub enum Carried {
+    /// A segment, whose frame is made up.
+    Segment(Segment),
+    /// A frame.
+    Real(RealFrame),
+}
+
+/// The body of a packet that can be captured.
+pub trait Body {
+    /// What is captured of it in `packet`. Asked at the places of a capture only.
+    fn carried(&self, packet: &Packet) -> Carried;
+}
+
+impl Body for Segment {
+    fn carried(&self, _: &Packet) -> Carried {
+        Carried::Segment(*self)
+    }
+}
+
+impl Carried {
+    const fn flow(&self) -> FlowId {
+        match self {
+            Self::Segment(segment) => segment.flow,
+            Self::Real(frame) => frame.flow,
+        }
+    }
+
+    const fn condition(&self) -> Condition {
+        match self {
+            Self::Segment(segment) => segment.condition,
+            Self::Real(frame) if frame.is_trimmed => Condition::Trimmed,
+            Self::Real(_) => Condition::Whole,
+        }
+    }
+}
+
 /// What happened to a packet.
 #[derive(Clone, Copy)]
 enum Event {
@@ -50,7 +105,7 @@ enum Event {
 struct Sighting {
     place: u32,
     event: Event,
-    segment: Segment,
+    carried: Carried,
 }
 
 /// One of the places that are captured.
@@ -68,24 +123,26 @@ struct Lane {
 ///
 /// Dropped packets are on an interface of their own, `NAME dropped`, each with the reason as its
 /// comment; the next packet that leaves tells how many there were.
-pub struct Capture<W, B> {
+///
+/// Packets carry segments, for which frames are made up, or real frames.
+pub struct Capture<W> {
     places: Arc<Places>,
     lanes: Vec<Lane>,
     dress: Dress,
-    look: fn(&Packet, &B) -> Segment,
+    look: fn(&Packet, &Segment) -> Segment,
     seen: InOrder<Sighting>,
     sink: Sink<W>,
 }
 
-impl<W: Write, B> Capture<W, B> {
-    /// A capture into `out`, which gets small pieces. `look` is what a packet's body is on the
+impl<W: Write> Capture<W> {
+    /// A capture into `out`, which gets small pieces. `look` is what a packet's segment is on the
     /// wire, after what switches have done to the packet.
     pub fn new(
         out: W,
         places: Arc<Places>,
         dress: Dress,
         limits: Limits,
-        look: fn(&Packet, &B) -> Segment,
+        look: fn(&Packet, &Segment) -> Segment,
     ) -> Self {
         let mut sink = Sink::new(out, limits);
         let lane = |sink: &mut Sink<W>, name: &str, rate_bps| Lane {
@@ -110,11 +167,11 @@ impl<W: Write, B> Capture<W, B> {
     /// Writes what has come by `now`.
     fn write_until(&mut self, now: Time) {
         while let Some((at, sighting)) = self.seen.next_until(now) {
-            self.write(at, &sighting);
+            self.write(at, sighting);
         }
     }
 
-    fn write(&mut self, at: Time, sighting: &Sighting) {
+    fn write(&mut self, at: Time, sighting: Sighting) {
         let place = sighting.place as usize;
         let lane = &mut self.lanes[place];
         let mut drops = 0;
@@ -123,13 +180,17 @@ impl<W: Write, B> Capture<W, B> {
             Event::Reached => {}
             Event::Dropped(_) => lane.drops += 1,
         }
-        if !self.sink.takes(at, sighting.segment.flow) {
+        if !self.sink.takes(at, sighting.carried.flow()) {
             lane.drops += drops;
             return;
         }
-        let frame = match self.dress.frame(&sighting.segment) {
-            Ok(frame) => frame,
-            Err(error) => return self.sink.has_no_frame(error),
+        let comment = comment(&sighting);
+        let frame = match sighting.carried {
+            Carried::Segment(segment) => match self.dress.frame(&segment) {
+                Ok(frame) => frame,
+                Err(error) => return self.sink.has_no_frame(error),
+            },
+            Carried::Real(RealFrame { bytes, length, .. }) => Frame { bytes, length },
         };
         let (interface, direction) = match sighting.event {
             Event::Left => (lane.interface, Direction::Out),
@@ -143,7 +204,7 @@ impl<W: Write, B> Capture<W, B> {
             }
         };
         let note = Note {
-            comment: &comment(sighting),
+            comment: &comment,
             direction: Some(direction),
             drops,
         };
@@ -160,12 +221,23 @@ impl<W: Write, B> Capture<W, B> {
         self.sink.finish()
     }
 
-    fn see(&mut self, at: Time, place: Option<u32>, event: Event, packet: &Packet, body: &B) {
+    fn see<B: Body + ?Sized>(
+        &mut self,
+        at: Time,
+        place: Option<u32>,
+        event: Event,
+        packet: &Packet,
+        body: &B,
+    ) {
         if let Some(place) = place {
+            let carried = match body.carried(packet) {
+                Carried::Segment(segment) => Carried::Segment((self.look)(packet, &segment)),
+                real => real,
+            };
             let sighting = Sighting {
                 place,
                 event,
-                segment: (self.look)(packet, body),
+                carried,
             };
             self.seen.tell(at, sighting);
         }
@@ -174,7 +246,7 @@ impl<W: Write, B> Capture<W, B> {
 
 /// What has to be said of a packet.
 fn comment(sighting: &Sighting) -> String {
-    let condition = match sighting.segment.condition {
+    let condition = match sighting.carried.condition() {
         Condition::Whole => None,
         Condition::Trimmed => Some("trimmed".to_owned()),
         Condition::Returned => Some("trimmed, on the way back to its sender".to_owned()),
@@ -187,7 +259,7 @@ fn comment(sighting: &Sighting) -> String {
     said.join("; ")
 }
 
-impl<W: Write, B> Observer<B> for Capture<W, B> {
+impl<W: Write, B: Body + ?Sized> Observer<B> for Capture<W> {
     fn enqueued(&mut self, seen: Seen<'_, B>) {
         self.write_until(seen.now);
     }

@@ -21,7 +21,7 @@ mod in_order;
 mod places;
 mod sink;
 
-pub use capture::{Capture, Dress};
+pub use capture::{Body, Capture, Carried, Dress, RealFrame};
 pub use places::{Places, UnknownPlace};
 pub use sink::{Captured, Limits};
 

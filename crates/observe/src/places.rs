@@ -55,7 +55,7 @@ impl Places {
     fn with_host(mut self, topology: &Topology, host: HostId) -> Self {
         let number = self.all.len() as u32;
         self.all.push(Place {
-            name: topology.names.of(Node::Host(host)),
+            name: topology.name_of(Node::Host(host)),
             rate: topology.host_rate(host),
         });
         for uplink in topology.uplinks_of(host) {
@@ -69,14 +69,15 @@ impl Places {
     fn with_port(mut self, topology: &Topology, port: PortId) -> Self {
         let number = self.all.len() as u32;
         self.all.push(Place {
-            name: topology.port_name(port.0).unwrap_or_default(),
+            name: topology.link_name(port.0).unwrap_or_default(),
             rate: topology.links[port.0 as usize].config.rate,
         });
         self.of_ports[port.0 as usize] = Some(number);
         self
     }
 
-    /// The place of a name: a host such as `h3`, a port such as `h3>s0`, or `all` for every host.
+    /// The place of a name: a host such as `h3`, a port such as `h3>leaf[0]` or by numbers `h3>s0`, or
+    /// `all` for every host.
     ///
     /// # Errors
     /// A name that the network does not have.
@@ -86,13 +87,14 @@ impl Places {
         if name == "all" {
             return Ok(hosts.fold(none, |places, host| places.with_host(topology, host)));
         }
-        let is_named = |host: &HostId| topology.names.of(Node::Host(*host)) == name;
+        let is_named = |host: &HostId| topology.name_of(Node::Host(*host)) == name;
         if let Some(host) = hosts.clone().find(is_named) {
             return Ok(none.with_host(topology, host));
         }
         // Parallel links have one name, and an interface each.
         let ports = 0..topology.links.len() as u32;
-        let ports = ports.filter(|&port| topology.port_name(port).as_deref() == Some(name));
+        let names = |port| [topology.link_name(port), topology.port_name(port)];
+        let ports = ports.filter(|&port| names(port).iter().flatten().any(|its| its == name));
         let places = ports.fold(none, |places, port| {
             places.with_port(topology, PortId(port))
         });
@@ -104,9 +106,9 @@ impl Places {
 
     /// The names of a network's hosts, then those of its ports.
     pub fn names(topology: &Topology) -> impl Iterator<Item = String> {
-        let hosts = (0..topology.hosts()).map(|host| topology.names.of(Node::Host(HostId(host))));
+        let hosts = (0..topology.hosts()).map(|host| topology.name_of(Node::Host(HostId(host))));
         let ports = 0..topology.links.len() as u32;
-        hosts.chain(ports.filter_map(|port| topology.port_name(port)))
+        hosts.chain(ports.filter_map(|port| topology.link_name(port)))
     }
 
     /// Whose packets those are that a port sends and drops.
@@ -133,7 +135,7 @@ fn unknown(topology: &Topology) -> UnknownPlace {
     UnknownPlace {
         allowed: format!(
             "all, one of {hosts} hosts ({first_hosts}), or one of {ports} ports, FROM>TO \
-             ({first_ports}): the table `ports` has their names"
+             ({first_ports}): the table `topology` has their names"
         ),
     }
 }

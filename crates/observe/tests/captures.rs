@@ -1,11 +1,11 @@
-//! Captures of a network whose packets carry bodies of the test's own.
+//! Captures of a network whose packets carry segments, or real frames.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Fabric, FabricConfig, Packet, PortEvents};
-use tailcut_observe::{Capture, Captured, Dress, Limits, Places};
+use tailcut_observe::{Body, Capture, Captured, Carried, Dress, Limits, Places, RealFrame};
 use tailcut_transport::{Header, Segment, TcpFlags, TcpHeader};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Rate, Time};
 
@@ -20,30 +20,24 @@ const PLENTY: Limits = Limits {
     flows: None,
 };
 
-/// What packets carry here: the number of a flow and that of a packet in it.
-#[derive(Clone, Copy)]
-struct Body {
-    flow: u32,
-    number: u64,
-}
-
 /// Bytes of a packet on the wire, of which it takes 1 us to send at 10 Gb/s.
 const SIZE: u32 = 1_250;
 
-fn segment(packet: &Packet, body: &Body) -> Segment {
+/// A segment of a flow, by its place in it.
+fn segment(packet: &Packet, flow: u32, number: u64) -> Segment {
     let tuple = FiveTuple {
         src: packet.src,
         dst: packet.dst,
-        src_port: 40_000 + body.flow as u16,
+        src_port: 40_000 + flow as u16,
         dst_port: 80,
         protocol: Protocol::Tcp,
     };
     let header = Header::Tcp(TcpHeader {
         flags: TcpFlags::ACK,
-        offset: body.number * 1_000,
+        offset: number * 1_000,
         ..TcpHeader::default()
     });
-    Segment::new(tuple, FlowId(body.flow), 1_000, header)
+    Segment::new(tuple, FlowId(flow), 1_000, header)
 }
 
 /// Three hosts on a switch whose ports hold two packets that wait.
@@ -76,7 +70,7 @@ fn incast<W: Write>(
 ) -> io::Result<(W, Captured)> {
     let topology = star();
     let places = Places::named(&topology, name).expect("a name of the network");
-    let capture = Capture::new(out, Arc::new(places), DRESS, limits, segment);
+    let capture = Capture::new(out, Arc::new(places), DRESS, limits, |_, sent| *sent);
     let config = FabricConfig {
         port_events: events,
         ..FabricConfig::default()
@@ -92,7 +86,8 @@ fn incast<W: Write>(
                 size: SIZE,
                 ..Packet::default()
             };
-            fabric.inject(now, HostId(flow), packet, Body { flow, number });
+            let body = segment(&packet, flow, number);
+            fabric.inject(now, HostId(flow), packet, body);
         }
     }
     while fabric.advance(end).is_some() {}
@@ -304,8 +299,8 @@ fn a_disk_that_is_full_is_told_at_the_end() {
 fn hosts_without_an_address_are_counted_with_the_reason() {
     let topology = star();
     let places = Arc::new(Places::named(&topology, "all").expect("hosts"));
-    let look = |packet: &Packet, body: &Body| {
-        let mut segment = segment(packet, body);
+    let look = |_: &Packet, sent: &Segment| {
+        let mut segment = *sent;
         segment.tuple.src = HostId(1 << 24);
         segment
     };
@@ -316,10 +311,61 @@ fn hosts_without_an_address_are_counted_with_the_reason() {
         size: SIZE,
         ..Packet::default()
     };
-    fabric.inject(Time::ZERO, HostId(0), packet, Body { flow: 0, number: 0 });
+    let body = segment(&packet, 0, 0);
+    fabric.inject(Time::ZERO, HostId(0), packet, body);
     while fabric.advance(LATE).is_some() {}
     let (_, told) = fabric.into_observer().finish(LATE).expect("memory");
     assert_eq!((told.packets, told.without_frame), (0, 2));
     let why = told.why.expect("a reason").to_string();
     assert!(why.contains("16777216"), "{why}");
+}
+
+/// What packets of real frames carry here.
+#[derive(Clone)]
+struct Real(RealFrame);
+
+impl Body for Real {
+    fn carried(&self, _: &Packet) -> Carried {
+        Carried::Real(self.0.clone())
+    }
+}
+
+#[test]
+fn real_frames_are_captured_with_their_own_bytes() {
+    let topology = star();
+    let places = Arc::new(Places::named(&topology, "h2").expect("a host"));
+    let capture = Capture::new(Vec::new(), places, DRESS, PLENTY, |_, sent| *sent);
+    let mut fabric = Fabric::observed(&topology, &FabricConfig::default(), capture);
+    for (flow, is_trimmed) in [(1, false), (2, true)] {
+        let packet = Packet {
+            src: HostId(flow),
+            dst: HostId(2),
+            size: SIZE,
+            ..Packet::default()
+        };
+        let frame = RealFrame {
+            flow: FlowId(flow),
+            is_trimmed,
+            bytes: vec![0xa0 + flow as u8; 60],
+            length: 1_226,
+        };
+        let from = HostId(flow - 1);
+        fabric.inject(
+            Time::ZERO,
+            from,
+            Packet {
+                src: from,
+                ..packet
+            },
+            Real(frame),
+        );
+    }
+    while fabric.advance(LATE).is_some() {}
+    let (file, told) = fabric.into_observer().finish(LATE).expect("memory");
+    assert_eq!((told.packets, told.without_frame), (2, 0));
+    for byte in [0xa1, 0xa2] {
+        assert!(file.windows(60).any(|bytes| bytes == [byte; 60]), "{byte}");
+    }
+    let trimmed = b"trimmed";
+    assert_eq!(file.windows(7).filter(|bytes| bytes == trimmed).count(), 1);
 }

@@ -51,6 +51,6 @@ fn a_name_that_there_is_not_is_answered_with_those_that_there_are() {
     assert_eq!(
         error.to_string(),
         "no such host or port; allowed: all, one of 2 hosts (web, h1), or one of 6 ports, FROM>TO \
-         (web>s0, web>s0, h1>s0, ...): the table `ports` has their names"
+         (web>s0, web>s0, h1>s0, ...): the table `topology` has their names"
     );
 }

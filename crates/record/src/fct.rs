@@ -1,6 +1,6 @@
 //! Flow completion times by size group: the summary that `--json` prints.
 
-use crate::FlowRecord;
+use crate::{FlowRecord, FlowRows};
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Bytes, Duration};
 
@@ -110,19 +110,28 @@ pub struct FctSummary {
 
 impl FctSummary {
     /// The figures of `flows`, in any order.
-    pub fn of(flows: &[FlowRecord]) -> Self {
-        let group = |group| {
-            FctStats::of(
-                flows
-                    .iter()
-                    .filter(|flow| SizeGroup::of(flow.bytes) == group),
-            )
+    pub fn of(flows: &(impl FlowRows + ?Sized)) -> Self {
+        // A group after the other: its completion times are all that has to be held at once.
+        let mut has = [false; 3];
+        let all = FctStats::of_times(flows.rows().map(|flow| {
+            has[SizeGroup::of(flow.bytes) as usize] = true;
+            flow.fct
+        }));
+        let group = |group: SizeGroup| match has[group as usize] {
+            false => FctStats::default(),
+            // The only one.
+            true if has.iter().filter(|has| **has).count() == 1 => all,
+            true => {
+                let rows = flows.rows();
+                let of_group = rows.filter(|flow| SizeGroup::of(flow.bytes) == group);
+                FctStats::of_times(of_group.map(|flow| flow.fct))
+            }
         };
         Self {
             mice: group(SizeGroup::Mice),
             medium: group(SizeGroup::Medium),
             elephants: group(SizeGroup::Elephants),
-            all: FctStats::of(flows),
+            all,
         }
     }
 }

@@ -45,3 +45,43 @@ impl FlowRecord {
         (ideal > 0).then(|| fct as f64 / ideal as f64)
     }
 }
+
+/// Rows of flows, however they are kept.
+pub trait FlowRows {
+    /// How many.
+    fn count(&self) -> usize;
+    /// The rows as they come: in the order of the flows' numbers in what a run leaves.
+    fn rows(&self) -> impl Iterator<Item = FlowRecord> + '_;
+    /// The rows in the order of the flows' numbers.
+    fn in_order(&self) -> impl Iterator<Item = FlowRecord> + '_;
+}
+
+impl FlowRows for [FlowRecord] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = FlowRecord> + '_ {
+        self.iter().copied()
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = FlowRecord> + '_ {
+        let mut order: Vec<&FlowRecord> = self.iter().collect();
+        order.sort_by_key(|row| row.flow);
+        order.into_iter().copied()
+    }
+}
+
+impl FlowRows for Vec<FlowRecord> {
+    fn count(&self) -> usize {
+        self.as_slice().count()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = FlowRecord> + '_ {
+        self.as_slice().rows()
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = FlowRecord> + '_ {
+        self.as_slice().in_order()
+    }
+}

@@ -1,6 +1,6 @@
 //! The hash that shows two runs equal, and that of whatever is written.
 
-use crate::{FlowRecord, PacketCount, RequestRecord, RunTotals};
+use crate::{FlowRecord, FlowRows, PacketCount, RequestRecord, RunTotals};
 use std::fmt;
 use std::io;
 use twox_hash::XxHash3_128;
@@ -8,16 +8,14 @@ use twox_hash::XxHash3_128;
 /// Hashes `flows` in flow order, then `totals` without `events`, then the requests in their order where
 /// there are any.
 pub(crate) fn of_run(
-    flows: &[FlowRecord],
+    flows: &impl FlowRows,
     totals: &RunTotals,
     requests: &[RequestRecord],
 ) -> String {
-    let mut order: Vec<&FlowRecord> = flows.iter().collect();
-    order.sort_by_key(|flow| flow.flow);
     let mut hash = Fields(XxHash3_128::with_seed(0));
-    hash.number(order.len() as u64);
-    for flow in order {
-        hash.flow(flow);
+    hash.number(flows.count() as u64);
+    for flow in flows.in_order() {
+        hash.flow(&flow);
     }
     hash.totals(totals);
     let mut order: Vec<&RequestRecord> = requests.iter().collect();
@@ -26,11 +24,6 @@ pub(crate) fn of_run(
         hash.request(request);
     }
     format!("{:032x}", hash.0.finish_128())
-}
-
-/// The hash of a file's bytes.
-pub(crate) fn of_bytes(bytes: &[u8]) -> String {
-    format!("{:032x}", XxHash3_128::oneshot(bytes))
 }
 
 /// The hash of what is written into it: 32 hexadecimal digits (XXH3-128). It tells apart what

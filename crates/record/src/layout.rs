@@ -15,8 +15,9 @@ pub(crate) const CAPTURES: &str = "captures";
 pub(crate) const CAPTURE: &str = "pcapng";
 
 /// The names of a run's tables, without their extension.
-pub(crate) const TABLES: [&str; 8] = [
-    "flows", "requests", "sessions", "ports", "topology", "failures", "queues", "links",
+pub(crate) const TABLES: [&str; 10] = [
+    "flows", "requests", "sessions", "ports", "nodes", "topology", "failures", "losses", "queues",
+    "links",
 ];
 
 /// The format of a study's tables.

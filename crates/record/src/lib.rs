@@ -14,10 +14,13 @@ mod error;
 mod failure;
 mod fct;
 mod flow;
+mod flow_log;
 mod hash;
 mod layout;
 mod lock;
 mod manifest;
+mod network_rows;
+mod node;
 mod offered;
 mod output;
 mod parameter;
@@ -30,24 +33,30 @@ mod sample;
 mod session;
 mod stored;
 mod table;
+mod table_file;
 mod timers;
 mod waits;
+mod wall;
 mod whole_file;
 
 pub use capture_file::CaptureFile;
 pub use earlier::{Earlier, Found};
 pub use error::Error;
-pub use failure::LinkFailure;
+pub use failure::{LinkFailure, LinkTrouble};
 pub use fct::{FctStats, FctSummary, SizeGroup, quantile_rank};
-pub use flow::FlowRecord;
+pub use flow::{FlowRecord, FlowRows};
+pub use flow_log::FlowLog;
 pub use hash::Fingerprint;
 pub use layout::TableFormat;
 pub use manifest::{HostInfo, Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION};
+pub use node::{NodeKind, NodeRecord};
 pub use offered::{LinkLoad, OfferedLoad, TierLoad, UnfinishedBytes};
 pub use output::OutputDir;
 pub use parameter::{Parameter, ParameterUnit, ParameterValue};
 pub use request::{RequestRecord, RequestSummary};
-pub use run::{DropCounts, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals};
+pub use run::{
+    DropCounts, PackedRun, PacketCount, RunCost, RunKey, RunRecord, RunSummary, RunTotals,
+};
 pub use sample::{LinkSample, PortTotals, QueueSample, Sampling, TopologyLink};
 pub use session::{
     SessionEnd, SessionOperation, SessionOutcome, SessionRecord, SessionSummary, Straggling,
@@ -55,6 +64,7 @@ pub use session::{
 pub use stored::{StoredRun, StoredStudy, WrittenRun};
 pub use timers::{CoarseChunk, SlowCodec, Timer, Timers};
 pub use waits::{ArrivedPayload, BurstStats, SwitchWaits, WaitStats};
+pub use wall::WallClock;
 pub use whole_file::{read_json, write_json, write_whole};
 
 #[cfg(doctest)]

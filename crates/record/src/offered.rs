@@ -1,6 +1,6 @@
 //! What a workload offers the links, how much was unfinished while it arrived, and how long all of it took.
 
-use crate::{FlowRecord, RequestRecord};
+use crate::{FlowRows, RequestRecord};
 use serde::{Deserialize, Serialize};
 use tailcut_units::{Duration, Time};
 
@@ -67,54 +67,55 @@ pub struct UnfinishedBytes {
 
 impl UnfinishedBytes {
     /// Of these flows and requests; `None` where all start at once.
-    pub fn of(flows: &[FlowRecord], requests: &[RequestRecord]) -> Option<Self> {
-        let of_flows = flows.iter().map(|f| (f.start, f.fct, f.bytes));
-        let of_requests = requests.iter().map(|r| (r.start, r.latency, r.bytes));
-        let spans: Vec<(f64, f64, f64)> = of_flows
-            .chain(of_requests)
-            .map(|(start, span, bytes)| {
+    pub fn of(flows: &(impl FlowRows + ?Sized), requests: &[RequestRecord]) -> Option<Self> {
+        let spans = || {
+            let of_flows = flows.rows().map(|f| (f.start, f.fct, f.bytes));
+            let of_requests = requests.iter().map(|r| (r.start, r.latency, r.bytes));
+            of_flows.chain(of_requests).map(|(start, span, bytes)| {
                 let start = start.as_ps() as f64;
                 let span = span.map_or(f64::INFINITY, |span: Duration| span.as_ps() as f64);
                 (start, start + span, bytes.0 as f64)
             })
-            .collect();
-        let first = spans
-            .iter()
-            .map(|span| span.0)
-            .fold(f64::INFINITY, f64::min);
-        let last = spans.iter().map(|span| span.0).fold(0.0, f64::max);
-        let third = (last - first) / 3.0;
-        let mean_in = |from: f64| {
-            let shares = spans.iter().map(|&(start, end, bytes)| {
-                let within = end.min(from + third) - start.max(from);
-                bytes * (within / third).max(0.0)
-            });
-            shares.sum()
         };
-        (third > 0.0).then(|| Self {
-            middle: mean_in(first + third),
-            last: mean_in(first + 2.0 * third),
+        let ends = (f64::INFINITY, 0.0);
+        let (first, last) = spans().fold(ends, |(first, last), (start, ..)| {
+            (f64::min(first, start), f64::max(last, start))
+        });
+        let third = (last - first) / 3.0;
+        let share_in = |from: f64, (start, end, bytes): (f64, f64, f64)| {
+            let within = end.min(from + third) - start.max(from);
+            bytes * (within / third).max(0.0)
+        };
+        (third > 0.0).then(|| {
+            spans().fold(Self::default(), |sum, span| Self {
+                middle: sum.middle + share_in(first + third, span),
+                last: sum.last + share_in(first + 2.0 * third, span),
+            })
         })
     }
 }
 
 /// From the first start to the last end of these flows and requests; `None` where some did not end, or
 /// there are none.
-pub(crate) fn makespan(flows: &[FlowRecord], requests: &[RequestRecord]) -> Option<Duration> {
-    let of_flows = flows.iter().map(|f| (f.start, f.fct));
+pub(crate) fn makespan(
+    flows: &(impl FlowRows + ?Sized),
+    requests: &[RequestRecord],
+) -> Option<Duration> {
+    let of_flows = flows.rows().map(|f| (f.start, f.fct));
     let of_requests = requests.iter().map(|r| (r.start, r.latency));
-    let spans = of_flows.chain(of_requests);
-    let ends: Vec<(Time, Time)> = spans
-        .map(|(start, span)| Some((start, start.saturating_add(span?))))
-        .collect::<Option<_>>()?;
-    let first = ends.iter().map(|ends| ends.0).min()?;
-    let last = ends.iter().map(|ends| ends.1).max()?;
-    Some(last.since(first))
+    let mut spans = of_flows.chain(of_requests);
+    let none = (Time::MAX, Time::ZERO);
+    let (first, last) = spans.try_fold(none, |(first, last), (start, span)| {
+        let end = start.saturating_add(span?);
+        Some((first.min(start), last.max(end)))
+    })?;
+    (first <= last).then(|| last.since(first))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FlowRecord;
     use tailcut_units::Bytes;
 
     fn flow(start_us: u64, fct_us: Option<u64>, bytes: u64) -> FlowRecord {
@@ -135,7 +136,7 @@ mod tests {
             flow(45, None, 1_000),
             flow(90, Some(1), 9),
         ];
-        let unfinished = UnfinishedBytes::of(&flows, &[]).expect("they start apart");
+        let unfinished = UnfinishedBytes::of(&flows[..], &[]).expect("they start apart");
         assert!((unfinished.middle - 1_000.0).abs() < 1e-6, "{unfinished:?}");
         assert!((unfinished.last - 1_000.0).abs() < 1e-6, "{unfinished:?}");
     }
@@ -143,18 +144,18 @@ mod tests {
     #[test]
     fn the_makespan_is_known_when_everything_has_finished() {
         let flows = [flow(5, Some(10), 1), flow(7, Some(3), 1)];
-        assert_eq!(makespan(&flows, &[]), Some(Duration::from_us(10)));
+        assert_eq!(makespan(&flows[..], &[]), Some(Duration::from_us(10)));
         assert_eq!(
-            makespan(&[flow(5, Some(10), 1), flow(7, None, 1)], &[]),
+            makespan(&[flow(5, Some(10), 1), flow(7, None, 1)][..], &[]),
             None
         );
-        assert_eq!(makespan(&[], &[]), None);
+        assert_eq!(makespan(&[][..], &[]), None);
     }
 
     #[test]
     fn where_everything_starts_at_once_there_are_no_thirds() {
         let flows = [flow(7, Some(1), 1), flow(7, None, 1)];
-        assert_eq!(UnfinishedBytes::of(&flows, &[]), None);
-        assert_eq!(UnfinishedBytes::of(&[], &[]), None);
+        assert_eq!(UnfinishedBytes::of(&flows[..], &[]), None);
+        assert_eq!(UnfinishedBytes::of(&[][..], &[]), None);
     }
 }

@@ -6,7 +6,7 @@ use crate::lock::{DirLock, LOCK};
 use crate::manifest::{Manifest, ManifestRun, RunState};
 use crate::stored::StoredRun;
 use crate::whole_file::{PARTIAL, beside, keep_names, write_json};
-use crate::{CaptureFile, Error, RunRecord, RunSummary, capture_file, run_files};
+use crate::{CaptureFile, Error, FlowRows, RunRecord, RunSummary, capture_file, run_files};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -97,7 +97,11 @@ impl OutputDir {
     /// # Errors
     /// [`Error::UnplannedRun`], or [`Error::Io`] where the system refuses; the runs written before
     /// stay.
-    pub fn write_run(&self, index: usize, run: &RunRecord) -> Result<RunSummary, Error> {
+    pub fn write_run<F: FlowRows>(
+        &self,
+        index: usize,
+        run: &RunRecord<F>,
+    ) -> Result<RunSummary, Error> {
         let planned = self.planned(index)?;
         self.put(index, &planned, |partial| {
             run_files::write(partial, self.format, planned.origin.clone(), run)

@@ -1,4 +1,4 @@
-//! Tables to and from Parquet: one row group, Snappy, dictionaries where they help.
+//! Tables to and from Parquet: Snappy, dictionaries where they help.
 
 use crate::table::{Column, Data, Same, Schema, Table};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -7,36 +7,52 @@ use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use std::io::Write;
 use std::sync::Arc;
 
-/// The file's bytes.
-pub(crate) fn encode(table: &Table) -> Result<Vec<u8>> {
-    let fields = table
-        .columns
-        .iter()
-        .map(|column| Ok(Arc::new(field(column)?)))
-        .collect::<Result<Vec<_>>>()?;
-    let schema = Type::group_type_builder("schema")
-        .with_fields(fields)
-        .build()?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_created_by(concat!("tailcut ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
-    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
-    let mut group = file.next_row_group()?;
-    for column in &table.columns {
-        let mut writer = group
-            .next_column()?
-            .ok_or_else(|| ParquetError::General("fewer columns than fields".into()))?;
-        write_column(writer.untyped(), &column.data)?;
-        writer.close()?;
+/// A file that gets its rows some at a time, each time a row group.
+pub(crate) struct Writer<W: Write + Send>(SerializedFileWriter<W>);
+
+impl<W: Write + Send> Writer<W> {
+    /// A file of tables with the columns of this one.
+    pub fn new(table: &Table, to: W) -> Result<Self> {
+        let fields = table
+            .columns
+            .iter()
+            .map(|column| Ok(Arc::new(field(column)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let schema = Type::group_type_builder("schema")
+            .with_fields(fields)
+            .build()?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("tailcut ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))?;
+        Ok(Self(file))
     }
-    group.close()?;
-    file.into_inner()
+
+    /// Writes the table's rows.
+    pub fn write(&mut self, table: &Table) -> Result<()> {
+        let mut group = self.0.next_row_group()?;
+        for column in &table.columns {
+            let mut writer = group
+                .next_column()?
+                .ok_or_else(|| ParquetError::General("fewer columns than fields".into()))?;
+            write_column(writer.untyped(), &column.data)?;
+            writer.close()?;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    /// Ends the file, and gives back what it was written to.
+    pub fn finish(self) -> Result<W> {
+        self.0.into_inner()
+    }
 }
 
 fn field(column: &Column) -> Result<Type> {
@@ -128,45 +144,51 @@ fn byte_arrays(values: &[Arc<str>]) -> Vec<ByteArray> {
     arrays
 }
 
-/// Reads the columns of `schema`, which may be in any order and among others.
-pub(crate) fn decode(bytes: Vec<u8>, schema: &Schema) -> Result<Table> {
-    let file = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
-    let mut table = Table {
-        columns: schema
-            .iter()
-            .map(|&(name, kind)| Column {
-                name: name.into(),
-                data: Data::empty(kind),
-            })
-            .collect(),
-    };
+/// Reads the columns of `schema`, which may be in any order and among others, and gives their rows to
+/// `each`, at most `at_once` at a time.
+pub(crate) fn read(
+    file: impl ChunkReader + 'static,
+    schema: &Schema,
+    at_once: usize,
+    mut each: impl FnMut(&Table) -> std::result::Result<(), String>,
+) -> Result<()> {
+    let file = SerializedFileReader::new(file)?;
     for group_index in 0..file.num_row_groups() {
         let group = file.get_row_group(group_index)?;
-        let rows = usize::try_from(group.metadata().num_rows())
+        let mut left = usize::try_from(group.metadata().num_rows())
             .map_err(|_| ParquetError::General("a negative number of rows".into()))?;
-        for column in &mut table.columns {
+        let mut readers = Vec::new();
+        for (name, _) in schema {
             let index = (0..group.num_columns())
-                .find(|&i| group.metadata().column(i).column_path().string() == column.name)
-                .ok_or_else(|| ParquetError::General(format!("no column {}", column.name)))?;
-            let before = column.data.len();
-            read_column(group.get_column_reader(index)?, rows, &mut column.data)?;
-            if column.data.len() - before != rows {
-                return Err(ParquetError::General(format!(
-                    "column {} is shorter than its {rows} rows",
-                    column.name
-                )));
+                .find(|&i| group.metadata().column(i).column_path().string() == *name)
+                .ok_or_else(|| ParquetError::General(format!("no column {name}")))?;
+            readers.push(group.get_column_reader(index)?);
+        }
+        while left > 0 {
+            let rows = left.min(at_once);
+            let mut table = Table::of(schema);
+            for (reader, column) in readers.iter_mut().zip(&mut table.columns) {
+                read_column(reader, rows, &mut column.data)?;
+                if column.data.len() != rows {
+                    return Err(ParquetError::General(format!(
+                        "column {} is shorter than its rows",
+                        column.name
+                    )));
+                }
             }
+            each(&table).map_err(ParquetError::General)?;
+            left -= rows;
         }
     }
-    Ok(table)
+    Ok(())
 }
 
-fn read_column(reader: ColumnReader, rows: usize, data: &mut Data) -> Result<()> {
+fn read_column(reader: &mut ColumnReader, rows: usize, data: &mut Data) -> Result<()> {
     match (reader, data) {
-        (ColumnReader::Int64ColumnReader(mut reader), Data::Integer(values)) => {
+        (ColumnReader::Int64ColumnReader(reader), Data::Integer(values)) => {
             reader.read_records(rows, None, None, values)?;
         }
-        (ColumnReader::Int64ColumnReader(mut reader), Data::Optional(values)) => {
+        (ColumnReader::Int64ColumnReader(reader), Data::Optional(values)) => {
             let (mut present, mut levels) = (Vec::new(), Vec::new());
             reader.read_records(rows, Some(&mut levels), None, &mut present)?;
             let mut present = present.into_iter();
@@ -176,10 +198,10 @@ fn read_column(reader: ColumnReader, rows: usize, data: &mut Data) -> Result<()>
                     .map(|&level| if level == 1 { present.next() } else { None }),
             );
         }
-        (ColumnReader::DoubleColumnReader(mut reader), Data::Real(values)) => {
+        (ColumnReader::DoubleColumnReader(reader), Data::Real(values)) => {
             reader.read_records(rows, None, None, values)?;
         }
-        (ColumnReader::ByteArrayColumnReader(mut reader), Data::Text(values)) => {
+        (ColumnReader::ByteArrayColumnReader(reader), Data::Text(values)) => {
             let mut arrays = Vec::new();
             reader.read_records(rows, None, None, &mut arrays)?;
             let mut last: Option<Arc<str>> = None;

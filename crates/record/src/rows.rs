@@ -2,11 +2,11 @@
 
 use crate::table::{Kind, Same, Schema, Table};
 use crate::{
-    FlowRecord, LinkFailure, LinkSample, ParameterValue, PortTotals, QueueSample, RequestRecord,
-    RunKey, RunRecord, SessionEnd, SessionOperation, SessionRecord, Straggling, TopologyLink,
+    FlowRecord, LinkSample, ParameterValue, QueueSample, RequestRecord, RunKey, SessionEnd,
+    SessionOperation, SessionRecord, Straggling,
 };
 use std::sync::Arc;
-use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 
 pub(crate) const FLOWS: &Schema = &[
     ("flow", Kind::Integer),
@@ -59,33 +59,6 @@ pub(crate) const SESSIONS: &Schema = &[
     ("class", Kind::Text),
 ];
 
-pub(crate) const PORTS: &Schema = &[
-    ("port", Kind::Integer),
-    ("name", Kind::Text),
-    ("packets", Kind::Integer),
-    ("bytes", Kind::Integer),
-    ("dropped", Kind::Integer),
-    ("marked", Kind::Integer),
-    ("max_backlog_bytes", Kind::Integer),
-];
-
-pub(crate) const TOPOLOGY: &Schema = &[
-    ("port", Kind::Integer),
-    ("from", Kind::Text),
-    ("to", Kind::Text),
-    ("from_tier", Kind::Integer),
-    ("to_tier", Kind::Integer),
-    ("rate_bps", Kind::Integer),
-    ("delay_ns", Kind::Integer),
-];
-
-pub(crate) const FAILURES: &Schema = &[
-    ("link", Kind::Integer),
-    ("rate_bps", Kind::Optional),
-    ("from_ns", Kind::Integer),
-    ("until_ns", Kind::Optional),
-];
-
 pub(crate) const QUEUES: &Schema = &[
     ("time_ns", Kind::Integer),
     ("port", Kind::Integer),
@@ -121,9 +94,9 @@ pub(crate) fn with_run(table: Table, key: &RunKey) -> Table {
     })
 }
 
-pub(crate) fn flows_table(run: &RunRecord) -> Table {
-    let design: Arc<str> = Arc::from(&*run.key.design);
-    let flows = || run.flows.iter();
+pub(crate) fn flows_table(key: &RunKey, names: &[String], flows: &[FlowRecord]) -> Table {
+    let design: Arc<str> = Arc::from(&*key.design);
+    let flows = || flows.iter();
     Table::default()
         .integer("flow", flows().map(|f| u64::from(f.flow.0)))
         .text("design", flows().map(|_| Arc::clone(&design)))
@@ -139,7 +112,7 @@ pub(crate) fn flows_table(run: &RunRecord) -> Table {
         )
         .integer("timeouts", flows().map(|f| u64::from(f.timeouts)))
         .integer("copies", flows().map(|f| u64::from(f.copies)))
-        .text("class", classes(run, flows().map(|f| f.class)))
+        .text("class", classes(names, flows().map(|f| f.class)))
         .optional(
             "handshake_ns",
             flows().map(|f| f.handshake.map(Duration::as_ns)),
@@ -148,8 +121,8 @@ pub(crate) fn flows_table(run: &RunRecord) -> Table {
 }
 
 /// The names of classes, given by their numbers.
-fn classes(run: &RunRecord, numbers: impl Iterator<Item = u8>) -> impl Iterator<Item = Arc<str>> {
-    let names: Vec<Arc<str>> = run.classes.iter().map(|name| Arc::from(&**name)).collect();
+fn classes(names: &[String], numbers: impl Iterator<Item = u8>) -> impl Iterator<Item = Arc<str>> {
+    let names: Vec<Arc<str>> = names.iter().map(|name| Arc::from(&**name)).collect();
     numbers.map(move |class| match names.get(usize::from(class)) {
         Some(name) => Arc::clone(name),
         None => Arc::from(format!("class{class}")),
@@ -166,8 +139,8 @@ fn class_number(name: &str, classes: &mut Vec<String>) -> Result<u8, String> {
     u8::try_from(number).map_err(|_| "more than 256 classes".to_owned())
 }
 
-pub(crate) fn sessions_table(run: &RunRecord) -> Table {
-    let rows = || run.sessions.iter();
+pub(crate) fn sessions_table(names: &[String], sessions: &[SessionRecord]) -> Table {
+    let rows = || sessions.iter();
     let text = |name: &'static str| Arc::<str>::from(name);
     Table::default()
         .integer("session", rows().map(|s| u64::from(s.session)))
@@ -186,7 +159,7 @@ pub(crate) fn sessions_table(run: &RunRecord) -> Table {
         .text("straggling", rows().map(|s| text(s.straggling.name())))
         .text("end", rows().map(|s| text(s.end.name())))
         .optional("missing_bytes", rows().map(|s| s.missing.map(|b| b.0)))
-        .text("class", classes(run, rows().map(|s| s.class)))
+        .text("class", classes(names, rows().map(|s| s.class)))
 }
 
 /// The sessions of a table of [`SESSIONS`]; a class that `classes` lacks is added to it.
@@ -259,9 +232,9 @@ pub(crate) fn flows_from(
         .collect()
 }
 
-pub(crate) fn requests_table(run: &RunRecord) -> Table {
-    let design: Arc<str> = Arc::from(&*run.key.design);
-    let requests = || run.requests.iter();
+pub(crate) fn requests_table(key: &RunKey, requests: &[RequestRecord]) -> Table {
+    let design: Arc<str> = Arc::from(&*key.design);
+    let requests = || requests.iter();
     Table::default()
         .integer("request", requests().map(|r| u64::from(r.request)))
         .text("design", requests().map(|_| Arc::clone(&design)))
@@ -301,97 +274,6 @@ pub(crate) fn requests_from(table: &Table) -> Result<Vec<RequestRecord>, String>
                 service: Duration::from_ns(row.u64(11)?),
                 purged: row.u32(12)?,
                 purge: row.optional(13)?.map(Duration::from_ns),
-            })
-        })
-        .collect()
-}
-
-pub(crate) fn ports_table(ports: &[PortTotals]) -> Table {
-    Table::default()
-        .integer("port", ports.iter().map(|p| u64::from(p.port)))
-        .text("name", ports.iter().map(|p| Arc::from(&*p.name)))
-        .integer("packets", ports.iter().map(|p| p.packets))
-        .integer("bytes", ports.iter().map(|p| p.bytes.0))
-        .integer("dropped", ports.iter().map(|p| p.dropped))
-        .integer("marked", ports.iter().map(|p| p.marked))
-        .integer("max_backlog_bytes", ports.iter().map(|p| p.max_backlog.0))
-}
-
-pub(crate) fn ports_from(table: &Table) -> Result<Vec<PortTotals>, String> {
-    let names = table.texts(1);
-    (0..table.rows())
-        .map(|index| {
-            let row = Row { table, index };
-            Ok(PortTotals {
-                port: row.u32(0)?,
-                name: names[index].to_string(),
-                packets: row.u64(2)?,
-                bytes: Bytes(row.u64(3)?),
-                dropped: row.u64(4)?,
-                marked: row.u64(5)?,
-                max_backlog: Bytes(row.u64(6)?),
-            })
-        })
-        .collect()
-}
-
-pub(crate) fn topology_table(links: &[TopologyLink]) -> Table {
-    Table::default()
-        .integer("port", links.iter().map(|l| u64::from(l.port)))
-        .text("from", links.iter().map(|l| Arc::from(&*l.from)))
-        .text("to", links.iter().map(|l| Arc::from(&*l.to)))
-        .integer("from_tier", links.iter().map(|l| u64::from(l.from_tier)))
-        .integer("to_tier", links.iter().map(|l| u64::from(l.to_tier)))
-        .integer("rate_bps", links.iter().map(|l| l.rate.as_bps()))
-        .integer("delay_ns", links.iter().map(|l| l.delay.as_ns()))
-}
-
-pub(crate) fn topology_from(table: &Table) -> Result<Vec<TopologyLink>, String> {
-    let (from, to) = (table.texts(1), table.texts(2));
-    (0..table.rows())
-        .map(|index| {
-            let row = Row { table, index };
-            let rate = Rate::from_bps(row.u64(5)?);
-            Ok(TopologyLink {
-                port: row.u32(0)?,
-                from: from[index].to_string(),
-                to: to[index].to_string(),
-                from_tier: row.u8(3)?,
-                to_tier: row.u8(4)?,
-                rate: rate.ok_or_else(|| format!("row {index}: rate_bps is 0, out of range"))?,
-                delay: Duration::from_ns(row.u64(6)?),
-            })
-        })
-        .collect()
-}
-
-pub(crate) fn failures_table(failures: &[LinkFailure]) -> Table {
-    Table::default()
-        .integer("link", failures.iter().map(|f| u64::from(f.link)))
-        .optional(
-            "rate_bps",
-            failures.iter().map(|f| f.rate.map(Rate::as_bps)),
-        )
-        .integer("from_ns", failures.iter().map(|f| f.from.as_ns()))
-        .optional(
-            "until_ns",
-            failures.iter().map(|f| f.until.map(Time::as_ns)),
-        )
-}
-
-pub(crate) fn failures_from(table: &Table) -> Result<Vec<LinkFailure>, String> {
-    (0..table.rows())
-        .map(|index| {
-            let row = Row { table, index };
-            let rate = |bps| {
-                Rate::from_bps(bps)
-                    .ok_or_else(|| format!("row {index}: rate_bps is 0, out of range"))
-            };
-            Ok(LinkFailure {
-                link: row.u32(0)?,
-                rate: row.optional(1)?.map(rate).transpose()?,
-                from: Time::from_ns(row.u64(2)?),
-                until: row.optional(3)?.map(Time::from_ns),
             })
         })
         .collect()
@@ -443,28 +325,28 @@ pub(crate) fn links_from(table: &Table) -> Result<Vec<LinkSample>, String> {
 }
 
 /// One row of a table, read with its ranges checked.
-struct Row<'a> {
-    table: &'a Table,
-    index: usize,
+pub(crate) struct Row<'a> {
+    pub table: &'a Table,
+    pub index: usize,
 }
 
 impl Row<'_> {
-    fn u64(&self, column: usize) -> Result<u64, String> {
+    pub fn u64(&self, column: usize) -> Result<u64, String> {
         let value = self.table.integers(column)[self.index];
         u64::try_from(value).map_err(|_| self.out_of_range(column, value))
     }
 
-    fn u32(&self, column: usize) -> Result<u32, String> {
+    pub fn u32(&self, column: usize) -> Result<u32, String> {
         let value = self.table.integers(column)[self.index];
         u32::try_from(value).map_err(|_| self.out_of_range(column, value))
     }
 
-    fn u8(&self, column: usize) -> Result<u8, String> {
+    pub fn u8(&self, column: usize) -> Result<u8, String> {
         let value = self.table.integers(column)[self.index];
         u8::try_from(value).map_err(|_| self.out_of_range(column, value))
     }
 
-    fn optional(&self, column: usize) -> Result<Option<u64>, String> {
+    pub fn optional(&self, column: usize) -> Result<Option<u64>, String> {
         self.table.optionals(column)[self.index]
             .map(|value| u64::try_from(value).map_err(|_| self.out_of_range(column, value)))
             .transpose()

@@ -2,9 +2,10 @@
 
 use crate::offered::makespan;
 use crate::{
-    ArrivedPayload, BurstStats, FctSummary, FlowRecord, LinkFailure, LinkSample, OfferedLoad,
-    Parameter, PortTotals, QueueSample, RequestRecord, RequestSummary, Sampling, SessionRecord,
-    SessionSummary, SwitchWaits, Timers, TopologyLink, UnfinishedBytes, hash,
+    ArrivedPayload, BurstStats, FctSummary, FlowLog, FlowRecord, FlowRows, LinkFailure, LinkSample,
+    NodeRecord, OfferedLoad, Parameter, PortTotals, QueueSample, RequestRecord, RequestSummary,
+    Sampling, SessionRecord, SessionSummary, SwitchWaits, Timers, TopologyLink, UnfinishedBytes,
+    WallClock, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ impl RunKey {
         format!("{}{load}{parameters}, seed {}", self.design, self.seed)
     }
 }
+
+/// A run whose flows are packed once they have ended.
+pub type PackedRun = RunRecord<FlowLog>;
 
 /// A count of packets and of their bytes, headers included.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -114,9 +118,10 @@ pub struct RunCost {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Everything that one run leaves behind.
+/// Everything that one run leaves behind. Flows are a list unless they are kept otherwise, as in a
+/// [`PackedRun`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct RunRecord {
+pub struct RunRecord<F = Vec<FlowRecord>> {
     /// What names the run.
     pub key: RunKey,
     /// What it counted.
@@ -126,13 +131,15 @@ pub struct RunRecord {
     /// Names of the workload's parts, that [`FlowRecord::class`] points into.
     pub classes: Vec<String>,
     /// The flows, finished or not.
-    pub flows: Vec<FlowRecord>,
+    pub flows: F,
     /// The requests, finished or not; empty for a workload without any.
     pub requests: Vec<RequestRecord>,
     /// Receivers of storage sessions, session by session. Not hashed: their flows are.
     pub sessions: Vec<SessionRecord>,
     /// Every port's name and totals; may be empty.
     pub ports: Vec<PortTotals>,
+    /// Every host, then every switch, by their numbers; may be empty. Not hashed.
+    pub nodes: Vec<NodeRecord>,
     /// Every port's link, in the order of the ports; may be empty. Not hashed.
     pub topology: Vec<TopologyLink>,
     /// Links of `topology` in trouble at some time. Not hashed.
@@ -153,20 +160,30 @@ pub struct RunRecord {
     pub offered: Option<OfferedLoad>,
     /// The timers of its transport. Not hashed.
     pub timers: Timers,
+    /// How punctual it was, where it ran on real hosts. Not hashed.
+    pub wall: Option<WallClock>,
 }
 
 impl RunRecord {
     /// A run without flows and samples yet.
     pub fn new(key: RunKey) -> Self {
+        Self::of(key, Vec::new())
+    }
+}
+
+impl<F> RunRecord<F> {
+    /// A run of these flows, and nothing else yet.
+    pub fn of(key: RunKey, flows: F) -> Self {
         Self {
             key,
             totals: RunTotals::default(),
             cost: RunCost::default(),
             classes: Vec::new(),
-            flows: Vec::new(),
+            flows,
             requests: Vec::new(),
             sessions: Vec::new(),
             ports: Vec::new(),
+            nodes: Vec::new(),
             topology: Vec::new(),
             failures: Vec::new(),
             sampling: None,
@@ -177,9 +194,38 @@ impl RunRecord {
             arrived: None,
             offered: None,
             timers: Timers::default(),
+            wall: None,
         }
     }
 
+    /// The same run with its flows kept otherwise.
+    pub fn with_flows<G>(self, keep: impl FnOnce(F) -> G) -> RunRecord<G> {
+        RunRecord {
+            flows: keep(self.flows),
+            key: self.key,
+            totals: self.totals,
+            cost: self.cost,
+            classes: self.classes,
+            requests: self.requests,
+            sessions: self.sessions,
+            ports: self.ports,
+            nodes: self.nodes,
+            topology: self.topology,
+            failures: self.failures,
+            sampling: self.sampling,
+            queues: self.queues,
+            links: self.links,
+            switch_waits: self.switch_waits,
+            host_bursts: self.host_bursts,
+            arrived: self.arrived,
+            offered: self.offered,
+            timers: self.timers,
+            wall: self.wall,
+        }
+    }
+}
+
+impl<F: FlowRows> RunRecord<F> {
     /// The hash of the flows, in flow order, of the totals but for `events`, and of the requests: 32
     /// hexadecimal digits (XXH3-128). Equal on every platform, engine and number of threads.
     pub fn hash(&self) -> String {
@@ -189,10 +235,11 @@ impl RunRecord {
     /// The object that `--json` prints for this run.
     pub fn summary(&self) -> RunSummary {
         let drops = self.totals.drops.total();
+        let sums = Sums::of(&self.flows);
         RunSummary {
             key: self.key.clone(),
-            flows: self.flows.len() as u64,
-            unfinished: self.flows.iter().filter(|flow| flow.fct.is_none()).count() as u64,
+            flows: self.flows.count() as u64,
+            unfinished: sums.unfinished,
             packet_hops: self.totals.packet_hops,
             events: self.totals.events,
             cpu_seconds: self.cost.cpu_seconds,
@@ -210,11 +257,11 @@ impl RunRecord {
             trimmed: self.totals.trimmed,
             returned: self.totals.returned,
             marks: self.totals.marks,
-            application_bytes: self.flows.iter().map(|flow| flow.bytes.0).sum(),
-            payload_sent_bytes: self.flows.iter().map(|flow| flow.payload_sent.0).sum(),
-            retransmissions: self.sum(|flow| flow.retransmissions),
-            timeouts: self.sum(|flow| flow.timeouts),
-            copies: self.sum(|flow| flow.copies),
+            application_bytes: sums.bytes,
+            payload_sent_bytes: sums.payload_sent,
+            retransmissions: sums.retransmissions,
+            timeouts: sums.timeouts,
+            copies: sums.copies,
             switch_waits: self.switch_waits.clone(),
             host_bursts: self.host_bursts,
             arrived: self.arrived.clone(),
@@ -225,11 +272,34 @@ impl RunRecord {
             unfinished_bytes: UnfinishedBytes::of(&self.flows, &self.requests),
             timers: self.timers.clone(),
             makespan_ns: makespan(&self.flows, &self.requests).map(Duration::as_ns),
+            wall: self.wall.clone(),
         }
     }
+}
 
-    fn sum(&self, count: impl Fn(&FlowRecord) -> u32) -> u64 {
-        self.flows.iter().map(|flow| u64::from(count(flow))).sum()
+/// What a summary counts over all flows.
+#[derive(Default)]
+struct Sums {
+    unfinished: u64,
+    bytes: u64,
+    payload_sent: u64,
+    retransmissions: u64,
+    timeouts: u64,
+    copies: u64,
+}
+
+impl Sums {
+    fn of(flows: &impl FlowRows) -> Self {
+        let mut sums = Self::default();
+        for flow in flows.rows() {
+            sums.unfinished += u64::from(flow.fct.is_none());
+            sums.bytes += flow.bytes.0;
+            sums.payload_sent += flow.payload_sent.0;
+            sums.retransmissions += u64::from(flow.retransmissions);
+            sums.timeouts += u64::from(flow.timeouts);
+            sums.copies += u64::from(flow.copies);
+        }
+        sums
     }
 }
 
@@ -322,6 +392,9 @@ pub struct RunSummary {
     /// what earlier versions wrote.
     #[serde(default)]
     pub makespan_ns: Option<u64>,
+    /// How punctual it was, where it ran on real hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall: Option<WallClock>,
 }
 
 #[cfg(test)]

@@ -1,38 +1,50 @@
 //! The files of one run, in a folder of their own.
 
-use crate::layout::{RUN, RunFile, TABLES, TableFile, TableFormat};
+use crate::layout::{RUN, RunFile, TABLES, TableFormat};
 use crate::manifest::Origin;
 use crate::table::Table;
-use crate::whole_file::{PARTIAL, write_json, write_through};
-use crate::{Error, RunRecord, RunSummary, csv_file, hash, parquet_file, rows};
+use crate::table_file::{self, AT_ONCE};
+use crate::whole_file::{PARTIAL, write_json};
+use crate::{Error, FlowRecord, FlowRows, LinkFailure, RunRecord, RunSummary, network_rows, rows};
 use std::fs;
 use std::path::Path;
 
 /// Writes a run's files into `dir`, and waits until the disk has them.
-pub(crate) fn write(
+pub(crate) fn write<F: FlowRows>(
     dir: &Path,
     format: TableFormat,
     origin: Option<Origin>,
-    run: &RunRecord,
+    run: &RunRecord<F>,
 ) -> Result<RunSummary, Error> {
     fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
-    let tables = [
-        rows::flows_table(run),
-        rows::requests_table(run),
-        rows::sessions_table(run),
-        rows::ports_table(&run.ports),
-        rows::topology_table(&run.topology),
-        rows::failures_table(&run.failures),
-        rows::queues_table(&run.queues),
-        rows::links_table(&run.links),
+    let (key, classes) = (&run.key, &run.classes);
+    let links = network_rows::LinkNames::of(&run.topology);
+    let mut rows = run.flows.rows().peekable();
+    // An empty table of flows is a result; empty samples only say that none were asked for.
+    let mut is_first = true;
+    let flows = std::iter::from_fn(|| {
+        let is_due = std::mem::take(&mut is_first) || rows.peek().is_some();
+        let piece: Vec<FlowRecord> = rows.by_ref().take(AT_ONCE).collect();
+        is_due.then(|| rows::flows_table(key, classes, &piece))
+    });
+    let is_lossy = |failure: &LinkFailure| failure.trouble.loss().is_some();
+    let (lossy, failures): (Vec<_>, Vec<_>) = run.failures.iter().copied().partition(is_lossy);
+    let tables: [&mut dyn Iterator<Item = Table>; 10] = [
+        &mut { flows },
+        &mut pieces(&run.requests, |rows| rows::requests_table(key, rows)),
+        &mut pieces(&run.sessions, |rows| rows::sessions_table(classes, rows)),
+        &mut pieces(&run.ports, |rows| network_rows::ports_table(rows, &links)),
+        &mut pieces(&run.nodes, network_rows::nodes_table),
+        &mut pieces(&run.topology, network_rows::topology_table),
+        &mut pieces(&failures, |rows| network_rows::failures_table(rows, &links)),
+        &mut pieces(&lossy, |rows| network_rows::losses_table(rows, &links)),
+        &mut pieces(&run.queues, rows::queues_table),
+        &mut pieces(&run.links, rows::links_table),
     ];
     let mut files = Vec::new();
-    for (name, table) in TABLES.into_iter().zip(tables) {
-        // An empty table of flows is a result; empty samples only say that none were asked for.
-        if table.rows() > 0 || name == "flows" {
-            let table = rows::with_run(table, &run.key);
-            files.push(write_table(dir, name, &table, format)?);
-        }
+    for (name, pieces) in TABLES.into_iter().zip(tables) {
+        let pieces = pieces.map(|piece| rows::with_run(piece, key));
+        files.extend(table_file::write(dir, name, format, pieces)?);
     }
     let summary = run.summary();
     let file = RunFile {
@@ -45,27 +57,12 @@ pub(crate) fn write(
     Ok(summary)
 }
 
-fn write_table(
-    dir: &Path,
-    name: &str,
-    table: &Table,
-    format: TableFormat,
-) -> Result<TableFile, Error> {
-    let name = format!("{name}.{}", format.extension());
-    let path = dir.join(&name);
-    let bytes = match format {
-        TableFormat::Parquet => parquet_file::encode(table)
-            .map_err(|error| Error::io("encode", &path)(std::io::Error::other(error)))?,
-        TableFormat::Csv => csv_file::encode(table)
-            .map_err(|error| Error::io("encode", &path)(std::io::Error::other(error)))?,
-    };
-    write_through(&path, &bytes).map_err(Error::io("write", &path))?;
-    Ok(TableFile {
-        name,
-        rows: table.rows() as u64,
-        bytes: bytes.len() as u64,
-        xxh3_128: hash::of_bytes(&bytes),
-    })
+/// A table of rows in pieces; none without rows.
+fn pieces<'a, T>(
+    rows: &'a [T],
+    table: impl Fn(&'a [T]) -> Table + 'a,
+) -> impl Iterator<Item = Table> + 'a {
+    rows.chunks(AT_ONCE).map(table)
 }
 
 /// Removes a run's files: first the one without which it is none. A directory that holds somebody's

@@ -34,7 +34,7 @@ pub struct LinkSample {
 pub struct PortTotals {
     /// The port's number in the topology's order, unique within a run.
     pub port: u32,
-    /// The port's name, such as `leaf0->spine2`.
+    /// The ends of its link, `from>to`, by their own names or by their numbers: `s0>s5`.
     pub name: String,
     /// Packets sent.
     pub packets: u64,
@@ -53,7 +53,7 @@ pub struct PortTotals {
 pub struct TopologyLink {
     /// The port that feeds it, as numbered in [`PortTotals::port`].
     pub port: u32,
-    /// The sending node, such as `h3` for a host or `s0` for a switch.
+    /// The sending node's name, such as `h3` or `leaf[0]`.
     pub from: String,
     /// The receiving node.
     pub to: String,

@@ -3,13 +3,13 @@
 use crate::layout::{MANIFEST, RUN, RUNS, RunFile, TableFile, TableFormat};
 use crate::manifest::{Manifest, ManifestRun, Origin, RunState, SCHEMA_VERSION, is_plain_name};
 use crate::table::{Schema, Table};
-use crate::whole_file::{beside, keep_names, read_json, write_through, write_whole};
+use crate::whole_file::{beside, copy_through, keep_names, read_json, write_whole};
 use crate::{
-    Error, FlowRecord, LinkFailure, LinkSample, PortTotals, QueueSample, RequestRecord, RunCost,
-    RunRecord, RunSummary, RunTotals, SessionRecord, TopologyLink, csv_file, hash, parquet_file,
-    rows, run_files,
+    Error, FlowRecord, FlowRows, LinkFailure, LinkSample, NodeRecord, PortTotals, QueueSample,
+    RequestRecord, RunCost, RunRecord, RunSummary, RunTotals, SessionRecord, TopologyLink,
+    network_rows, rows, run_files, table_file,
 };
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use tailcut_units::Duration;
@@ -103,12 +103,12 @@ impl StoredRun {
     ///
     /// # Errors
     /// [`Error::Io`] where the system refuses.
-    pub fn write(
+    pub fn write<F: FlowRows>(
         dir: &Path,
         mark: &str,
         format: TableFormat,
         origin: Option<Origin>,
-        run: &RunRecord,
+        run: &RunRecord<F>,
     ) -> Result<WrittenRun, Error> {
         let mut marked = dir.as_os_str().to_owned();
         marked.push(format!(".{mark}"));
@@ -144,7 +144,7 @@ impl StoredRun {
     /// [`Error::Io`] or [`Error::Damaged`], with the table.
     pub fn checked(self) -> Result<Self, Error> {
         for table in &self.tables {
-            self.bytes(table)?;
+            self.open_table(table)?;
         }
         Ok(self)
     }
@@ -158,11 +158,11 @@ impl StoredRun {
     pub(crate) fn copy_into(&self, dir: &Path) -> Result<RunSummary, Error> {
         fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
         for table in &self.tables {
-            let bytes = self.bytes(table)?;
+            let mut table_file = self.open_table(table)?;
             let to = dir.join(&table.name);
             // Nobody changes a table's file once it is written, so one file may have two names.
             if fs::hard_link(self.dir.join(&table.name), &to).is_err() {
-                write_through(&to, &bytes).map_err(Error::io("write", &to))?;
+                copy_through(&mut table_file, &to).map_err(Error::io("write", &to))?;
             }
         }
         let run = self.dir.join(RUN);
@@ -201,6 +201,7 @@ impl StoredRun {
             requests: self.requests()?,
             sessions,
             ports: self.ports()?,
+            nodes: self.nodes()?,
             topology: self.topology()?,
             failures: self.failures()?,
             queues: self.queues()?,
@@ -213,6 +214,7 @@ impl StoredRun {
             arrived: self.summary.arrived,
             offered: self.summary.offered,
             timers: self.summary.timers,
+            wall: self.summary.wall,
         })
     }
 
@@ -222,12 +224,25 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn flows(&mut self) -> Result<Vec<FlowRecord>, Error> {
+        let mut flows = Vec::new();
+        self.each_flow(|flow| flows.push(flow))?;
+        Ok(flows)
+    }
+
+    /// Gives each of the run's flows to `each`, as [`StoredRun::flows`] does all of them: in memory are
+    /// never more than some hundred thousand.
+    ///
+    /// # Errors
+    /// As [`StoredRun::flows`].
+    pub fn each_flow(&mut self, mut each: impl FnMut(FlowRecord)) -> Result<(), Error> {
         let mut classes = std::mem::take(&mut self.classes);
-        let flows = self.read("flows", rows::FLOWS, |table| {
-            rows::flows_from(table, &mut classes)
+        let read = self.read_pieces("flows", rows::FLOWS, |table| {
+            let flows = rows::flows_from(table, &mut classes)?;
+            flows.into_iter().for_each(&mut each);
+            Ok(())
         });
         self.classes = classes;
-        flows
+        read
     }
 
     /// The run's requests in the order of their numbers, with times to the nanosecond; empty for a
@@ -258,7 +273,15 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn ports(&self) -> Result<Vec<PortTotals>, Error> {
-        self.read("ports", rows::PORTS, rows::ports_from)
+        self.read("ports", network_rows::PORTS, network_rows::ports_from)
+    }
+
+    /// Every host and switch; empty when none were recorded, and in what earlier versions wrote.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`].
+    pub fn nodes(&self) -> Result<Vec<NodeRecord>, Error> {
+        self.read("nodes", network_rows::NODES, network_rows::nodes_from)
     }
 
     /// Every port's link; empty when none were recorded.
@@ -266,7 +289,11 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn topology(&self) -> Result<Vec<TopologyLink>, Error> {
-        self.read("topology", rows::TOPOLOGY, rows::topology_from)
+        self.read(
+            "topology",
+            network_rows::TOPOLOGY,
+            network_rows::topology_from,
+        )
     }
 
     /// Links in trouble; empty when none were.
@@ -274,7 +301,13 @@ impl StoredRun {
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`].
     pub fn failures(&self) -> Result<Vec<LinkFailure>, Error> {
-        self.read("failures", rows::FAILURES, rows::failures_from)
+        let mut failures = self.read(
+            "failures",
+            network_rows::FAILURES,
+            network_rows::failures_from,
+        )?;
+        failures.extend(self.read("losses", network_rows::LOSSES, network_rows::losses_from)?);
+        Ok(failures)
     }
 
     /// Queue samples; empty when none were taken.
@@ -297,43 +330,43 @@ impl StoredRun {
         &self,
         name: &str,
         schema: &Schema,
-        parse: impl FnOnce(&Table) -> Result<Vec<T>, String>,
+        mut parse: impl FnMut(&Table) -> Result<Vec<T>, String>,
     ) -> Result<Vec<T>, Error> {
+        let mut rows = Vec::new();
+        self.read_pieces(name, schema, |table| {
+            rows.append(&mut parse(table)?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Gives the rows of a table to `each`, some at a time; none where the run has no such table.
+    fn read_pieces(
+        &self,
+        name: &str,
+        schema: &Schema,
+        each: impl FnMut(&Table) -> Result<(), String>,
+    ) -> Result<(), Error> {
         let stem = |file: &TableFile| file.name.split('.').next() == Some(name);
         let Some(file) = self.tables.iter().find(|file| stem(file)) else {
-            return Ok(Vec::new());
+            return Ok(());
         };
-        let bytes = self.bytes(file)?;
-        let table = if file.name.ends_with(".csv") {
-            csv_file::decode(&bytes, schema)
-        } else {
-            parquet_file::decode(bytes, schema).map_err(|error| error.to_string())
-        };
-        table
-            .and_then(|table| parse(&table))
-            .map_err(|reason| Error::damaged(&self.dir.join(&file.name), reason))
+        self.check_name(file)?;
+        table_file::read(&self.dir, file, schema, each)
     }
 
     /// A table's file, once it is what was written.
-    fn bytes(&self, file: &TableFile) -> Result<Vec<u8>, Error> {
+    fn open_table(&self, file: &TableFile) -> Result<File, Error> {
+        self.check_name(file)?;
+        table_file::open(&self.dir, file)
+    }
+
+    fn check_name(&self, file: &TableFile) -> Result<(), Error> {
         if !is_plain_name(&file.name) {
             let reason = format!("table \"{}\" is not a plain file name", file.name);
             return Err(Error::damaged(&self.dir.join(RUN), reason));
         }
-        let path = self.dir.join(&file.name);
-        let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
-        // The check comes before any parser, which trusts lengths inside the file.
-        let found = hash::of_bytes(&bytes);
-        if found != file.xxh3_128 {
-            let reason = format!(
-                "damaged: {} bytes with XXH3-128 {found}, but run.json says {} bytes with {}",
-                bytes.len(),
-                file.bytes,
-                file.xxh3_128
-            );
-            return Err(Error::damaged(&path, reason));
-        }
-        Ok(bytes)
+        Ok(())
     }
 }
 

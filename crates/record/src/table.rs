@@ -71,6 +71,17 @@ impl Data {
 }
 
 impl Table {
+    /// Without a row.
+    pub fn of(schema: &Schema) -> Self {
+        let columns = schema.iter().map(|&(name, kind)| Column {
+            name: name.into(),
+            data: Data::empty(kind),
+        });
+        Self {
+            columns: columns.collect(),
+        }
+    }
+
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.data.len())
     }

@@ -57,10 +57,17 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
 pub(crate) const PARTIAL: &str = ".partial";
 
 /// Writes a file and waits until the disk has it.
-pub(crate) fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+/// Copies what is left of a file to another one, and waits until the disk has it.
+pub(crate) fn copy_through(from: &mut File, to: &Path) -> io::Result<()> {
+    let mut copy = File::create(to)?;
+    io::copy(from, &mut copy)?;
+    copy.sync_all()
 }
 
 /// Waits until the disk has the names in a directory. Where a system cannot do that, nothing is

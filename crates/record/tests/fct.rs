@@ -45,11 +45,9 @@ fn groups_meet_at_100_kb_and_1_mb() {
     assert_eq!(SizeGroup::of(Bytes(100_000)), SizeGroup::Medium);
     assert_eq!(SizeGroup::of(Bytes(999_999)), SizeGroup::Medium);
     assert_eq!(SizeGroup::of(Bytes(1_000_000)), SizeGroup::Elephants);
-    let summary = FctSummary::of(&[
-        flow(99_999, Some(1)),
-        flow(100_000, Some(2)),
-        flow(1_000_000, Some(3)),
-    ]);
+    let flows = [(99_999, 1), (100_000, 2), (1_000_000, 3)];
+    let flows: Vec<FlowRecord> = flows.map(|(bytes, us)| flow(bytes, Some(us))).to_vec();
+    let summary = FctSummary::of(&flows);
     assert_eq!(summary.mice.mean_us, Some(1.0));
     assert_eq!(summary.medium.mean_us, Some(2.0));
     assert_eq!(summary.elephants.mean_us, Some(3.0));

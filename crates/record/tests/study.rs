@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tailcut_record::{
-    Error, FlowRecord, LinkFailure, LinkSample, Manifest, OutputDir, PacketCount, PortTotals,
-    QueueSample, RunRecord, RunState, Sampling, SessionEnd, SessionOperation, SessionRecord,
-    StoredStudy, Straggling, TableFormat, TopologyLink,
+    Error, FlowRecord, LinkFailure, LinkSample, LinkTrouble, Manifest, NodeKind, NodeRecord,
+    OutputDir, PacketCount, PortTotals, QueueSample, RunRecord, RunState, Sampling, SessionEnd,
+    SessionOperation, SessionRecord, StoredStudy, Straggling, TableFormat, TopologyLink,
 };
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
@@ -61,7 +61,7 @@ fn run(design: &str, flows: u32) -> RunRecord {
     run.ports = (0..3)
         .map(|port| PortTotals {
             port,
-            name: format!("leaf0->spine{port}"),
+            name: format!("s0>s{}", 2 + port),
             packets: 10 + u64::from(port),
             bytes: Bytes(15_000),
             dropped: 1,
@@ -69,11 +69,23 @@ fn run(design: &str, flows: u32) -> RunRecord {
             max_backlog: Bytes(150_000),
         })
         .collect();
+    run.nodes = (0..5)
+        .map(|number| NodeRecord {
+            kind: NodeKind::Switch,
+            number,
+            name: match number {
+                0 | 1 => format!("leaf[{number}]"),
+                _ => format!("spine[{}]", number - 2),
+            },
+            label: format!("s{number}"),
+            tier: 1 + u8::from(number > 1),
+        })
+        .collect();
     run.topology = (0..3)
         .map(|port| TopologyLink {
             port,
-            from: "leaf0".to_owned(),
-            to: format!("spine{port}"),
+            from: "leaf[0]".to_owned(),
+            to: format!("spine[{port}]"),
             from_tier: 1,
             to_tier: 2,
             rate: Rate::from_gbps(10),
@@ -83,15 +95,21 @@ fn run(design: &str, flows: u32) -> RunRecord {
     run.failures = vec![
         LinkFailure {
             link: 0,
-            rate: None,
+            trouble: LinkTrouble::Down,
             from: Time::ZERO,
             until: None,
         },
         LinkFailure {
             link: 2,
-            rate: Some(Rate::from_mbps(500)),
+            trouble: LinkTrouble::Slow(Rate::from_mbps(500)),
             from: Time::from_ns(100),
             until: Some(Time::from_ns(300)),
+        },
+        LinkFailure {
+            link: 1,
+            trouble: LinkTrouble::Lossy(10_000_000),
+            from: Time::ZERO,
+            until: None,
         },
     ];
     run.sampling = Some(Sampling {
@@ -177,6 +195,24 @@ fn what_is_written_is_read_back_in_both_formats() {
 }
 
 #[test]
+fn a_table_longer_than_a_piece_of_it_is_read_back_whole() {
+    // A piece, and a piece with a row more.
+    for (format, flows) in [
+        (TableFormat::Parquet, 131_072),
+        (TableFormat::Parquet, 131_073),
+        (TableFormat::Csv, 131_073),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let written = run("repflow+dctcp", flows);
+        write(dir.path(), format, std::slice::from_ref(&written));
+        let study = StoredStudy::open(dir.path()).unwrap();
+        let mut read = study.runs().next().unwrap().unwrap();
+        let found = read.flows().unwrap();
+        assert!(found == written.flows, "{flows} flows, {format:?}");
+    }
+}
+
+#[test]
 fn a_run_without_flows_is_a_result_too() {
     for format in TableFormat::ALL {
         let dir = tempfile::tempdir().unwrap();
@@ -215,6 +251,25 @@ fn csv_has_the_documented_header_and_leaves_null_empty() {
         lines[3], "2,repflow+dctcp,2,9,2921,2000,,40002,2,2,0,background,9000,5842,0.5,1",
         "flow 2 did not finish"
     );
+}
+
+#[test]
+fn ports_and_failures_tell_the_names_of_their_links_behind_all_else() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), TableFormat::Csv, &[run("repflow+dctcp", 1)]);
+    let of = |table: &str| {
+        let text = fs::read_to_string(run_dir(dir.path()).join(table)).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let ports = of("ports.csv");
+    assert!(ports[0].ends_with(",max_backlog_bytes,port.name,design,load,seed"));
+    assert!(ports[1].starts_with("0,s0>s2,") && ports[1].contains(",leaf[0]>spine[0],"));
+    let failures = of("failures.csv");
+    assert!(failures[0].ends_with(",until_ns,link.name,design,load,seed"));
+    assert!(failures[2].contains(",leaf[0]>spine[2],"));
+    let nodes = of("nodes.csv");
+    assert_eq!(nodes[0], "kind,number,name,label,tier,design,load,seed");
+    assert!(nodes[3].starts_with("switch,2,spine[0],s2,2,"));
 }
 
 #[test]

@@ -244,30 +244,36 @@ fn cell_group_rows(setting: usize, cell: &Cell<'_>, group: &Group, baseline: &st
             .collect()
     };
     let position = |name: &str| cell.designs.iter().position(|(design, _)| *design == name);
-    let (fct, slowdown) = (measure(Metric::Fct), measure(Metric::Slowdown));
     let base = position(baseline);
-    let rows = cell
-        .designs
-        .iter()
-        .enumerate()
-        .map(|(index, (design, runs))| {
-            let own = own_transport(design)
-                .and_then(position)
-                .filter(|own| Some(*own) != base);
-            let base = base.filter(|base| *base != index);
-            let sample = fct[index].sample();
-            Row {
-                setting,
-                group: group.clone(),
-                design: (*design).to_owned(),
-                seeds: runs.len(),
-                flows: sample.len(),
-                unfinished: sample.unfinished(),
-                fct: Figures::of(&fct, index, base, own),
-                slowdown: Figures::of(&slowdown, index, base, own),
-            }
-        });
-    rows.collect()
+    let figures = |measured: &[Measured], index: usize| {
+        let (design, _) = cell.designs[index];
+        let own = own_transport(design).and_then(position);
+        let own = own.filter(|own| Some(*own) != base);
+        Figures::of(measured, index, base.filter(|base| *base != index), own)
+    };
+    // A metric after the other: sorted samples take more memory than anything else of a report.
+    let fct = measure(Metric::Fct);
+    let numbered = cell.designs.iter().enumerate();
+    let rows = numbered.map(|(index, (design, runs))| {
+        let sample = fct[index].sample();
+        Row {
+            setting,
+            group: group.clone(),
+            design: (*design).to_owned(),
+            seeds: runs.len(),
+            flows: sample.len(),
+            unfinished: sample.unfinished(),
+            fct: figures(&fct, index),
+            slowdown: Figures::default(),
+        }
+    });
+    let mut rows: Vec<Row> = rows.collect();
+    drop(fct);
+    let slowdown = measure(Metric::Slowdown);
+    for (index, row) in rows.iter_mut().enumerate() {
+        row.slowdown = figures(&slowdown, index);
+    }
+    rows
 }
 
 impl Figures {

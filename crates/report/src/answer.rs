@@ -9,7 +9,7 @@ use crate::headline::{headline_group, things_of};
 use crate::sample::{Metric, Statistic};
 use crate::study::Study;
 use crate::timers;
-use crate::{knee, load, population, sensitivity, sessions};
+use crate::{knee, load, network, population, punctuality, sensitivity, sessions, unmoved};
 
 /// The answer: which design cuts the 99th percentile of mice, by how much, and at what price; or
 /// that none does. Where a study has no mice, the same of all flows.
@@ -40,6 +40,7 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
         sentences.into_iter().next()
     });
     sentences.extend(of_others);
+    sentences.extend(unmoved::sentences(study));
     sentences.extend(sensitivity::sentence(study));
     sentences.extend(missing_sentence(study));
     sentences
@@ -81,11 +82,16 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
             sentences
         }
     };
+    match punctuality::sentence(study, setting) {
+        Some(warning) if warning.starts_with("NOT") => sentences.insert(0, warning),
+        sound => sentences.extend(sound),
+    }
     sentences.extend(knee::sentences(study, setting));
     sentences.extend(population::same_flows_sentence(study, setting));
     sentences.extend(unfinished_sentence(&rows));
     sentences.extend(timers::sentences(study, setting, &group));
     sentences.extend(load::sentences(study, setting));
+    sentences.extend(network::trouble_sentence(study, setting));
     sentences
 }
 

@@ -32,6 +32,7 @@ mod overhead;
 mod plot;
 mod plots;
 mod population;
+mod punctuality;
 mod queue;
 mod requests;
 mod resamples;
@@ -47,6 +48,7 @@ mod table;
 mod tables;
 mod threshold;
 mod timers;
+mod unmoved;
 mod variant;
 mod waited;
 
@@ -60,9 +62,9 @@ pub use estimate::{
 pub use format::Quantity;
 pub use gap::Gap;
 pub use html::{html, write_html};
-pub use plot::{
-    Axis, Mark, Picture, Plot, PngError, Point, Reference, Scale, Series, Shown, Whisker,
-};
+#[cfg(feature = "png")]
+pub use plot::PngError;
+pub use plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Shown, Whisker};
 pub use plots::{pictures, plots};
 pub use run::{Cell as StudyCell, Flow, Run, Setting};
 pub use sample::{Sample, Statistic};

@@ -25,7 +25,7 @@ for (const card of document.querySelectorAll(".network")) {
   };
   const troubles = () => film.troubles.filter((trouble) => trouble.from <= frame && frame < trouble.until);
   const mark = () => {
-    const paths = { cut: "", worn: "", down: "", slow: "" };
+    const paths = { cut: "", worn: "", down: "", slow: "", lossy: "" };
     for (const trouble of troubles()) {
       paths[trouble.symbol] += trouble.mark;
       paths[trouble.line] += film.lines[2 * trouble.edge] + film.lines[2 * trouble.edge + 1];

@@ -123,20 +123,20 @@ pub(crate) fn distributions(study: &Study, setting: usize) -> Vec<Plot> {
     let cells = study.cells();
     let group = headline_group(analysis, setting);
     let designs = Designs(study.designs());
-    let samples: Vec<(&str, Sample)> = cells[setting]
-        .designs
-        .iter()
-        .map(|(design, runs)| (*design, Sample::of(runs, &group, Metric::Fct)))
-        .collect();
+    let sorted = cells[setting].designs.iter().map(|(design, runs)| {
+        let values = Sample::of(runs, &group, Metric::Fct).into_values();
+        (*design, values)
+    });
+    let sorted: Vec<(&str, Vec<f64>)> = sorted.collect();
     let of_all = |points: fn(&[f64]) -> Vec<Point>| -> Vec<Series> {
-        let series = samples.iter().map(|(design, sample)| {
-            let sorted: Vec<f64> = sample.values().collect();
-            designs.series(design, mark_of(sample), points(&sorted))
-        });
+        let series = sorted
+            .iter()
+            .map(|(design, values)| designs.series(design, mark_of(values), points(values)));
         series.filter(|series| !series.points.is_empty()).collect()
     };
     let (whose, at) = (group_title(&group), analysis.setting_name(setting));
-    let unfinished = match samples.iter().any(|(_, sample)| sample.unfinished() > 0) {
+    let mut slowest = sorted.iter().filter_map(|(_, values)| values.last());
+    let unfinished = match slowest.any(|value| value.is_infinite()) {
         true => {
             " What did not finish counts as slower than every other, so a curve may end before its end."
         }
@@ -236,8 +236,8 @@ pub(crate) fn by_size(study: &Study, setting: usize) -> Vec<Plot> {
 }
 
 /// Steps while they can be seen.
-fn mark_of(sample: &Sample) -> Mark {
-    match sample.len() > 2 * DISTRIBUTION_POINTS {
+fn mark_of(values: &[f64]) -> Mark {
+    match values.len() > 2 * DISTRIBUTION_POINTS {
         true => Mark::Line,
         false => Mark::Step,
     }

@@ -2,8 +2,9 @@
 
 use crate::waited::Waited;
 use tailcut_record::{
-    FlowRecord, LinkFailure, LinkSample, Parameter, PortTotals, QueueSample, RequestRecord, RunKey,
-    RunRecord, RunSummary, SessionOperation, SessionOutcome, SessionRecord, Timers, TopologyLink,
+    FlowRecord, FlowRows, LinkFailure, LinkSample, Parameter, PortTotals, QueueSample,
+    RequestRecord, RunKey, RunRecord, RunSummary, SessionOperation, SessionOutcome, SessionRecord,
+    Timers, TopologyLink,
 };
 use tailcut_units::Time;
 
@@ -161,20 +162,16 @@ impl Sessions {
     }
 }
 
-impl From<&RunRecord> for Run {
-    fn from(run: &RunRecord) -> Self {
-        let mut order: Vec<&FlowRecord> = run.flows.iter().collect();
-        order.sort_by_key(|flow| flow.flow);
+impl<F: FlowRows> From<&RunRecord<F>> for Run {
+    fn from(run: &RunRecord<F>) -> Self {
+        let flows = run.flows.in_order();
         let timers = &run.timers;
         let sessions = Sessions::of(&run.sessions, timers);
         let requests = run.requests.iter();
         Self {
             summary: run.summary(),
             classes: run.classes.clone(),
-            flows: order
-                .into_iter()
-                .map(|flow| Flow::of(flow, timers))
-                .collect(),
+            flows: flows.map(|flow| Flow::of(&flow, timers)).collect(),
             requests: requests.map(|r| Flow::of_request(r, timers)).collect(),
             sessions: sessions.all,
             writes: sessions.writes,

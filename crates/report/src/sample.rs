@@ -147,8 +147,8 @@ impl Sample {
     }
 
     /// The values in ascending order.
-    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
-        self.sorted.iter().map(|(value, _)| *value)
+    pub(crate) fn into_values(self) -> Vec<f64> {
+        self.sorted.into_iter().map(|(value, _)| value).collect()
     }
 
     /// How many flows of each seed take longer than `threshold`.

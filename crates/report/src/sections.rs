@@ -13,8 +13,8 @@ use crate::scales::capital;
 use crate::study::Study;
 use crate::table::Table;
 use crate::{
-    Comparison, goodput, load, over_axes, overhead, plots, queue, requests, sensitivity, tables,
-    timers,
+    Comparison, goodput, load, over_axes, overhead, plots, punctuality, queue, requests,
+    sensitivity, tables, timers,
 };
 use maud::{Markup, html};
 
@@ -93,6 +93,11 @@ pub(crate) fn sections(study: &Study) -> Vec<Section> {
         "offered",
         "Offered load",
         load::table(study).map(|table| show_table(&table)),
+    );
+    add(
+        "punctuality",
+        "Runs on real hosts",
+        punctuality::table(study).map(|table| show_table(&table)),
     );
     add(
         "timers",
@@ -323,6 +328,10 @@ fn method() -> Markup {
             dd { "A design is called faster or slower only where the interval of its ratio leaves out one. \
                   The answer at the top compares several designs: its intervals are wider, so that they \
                   hold for all of them together (Bonferroni). Those of tables and plots are not." }
+            dt { "Curves" }
+            dd { "Distributions and ranks are drawn through the values at 121 ranks at most: evenly spaced ones, \
+                  those of tails and of bytes in vain by the logarithm of how many flows are beyond. Tables are \
+                  of all flows, which are in the files of the runs and not on this page." }
             dt { "Bytes" }
             dd { "All that hosts sent: headers, copies, retransmissions and acknowledgements." }
         }

@@ -44,13 +44,14 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Study, Error> {
             ),
             false => Default::default(),
         };
-        let mut flows = run.flows()?;
-        flows.sort_by_key(|flow| flow.flow);
         let timers = &run.summary.timers.clone();
+        let mut flows = Vec::new();
+        run.each_flow(|flow| flows.push(Flow::of(&flow, timers)))?;
+        flows.shrink_to_fit();
         let sessions = Sessions::of(&run.sessions()?, timers);
         let requests = run.requests()?;
         runs.push(Run {
-            flows: flows.iter().map(|flow| Flow::of(flow, timers)).collect(),
+            flows,
             requests: requests
                 .iter()
                 .map(|r| Flow::of_request(r, timers))

@@ -10,7 +10,9 @@ use crate::headline::headline_group;
 use crate::sample::{Metric, Sample, Statistic};
 use crate::study::Study;
 use crate::table::{Cell, Table, Tendency};
-use crate::{load, network, population, queue, requests, sensitivity, sessions, timers};
+use crate::{
+    load, network, population, punctuality, queue, requests, sensitivity, sessions, timers,
+};
 use serde_json::{Value, json};
 
 /// The tables that a terminal shows: the one that carries the answer, and the loads beside it.
@@ -53,6 +55,7 @@ pub fn json(study: &Study) -> Value {
     }
     tables.extend(requests::table(study));
     tables.extend(load::table(study));
+    tables.extend(punctuality::table(study));
     tables.extend(timers::table(study));
     tables.extend(sensitivity::table(study));
     tables.push(counts(study));

@@ -4,7 +4,7 @@ use crate::format::list;
 use crate::format::{Quantity, percent_digits};
 use crate::group::Group;
 use crate::headline::{headline_group, things_of};
-use crate::run::{Flow, Run};
+use crate::run::Run;
 use crate::study::Study;
 use crate::table::{Cell, Table};
 use crate::waited::Waited;
@@ -22,16 +22,16 @@ struct Waits {
 
 impl Waits {
     fn of(runs: &[&Run], group: &Group) -> Self {
-        let of_run = |run: &&Run| -> Vec<Flow> {
-            let pool = group.pool(run).iter();
-            pool.filter(|flow| group.has(flow)).copied().collect()
-        };
-        let mut flows: Vec<Flow> = runs.iter().flat_map(of_run).collect();
-        flows.sort_unstable_by(|a, b| a.fct_us.total_cmp(&b.fct_us));
+        let flows = runs.iter().flat_map(|run| group.pool(run));
+        let flows = flows.filter(|flow| group.has(flow));
+        let mut flows: Vec<(f64, Waited)> = flows.map(|flow| (flow.fct_us, flow.waited)).collect();
+        flows.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
         // Those beyond the 99th percentile, or the slowest one.
         let beyond = quantile_rank(flows.len(), 0.99).map_or(0, |rank| rank + 1);
         let tail = &flows[beyond.min(flows.len().saturating_sub(1))..];
-        let count = |flows: &[Flow], waited| flows.iter().filter(|f| f.waited == waited).count();
+        let count = |flows: &[(f64, Waited)], wanted| {
+            flows.iter().filter(|(_, waited)| *waited == wanted).count()
+        };
         Self {
             tail: tail.len(),
             tail_initial: count(tail, Waited::Initial),

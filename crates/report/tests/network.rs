@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use synthetic::{Behaviour, HOTSPOT, TCP, run, study};
-use tailcut_record::{LinkFailure, RunRecord, TopologyLink};
-use tailcut_report::{Study, html, pictures};
+use tailcut_record::{LinkFailure, LinkTrouble, RunRecord, TopologyLink};
+use tailcut_report::{Study, html, pictures, text_answer};
 use tailcut_units::{Duration, Rate, Time};
 
 const REPFLOW: Behaviour = Behaviour {
@@ -248,7 +248,7 @@ const TROUBLE: &str = r#"(() => {
         clientY: box.top + (from[1] + (to[1] - from[1]) * 0.4) * zoom }));
     const said = card.querySelector(".tip").innerText.split("\n").slice(4);
     svg.dispatchEvent(new PointerEvent("pointerleave"));
-    return { cut: drawn("cut"), down: drawn("down"), worn: drawn("worn"), slow: drawn("slow"), said,
+    return { cut: drawn("cut"), down: drawn("down"), worn: drawn("worn"), slow: drawn("slow"), lossy: drawn("lossy"), said,
              legend: card.innerText.includes("Link in trouble") };
 })()"#;
 
@@ -256,7 +256,7 @@ const TROUBLE: &str = r#"(() => {
 fn in_trouble(
     record: &mut RunRecord,
     ends: [&str; 2],
-    rate: Option<Rate>,
+    trouble: LinkTrouble,
     (from, until): (Time, Option<Time>),
 ) {
     let [a, b] = ends;
@@ -264,7 +264,7 @@ fn in_trouble(
         let link = port(record, &name);
         record.failures.push(LinkFailure {
             link,
-            rate,
+            trouble,
             from,
             until,
         });
@@ -276,14 +276,27 @@ fn links_in_trouble_are_marked_while_they_are() {
     let mut record = moving(TCP);
     let end = record.links.last().expect("samples").time;
     let half = Time::from_ns(end.as_ns() / 2);
-    in_trouble(&mut record, ["s4", "s9"], None, (Time::ZERO, Some(half)));
-    let gigabit = Some(Rate::from_gbps(1));
+    in_trouble(
+        &mut record,
+        ["s4", "s9"],
+        LinkTrouble::Down,
+        (Time::ZERO, Some(half)),
+    );
+    let gigabit = LinkTrouble::Slow(Rate::from_gbps(1));
     in_trouble(&mut record, ["s2", "s10"], gigabit, (Time::ZERO, None));
+    let lossy = LinkTrouble::Lossy(15_000_000);
+    in_trouble(&mut record, ["s3", "s11"], lossy, (Time::ZERO, None));
     let study = study(&[record]);
     let page = page("trouble", &study);
     let text = html(&study);
     assert!(text.contains("Links in trouble"), "a table");
     assert!(text.contains("<td class=\"\">s4 – s9</td>"), "its row");
+    let told = text_answer(&study);
+    assert!(
+        told.contains("s2 – s10 slowed to 1 Gb/s all the time"),
+        "{told}"
+    );
+    assert!(text.contains("loses 1.5 % of packets"), "what is wrong");
     for picture in pictures(&study)
         .iter()
         .filter(|p| p.id.starts_with("network-"))
@@ -303,7 +316,7 @@ fn links_in_trouble_are_marked_while_they_are() {
         let words = early["said"][0].as_str().unwrap_or("").to_owned();
         assert!(words.starts_with("down from the start, until "), "{early}");
         // Lines have a part for each direction.
-        let marks = |cut, down, said: Vec<String>| json!({ "cut": cut, "down": down, "worn": 2, "slow": 1, "said": said, "legend": true });
+        let marks = |cut, down, said: Vec<String>| json!({ "cut": cut, "down": down, "worn": 4, "slow": 1, "lossy": 1, "said": said, "legend": true });
         assert_eq!(early, marks(2, 1, vec![words]));
         scrub(&mut tab, 99);
         tab.screenshot(&page.with_extension(format!("{width}-late.png")));

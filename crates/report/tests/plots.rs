@@ -56,6 +56,13 @@ fn every_plot_is_also_an_svg_and_a_png_file() {
 }
 
 #[test]
+fn a_page_of_many_flows_is_no_longer_than_one_of_few() {
+    let length = |flows| html(&compare(&[TCP, REPFLOW], &[0.3, 0.6], 6, flows)).len() as f64;
+    let (few, many) = (length(2_000), length(20_000));
+    assert!(many < 1.05 * few, "{few} B and {many} B");
+}
+
+#[test]
 fn a_picture_shows_its_title() {
     let mut plot = Plot {
         id: "title".to_owned(),

@@ -81,6 +81,7 @@ pub const ALL: &[&dyn Reproduction] = &[
     &scdp::Fairness,
     &expeditus::Expeditus,
     &expeditus::Sensitivity,
+    &expeditus::Emulab,
     &rans::Rans,
     &rans_hedging::RansHedging,
     &storage::FirstFigure,
@@ -101,7 +102,7 @@ pub fn named(name: &str) -> Option<&'static dyn Reproduction> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use tailcut_scenario::sim::RunConfig;
+    use tailcut_scenario::sim::{RunClock, RunConfig};
     use tailcut_scenario::{Scenario, Study};
 
     /// Whether a part with TCP in it says which timers it has: what is published depends on them, and
@@ -124,12 +125,27 @@ mod tests {
             let name = reproduction.name();
             assert!(reproductions.insert(name), "{name} twice");
             let mut parts = BTreeSet::new();
-            for part in reproduction.parts() {
-                assert!(parts.insert(part.name), "{name}: {} twice", part.name);
+            let real = reproduction.parts_on_real_hosts();
+            for (is_real, part) in reproduction
+                .parts()
+                .into_iter()
+                .map(|part| (false, part))
+                .chain(real.into_iter().map(|part| (true, part)))
+            {
+                assert!(
+                    parts.insert((is_real, part.name)),
+                    "{name}: {} twice",
+                    part.name
+                );
                 for quick in [false, true] {
                     let study = part.study(quick, None, None);
                     let study = study.unwrap_or_else(|e| panic!("{name}, {}: {e}", part.name));
                     assert!(!study.runs.is_empty());
+                    let is_timed = |run: &RunConfig| run.clock != RunClock::Simulated;
+                    assert!(
+                        study.runs.iter().all(|run| is_timed(run) == is_real),
+                        "{name}"
+                    );
                     assert!(says_its_timers(&part, &study), "{name}, {}", part.name);
                 }
             }

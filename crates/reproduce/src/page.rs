@@ -3,6 +3,7 @@
 //! A line `<!-- rows of NAME -->` stands before the table of that reproduction, and
 //! `<!-- rows of NAME: WORDS -->` before that of its rows whose metric has these words. With `judged
 //! rows` in place of `rows` only those that have a band are shown. What is no such table stays as it is.
+//! `NAME-wall` stands for the rows on real hosts.
 
 use crate::named;
 use tailcut_report::{Comparison, ComparisonRow};
@@ -41,11 +42,20 @@ impl<'p> Mark<'p> {
     }
 }
 
+/// What the name of a reproduction ends in when it is run on real hosts.
+const ON_REAL_HOSTS: &str = "-wall";
+
+/// What a reproduction's rows on real hosts are called.
+pub fn on_real_hosts(name: &str) -> String {
+    format!("{name}{ON_REAL_HOSTS}")
+}
+
 /// The marks of a page that name no reproduction, with their lines.
 pub fn unknown_marks(page: &str) -> Vec<(usize, &str)> {
     let marks = (1..).zip(page.lines()).filter_map(|(number, line)| {
         let mark = Mark::on(line)?;
-        let known = named(mark.name).is_some();
+        let name = mark.name.strip_suffix(ON_REAL_HOSTS).unwrap_or(mark.name);
+        let known = named(name).is_some();
         (!known).then_some((number, mark.name))
     });
     marks.collect()

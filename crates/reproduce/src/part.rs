@@ -15,6 +15,12 @@ pub trait Reproduction: Sync {
     /// The studies that it takes.
     fn parts(&self) -> Vec<Part>;
 
+    /// The studies that it takes on real hosts, under the clock on the wall; none where kernels have no
+    /// transport for its designs, or one machine cannot carry its network.
+    fn parts_on_real_hosts(&self) -> Vec<Part> {
+        Vec::new()
+    }
+
     /// The rows, from the finished runs of all parts.
     fn rows(&self, results: &Results) -> Vec<ComparisonRow>;
 }
@@ -41,8 +47,21 @@ impl Part {
     /// The part's runs; `seed` and `seeds` come from the command line.
     ///
     /// # Errors
-    /// Flags that the scenario does not allow; none else for a scenario that was tested.
+    /// As [`Part::scenario`].
     pub fn study(&self, quick: bool, seed: Option<u64>, seeds: Option<u64>) -> Outcome<Study> {
+        Study::of(&self.scenario(quick, seed, seeds)?)
+    }
+
+    /// The part's scenario with its keys; `seed` and `seeds` come from the command line.
+    ///
+    /// # Errors
+    /// Flags that the scenario does not allow; none else for a scenario that was tested.
+    pub fn scenario(
+        &self,
+        quick: bool,
+        seed: Option<u64>,
+        seeds: Option<u64>,
+    ) -> Outcome<Scenario> {
         let file = format!("scenarios/reproduce/{}.toml", self.name);
         let mut scenario = Scenario::parse(&file, "", self.scenario)?;
         for (path, text) in self.keys(quick) {
@@ -55,7 +74,7 @@ impl Part {
                 scenario.set(path, &value.to_string(), &Place::flag(flag))?;
             }
         }
-        Study::of(&scenario)
+        Ok(scenario)
     }
 }
 

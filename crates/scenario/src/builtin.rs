@@ -21,14 +21,15 @@ macro_rules! built_in {
 }
 
 /// Every scenario that is built in. What `tailcut compare` starts from is the first.
-pub const SCENARIOS: [BuiltIn; 7] = built_in![
+pub const SCENARIOS: [BuiltIn; 8] = built_in![
     "compare",
     "incast",
     "two-racks",
     "closed-loop",
     "dumbbell",
     "requests",
-    "storage-rate"
+    "storage-rate",
+    "lab-two-racks"
 ];
 
 impl BuiltIn {

@@ -7,7 +7,6 @@ use std::io::Write;
 use std::sync::Arc;
 use tailcut_observe::{Capture, Dress, Limits, Places};
 use tailcut_sim::fabric::topology::Topology;
-use tailcut_sim::transport::Segment;
 use tailcut_sim::{RunConfig, carried};
 
 /// The most bytes of a capture file, where nobody says.
@@ -17,7 +16,7 @@ const FILE_BYTES: u64 = 100_000_000;
 const LEAST_FILE_BYTES: u64 = 1_000;
 
 /// The capture of a run into a file.
-pub type RunCapture<W> = Capture<W, Segment>;
+pub type RunCapture<W> = Capture<W>;
 
 /// What is captured of a study's runs. By default of the first seed: every flow, up to 100 MB a
 /// file.
@@ -52,7 +51,7 @@ fn one_network(study: &Study, network: &Topology, place: &Place) -> Outcome<()> 
 }
 
 impl CapturePlan {
-    /// Captures of a host (`h3`), a port (`h3>s0`) or `all` hosts, by the names in the study's
+    /// Captures of a host (`h3`), a port (`h3>leaf[0]`) or `all` hosts, by the names in the study's
     /// tables.
     ///
     /// # Errors
@@ -176,12 +175,12 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_told_with_those_that_there_are() {
-        let error = CapturePlan::new(&study(""), "h0>s9").expect_err("no such port");
+        let error = CapturePlan::new(&study(""), "h0>leaf[3]").expect_err("no such port");
         assert_eq!(
             error.to_string(),
-            "--capture: found 'h0>s9'; allowed: all, one of 8 hosts (h0, h1, h2, ...), or one of 24 \
-             ports, FROM>TO (h0>s0, h1>s0, h2>s0, ...): the table `ports` has their names; did you \
-             mean 'h0>s0'?"
+            "--capture: found 'h0>leaf[3]'; allowed: all, one of 8 hosts (h0, h1, h2, ...), or one of 24 \
+             ports, FROM>TO (h0>leaf[0], h1>leaf[0], h2>leaf[0], ...): the table `topology` has their \
+             names; did you mean 'h0>leaf[0]'?"
         );
         let bytes = CapturePlan::new(&study(""), "all").and_then(|plan| plan.with_bytes("10"));
         assert_eq!(

@@ -6,10 +6,11 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use tailcut_record::RunRecord;
+use tailcut_observe::Body;
+use tailcut_record::{PackedRun, RunRecord};
 use tailcut_sim::fabric::Observer;
 use tailcut_sim::transport::Segment;
-use tailcut_sim::{RunConfig, RunControl, RunError};
+use tailcut_sim::{RunClock, RunConfig, RunControl, RunError};
 
 /// What is told how far runs are, from the threads that run them. A run is known by its place in
 /// the study.
@@ -47,6 +48,25 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
+/// What runs a run on real hosts, under the wall's clock.
+pub trait RealHosts: Sync {
+    /// Runs it. One is run at a time. `watch` sees the hosts' own frames.
+    ///
+    /// # Errors
+    /// Why it cannot be run here; [`RunError::Stopped`] where `control` stopped it.
+    fn run(
+        &self,
+        config: &RunConfig,
+        control: &dyn RunControl,
+        watch: &mut dyn Observer<dyn Body>,
+    ) -> Result<PackedRun, RunError>;
+}
+
+/// What looks on at the packets of a run, be they simulated or real.
+pub trait Watcher: Observer<Segment> + Observer<dyn Body> {}
+
+impl<O: Observer<Segment> + Observer<dyn Body>> Watcher for O {}
+
 /// How runs are run.
 #[derive(Clone, Copy)]
 pub struct Crew<'a> {
@@ -54,6 +74,8 @@ pub struct Crew<'a> {
     pub threads: NonZeroUsize,
     /// What is told how far they are.
     pub progress: &'a dyn Progress,
+    /// What runs those under the wall's clock; `None`: they are refused.
+    pub hosts: Option<&'a dyn RealHosts>,
 }
 
 impl Default for Crew<'_> {
@@ -62,6 +84,7 @@ impl Default for Crew<'_> {
         Self {
             threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             progress: &Silent,
+            hosts: None,
         }
     }
 }
@@ -123,21 +146,22 @@ impl Crew<'_> {
             runs,
             wanted,
             |_| Ok(()),
-            |run, record, ()| keep(run, record),
+            |run, record, ()| keep(run, record.with_flows(Vec::from)),
         )
     }
 
     /// Like [`Crew::run`], with an observer of each run's packets: `watch` makes it, from the thread
-    /// that runs the run, and `keep` gets it back.
+    /// that runs the run, and `keep` gets it back. Flows that have ended are packed, as
+    /// [`run_packed`](tailcut_sim::run_packed) does it.
     ///
     /// # Errors
     /// The first error of a run, of `watch` or of `keep`; the other runs are stopped then.
-    pub fn run_watched<O: Observer<Segment>, T: Send, E: From<RunFailed> + Send>(
+    pub fn run_watched<O: Watcher, T: Send, E: From<RunFailed> + Send>(
         &self,
         runs: &[RunConfig],
         wanted: &[usize],
         watch: impl Fn(usize) -> Result<O, E> + Sync,
-        keep: impl Fn(usize, RunRecord, O) -> Result<T, E> + Sync,
+        keep: impl Fn(usize, PackedRun, O) -> Result<T, E> + Sync,
     ) -> Result<Vec<Option<T>>, E> {
         let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
@@ -151,6 +175,7 @@ impl Crew<'_> {
                 };
                 let following = Following {
                     progress: self.progress,
+                    hosts: self.hosts,
                     run,
                     failed: &failed,
                 };
@@ -171,8 +196,17 @@ impl Crew<'_> {
                 }
             }
         };
+        // Runs on real hosts need the machine for themselves.
+        let is_timed = |run: &usize| {
+            runs.get(*run)
+                .is_some_and(|run| run.clock != RunClock::Simulated)
+        };
+        let threads = match wanted.iter().any(is_timed) {
+            true => 1,
+            false => self.threads.get().min(wanted.len()),
+        };
         thread::scope(|scope| {
-            for _ in 0..self.threads.get().min(wanted.len()) {
+            for _ in 0..threads {
                 scope.spawn(work);
             }
         });
@@ -186,20 +220,38 @@ impl Crew<'_> {
 /// One run under way.
 struct Following<'a> {
     progress: &'a dyn Progress,
+    hosts: Option<&'a dyn RealHosts>,
     run: usize,
     failed: &'a AtomicBool,
 }
 
 impl Following<'_> {
+    /// Runs it under its clock.
+    fn record(
+        &self,
+        config: &RunConfig,
+        observer: &mut impl Watcher,
+    ) -> Result<PackedRun, RunError> {
+        match (config.clock, self.hosts) {
+            (RunClock::Simulated, _) => tailcut_sim::run_packed(config, self, observer),
+            (RunClock::Wall { .. }, Some(hosts)) => hosts.run(config, self, observer),
+            (RunClock::Wall { .. }, None) => Err(RunError::Elsewhere(
+                "clock: found wall; allowed here: simulated (tailcut run and tailcut compare have real \
+                 hosts, on Linux)"
+                    .to_owned(),
+            )),
+        }
+    }
+
     /// Runs it; `None` when it was stopped.
-    fn one<O: Observer<Segment>, T, E: From<RunFailed>>(
+    fn one<O: Watcher, T, E: From<RunFailed>>(
         &self,
         config: &RunConfig,
         mut observer: O,
-        keep: impl FnOnce(RunRecord, O) -> Result<T, E>,
+        keep: impl FnOnce(PackedRun, O) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
         self.progress.started(self.run);
-        let kept = match tailcut_sim::run_watched(config, self, &mut observer) {
+        let kept = match self.record(config, &mut observer) {
             Ok(record) => {
                 let ended = Ended {
                     config,
@@ -285,6 +337,7 @@ mod tests {
         Crew {
             threads: NonZeroUsize::new(threads).expect("a thread"),
             progress,
+            hosts: None,
         }
     }
 

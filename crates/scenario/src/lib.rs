@@ -67,16 +67,19 @@ mod variation;
 
 pub use builtin::{BuiltIn, SCENARIOS};
 pub use capture::{CapturePlan, RunCapture};
-pub use crew::{Crew, Ended, Progress, RunFailed, Silent};
+pub use crew::{Crew, Ended, Progress, RealHosts, RunFailed, Silent, Watcher};
 pub use error::{Outcome, Place, ScenarioError, did_you_mean};
 pub use forecast::{Forecast, UnderWay, in_words};
 pub use path::KeyPath;
 pub use recorded::{recorded_keys, recorded_parameters};
 pub use scenario::{Entry, Scenario, Table};
 pub use searched::SearchedKey;
-pub use study::{Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys};
+pub use study::{
+    NamedNodes, Study, TOPOLOGY_KINDS, design, replace_topology, replace_workload, topology_keys,
+};
 pub use sweep::alike;
 pub use text::ScenarioText;
+pub use value::quantity::{duration, rate};
 pub use value::{Kind, Raw, Value, shortened};
 pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.

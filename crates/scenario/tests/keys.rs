@@ -33,6 +33,7 @@ const ANYWHERE: &str = "[[workload]]\nmatrix = \"anywhere\"\n";
 const PAIRS: &str = "[[workload]]\nmatrix = \"pairs\"\npairs = [[0, 1]]\n";
 const FAILURE: &str =
     "[topology]\nkind = \"leaf-spine\"\n[[failures]]\na = \"leaf0\"\nb = \"spine0\"\n";
+const GROUP: &str = "[[groups]]\nhosts = [\"h0\", \"h1\"]\nsource_weight = 2\n";
 const COALESCING: &str = "[nic]\nrx_frames = 8\n";
 const BUFFER: &str = "[shared_buffer]\ncapacity = \"4MB\"\n";
 
@@ -54,6 +55,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("tables", "", "csv"),
     ("engine", "", "heap"),
     ("port_events", "", "two"),
+    ("clock", "", "wall"),
+    ("slowdown", "clock = \"wall\"\n", "3"),
     ("topology.kind", "", "fat-tree"),
     ("topology.name", "", "other"),
     ("topology.hosts", SPINES, "5"),
@@ -78,6 +81,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("failures.a", FAILURE, "leaf1"),
     ("failures.b", FAILURE, "spine1"),
     ("failures.rate", FAILURE, "1Gbps"),
+    ("failures.loss", FAILURE, "0.01"),
     ("failures.from", FAILURE, "1ms"),
     ("failures.until", FAILURE, "2s"),
     ("failures.reconvergence", FAILURE, "1ms"),
@@ -249,6 +253,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("workload.blocks", ONE_REPLICA, "3"),
     ("workload.servers", REQUESTS, "3"),
     ("workload.requests_per_second", REQUESTS, "9"),
+    ("groups.hosts", GROUP, "h[4..6]"),
+    ("groups.source_weight", GROUP, "3"),
+    ("groups.destination_weight", GROUP, "3"),
 ];
 
 /// Keys that only some designs read, each with designs that do; of a section whole unless a key of it is

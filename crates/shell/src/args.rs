@@ -85,7 +85,30 @@ Examples:
         /// What to list
         what: Listing,
     },
-    /// Measure the speed of the simulator on this machine, on one core
+    /// Run programs on Linux hosts of their own, over this simulator's switches, in wall-clock time
+    #[cfg(all(feature = "lab", target_os = "linux"))]
+    #[command(subcommand)]
+    Lab(tailcut_lab::command::LabCommand),
+    /// Run programs on Linux hosts of their own: not in this build
+    #[cfg(not(all(feature = "lab", target_os = "linux")))]
+    #[command(hide = true)]
+    Lab {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
+    /// Carry connections of any program over two paths, as a sidecar
+    #[cfg(feature = "proxy")]
+    #[command(subcommand)]
+    Proxy(tailcut_repnet::proxy::ProxyCommand),
+    /// Carry connections of any program over two paths: not in this build
+    #[cfg(not(feature = "proxy"))]
+    #[command(hide = true)]
+    Proxy {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
+    /// Measure the speed of the simulator on this machine, on one core; with lab-udp, lab-queue, lab-tcp or
+    /// lab-12x100M that of the lab
     Bench(Bench),
     /// Print completions for a shell
     Completions {
@@ -122,6 +145,12 @@ pub struct Changes {
     /// How many flows there are at most
     #[arg(long, value_name = "N")]
     pub flows: Option<String>,
+    /// The clock that runs are under: simulated, wall (real hosts, docs/lab.md) or both
+    #[arg(long, value_name = "CLOCK")]
+    pub clock: Option<String>,
+    /// How many times slower real hosts' network runs
+    #[arg(long, value_name = "N")]
+    pub slowdown: Option<String>,
     /// Set any key of a scenario (`tailcut list keys`); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -219,8 +248,8 @@ pub struct Run {
 /// What is captured of the packets, for tshark and Wireshark.
 #[derive(Args, Clone, Default, Debug)]
 pub struct Capture {
-    /// Write packets into captures/ (pcapng): those of a host by its name (h3), of a port (h3>s0), or
-    /// of all hosts
+    /// Write packets into captures/ (pcapng): those of a host by its name (h3), of a port
+    /// ('h3>leaf[0]'), or of all hosts
     #[arg(long, value_name = "HOST|PORT|all", conflicts_with = "find_limit")]
     pub capture: Option<String>,
     /// The most bytes of a capture file [default: 100MB]
@@ -284,6 +313,10 @@ pub struct Plan {
     /// Plan also what takes more than a day of CPU time
     #[arg(long)]
     pub yes: bool,
+    /// Also write the cases that wait as a job file. hq: DIR/hq.toml for HyperQueue, whose program has
+    /// not been tested with it
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<JobFile>,
 }
 
 #[derive(Args, Debug)]
@@ -371,8 +404,23 @@ pub struct Reproduce {
     /// and list the runs behind them beside it, in PAGE.runs.json
     #[arg(long, value_name = "PAGE.md")]
     pub page: Option<PathBuf>,
+    /// The clock that runs are under: simulated, or wall (real hosts, docs/lab.md)
+    #[arg(long, value_name = "CLOCK", default_value = "simulated")]
+    pub clock: ReproduceOn,
+    /// How many times slower real hosts' network runs than each study says
+    #[arg(long, value_name = "N")]
+    pub slowdown: Option<u32>,
     #[command(flatten)]
     pub finished: Finished,
+}
+
+/// What a figure is reproduced on.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum ReproduceOn {
+    /// The simulator
+    Simulated,
+    /// Real hosts on this machine
+    Wall,
 }
 
 #[derive(Args, Debug)]
@@ -403,6 +451,13 @@ pub struct Bench {
 pub enum Engine {
     /// Slurm: an array of jobs
     Slurm,
+}
+
+/// The format of a job file.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JobFile {
+    /// HyperQueue's
+    Hq,
 }
 
 /// The format of a picture.

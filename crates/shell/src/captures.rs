@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tailcut_scenario::observe::Captured;
-use tailcut_scenario::record::{CaptureFile, OutputDir, RunRecord, RunSummary};
+use tailcut_scenario::record::{CaptureFile, OutputDir, PackedRun, RunSummary};
 use tailcut_scenario::units::Time;
 use tailcut_scenario::{CapturePlan, Outcome, RunCapture, Study};
 
@@ -91,7 +91,7 @@ impl<'a> Captures<'a> {
     }
 
     /// Keeps the capture of a run that has ended.
-    pub fn keep(&self, run: usize, capture: Observer, record: &RunRecord) -> Result<(), Failure> {
+    pub fn keep(&self, run: usize, capture: Observer, record: &PackedRun) -> Result<(), Failure> {
         let Some(capture) = capture else {
             return Ok(());
         };

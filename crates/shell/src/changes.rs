@@ -29,6 +29,8 @@ pub fn apply(scenario: &mut Scenario, changes: &Changes, common: &Common) -> Out
         ("--arrivals", "workload.arrivals", &changes.arrivals),
         ("--duration", "duration", &changes.duration),
         ("--flows", "flows", &changes.flows),
+        ("--clock", "clock", &changes.clock),
+        ("--slowdown", "slowdown", &changes.slowdown),
         ("--seed", "seed", &seed),
         ("--seeds", "seeds", &seeds),
     ];

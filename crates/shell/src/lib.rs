@@ -22,6 +22,7 @@ mod limit;
 mod output;
 mod pool;
 mod progress;
+mod real_hosts;
 mod sensitivity;
 
 use args::{Cli, Command};
@@ -64,6 +65,16 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Case(arguments) => command::case::execute(arguments, common),
         Command::Report(arguments) => command::report::execute(arguments, common),
         Command::List { what } => command::list::execute(*what, common),
+        #[cfg(all(feature = "lab", target_os = "linux"))]
+        Command::Lab(command) => command::lab::execute(command, common),
+        #[cfg(not(all(feature = "lab", target_os = "linux")))]
+        Command::Lab { .. } => command::lab::refuse(),
+        #[cfg(feature = "proxy")]
+        Command::Proxy(command) => Ok(tailcut_repnet::proxy::execute(command)?),
+        #[cfg(not(feature = "proxy"))]
+        Command::Proxy { .. } => Err(Failure::Refused(anyhow::anyhow!(
+            "this build has no proxy: it takes `cargo build --release` without --no-default-features"
+        ))),
         Command::Bench(arguments) => command::bench::execute(arguments, common),
         Command::Completions { shell } => command::shell::completions(*shell),
         Command::Man => command::shell::manual(),

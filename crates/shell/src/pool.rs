@@ -3,14 +3,13 @@
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::progress::StudyProgress;
+use crate::real_hosts;
 use anyhow::Context;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
-use tailcut_scenario::Crew;
-use tailcut_scenario::record::{RunKey, RunRecord, RunSummary};
+use tailcut_scenario::record::{PackedRun, RunKey, RunSummary};
 use tailcut_scenario::sim::RunConfig;
-use tailcut_scenario::sim::fabric::Observer;
-use tailcut_scenario::sim::transport::Segment;
+use tailcut_scenario::{Crew, Watcher};
 
 /// How runs are run.
 #[derive(Clone, Copy)]
@@ -54,12 +53,12 @@ impl<'a> Pool<'a> {
     ///
     /// # Errors
     /// The first error of a run, of `watch` or of `keep`; the other runs are stopped then.
-    pub fn run<O: Observer<Segment>>(
+    pub fn run<O: Watcher>(
         &self,
         runs: &[RunConfig],
         done: &[Option<RunSummary>],
         watch: impl Fn(usize) -> Result<O, Failure> + Sync,
-        keep: impl Fn(usize, RunRecord, O) -> Result<RunSummary, Failure> + Sync,
+        keep: impl Fn(usize, PackedRun, O) -> Result<RunSummary, Failure> + Sync,
     ) -> Result<Vec<Option<RunSummary>>, Failure> {
         let missing = (0..runs.len()).filter(|&run| done.get(run).is_none_or(Option::is_none));
         let missing: Vec<usize> = missing.collect();
@@ -73,6 +72,7 @@ impl<'a> Pool<'a> {
         let crew = Crew {
             threads,
             progress: &progress,
+            hosts: real_hosts::hosts(),
         };
         let outcome = crew.run_watched(runs, &missing, watch, keep);
         progress.clear();

@@ -49,6 +49,7 @@ fn main() {
     let workload = WorkloadSpec {
         name: "permutation".to_owned(),
         load: None,
+        weights: Arc::default(),
         parts: vec![WorkloadPart {
             class: Class::Foreground,
             path: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tailcut_fabric::topology::{LinkFault, Topology, Trouble};
-use tailcut_record::LinkFailure;
+use tailcut_record::{LinkFailure, LinkTrouble};
 use tailcut_units::{Bytes, Rate, Time};
 
 /// Every link in trouble at some time, in the order of the ports.
@@ -12,9 +12,10 @@ pub(crate) fn failures(topology: &Topology, faults: &[LinkFault]) -> Vec<LinkFai
         let about = faults.iter().filter(|f| f.is_about(link.from, link.to));
         about.map(move |fault| LinkFailure {
             link: port,
-            rate: match fault.trouble {
-                Trouble::Down => None,
-                Trouble::Slow(rate) => Some(rate),
+            trouble: match fault.trouble {
+                Trouble::Down => LinkTrouble::Down,
+                Trouble::Slow(rate) => LinkTrouble::Slow(rate),
+                Trouble::Lossy(loss) => LinkTrouble::Lossy(loss.billionths()),
             },
             from: fault.from,
             until: (fault.until < Time::MAX).then_some(fault.until),
@@ -36,7 +37,7 @@ impl Capacity {
     pub fn new(topology: &Topology, failures: &[LinkFailure]) -> Self {
         let mut slowed: BTreeMap<u32, Vec<_>> = BTreeMap::new();
         for failure in failures {
-            if let Some(rate) = failure.rate {
+            if let Some(rate) = failure.trouble.rate() {
                 let span = (failure.from, failure.until.unwrap_or(Time::MAX), rate);
                 slowed.entry(failure.link).or_default().push(span);
             }

@@ -5,6 +5,7 @@ use crate::error::RunError;
 use crate::ideal;
 use crate::measures::Measures;
 use crate::sessions::{ReadBy, WriteBy};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use tailcut_design::{Design, HostPlan, Settings, SwitchPlan, Traffic};
 use tailcut_fabric::PortEvents;
@@ -14,7 +15,7 @@ use tailcut_fabric::topology::{
 };
 use tailcut_record::{Parameter, RunKey};
 use tailcut_units::{Bytes, Duration, Rate, Time};
-use tailcut_workload::{Arrivals, Class, SizeDistribution, Trace};
+use tailcut_workload::{Arrivals, Class, HostWeights, SizeDistribution, Trace};
 
 /// Everything that decides a run's result. Cheap to clone: large parts are shared.
 #[derive(Clone, Debug)]
@@ -46,6 +47,21 @@ pub struct RunConfig {
     pub engine: EngineKind,
     /// Events a packet at FIFO ports; results do not depend on it.
     pub port_events: PortEvents,
+    /// The clock that it runs under.
+    pub clock: RunClock,
+}
+
+/// The clock that a run is under.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum RunClock {
+    /// Virtual time: the simulator's.
+    #[default]
+    Simulated,
+    /// The clock on the wall, with real hosts around the network: not the simulator's business.
+    Wall {
+        /// How many times slower than the wall's the network's clock goes.
+        slowdown: NonZeroU32,
+    },
 }
 
 impl RunConfig {
@@ -66,6 +82,7 @@ impl RunConfig {
             drain: Duration::from_ms(20_000),
             engine: EngineKind::Calendar,
             port_events: PortEvents::OneWherePossible,
+            clock: RunClock::Simulated,
         }
     }
 
@@ -167,6 +184,9 @@ pub struct WorkloadSpec {
     pub load: Option<f64>,
     /// The parts.
     pub parts: Vec<WorkloadPart>,
+    /// Hosts that send or receive more than others, in parts that draw who sends to whom: open loops take
+    /// both weights, closed loops and bursts those of destinations.
+    pub weights: Arc<HostWeights>,
 }
 
 /// One source of flows.

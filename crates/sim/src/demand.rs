@@ -162,7 +162,7 @@ impl Asked<'_> {
     /// A closed loop: the flows of a source share its link, and where they go to any host, also the link
     /// of that with as many others.
     fn closed(&mut self, spec: &ClosedSpec) -> Result<(), Error> {
-        let matrix = traffic::matrix(&spec.matrix, self.topology, self.config.seed)?;
+        let matrix = traffic::weighted(self.config, &spec.matrix, self.topology)?;
         let bits = self.config.settings.framing.mean_wire_bytes(&spec.sizes) * 8.0;
         let crowd = match spec.matrix {
             MatrixSpec::Anywhere | MatrixSpec::AnywhereBeside { .. } | MatrixSpec::BetweenRacks => {
@@ -244,12 +244,13 @@ impl Asked<'_> {
         let (mut hops, mut looked_at) = (0.0, 0.0);
         for (index, &source) in sources.iter().enumerate().step_by(step) {
             let shares: Vec<(HostId, f64)> = matrix.shares(index).collect();
+            let weight = matrix.part_of_source(index, sources.len() as f64);
             for (destination, share) in shares {
-                hops += share * self.hops_between(source, destination);
+                hops += weight * share * self.hops_between(source, destination);
             }
-            looked_at += 1.0;
+            looked_at += weight;
         }
-        hops / f64::max(looked_at, 1.0)
+        hops / if looked_at > 0.0 { looked_at } else { 1.0 }
     }
 
     /// The links of a shortest path.

@@ -15,6 +15,8 @@ pub enum RunError {
     Transport(tcp::ConfigError),
     /// The requests cannot be run like this.
     Requests(&'static str),
+    /// What stands around the network in the simulator's place cannot run it; in words.
+    Elsewhere(String),
     /// [`RunControl::stop`](crate::RunControl::stop) said so.
     Stopped,
 }
@@ -26,6 +28,7 @@ impl fmt::Display for RunError {
             Self::Workload(error) => write!(f, "workload: {error}"),
             Self::Transport(error) => write!(f, "transport: {error}"),
             Self::Requests(fault) => write!(f, "requests: {fault}"),
+            Self::Elsewhere(why) => f.write_str(why),
             Self::Stopped => f.write_str("stopped before it ended"),
         }
     }

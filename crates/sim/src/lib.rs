@@ -19,20 +19,21 @@ mod sessions;
 mod simulation;
 mod timers;
 mod topology_record;
+mod totals;
 mod traffic;
 
 pub use application::{Application, ApplicationSeat, Desk, Outcome, OwnApplication};
 pub use config::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, Limits, LoadReference,
-    MatrixSpec, OfferedRate, OpenSpec, RequestRate, RequestsPart, RunConfig, Shape, StoragePart,
-    TopologySpec, WorkloadPart, WorkloadSpec,
+    MatrixSpec, OfferedRate, OpenSpec, RequestRate, RequestsPart, RunClock, RunConfig, Shape,
+    StoragePart, TopologySpec, WorkloadPart, WorkloadSpec,
 };
 pub use demand::{Demand, demand};
 pub use error::RunError;
 pub use measures::{Measures, PortWaits, Watch, Watchers};
 pub use packing::carried;
 pub use parts::RunParts;
-pub use run::{RunControl, Unattended, run, run_watched};
+pub use run::{RunControl, Unattended, run, run_packed, run_watched};
 pub use sessions::{ReadBy, WriteBy};
 pub use tailcut_design::register::NameError;
 pub use tailcut_design::{
@@ -43,6 +44,7 @@ pub use tailcut_design::{
     Routing, ScdpParameters, Settings, SwitchPlan, TRANSPORTS, Traffic, TransportKind,
     UnknownDesign, UseHosts,
 };
+pub use totals::network_totals;
 pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.
 pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};

@@ -109,20 +109,20 @@ pub struct PortWaits {
 }
 
 /// What looks on at the fabric of a run, where something does.
-pub type Watch<'a> = Option<Box<Watchers<'a>>>;
+pub type Watch<'a, B = Segment> = Option<Box<Watchers<'a, B>>>;
 
 /// Those who look on: the run's own measure, and whoever its caller has sent.
-pub struct Watchers<'a> {
+pub struct Watchers<'a, B = Segment> {
     pub(crate) waits: Option<PortWaits>,
-    pub(crate) other: Option<&'a mut dyn Observer<Segment>>,
+    pub(crate) other: Option<&'a mut dyn Observer<B>>,
 }
 
-impl Observer<Segment> for Watchers<'_> {
+impl<B> Observer<B> for Watchers<'_, B> {
     fn is_on(&self) -> bool {
         self.waits.is_some() || self.other.is_some()
     }
 
-    fn enqueued(&mut self, seen: Seen<'_, Segment>) {
+    fn enqueued(&mut self, seen: Seen<'_, B>) {
         if let Some(waits) = &mut self.waits {
             waits.enqueued(seen);
         }
@@ -131,7 +131,7 @@ impl Observer<Segment> for Watchers<'_> {
         }
     }
 
-    fn started(&mut self, seen: Seen<'_, Segment>) {
+    fn started(&mut self, seen: Seen<'_, B>) {
         if let Some(waits) = &mut self.waits {
             waits.started(seen);
         }
@@ -140,13 +140,13 @@ impl Observer<Segment> for Watchers<'_> {
         }
     }
 
-    fn marked(&mut self, seen: Seen<'_, Segment>) {
+    fn marked(&mut self, seen: Seen<'_, B>) {
         if let Some(other) = &mut self.other {
             other.marked(seen);
         }
     }
 
-    fn trimmed(&mut self, seen: Seen<'_, Segment>, cut: u32) {
+    fn trimmed(&mut self, seen: Seen<'_, B>, cut: u32) {
         if let Some(other) = &mut self.other {
             other.trimmed(seen, cut);
         }
@@ -158,16 +158,16 @@ impl Observer<Segment> for Watchers<'_> {
         port: Option<PortId>,
         reason: DropReason,
         packet: &Packet,
-        segment: &Segment,
+        body: &B,
     ) {
         if let Some(other) = &mut self.other {
-            other.dropped(now, port, reason, packet, segment);
+            other.dropped(now, port, reason, packet, body);
         }
     }
 
-    fn delivered(&mut self, now: Time, host: HostId, packet: &Packet, segment: &Segment) {
+    fn delivered(&mut self, now: Time, host: HostId, packet: &Packet, body: &B) {
         if let Some(other) = &mut self.other {
-            other.delivered(now, host, packet, segment);
+            other.delivered(now, host, packet, body);
         }
     }
 }

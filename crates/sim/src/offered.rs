@@ -5,7 +5,7 @@
 //! link of its tree once. The placements of storage are drawn: their tiers are known to within a few
 //! parts in a hundred, their single links are not.
 
-use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, Shape, StoragePart};
+use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, StoragePart};
 use crate::requests::{self, network::link_of_servers};
 use crate::sessions::{ReadBy, WriteBy};
 use crate::traffic;
@@ -87,7 +87,7 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
     }
     exempt.sort_unstable();
     exempt.dedup();
-    let mut tiers = tiers(config, topology, &offers);
+    let mut tiers = tiers(topology, &offers);
     tiers.extend(stations);
     Ok(OfferedLoad {
         tiers,
@@ -126,7 +126,7 @@ fn stations_load(load: f64, of_run: bool) -> TierLoad {
 }
 
 fn open(config: &RunConfig, spec: &OpenSpec, spread: &mut Spread<'_>) -> Result<(), Error> {
-    let matrix = traffic::matrix(&spec.matrix, spread.topology, config.seed)?;
+    let matrix = traffic::weighted(config, &spec.matrix, spread.topology)?;
     let flows = traffic::flows_per_second(config, spread.topology, spec, &matrix)?;
     let received = spread.matrix(
         &matrix,
@@ -225,12 +225,12 @@ impl<'a> Spread<'a> {
             .collect();
     }
 
-    /// Spreads `bytes` a second, even among the matrix' sources; gives what each host receives.
+    /// Spreads `bytes` a second among the matrix' sources by their weights; gives what each host receives.
     fn matrix(&mut self, matrix: &Matrix, bytes: f64) -> Vec<f64> {
-        let each = bytes / matrix.sources().len() as f64;
         let sources = matrix.sources().iter().enumerate();
         self.carry(sources.flat_map(|(index, &source)| {
             let shares = matrix.shares(index);
+            let each = matrix.part_of_source(index, bytes);
             shares.map(move |(destination, share)| (source, destination, each * share))
         }))
     }
@@ -370,7 +370,7 @@ fn groups(topology: &Topology) -> (Vec<usize>, Vec<Group>) {
 }
 
 /// The load of every tier, the highest while parts of the workload come and go.
-fn tiers(config: &RunConfig, topology: &Topology, offers: &[Offer]) -> Vec<TierLoad> {
+fn tiers(topology: &Topology, offers: &[Offer]) -> Vec<TierLoad> {
     let tier_of = |node: Node| match node {
         Node::Host(_) => 0,
         Node::Switch(switch) => topology.switches[switch as usize].tier + 1,
@@ -393,7 +393,7 @@ fn tiers(config: &RunConfig, topology: &Topology, offers: &[Offer]) -> Vec<TierL
         let loads = at.map(|at| load_at(topology, offers, &links, at));
         let (load, in_proportion) = loads.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(TierLoad {
-            tier: tier_name(&config.topology.shape, from, to),
+            tier: tier_name(topology, from, to),
             load,
             in_proportion,
         })
@@ -439,24 +439,17 @@ fn busiest(topology: &Topology, offers: &[Offer]) -> Option<LinkLoad> {
         _ => Some(next),
     });
     busiest.map(|(link, load)| LinkLoad {
-        link: topology.port_name(link as u32).unwrap_or_default(),
+        link: topology.link_name(link as u32).unwrap_or_default(),
         load,
     })
 }
 
 /// The links from one tier to another in words; 0 are the hosts.
-fn tier_name(shape: &Shape, from: u8, to: u8) -> String {
-    let switches: &[&str] = match shape {
-        Shape::SingleSwitch(_) => &["switch"],
-        Shape::LeafSpine(_) => &["leaf", "spine"],
-        Shape::FatTree(tree) if tree.tiers == 2 => &["edge", "core"],
-        Shape::FatTree(_) => &["edge", "aggregation", "core"],
-        Shape::Custom(_) => &[],
-    };
+fn tier_name(topology: &Topology, from: u8, to: u8) -> String {
     let name = |tier: u8| match tier {
         0 => "host".to_owned(),
-        tier => match switches.get(usize::from(tier) - 1) {
-            Some(name) => (*name).to_owned(),
+        tier => match topology.tiers.get(usize::from(tier) - 1) {
+            Some(called) => called.name.to_owned(),
             None => format!("switch (tier {tier})"),
         },
     };

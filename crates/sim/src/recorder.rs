@@ -4,12 +4,10 @@ use crate::capacity::Capacity;
 use crate::ideal::Ideal;
 use crate::measures::{Arrivals, Bursts, Watch};
 use tailcut_fabric::{Fabric, PortId};
-use tailcut_record::{FlowRecord, LinkSample, QueueSample, Sampling};
+use tailcut_record::{FlowLog, FlowRecord, LinkSample, QueueSample, Sampling};
 use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 use tailcut_workload::Flow;
-
-const UNKNOWN: u32 = u32::MAX;
 
 /// The bit of a flow's number that tells flows of storage sessions from the workload's others. Records
 /// number them after those.
@@ -22,13 +20,11 @@ pub(crate) struct Started {
     pub unfinished: u64,
 }
 
-/// Rows of flows in the order in which they start, and samples.
+/// Rows of flows, and samples.
 pub(crate) struct Recorder {
-    flows: Vec<FlowRecord>,
-    /// The row of each flow, by its number.
-    rows: Vec<u32>,
-    /// The same for flows of sessions, without [`LEG`].
-    leg_rows: Vec<u32>,
+    flows: FlowLog,
+    /// Flows of sessions, by their numbers without [`LEG`].
+    legs: FlowLog,
     ideal: Ideal,
     /// Flows whose sender or receiver is not done, and requests.
     unfinished: usize,
@@ -50,9 +46,8 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub fn new(ideal: Ideal, capacity: Capacity) -> Self {
         Self {
-            flows: Vec::new(),
-            rows: Vec::new(),
-            leg_rows: Vec::new(),
+            flows: FlowLog::new(),
+            legs: FlowLog::new(),
             ideal,
             unfinished: 0,
             last_start: Time::ZERO,
@@ -69,18 +64,9 @@ impl Recorder {
 
     /// A flow starts.
     pub fn started(&mut self, flow: &Flow) {
-        let number = (flow.id.0 & !LEG) as usize;
-        let rows = match flow.id.0 & LEG {
-            0 => &mut self.rows,
-            _ => &mut self.leg_rows,
-        };
-        if rows.len() <= number {
-            rows.resize(number + 1, UNKNOWN);
-        }
-        rows[number] = self.flows.len() as u32;
         self.began(flow.start);
-        self.flows.push(FlowRecord {
-            flow: flow.id,
+        let row = FlowRecord {
+            flow: FlowId(flow.id.0 & !LEG),
             src: flow.src,
             dst: flow.dst,
             bytes: Bytes(flow.bytes),
@@ -88,7 +74,21 @@ impl Recorder {
             ideal_fct: self.ideal.fct(flow.src, flow.dst, flow.bytes),
             class: flow.class as u8,
             ..FlowRecord::default()
-        });
+        };
+        self.log(flow.id).begin(row);
+    }
+
+    /// Where the row of a flow is, by its number without [`LEG`].
+    const fn log(&mut self, flow: FlowId) -> &mut FlowLog {
+        match flow.0 & LEG {
+            0 => &mut self.flows,
+            _ => &mut self.legs,
+        }
+    }
+
+    /// Changes the row of a flow, if it has one.
+    fn change<T>(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRecord) -> T) -> Option<T> {
+        self.log(flow).change(FlowId(flow.0 & !LEG), change)
     }
 
     /// Something starts: a flow, or a request that has no row here.
@@ -108,15 +108,18 @@ impl Recorder {
     pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
         match event {
             Event::Established(flow) => {
-                let record = self.record(flow)?;
-                record.handshake.get_or_insert(now.since(record.start));
+                self.change(flow, |row| {
+                    row.handshake.get_or_insert(now.since(row.start));
+                });
                 None
             }
             Event::Completed(flow) => {
-                let record = self.record(flow)?;
-                let first = record.fct.is_none();
-                record.fct.get_or_insert(now.since(record.start));
-                first.then_some(flow)
+                let first = self.change(flow, |row| {
+                    let first = row.fct.is_none();
+                    row.fct.get_or_insert(now.since(row.start));
+                    first
+                });
+                first?.then_some(flow)
             }
             Event::Closed(flow, stats) => {
                 self.unfinished -= 1;
@@ -148,54 +151,44 @@ impl Recorder {
     /// Flow `part` is one of several that make up flow `whole`, and has no row of its own. Both are flows
     /// of sessions.
     pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
-        let row = self.leg_rows[(whole.0 ^ LEG) as usize];
-        let part = (part.0 ^ LEG) as usize;
-        if self.leg_rows.len() <= part {
-            self.leg_rows.resize(part + 1, UNKNOWN);
-        }
-        self.leg_rows[part] = row;
+        self.legs
+            .is_part(FlowId(part.0 ^ LEG), FlowId(whole.0 ^ LEG));
     }
 
     /// A segment reached its host whole.
     #[cold]
     pub fn arrived(&mut self, now: Time, segment: &Segment) {
-        let class = self.record(segment.flow).map(|record| record.class);
-        if let (Some(arrivals), Some(class)) = (&mut self.arrivals, class)
+        let number = FlowId(segment.flow.0 & !LEG);
+        let row = self.log(segment.flow).get(number);
+        if let (Some(arrivals), Some(FlowRecord { class, .. })) = (&mut self.arrivals, row)
             && arrivals.counts(now)
         {
             arrivals.add(class, segment.payload);
         }
     }
 
-    fn record(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
-        let row = match flow.0 & LEG {
-            0 => *self.rows.get(flow.0 as usize)?,
-            _ => *self.leg_rows.get((flow.0 ^ LEG) as usize)?,
-        };
-        self.flows.get_mut(row as usize)
-    }
-
     fn close(&mut self, flow: FlowId, stats: FlowStats) {
-        if let Some(record) = self.record(flow) {
-            record.retransmissions = stats.retransmissions;
-            record.timeouts = stats.timeouts;
-            record.copies = u32::from(stats.copies).saturating_sub(1);
-            record.payload_sent = Bytes(stats.payload_sent);
-        }
+        self.change(flow, |row| {
+            row.retransmissions = stats.retransmissions;
+            row.timeouts = stats.timeouts;
+            row.copies = u32::from(stats.copies).saturating_sub(1);
+            row.payload_sent = Bytes(stats.payload_sent);
+        });
+        self.log(flow).end(FlowId(flow.0 & !LEG));
     }
 
     /// The run ends before a flow does, or before one of the senders of a flow that has several.
     pub fn cut_off(&mut self, flow: FlowId, stats: FlowStats) {
-        if let Some(record) = self.record(flow) {
-            record.retransmissions += stats.retransmissions;
-            record.timeouts += stats.timeouts;
-            record.copies = record.copies.max(u32::from(stats.copies).saturating_sub(1));
-            record.payload_sent.0 += stats.payload_sent;
-        }
+        self.change(flow, |row| {
+            row.retransmissions += stats.retransmissions;
+            row.timeouts += stats.timeouts;
+            row.copies = row.copies.max(u32::from(stats.copies).saturating_sub(1));
+            row.payload_sent.0 += stats.payload_sent;
+        });
     }
 
     /// Samples every port that has something to say.
-    pub fn sample(&mut self, now: Time, fabric: &Fabric<Segment, Watch<'_>>) {
+    pub fn sample<B: Clone>(&mut self, now: Time, fabric: &Fabric<B, Watch<'_, B>>) {
         let interval = (self.sampled_at, now);
         self.instants += u64::from(self.sampled_at < now);
         self.sampled_at = now;
@@ -239,7 +232,7 @@ impl Recorder {
 
     /// Flows of the workload that have started, those of sessions not counted.
     pub fn flows_started(&self) -> u64 {
-        self.rows.len() as u64
+        u64::from(self.flows.numbers())
     }
 
     /// When the last flow or request so far started.
@@ -247,14 +240,13 @@ impl Recorder {
         self.last_start
     }
 
-    /// Flows in the order of their numbers, and the samples.
-    pub fn finish(mut self) -> (Vec<FlowRecord>, Vec<QueueSample>, Vec<LinkSample>) {
-        self.flows.sort_by_key(|record| record.flow);
-        let legs = self.flows.partition_point(|record| record.flow.0 < LEG);
-        let (others, legs) = self.flows.split_at_mut(legs);
-        let after = others.last().map_or(0, |record| record.flow.0 + 1);
-        for (number, leg) in (after..).zip(legs) {
-            leg.flow = FlowId(number);
+    /// The flows, those of sessions with numbers above those of the others, and the samples.
+    pub fn finish(mut self) -> (FlowLog, Vec<QueueSample>, Vec<LinkSample>) {
+        let after = self.flows.numbers();
+        for (number, leg) in (after..).zip(self.legs.iter()) {
+            let flow = FlowId(number);
+            self.flows.begin(FlowRecord { flow, ..leg });
+            self.flows.end(flow);
         }
         (self.flows, self.queues, self.links)
     }

@@ -14,20 +14,20 @@ use crate::requests;
 use crate::simulation::{Horizon, Parts, Remains, Simulation};
 use crate::timers;
 use crate::topology_record;
+use crate::totals::network_totals;
 use crate::traffic;
 use cpu_time::ThreadTime;
 use std::sync::Arc;
 use std::time::Instant;
 use tailcut_design::{HostPlan, HostSeat, Replication, Traffic, UseHosts};
-use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::topology::Topology;
-use tailcut_fabric::{Count, Fabric, FabricConfig, FaultPlan, Observer, PortId};
+use tailcut_fabric::{Fabric, FabricConfig, FaultPlan, Observer, PortId};
 use tailcut_record::{
-    DropCounts, LinkFailure, OfferedLoad, PacketCount, PortTotals, RunCost, RunRecord, RunTotals,
+    FlowLog, LinkFailure, OfferedLoad, PackedRun, PortTotals, RunCost, RunRecord, RunTotals,
 };
 use tailcut_transport::tcp::ConfigError;
 use tailcut_transport::{Segment, Transport, rans};
-use tailcut_units::{Bytes, HostId, Time};
+use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
 /// What the caller of a run wants to see and say while it goes. Called from the run's thread.
@@ -66,6 +66,20 @@ pub fn run_watched(
     control: &dyn RunControl,
     observer: &mut dyn Observer<Segment>,
 ) -> Result<RunRecord, RunError> {
+    let run = run_packed(config, control, observer)?;
+    Ok(run.with_flows(Vec::from))
+}
+
+/// Like [`run_watched`], for runs of millions of flows: a flow that has ended is packed, and takes a third
+/// of the memory.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_packed(
+    config: &RunConfig,
+    control: &dyn RunControl,
+    observer: &mut dyn Observer<Segment>,
+) -> Result<PackedRun, RunError> {
     if !config.design.transport.has_packets() {
         return run_stations(config, control);
     }
@@ -81,10 +95,10 @@ pub fn run_watched(
 }
 
 /// A run without packets.
-fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecord, RunError> {
+fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<PackedRun, RunError> {
     let wall = Instant::now();
     let cpu = ThreadTime::try_now().ok();
-    let mut record = RunRecord::new(config.key());
+    let mut record = RunRecord::of(config.key(), FlowLog::new());
     (record.requests, record.totals) = requests::stations::run(config, control)?;
     record.offered = offered::offered_to_stations(config);
     record.timers.chunk = timers::coarse_chunk(config, &record.requests);
@@ -93,11 +107,11 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<RunRecor
 }
 
 /// The network, empty, with what looks on at it.
-pub(crate) fn fabric<'a>(
+pub(crate) fn fabric<'a, B: Clone>(
     config: &RunConfig,
     topology: &Topology,
-    other: Option<&'a mut dyn Observer<Segment>>,
-) -> Fabric<Segment, Watch<'a>> {
+    other: Option<&'a mut dyn Observer<B>>,
+) -> Fabric<B, Watch<'a, B>> {
     let watchers = Watchers {
         waits: config.measures.waits.then(|| PortWaits::new(topology)),
         other,
@@ -165,7 +179,7 @@ pub(crate) fn seat<'a>(plan: &'a HostPlan, topology: &Topology, host: u32) -> Ho
 }
 
 impl UseHosts for Stage<'_> {
-    type Output = Result<RunRecord, RunError>;
+    type Output = Result<PackedRun, RunError>;
 
     /// Runs them.
     fn with<T: Transport>(
@@ -250,19 +264,19 @@ impl Told {
 }
 
 /// The record of a run: all but what it cost.
-pub(crate) fn record(
+pub(crate) fn record<B: Clone>(
     config: &RunConfig,
     topology: &Arc<Topology>,
     told: Told,
-    remains: Remains<'_>,
-) -> RunRecord {
+    remains: Remains<'_, B>,
+) -> PackedRun {
     let Remains {
         mut fabric,
         feed,
         host_events,
         end,
     } = remains;
-    let mut record = RunRecord::new(config.key());
+    let mut record = RunRecord::of(config.key(), FlowLog::new());
     let (outcome, mut recorder) = feed.finish(end, &mut fabric);
     (record.sessions, record.requests) = (outcome.sessions, outcome.requests);
     record.classes = Class::ALL.iter().map(|c| c.name().to_owned()).collect();
@@ -273,6 +287,7 @@ pub(crate) fn record(
     }
     record.arrived = recorder.arrivals.take().map(Arrivals::summary);
     record.host_bursts = recorder.bursts.take().map(Bursts::summary);
+    record.nodes = topology_record::nodes(topology);
     record.topology = topology_record::links(topology);
     record.sampling = config.sample_every.map(|every| recorder.sampling(every));
     (record.flows, record.queues, record.links) = recorder.finish();
@@ -302,7 +317,7 @@ pub(crate) fn in_trouble(
 }
 
 /// Gives each mouse of a mixed run a class that says what it drew too, such as `foreground/repflow`.
-fn name_mixed(record: &mut RunRecord, config: &RunConfig) {
+fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     let classes = record.classes.len();
     for class in 0..classes {
         let names = mixed::OUTCOMES
@@ -312,25 +327,24 @@ fn name_mixed(record: &mut RunRecord, config: &RunConfig) {
         record.classes.extend(names);
     }
     let replicating = Replicating::new(config);
-    for flow in &mut record.flows {
-        if let Some(drawn) = replicating.drawn(flow.flow, flow.bytes.0) {
-            flow.class = (classes + usize::from(flow.class) * mixed::OUTCOMES.len() + drawn) as u8;
-        }
+    for flow in (0..record.flows.numbers()).map(FlowId) {
+        record.flows.change(flow, |row| {
+            if let Some(drawn) = replicating.drawn(flow, row.bytes.0) {
+                row.class =
+                    (classes + usize::from(row.class) * mixed::OUTCOMES.len() + drawn) as u8;
+            }
+        });
     }
 }
 
 /// The network's totals.
-fn fill(
-    record: &mut RunRecord,
+fn fill<B: Clone>(
+    record: &mut PackedRun,
     topology: &Topology,
-    fabric: &Fabric<Segment, Watch<'_>>,
+    fabric: &Fabric<B, Watch<'_, B>>,
     host_events: u64,
     end: Time,
 ) {
-    let count = |count: Count| PacketCount {
-        packets: count.packets,
-        bytes: count.bytes,
-    };
     for port in 0..fabric.port_count() {
         let report = fabric.port_report(end, PortId(port));
         record.ports.push(PortTotals {
@@ -343,37 +357,13 @@ fn fill(
             max_backlog: Bytes(report.longest_backlog_bytes),
         });
     }
-    let drops = fabric.drops();
-    let by_reason = [
-        (DropReason::QueueFull, drops.queue_full),
-        (DropReason::SharedBuffer, drops.shared_buffer),
-        (DropReason::HeaderQueueFull, drops.header_queue_full),
-        (DropReason::NoRoute, drops.no_route),
-        (DropReason::NoMember, drops.no_member),
-        (DropReason::LinkDown, drops.link_down),
-        (DropReason::Purged, drops.purged),
-        (DropReason::UnknownAddress, drops.unknown_address),
-        (DropReason::ActiveQueue, drops.active_queue),
-    ];
     record.totals = RunTotals {
         // By what has begun: one-event ports know of transmissions that a run may end before.
         packet_hops: record.ports.iter().map(|port| port.packets).sum(),
         events: fabric.events() + host_events,
-        sent: count(fabric.injected()),
-        copied: count(fabric.copied()),
-        delivered: count(fabric.delivered()),
-        drops: DropCounts(
-            by_reason
-                .into_iter()
-                .filter(|(_, dropped)| dropped.packets > 0)
-                .map(|(reason, dropped)| (reason.name().to_owned(), count(dropped)))
-                .collect(),
-        ),
         marks: record.ports.iter().map(|port| port.marked).sum(),
         simulated: end.since(Time::ZERO),
-        trimmed: count(fabric.trimmed()),
-        returned: count(fabric.returned()),
-        remaining: count(fabric.count_remaining()),
+        ..network_totals(fabric)
     };
 }
 

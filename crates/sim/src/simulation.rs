@@ -50,8 +50,8 @@ pub(crate) struct Simulation<'a, T> {
 }
 
 /// What a run leaves.
-pub(crate) struct Remains<'a> {
-    pub fabric: Fabric<Segment, Watch<'a>>,
+pub(crate) struct Remains<'a, B = Segment> {
+    pub fabric: Fabric<B, Watch<'a, B>>,
     pub feed: Feed,
     /// Events of hosts: NICs that became free, and timers.
     pub host_events: u64,

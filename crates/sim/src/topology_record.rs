@@ -2,8 +2,25 @@
 
 use std::collections::HashMap;
 use tailcut_fabric::topology::{Node, Topology};
-use tailcut_record::TopologyLink;
+use tailcut_record::{NodeKind, NodeRecord, TopologyLink};
 use tailcut_units::HostId;
+
+/// Every host, then every switch, by their numbers.
+pub(crate) fn nodes(topology: &Topology) -> Vec<NodeRecord> {
+    let record = |kind, node, number, tier| NodeRecord {
+        kind,
+        number,
+        name: topology.name_of(node),
+        label: topology.names.of(node),
+        tier,
+    };
+    let hosts = 0..topology.hosts();
+    let hosts = hosts.map(|number| record(NodeKind::Host, Node::Host(HostId(number)), number, 0));
+    let switches = (0..).zip(switch_tiers(topology));
+    let switches =
+        switches.map(|(number, tier)| record(NodeKind::Switch, Node::Switch(number), number, tier));
+    hosts.chain(switches).collect()
+}
 
 /// Every link in the order of the ports. A node's tier is the number of links to its nearest host.
 pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
@@ -16,8 +33,8 @@ pub(crate) fn links(topology: &Topology) -> Vec<TopologyLink> {
     numbered
         .map(|(port, link)| TopologyLink {
             port,
-            from: topology.names.of(link.from),
-            to: topology.names.of(link.to),
+            from: topology.name_of(link.from),
+            to: topology.name_of(link.to),
             from_tier: tier(link.from),
             to_tier: tier(link.to),
             rate: link.config.rate,

@@ -8,6 +8,7 @@ use crate::config::{
 use crate::error::RunError;
 use crate::requests;
 use crate::sessions::{Carriage, Sessions};
+use std::sync::Arc;
 use tailcut_design::TransportKind;
 use tailcut_fabric::topology::Topology;
 use tailcut_units::{Duration, HostId, Rate, Time, stream_seed};
@@ -42,7 +43,7 @@ pub(crate) fn part_source(
     label: u64,
 ) -> Result<Option<Box<dyn Source>>, Error> {
     Ok(Some(match &part.flows {
-        FlowsSpec::Trace(trace) => Box::new(TraceSource::new((**trace).clone())),
+        FlowsSpec::Trace(trace) => Box::new(TraceSource::new(Arc::clone(trace))),
         FlowsSpec::Open(spec) => Box::new(open(config, topology, part, spec, label)?),
         FlowsSpec::Closed(spec) => Box::new(closed(config, topology, part, spec, label)?),
         FlowsSpec::Burst(spec) => Box::new(burst(config, topology, part, spec, label)?),
@@ -191,7 +192,7 @@ fn open(
     spec: &OpenSpec,
     label: u64,
 ) -> Result<Generated, Error> {
-    let matrix = matrix(&spec.matrix, topology, config.seed)?;
+    let matrix = weighted(config, &spec.matrix, topology)?;
     let flows_per_second = flows_per_second(config, topology, spec, &matrix)?;
     Generated::new(GeneratedSpec {
         seed: config.seed,
@@ -249,7 +250,7 @@ fn closed(
     ClosedLoop::new(ClosedLoopSpec {
         seed: config.seed,
         label,
-        matrix: matrix(&spec.matrix, topology, config.seed)?,
+        matrix: weighted(config, &spec.matrix, topology)?,
         sizes: (*spec.sizes).clone(),
         outstanding: spec.outstanding,
         think: Think::Fixed(spec.think),
@@ -272,7 +273,7 @@ fn burst(
     Burst::new(BurstSpec {
         seed: config.seed,
         label,
-        matrix: matrix(&spec.matrix, topology, config.seed)?,
+        matrix: weighted(config, &spec.matrix, topology)?,
         sizes: (*spec.sizes).clone(),
         start: Time::ZERO + spec.at,
         jitter: spec.jitter,
@@ -313,7 +314,7 @@ pub(crate) fn per_second(
         | FlowsSpec::Burst(_)
         | FlowsSpec::Application(_) => None,
         FlowsSpec::Open(spec) => {
-            let matrix = matrix(&spec.matrix, topology, config.seed)?;
+            let matrix = weighted(config, &spec.matrix, topology)?;
             Some(flows_per_second(config, topology, spec, &matrix)?)
         }
         FlowsSpec::Requests(spec) => {
@@ -327,8 +328,18 @@ pub(crate) fn per_second(
     })
 }
 
+/// Who sends to whom in a run, and how much.
+pub(crate) fn weighted(
+    config: &RunConfig,
+    spec: &MatrixSpec,
+    topology: &Topology,
+) -> Result<Matrix, Error> {
+    let matrix = matrix(spec, topology, config.seed)?;
+    Ok(matrix.weighted(&config.workload.weights))
+}
+
 /// Who sends to whom.
-pub(crate) fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, Error> {
+fn matrix(spec: &MatrixSpec, topology: &Topology, seed: u64) -> Result<Matrix, Error> {
     let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId).collect();
     let racks = Racks::from_ids(topology.racks.clone());
     match spec {
@@ -411,15 +422,18 @@ fn reference(
         },
         (LoadReference::RackUplinks, Some(rate)) => Reference::Bottleneck {
             rate,
-            crossing: crossing(spec, topology),
+            crossing: crossing(spec, matrix, topology),
         },
         (LoadReference::RackUplinks, None) | (LoadReference::HostLinks, _) => of_hosts(),
     }
 }
 
 /// The expected share of flows that leave their rack.
-fn crossing(spec: &MatrixSpec, topology: &Topology) -> f64 {
+fn crossing(spec: &MatrixSpec, matrix: &Matrix, topology: &Topology) -> f64 {
     let racks = &topology.racks;
+    if matrix.is_weighted() {
+        return matrix.share_between_racks(&Racks::from_ids(racks.clone()));
+    }
     let share = |pairs: &mut dyn Iterator<Item = (u32, u32)>| {
         let (mut all, mut leaving) = (0u64, 0u64);
         for (src, dst) in pairs {

@@ -5,7 +5,7 @@
 mod support;
 
 use support::{config, queue_of, simulate, single_switch, web_search};
-use tailcut_record::LinkFailure;
+use tailcut_record::{LinkFailure, LinkTrouble};
 use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
@@ -32,7 +32,7 @@ fn a_slowed_link_is_in_the_record_and_busy_when_it_carries_what_is_left_to_it() 
     };
     let failure = |link| LinkFailure {
         link,
-        rate: Some(Rate::from_gbps(1)),
+        trouble: LinkTrouble::Slow(Rate::from_gbps(1)),
         from,
         until: Some(until),
     };

@@ -46,6 +46,7 @@ fn config(design: &str, flows: FlowsSpec) -> RunConfig {
     let workload = WorkloadSpec {
         name: "test".to_owned(),
         load: None,
+        weights: Arc::default(),
         parts: vec![WorkloadPart {
             class: Class::Foreground,
             flows,

@@ -33,6 +33,7 @@ fn requests(design: &str, load: f64, count: u64) -> RunConfig {
     let workload = WorkloadSpec {
         name: "requests".to_owned(),
         load: Some(load),
+        weights: Arc::default(),
         parts: vec![WorkloadPart {
             class: Class::Foreground,
             path: None,

@@ -34,6 +34,7 @@ pub use segment::{
     Condition, Ecn, Header, PathPin, SackBlock, Segment, TcpFlags, TcpHeader, TcpKind,
 };
 pub use shared::{NotShared, Part, Receipt, Share, Straggler, StragglerPolicy, Stragglers};
+pub use turns::Turns;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -8,16 +8,24 @@ use alloc::collections::VecDeque;
 /// Those of demotion, and one below them.
 const CLASSES: usize = MAX_THRESHOLDS + 2;
 
-/// Sessions or connections of a host that have something to send.
+/// Sessions, connections or packets of a host that wait to be sent, by keys. There are nine classes: those of
+/// [`Demotion`](crate::Demotion), and one below them; a number beyond is taken modulo nine.
 #[derive(Debug)]
-pub(crate) struct Turns<K> {
+pub struct Turns<K> {
     classes: [VecDeque<K>; CLASSES],
     /// Classes in which somebody waits, a bit each.
     waiting: u16,
 }
 
+impl<K: Copy + PartialEq> Default for Turns<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<K: Copy + PartialEq> Turns<K> {
-    pub(crate) const fn new() -> Self {
+    /// Nobody waits.
+    pub const fn new() -> Self {
         Self {
             classes: [const { VecDeque::new() }; CLASSES],
             waiting: 0,
@@ -26,7 +34,7 @@ impl<K: Copy + PartialEq> Turns<K> {
 
     /// `key`, which does not wait, is the last of a class.
     #[inline]
-    pub(crate) fn enter(&mut self, key: K, class: u8) {
+    pub fn enter(&mut self, key: K, class: u8) {
         let class = usize::from(class) % CLASSES;
         self.classes[class].push_back(key);
         self.waiting |= 1 << class;
@@ -52,7 +60,7 @@ impl<K: Copy + PartialEq> Turns<K> {
 
     /// Whose turn it is: that one waits no more.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<K> {
+    pub fn take(&mut self) -> Option<K> {
         let class = self.waiting.trailing_zeros() as usize;
         let turns = self.classes.get_mut(class)?;
         let key = turns.pop_front();
@@ -64,7 +72,7 @@ impl<K: Copy + PartialEq> Turns<K> {
 
     /// Whether nobody waits.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 }
@@ -75,7 +83,7 @@ mod tests {
     use alloc::vec::Vec;
 
     fn all(turns: &mut Turns<char>) -> Vec<char> {
-        core::iter::from_fn(|| turns.next()).collect()
+        core::iter::from_fn(|| turns.take()).collect()
     }
 
     #[test]

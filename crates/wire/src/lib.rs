@@ -3,6 +3,7 @@
 //!
 //! - [`ndp`], [`scdp`], [`pfabric`] and [`rans`]: one module for each protocol. Layouts are in
 //!   `docs/wire/`, golden vectors in `tests/vectors/`.
+//! - [`repnet`]: the hello of RepNet over real sockets.
 //! - [`rans::Unread`]: headers of RANS out of the bytes of a stream, in whatever pieces they come.
 //! - [`encode`], [`decode`] and [`set_condition`]: whole segments, and what trimming changes.
 //! - [`foreign`]: what a driver has to know of a frame, and what switches rewrite in it.
@@ -54,6 +55,7 @@ pub mod ndp;
 pub mod pfabric;
 mod prefix;
 pub mod rans;
+pub mod repnet;
 pub mod scdp;
 mod segment;
 

@@ -419,13 +419,18 @@ proptest! {
                 let (read, _) = decode(segment.tuple, segment.ecn, payload).expect("a header");
                 prop_assert_eq!(read, segment);
             }
-            Content::Tcp { flags, payload } => {
+            Content::Tcp { flags, sequence, payload, .. } => {
                 let known = TcpFlags(0xd7);
                 let Header::Tcp(header) = segment.header else {
                     panic!("not TCP: {segment:?}");
                 };
                 prop_assert_eq!(flags.0, header.flags.0 & known.0);
                 prop_assert_eq!(payload, segment.payload as usize);
+                let in_stream = match header.flags.has(TcpFlags::SYN) {
+                    true => 0,
+                    false => (header.offset as u32).wrapping_add(1),
+                };
+                prop_assert_eq!(sequence, own.wrapping_add(in_stream));
             }
             other => panic!("{other:?}"),
         }

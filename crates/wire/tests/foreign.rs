@@ -52,7 +52,14 @@ fn a_tcp_syn_shows_its_addresses_its_class_and_that_it_is_one() {
     assert_eq!(seen.ip, Some(expected));
     let flags = TcpFlags::SYN.with(TcpFlags::ECE).with(TcpFlags::CWR);
     let payload = 0;
-    assert_eq!(seen.content, Content::Tcp { flags, payload });
+    let sequence = 9;
+    let expected = Content::Tcp {
+        flags,
+        sequence,
+        acknowledged: 5,
+        payload,
+    };
+    assert_eq!(seen.content, expected);
     assert!(seen.content.is_syn() && !seen.content.is_syn_ack());
 }
 

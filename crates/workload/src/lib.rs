@@ -24,6 +24,7 @@ pub mod sizes;
 pub mod source;
 pub mod storage;
 pub mod trace;
+mod weights;
 
 pub use arrivals::Arrivals;
 pub use error::{Error, TextError};
@@ -39,6 +40,7 @@ pub use source::{
 };
 pub use storage::{Operation, Placement, Session, Storage, StorageSpec};
 pub use trace::{Limits, Trace};
+pub use weights::HostWeights;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::random::{Purpose, Stream};
+use crate::weights::{HostWeights, Picks};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
@@ -32,15 +33,17 @@ impl Racks {
 }
 
 /// A traffic matrix: the hosts that send, and how each picks the receiver of its next flow.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Matrix {
     sources: Vec<HostId>,
     rule: Rule,
+    /// How often each is picked; `None`: all alike.
+    picks: Option<Picks>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Rule {
-    /// Uniform over `destinations`, less those in `excluded[source]`, a range of it.
+    /// Drawn from `destinations`, less those in `excluded[source]`, a range of it.
     Random {
         destinations: Vec<HostId>,
         excluded: Vec<(u32, u32)>,
@@ -138,6 +141,7 @@ impl Matrix {
         Ok(Self {
             sources: senders.to_vec(),
             rule: Rule::Assigned(alloc::vec![receiver; senders.len()]),
+            picks: None,
         })
     }
 
@@ -158,7 +162,80 @@ impl Matrix {
         Ok(Self {
             sources: pairs.iter().map(|pair| pair.0).collect(),
             rule: Rule::Assigned(pairs.iter().map(|pair| pair.1).collect()),
+            picks: None,
         })
+    }
+
+    /// The same matrix with hosts that send or receive more than others: in an open loop each source sends
+    /// in proportion to its weight, and each destination is picked in proportion to its own among those
+    /// that a source may pick. Where each source has one destination (permutations, incasts, pairs) nothing
+    /// is picked, and nothing changes; nor does it where all weights are equal.
+    pub fn weighted(mut self, weights: &HostWeights) -> Self {
+        if let Rule::Random { destinations, .. } = &self.rule {
+            self.picks = Picks::of(weights, &self.sources, destinations);
+        }
+        self
+    }
+
+    /// Whether some hosts send or receive more than others.
+    pub const fn is_weighted(&self) -> bool {
+        self.picks.is_some()
+    }
+
+    /// What the source at `index` of [`Matrix::sources`] sends of `all` that is sent in an open loop.
+    ///
+    /// # Panics
+    /// When `index` is not that of a source.
+    pub fn part_of_source(&self, index: usize, all: f64) -> f64 {
+        match &self.picks {
+            Some(picks) => all * picks.share_of_source(index),
+            None => all / self.sources.len() as f64,
+        }
+    }
+
+    /// The share of all flows of an open loop that go to another rack than their source's.
+    pub fn share_between_racks(&self, racks: &Racks) -> f64 {
+        let mut shares = 0.0;
+        let mut of_racks: BTreeMap<u64, f64> = BTreeMap::new();
+        if let Rule::Random { destinations, .. } = &self.rule {
+            for (place, &host) in destinations.iter().enumerate() {
+                *of_racks.entry(racks.of(host)).or_default() += self.weight((place, place + 1));
+            }
+        }
+        for (index, &source) in self.sources.iter().enumerate() {
+            let leaving = match &self.rule {
+                Rule::Assigned(to) => f64::from(racks.of(to[index]) != racks.of(source)),
+                Rule::Random { excluded, .. } => {
+                    let (from, to) = excluded[index];
+                    let excluded = (from as usize, to as usize);
+                    let own = of_racks.get(&racks.of(source)).copied().unwrap_or(0.0);
+                    // What is excluded is of the own rack.
+                    let within = f64::max(own - self.weight(excluded), 0.0);
+                    1.0 - within / self.weight_beside(excluded)
+                }
+            };
+            shares += self.part_of_source(index, leaving);
+        }
+        shares
+    }
+
+    /// The weight of the destinations from one place to another.
+    fn weight(&self, places: (usize, usize)) -> f64 {
+        match &self.picks {
+            Some(picks) => picks.weight(places),
+            None => (places.1 - places.0) as f64,
+        }
+    }
+
+    /// The weight of all destinations but those from one place to another.
+    fn weight_beside(&self, excluded: (usize, usize)) -> f64 {
+        match (&self.picks, &self.rule) {
+            (Some(picks), _) => picks.weight_beside(excluded),
+            (None, Rule::Random { destinations, .. }) => {
+                (destinations.len() - (excluded.1 - excluded.0)) as f64
+            }
+            (None, Rule::Assigned(_)) => 1.0,
+        }
     }
 
     /// The hosts that send, in the order given.
@@ -189,6 +266,10 @@ impl Matrix {
                 excluded,
             } => {
                 let (from, to) = excluded[index];
+                if let Some(picks) = &self.picks {
+                    let excluded = (from as usize, to as usize);
+                    return destinations[picks.place(stream.uniform(), excluded)];
+                }
                 let width = (to - from) as usize;
                 let drawn = stream.below((destinations.len() - width) as u64) as usize;
                 let skipped = if drawn < from as usize { 0 } else { width };
@@ -213,10 +294,10 @@ impl Matrix {
                 (&destinations[..], from as usize..to as usize)
             }
         };
-        let share = 1.0 / (receivers.len() - excluded.len()) as f64;
+        let all = self.weight_beside((excluded.start, excluded.end));
         let numbered = receivers.iter().enumerate();
         let picked = numbered.filter(move |(place, _)| !excluded.contains(place));
-        picked.map(move |(_, &host)| (host, share))
+        picked.map(move |(place, &host)| (host, self.weight((place, place + 1)) / all))
     }
 
     fn random(
@@ -248,6 +329,7 @@ impl Matrix {
                 destinations,
                 excluded,
             },
+            picks: None,
         })
     }
 
@@ -304,6 +386,7 @@ impl Matrix {
         Ok(Self {
             sources: sources.to_vec(),
             rule: Rule::Assigned(assigned),
+            picks: None,
         })
     }
 }

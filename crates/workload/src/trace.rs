@@ -130,11 +130,6 @@ impl Trace {
         &self.flows
     }
 
-    /// The flows, in the order in which they start.
-    pub fn into_flows(self) -> Vec<Flow> {
-        self.flows
-    }
-
     /// Writes the trace as CSV, in the order of start; reading it gives the same flows, but for
     /// their class, which a trace does not carry, and their numbers, which follow the new order.
     ///

@@ -208,23 +208,30 @@ fn datagrams_on_a_host_link_are_dissected_and_sum_up_to_what_the_flows_table_say
 
 #[test]
 fn a_port_shows_what_it_has_sent_and_dropped_as_the_ports_table_counts_it() {
-    for designs in [
-        ["--set", "designs=tcp,dctcp", "--set", QUEUE],
-        ["--set", "designs=ndp", "--seed", "1"],
-        ["--set", "designs=pfabric", "--seed", "1"],
+    // A port goes by the names of its ends or by their numbers.
+    for (name, designs) in [
+        (
+            "leaf[0]>spine[1]",
+            ["--set", "designs=tcp,dctcp", "--set", QUEUE],
+        ),
+        ("s0>s3", ["--set", "designs=ndp", "--seed", "1"]),
+        ("s0>s3", ["--set", "designs=pfabric", "--seed", "1"]),
     ] {
         let place = Place::new();
-        let capture = ["--capture", "s0>s3", "--seeds", "1"];
+        let capture = ["--capture", name, "--seeds", "1"];
         run(&place, SCENARIO, &[&designs[..], &capture].concat());
         for ((design, _), run) in runs(&place) {
             let frames = run.frames(&["frame.interface_name", "frame.comment"]);
             let of = |name: &str| frames.iter().filter(|row| row[0] == name).count() as u64;
             let port = run.port("s0>s3");
-            assert_eq!(of("s0>s3"), port.packets, "{design}");
-            assert_eq!(of("s0>s3 dropped"), port.dropped, "{design}");
+            assert_eq!(of("leaf[0]>spine[1]"), port.packets, "{design}");
+            assert_eq!(of("leaf[0]>spine[1] dropped"), port.dropped, "{design}");
             assert_eq!(frames.len() as u64, port.packets + port.dropped);
             assert_eq!(port.dropped > 0, design != "ndp", "{design}");
-            for row in frames.iter().filter(|row| row[0] == "s0>s3 dropped") {
+            for row in frames
+                .iter()
+                .filter(|row| row[0] == "leaf[0]>spine[1] dropped")
+            {
                 assert_eq!(row[1], "dropped: queue-full");
             }
             let trimmed = frames.iter().filter(|row| row[1] == "trimmed").count();
@@ -401,7 +408,8 @@ fn a_place_that_the_network_does_not_have_is_refused_before_anything_runs() {
     refused(
         &["--capture", "s1>h0"],
         "--capture: found 's1>h0'; allowed: all, one of 6 hosts (h0, h1, h2, ...), or one of 20 \
-         ports, FROM>TO (h0>s0, h1>s0, h2>s0, ...): the table `ports` has their names",
+         ports, FROM>TO (h0>leaf[0], h1>leaf[0], h2>leaf[0], ...): the table `topology` has \
+         their names",
     );
     refused(
         &["--capture", "h0", "--capture-bytes", "much"],

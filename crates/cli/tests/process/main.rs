@@ -5,9 +5,13 @@ mod captures;
 mod collected;
 mod commands;
 mod finished_work;
+mod grid;
 mod interruption;
 mod limits;
+mod names;
 mod place;
+#[cfg(unix)]
+mod proxy;
 mod refusals;
 mod studies;
 mod sweeps;

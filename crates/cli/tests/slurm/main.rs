@@ -4,6 +4,8 @@
 mod cluster;
 #[path = "../process/collected.rs"]
 mod collected;
+#[path = "../process/grid.rs"]
+mod grid;
 #[path = "../process/place.rs"]
 #[expect(dead_code, reason = "other tests run other commands there, too")]
 mod place;
@@ -16,7 +18,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Twelve cases of a second or two.
-const GRID: [&str; 13] = [
+const LONG: [&str; 13] = [
     "tcp",
     "dctcp",
     "--topology",
@@ -32,23 +34,28 @@ const GRID: [&str; 13] = [
     "--threads=1",
 ];
 
-const CASES: u64 = 12;
+const LONG_CASES: usize = 12;
 
 /// A study under a name that needs quoting, and where its jobs run.
 struct Planned {
     cluster: Cluster,
     place: Place,
+    /// What `compare` takes for the same.
+    study: &'static [&'static str],
+    cases: usize,
 }
 
 const STUDY: &str = "it's a \"grid\"";
 
 impl Planned {
-    fn new() -> Self {
+    fn of(study: &'static [&'static str], cases: usize) -> Self {
         let planned = Self {
             cluster: Cluster::start(),
             place: Place::new(),
+            study,
+            cases,
         };
-        planned.done(&[&["study", "plan", STUDY][..], &GRID].concat());
+        planned.done(&[&["study", "plan", STUDY][..], study].concat());
         planned
     }
 
@@ -83,6 +90,19 @@ impl Planned {
         })
     }
 
+    /// The node loses its daemon, and a job with the process that is at its case and all that watches it.
+    /// It comes back once Slurm has missed it.
+    fn fail_node(&mut self, at_case: Pid) {
+        let program = parent(at_case);
+        let of_slurm = parent(program);
+        self.cluster.kill_node();
+        for process in [of_slurm, program, at_case] {
+            kill_process(process, Signal::KILL).expect("a signal");
+        }
+        self.cluster.wait_for_node("down");
+        self.cluster.start_node();
+    }
+
     /// The cases that jobs say they have ended.
     fn ended(&self) -> Vec<usize> {
         let jobs = fs::read_dir(self.place.path().join(STUDY).join("jobs")).expect("jobs");
@@ -104,7 +124,7 @@ impl Planned {
     /// That each case is done, and once, and that they are what one command makes.
     fn assert_whole(&self) {
         let status = self.status();
-        assert_eq!(status["done"], CASES, "{status}");
+        assert_eq!(status["done"], self.cases, "{status}");
         let ended = self.ended();
         let mut once = ended.clone();
         once.dedup();
@@ -113,9 +133,9 @@ impl Planned {
         let results = fs::read_dir(path.join(STUDY).join("done")).expect("results");
         let names = results.map(|one| one.expect("one").file_name().into_string().expect("UTF-8"));
         let whole = names.filter(|name| !name.ends_with(".partial")).count();
-        assert_eq!(whole as u64, CASES, "a case has one result");
+        assert_eq!(whole, self.cases, "a case has one result");
         let collected = self.done(&["study", "collect", STUDY, "--out", "collected"]);
-        let whole = self.done(&[&["compare", "--out", "whole"][..], &GRID].concat());
+        let whole = self.done(&[&["compare", "--out", "whole"][..], self.study].concat());
         assert_eq!(answer(&collected), answer(&whole));
         assert_same(&path.join("collected"), &path.join("whole"));
     }
@@ -137,21 +157,15 @@ fn parent(process: Pid) -> Pid {
 
 #[test]
 fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
-    let mut planned = Planned::new();
+    let mut planned = Planned::of(&LONG, LONG_CASES);
     let submitted = planned.submit(&["--chunk", "2", "--at-most", "2"]);
-    assert_eq!(submitted["cases"], CASES);
+    assert_eq!(submitted["cases"], LONG_CASES);
     assert!(submitted["chunks"].as_array().expect("chunks").len() > 2);
     let at_work = planned.at_work(2);
     // One case is killed alone. The node loses its daemon, and the other job with all that watches it.
     let (of_one, of_other) = (at_work[0], at_work[1]);
-    let program = parent(of_other);
-    let of_slurm = parent(program);
-    planned.cluster.kill_node();
-    for process in [of_one, of_slurm, program, of_other] {
-        kill_process(process, Signal::KILL).expect("a signal");
-    }
-    planned.cluster.wait_for_node("down");
-    planned.cluster.start_node();
+    kill_process(of_one, Signal::KILL).expect("a signal");
+    planned.fail_node(of_other);
     planned.cluster.wait_for_jobs();
 
     // What the node had left over was run again without a word; the killed case waits for one.
@@ -163,7 +177,7 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
     );
     assert_eq!(
         (&status["failed"], &status["done"]),
-        (&1.into(), &(CASES - 1).into()),
+        (&1.into(), &(LONG_CASES - 1).into()),
         "{status}"
     );
     planned.done(&["study", "retry", STUDY]);
@@ -175,7 +189,7 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
 
 #[test]
 fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
-    let planned = Planned::new();
+    let planned = Planned::of(&LONG, LONG_CASES);
     // As somebody does it who takes the script elsewhere.
     let print = ["study", "submit", STUDY, "--on", "slurm", "--print"];
     let script = planned.done(&print).stdout;
@@ -193,15 +207,33 @@ fn a_job_that_has_to_leave_gives_its_case_back_and_goes_on_later() {
             false => Ok(()),
         }
     });
+    // By the process that watches over the one that has ended.
     let locks = planned.place.path().join(STUDY).join("locks");
-    assert_eq!(
-        fs::read_dir(locks).expect("locks").count(),
-        0,
-        "the lock is given back"
-    );
+    until("return of the lock", || {
+        match fs::read_dir(&locks).expect("locks").count() {
+            0 => Ok(()),
+            held => Err(format!("{held} locks")),
+        }
+    });
     assert_ne!(planned.status()["waiting"], 0);
     planned.cluster.wait_for_jobs();
     planned.assert_whole();
     let said = planned.done(&["study", "submit", STUDY, "--on", "slurm"]);
     assert!(said.stderr.starts_with("no case in "), "{}", said.stderr);
+}
+
+#[test]
+fn a_grid_whose_node_fails_in_the_middle_is_the_same_in_the_end() {
+    let mut planned = Planned::of(&grid::GRID, grid::CASES);
+    let submitted = planned.submit(&[]);
+    assert_eq!(submitted["cases"], grid::CASES);
+    let at_work = planned.at_work(1);
+    planned.fail_node(at_work[0]);
+    assert_ne!(
+        planned.status()["done"],
+        grid::CASES,
+        "it was in the middle"
+    );
+    planned.cluster.wait_for_jobs();
+    planned.assert_whole();
 }

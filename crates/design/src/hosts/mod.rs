@@ -10,7 +10,7 @@ use crate::own::{HostSeat, MakeHost, OwnTransport};
 use crate::parameters::NicParameters;
 use crate::settings::{Settings, Traffic};
 use std::sync::Arc;
-use tailcut_transport::nic::{Coalesced, Paced, Queued};
+use tailcut_transport::nic::{Coalesced, Paced, PacedConfig, Queued};
 use tailcut_transport::pfabric::PFabricConfig;
 use tailcut_transport::pias::Tags;
 use tailcut_transport::rans::{Carrier, CopyingHost, Messenger};
@@ -84,6 +84,19 @@ impl HostPlan {
     /// pFabric's parameters on these hosts.
     pub const fn pfabric_config(&self) -> &PFabricConfig {
         &self.pfabric
+    }
+
+    /// The tags that hosts put on what TCP sends, where the design has any.
+    pub const fn tags(&self) -> Option<&Tags> {
+        self.tcp.tags.as_ref()
+    }
+
+    /// The pacer in the NIC of a seat, where the design has one.
+    pub fn pacer(&self, seat: &HostSeat<'_>) -> Option<PacedConfig> {
+        let is_paced = self.design.transport == TransportKind::Hull;
+        let parameters = self.settings.designs.hull.pacer.as_ref();
+        let parameters = parameters.filter(|_| is_paced)?;
+        Some(pacers::config(parameters, seat, self.seed))
     }
 
     /// The seat of a host in a network of so many `hosts`, whose links have `rate` together and see
@@ -162,10 +175,7 @@ impl HostPlan {
         if let Some(length) = self.settings.nic.queue {
             transport = Box::new(Queued::new(transport, length));
         }
-        if self.design.transport == TransportKind::Hull
-            && let Some(parameters) = &self.settings.designs.hull.pacer
-        {
-            let pacer = pacers::config(parameters, seat, self.seed);
+        if let Some(pacer) = self.pacer(seat) {
             transport = Box::new(Paced::new(transport, pacer)?);
         }
         if let Some(coalescing) = self.settings.nic.coalescing {

@@ -3,13 +3,23 @@
 use super::{ARRIVAL, Fabric, OUTLET};
 use crate::edge::Waste;
 use crate::engine::Event;
-use crate::network::{HOST, NOWHERE};
+use crate::network::{HOST, LOSSY, NOWHERE};
 use crate::observer::Observer;
 use crate::output::{Delivery, Dropped, Output};
 use crate::packet::{Packet, PacketId, prefetch};
 use crate::port::PortId;
 use crate::queue::DropReason;
 use tailcut_units::{HostId, Time};
+
+/// What becomes of something that does not simply arrive.
+enum Perhaps<B> {
+    /// It arrives at a node, as links' ends say which.
+    At(u32),
+    /// It arrives nowhere.
+    Nowhere,
+    /// It has left the network.
+    Left(Output<B>),
+}
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     /// Runs the network up to and including `until`, or until a packet leaves it. `None` when it has come to
@@ -28,19 +38,21 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                 self.link_free(now, entity);
                 continue;
             }
-            let far_end = self.network.far_ends[(entity ^ ARRIVAL) as usize];
+            let mut far_end = self.network.far_ends[(entity ^ ARRIVAL) as usize];
             let id = PacketId(event.payload());
+            if far_end >= LOSSY {
+                self.now = now;
+                match self.arrive_perhaps(now, &event) {
+                    Perhaps::At(node) => far_end = node,
+                    Perhaps::Nowhere => continue,
+                    Perhaps::Left(output) => return Some(output),
+                }
+            }
             if far_end & HOST == 0 {
                 if self.is_special {
                     self.arrive_specially(now, entity ^ ARRIVAL, far_end, id);
                 } else {
                     self.forward(now, far_end, id);
-                }
-            } else if far_end == NOWHERE {
-                self.now = now;
-                let leaves = self.arrive_nowhere(now, &event);
-                if leaves.is_some() {
-                    return leaves;
                 }
             } else {
                 let host = HostId(far_end ^ HOST);
@@ -83,23 +95,38 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
-    /// Something arrives nowhere: a packet over a link that is down, one that was dropped and now leaves, or
-    /// one that was injected ahead of its time and now enters.
+    /// Something arrives, or does not: a packet over a link that is down or loses some, one that was dropped
+    /// and now leaves, or one that was injected ahead of its time and now enters.
     #[cold]
-    fn arrive_nowhere(&mut self, now: Time, event: &Event) -> Option<Output<B>> {
+    fn arrive_perhaps(&mut self, now: Time, event: &Event) -> Perhaps<B> {
         let links = self.network.ports.len() as u32;
-        let id = PacketId(event.payload());
-        match (event.entity() ^ ARRIVAL).checked_sub(links) {
-            None => {
-                self.drop_packet(now, None, id, DropReason::LinkDown);
-                None
+        let (link, id) = (event.entity() ^ ARRIVAL, PacketId(event.payload()));
+        match link.checked_sub(links) {
+            None => return self.arrive_over_bad_link(now, link, id),
+            Some(OUTLET) => {
+                if let Some(output) = self.leave(now) {
+                    return Perhaps::Left(output);
+                }
             }
-            Some(OUTLET) => self.leave(now),
-            Some(_) => {
-                self.enter_now(now, id);
-                None
-            }
+            Some(_) => self.enter_now(now, id),
         }
+        Perhaps::Nowhere
+    }
+
+    /// A packet has come over a link that is down or loses some.
+    fn arrive_over_bad_link(&mut self, now: Time, link: u32, id: PacketId) -> Perhaps<B> {
+        let reason = match self.network.far_ends[link as usize] {
+            NOWHERE => DropReason::LinkDown,
+            _ => match self.network.lossy.get_mut(&link) {
+                Some(lossy) => match lossy.loses() {
+                    true => DropReason::LinkLoss,
+                    false => return Perhaps::At(lossy.far_end),
+                },
+                None => DropReason::LinkDown,
+            },
+        };
+        self.drop_packet(now, None, id, reason);
+        Perhaps::Nowhere
     }
 
     /// A packet that was dropped leaves the network.

@@ -156,7 +156,7 @@ fn word_takes(network: &Network, mut switch: u32, from: HostId) -> Option<Durati
         let port = (here.first_port + towards.port(0)) as usize;
         let class = network.class(&network.ports[port]);
         takes += Duration::from_ps(class.delay_ps);
-        let far_end = network.far_ends[port];
+        let far_end = network.far_end(port as u32);
         if far_end & HOST != 0 {
             return Some(takes);
         }

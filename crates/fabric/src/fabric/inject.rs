@@ -63,6 +63,18 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
+    /// A host has dropped a packet that found no room behind those that it cannot inject yet. It counts as
+    /// injected, and as dropped by the host's first uplink for want of room; [`Fabric::advance`] gives it back.
+    #[cold]
+    pub fn drop_at_host(&mut self, from: HostId, packet: Packet, body: B) {
+        self.books.injected.add(packet.size);
+        let id = self.packets.insert(packet, body);
+        self.note_hints(packet.dst, id, &Hints::NONE);
+        let uplink = self.uplinks.get(from.0 as usize);
+        let uplink = uplink.map(|uplinks| uplinks.first);
+        self.drop_packet(self.now, uplink, id, DropReason::QueueFull);
+    }
+
     /// When the host may inject the next packet: when an uplink has sent everything that was injected on
     /// it, unless too much is queued for another one of the host's. Now for a host that there is not.
     #[inline(always)]

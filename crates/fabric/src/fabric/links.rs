@@ -1,8 +1,8 @@
 //! Links that change while the network runs.
 
 use super::Fabric;
-use crate::links::{LinkError, LinkState};
-use crate::network::NOWHERE;
+use crate::links::{LinkError, LinkState, LossRate, Lossy};
+use crate::network::{LOSSY, NOWHERE};
 use crate::observer::Observer;
 use crate::port::{PortClass, PortId};
 use crate::topology::Routes;
@@ -18,13 +18,27 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             is_up: self.network.far_ends[link.0 as usize] != NOWHERE,
             rate: class.rate,
             delay: Duration::from_ps(class.delay_ps),
+            loss: self.loss(link),
         })
+    }
+
+    fn loss(&self, link: PortId) -> LossRate {
+        let lossy = self.network.lossy.get(&link.0);
+        lossy.map_or(LossRate::NONE, |lossy| lossy.rate)
+    }
+
+    /// Packets that a link has lost at random so far.
+    pub fn link_losses(&self, link: PortId) -> u64 {
+        self.network
+            .lossy
+            .get(&link.0)
+            .map_or(0, |lossy| lossy.lost)
     }
 
     /// Makes a link what it is from `now` on. Call it when [`advance`](Fabric::advance) has come to `now`.
     ///
     /// Packets that are on the link when it goes down are lost, those that have been sent by then and would
-    /// arrive after it is up again are not. Switches go on sending into it until routing is told
+    /// arrive after it is up again are not. So it is with the share of packets that it loses. Switches go on sending into it until routing is told
     /// ([`Fabric::route_around`]).
     ///
     /// # Errors
@@ -41,17 +55,30 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             }
             self.change_class(now, number, state);
         }
-        let far_end = &mut self.network.far_ends[number as usize];
-        if before.is_up && !state.is_up {
-            self.links.far_ends.insert(number, *far_end);
-            *far_end = NOWHERE;
-        } else if !before.is_up
-            && state.is_up
-            && let Some(end) = self.links.far_ends.remove(&number)
-        {
-            *far_end = end;
+        if (before.is_up, before.loss) != (state.is_up, state.loss) {
+            self.change_end(number, state);
         }
         Ok(())
+    }
+
+    /// A link goes down or comes up, or loses another share of its packets.
+    fn change_end(&mut self, number: u32, state: LinkState) {
+        let was_down = self.links.far_ends.remove(&number);
+        let far_end = was_down.unwrap_or_else(|| self.network.far_end(number));
+        if let Some(lossy) = self.network.lossy.get_mut(&number) {
+            lossy.rate = state.loss;
+        } else if state.loss > LossRate::NONE {
+            let lossy = Lossy::new(self.links.seed, number, far_end, state.loss);
+            self.network.lossy.insert(number, lossy);
+        }
+        self.network.far_ends[number as usize] = match state.is_up {
+            false => {
+                self.links.far_ends.insert(number, far_end);
+                NOWHERE
+            }
+            true if state.loss > LossRate::NONE => LOSSY,
+            true => far_end,
+        };
     }
 
     fn change_class(&mut self, now: Time, number: u32, state: LinkState) {

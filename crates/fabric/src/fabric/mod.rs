@@ -117,7 +117,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             purge_keys: PurgeKeys::default(),
             is_special: chooser.is_some(),
             chooser,
-            links: Links::default(),
+            links: Links::new(config.seed),
             edge: Edge::default(),
             observer,
         };

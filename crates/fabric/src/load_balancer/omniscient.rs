@@ -122,7 +122,7 @@ impl Omniscient {
         for port in network.forwarding(switch).towards(search.dst).ports() {
             let link = network.first_port(switch) + port;
             search.path[hop] = port as u16;
-            let far_end = network.far_ends[link as usize];
+            let far_end = network.far_end(link);
             if far_end == NOWHERE {
                 // It sees that, too.
                 continue;

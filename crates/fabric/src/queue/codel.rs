@@ -4,7 +4,7 @@
 //! Deviations: none in the control law. `1/sqrt(count)` is computed in floating point by `libm`, where the
 //! RFC's sample code does the same and Linux approximates it.
 
-use super::discipline::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -218,15 +218,8 @@ impl CoDelQueue {
         matches: &mut dyn FnMut(PacketId) -> bool,
         removed: &mut Vec<PacketId>,
     ) {
-        let bytes = &mut self.bytes;
-        self.queued.retain(|&(id, _)| {
-            let goes = matches(id);
-            if goes {
-                *bytes -= u64::from(packets[id.0 as usize].size);
-                removed.push(id);
-            }
-            !goes
-        });
+        let queued = &mut self.queued;
+        self.bytes -= remove_from(queued, |(id, _)| *id, packets, matches, removed);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::packet::{Packet, PacketId};
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use tailcut_units::Time;
@@ -42,6 +43,8 @@ pub enum DropReason {
     NoMember,
     /// The link was down.
     LinkDown,
+    /// The link lost it at random.
+    LinkLoss,
     /// Nobody waits for it any more.
     Purged,
     /// Its source or destination is no host of the network, nor a group.
@@ -60,6 +63,7 @@ impl DropReason {
             Self::NoRoute => "no-route",
             Self::NoMember => "no-member",
             Self::LinkDown => "link-down",
+            Self::LinkLoss => "link-loss",
             Self::Purged => "purged",
             Self::UnknownAddress => "unknown-address",
             Self::ActiveQueue => "active-queue",
@@ -150,6 +154,27 @@ pub trait QueueDiscipline: core::fmt::Debug + Send {
         _removed: &mut Vec<PacketId>,
     ) {
     }
+}
+
+/// Takes what `matches` out of a FIFO, for [`QueueDiscipline::remove`]; how many bytes that were.
+pub(super) fn remove_from<T>(
+    fifo: &mut VecDeque<T>,
+    id_of: impl Fn(&T) -> PacketId,
+    packets: &[Packet],
+    matches: &mut dyn FnMut(PacketId) -> bool,
+    removed: &mut Vec<PacketId>,
+) -> u64 {
+    let mut bytes = 0;
+    fifo.retain(|entry| {
+        let id = id_of(entry);
+        let goes = matches(id);
+        if goes {
+            bytes += u64::from(packets[id.0 as usize].size);
+            removed.push(id);
+        }
+        !goes
+    });
+    bytes
 }
 
 /// Builds a user's own discipline for each port.

@@ -1,9 +1,10 @@
 //! FIFO, drop-tail, with an optional ECN threshold on the instantaneous queue (RFC 8257, section
 //! 3.1: a packet is marked when the queue that it finds on arrival is above K).
 
-use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use tailcut_units::Time;
 
 /// Parameters of a drop-tail queue. The packet in service counts neither against the limit nor
@@ -79,6 +80,15 @@ impl QueueDiscipline for DropTailQueue {
 
     fn dequeue(&mut self, _now: Time, packets: &mut [Packet]) -> Dequeued {
         self.next(packets).into()
+    }
+
+    fn remove(
+        &mut self,
+        packets: &[Packet],
+        matches: &mut dyn FnMut(PacketId) -> bool,
+        removed: &mut Vec<PacketId>,
+    ) {
+        self.bytes -= remove_from(&mut self.waiting, |id| *id, packets, matches, removed);
     }
 
     fn backlog_packets(&self) -> u32 {

@@ -2,7 +2,7 @@
 //! arrives above, and is not counted when that is admitted or marked. What RANS asks of switches, so that
 //! duplicates take only what primaries leave, in buffers as on links.
 
-use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict};
+use super::discipline::{Dequeued, DropReason, Fate, Limit, QueueDiscipline, Verdict, remove_from};
 use crate::packet::{Ecn, Packet, PacketId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -122,15 +122,8 @@ impl QueueDiscipline for PushOutQueue {
         removed: &mut Vec<PacketId>,
     ) {
         for class in &mut self.classes {
-            let bytes = &mut class.bytes;
-            class.waiting.retain(|&id| {
-                let goes = matches(id);
-                if goes {
-                    *bytes -= u64::from(packets[id.0 as usize].size);
-                    removed.push(id);
-                }
-                !goes
-            });
+            let waiting = &mut class.waiting;
+            class.bytes -= remove_from(waiting, |id| *id, packets, matches, removed);
         }
     }
 }

@@ -127,6 +127,7 @@ impl Builder {
             paths,
             faults: Vec::new(),
             names: NodeNames::default(),
+            tiers: Vec::new(),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::builder::{Builder, Racks, sharing, within};
 use super::error::TopologyError;
 use super::graph::{Topology, Wire};
 use super::leaf_spine::LeafSpine;
-use super::node::Node;
+use super::node::{Node, TierName};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
@@ -156,6 +156,15 @@ impl FatTree {
         // What is chosen on the way down follows from the same digit as the core.
         let mut upper = (1..).map(|n| n * cores_per_aggregation);
         let upper = upper.find(|n| n.is_multiple_of(together));
-        Ok(builder.finish(m * upper.unwrap_or(cores_per_aggregation)))
+        let in_pods = |name| TierName { name, in_pod: m };
+        Ok(Topology {
+            tiers: [
+                in_pods("edge"),
+                in_pods("aggregation"),
+                TierName::flat("core"),
+            ]
+            .to_vec(),
+            ..builder.finish(m * upper.unwrap_or(cores_per_aggregation))
+        })
     }
 }

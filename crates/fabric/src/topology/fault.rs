@@ -1,6 +1,7 @@
 //! Links that are slow or down, from the start or for a while.
 
 use super::node::Node;
+use crate::links::LossRate;
 use tailcut_units::{Duration, Rate, Time};
 
 /// What is wrong with a link.
@@ -10,11 +11,14 @@ pub enum Trouble {
     Down,
     /// It carries less than it should, in both directions.
     Slow(Rate),
+    /// It loses packets at random, in each direction on its own.
+    Lossy(LossRate),
 }
 
 /// Trouble on all links between two nodes, in both directions.
 ///
-/// A link under several troubles is down if one of them says so, and else as slow as the slowest.
+/// A link under several troubles is down if one of them says so, and else as slow as the slowest and as
+/// lossy as the one that loses most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkFault {
     /// One end.
@@ -38,7 +42,7 @@ impl LinkFault {
         self.from <= now && now < self.until
     }
 
-    /// From when and until when routing avoids the link; `None` for one that is only slow.
+    /// From when and until when routing avoids the link; `None` for one that is not down.
     pub fn avoided(&self) -> Option<(Time, Time)> {
         let noticed = |at: Time| at.saturating_add(self.reconvergence);
         let from = match self.from {

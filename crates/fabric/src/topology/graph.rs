@@ -2,7 +2,7 @@
 
 use super::error::TopologyError;
 use super::fault::{LinkFault, Trouble};
-use super::node::{Node, NodeNames};
+use super::node::{Node, NodeNames, TierName};
 use crate::forwarding::Forwarding;
 use crate::port::LinkConfig;
 use crate::shared_buffer::SharedBuffer;
@@ -62,8 +62,11 @@ pub struct Topology {
     pub paths: u32,
     /// Links in trouble; see [`Topology::add_faults`].
     pub faults: Vec<LinkFault>,
-    /// What its nodes are called.
+    /// What its nodes are called where they have names of their own.
     pub names: NodeNames,
+    /// What its switches are called by their place, a name for each tier from the hosts up; none where
+    /// the place says nothing.
+    pub tiers: Vec<TierName>,
 }
 
 impl Topology {
@@ -125,7 +128,34 @@ impl Topology {
         }
     }
 
-    /// A name for a port, "from>to".
+    /// The switches of a tier, which follow each other in a regular topology.
+    pub fn tier(&self, tier: u8) -> Range<u32> {
+        let first = |tier| self.switches.partition_point(|spec| spec.tier < tier) as u32;
+        first(tier)..first(tier.saturating_add(1))
+    }
+
+    /// What a node is called: by its own name, else by its place, such as `leaf[3]`, else by its number,
+    /// such as `h3`.
+    pub fn name_of(&self, node: Node) -> String {
+        let by_place = match node {
+            Node::Switch(number) => self.switches.get(number as usize).and_then(|spec| {
+                let tier = self.tiers.get(usize::from(spec.tier))?;
+                Some(tier.of(number - self.tier(spec.tier).start))
+            }),
+            Node::Host(_) => None,
+        };
+        by_place.unwrap_or_else(|| self.names.of(node))
+    }
+
+    /// What the link that a port feeds is called: "from>to", by the names of [`Topology::name_of`].
+    pub fn link_name(&self, port: u32) -> Option<String> {
+        let link = self.links.get(port as usize)?;
+        let [from, to] = [link.from, link.to].map(|node| self.name_of(node));
+        Some(alloc::format!("{from}>{to}"))
+    }
+
+    /// A label for a port that stays the same whatever places are called: "from>to", by nodes' own names
+    /// and else by their numbers.
     pub fn port_name(&self, port: u32) -> Option<String> {
         let link = self.links.get(port as usize)?;
         let [from, to] = [link.from, link.to].map(|node| self.names.of(node));

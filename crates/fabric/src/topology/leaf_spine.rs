@@ -3,7 +3,7 @@
 use super::builder::{Builder, Racks, sharing, within};
 use super::error::TopologyError;
 use super::graph::{Topology, Wire};
-use super::node::Node;
+use super::node::{Node, TierName};
 use crate::forwarding::{Clos, Forwarding};
 use crate::queue::QueueConfig;
 use crate::shared_buffer::SharedBuffer;
@@ -77,10 +77,14 @@ impl LeafSpine {
             }
         }
         let several_racks = self.leaves > together;
-        Ok(builder.finish(if several_racks {
+        let paths = if several_racks {
             self.spines * together
         } else {
             1
-        }))
+        };
+        Ok(Topology {
+            tiers: ["leaf", "spine"].map(TierName::flat).to_vec(),
+            ..builder.finish(paths)
+        })
     }
 }

@@ -17,6 +17,6 @@ pub use fat_tree::{CoreOversubscription, FatTree};
 pub use fault::{LinkFault, Trouble};
 pub use graph::{Link, SwitchSpec, Topology, Wire};
 pub use leaf_spine::LeafSpine;
-pub use node::{Node, NodeNames};
+pub use node::{Node, NodeNames, TierName};
 pub use routes::Routes;
 pub use single_switch::SingleSwitch;

@@ -40,8 +40,8 @@ pub(super) struct Drawing<'a> {
     pub troubles: Vec<(&'a Trouble, String)>,
 }
 
-/// The classes of what is drawn of links in trouble: lines that are down and slow, then their marks.
-const TROUBLE: [&str; 4] = ["cut", "worn", "down", "slow"];
+/// The classes of what is drawn of links in trouble: lines that are down or not whole, then the marks.
+const TROUBLE: [&str; 5] = ["cut", "worn", "down", "slow", "lossy"];
 
 /// Links in trouble: a hue of its own, and the same in print.
 const TROUBLE_LIGHT: &str = "#a3188f";
@@ -148,10 +148,11 @@ impl<'a> Drawing<'a> {
             .iter()
             .filter(|(trouble, _)| trouble.frames(film).contains(&frame));
         for (trouble, mark) in on {
-            let [cut, worn, down, slow] = &mut paths;
+            let [cut, worn, down, slow, lossy] = &mut paths;
             let (line, symbol) = match trouble.symbol() {
                 Symbol::Down => (cut, down),
                 Symbol::Slow => (worn, slow),
+                Symbol::Lossy => (worn, lossy),
             };
             let first = 2 * trouble.edge;
             line.extend([&*self.lines[first], &*self.lines[first + 1]]);
@@ -212,11 +213,35 @@ impl<'a> Drawing<'a> {
         path
     }
 
+    /// What is written in a switch: its name, or only its place where the names of its tier find no room:
+    /// `0.1`, beside the tier's name.
+    fn switch_name<'n>(&self, node: usize, name: &'n str) -> &'n str {
+        let tier: Vec<usize> = self.graph.tier(self.graph.nodes[node].tier).collect();
+        let of = |node: usize| self.graph.nodes[node].name.as_str();
+        let fits = |node: &usize| text_width(of(*node)) + 2.0 <= self.layout.places[*node].width;
+        let Some((shared, _)) = name.split_once('[') else {
+            return name;
+        };
+        let shares = |node: &usize| {
+            of(*node)
+                .split_once('[')
+                .is_some_and(|(its, _)| its == shared)
+        };
+        match !tier.iter().all(fits) && tier.iter().all(shares) {
+            true => name[shared.len()..].trim_matches(['[', ']']),
+            false => name,
+        }
+    }
+
     /// A node's name where there is room for it: within a switch, under a host.
     fn name(&self, node: usize, name: &str) -> Option<(f64, f64, String)> {
         let (place, hosts) = (self.layout.places[node], self.graph.nodes[node].hosts);
         let (text, room, y) = match hosts {
-            0 => (name.to_owned(), place.width, place.y + FONT * 0.35),
+            0 => (
+                self.switch_name(node, name).to_owned(),
+                place.width,
+                place.y + FONT * 0.35,
+            ),
             1 if place.room < self.layout.host_name => return None,
             1 => (name.to_owned(), place.room, place.y + FONT * 1.5),
             many => (format!("{many} hosts"), place.width, place.y + FONT * 0.35),
@@ -235,7 +260,7 @@ impl<'a> Drawing<'a> {
             ".ground{{fill:#fff}}text{{fill:#30343a}}.title{{font-weight:bold}}.heat path{{fill:none}}\
              .node{{fill:#fff;stroke:#30343a}}.trouble path{{fill:none;stroke:{TROUBLE_LIGHT};stroke-width:2}}\
              .trouble .cut{{stroke-width:1.4;stroke-dasharray:4 3}}\
-             .trouble .worn{{stroke-width:1.4;stroke-dasharray:1.4 4}}.trouble .slow{{fill:#fff}}{}",
+             .trouble .worn{{stroke-width:1.4;stroke-dasharray:1.4 4}}.trouble .slow,.trouble .lossy{{fill:#fff}}{}",
             rules(|name, step, width| {
                 let colour = match name {
                     "busy" => BUSY_LIGHT[step],
@@ -266,7 +291,7 @@ impl<'a> Drawing<'a> {
                     @if !self.troubles.is_empty() {
                         g transform=(format!("translate(0 {})", font * 4.4)) {
                             text x="0" y="4" { "In trouble" }
-                            @for (symbol, x) in Symbol::ALL.into_iter().zip([78.0, 160.0]) {
+                            @for (symbol, x) in Symbol::ALL.into_iter().zip([78.0, 160.0, 242.0]) {
                                 g transform=(format!("translate({x} 0)")) { (symbol.drawing()) }
                                 text x=(x + 24.0) y="4" { (symbol.word()) }
                             }

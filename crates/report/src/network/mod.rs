@@ -14,6 +14,7 @@ mod trouble;
 pub(crate) use drawing::{dark_heat, heat_rules, light_heat};
 pub(crate) use over_time::plots;
 pub(crate) use page::section;
+pub(crate) use trouble::sentence as trouble_sentence;
 
 use crate::plot::Picture;
 use crate::study::Study;

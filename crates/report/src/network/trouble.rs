@@ -11,8 +11,8 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
-use tailcut_record::LinkFailure;
-use tailcut_units::{Rate, Time};
+use tailcut_record::{LinkFailure, LinkTrouble};
+use tailcut_units::Time;
 
 /// Where a mark is on its link, from the lower end: in the middle, marks of links that cross would lie
 /// upon one another.
@@ -31,16 +31,19 @@ pub(super) enum Symbol {
     Down,
     /// Dotted lines, and a diamond.
     Slow,
+    /// Dotted lines, and a triangle.
+    Lossy,
 }
 
 impl Symbol {
-    pub const ALL: [Self; 2] = [Self::Down, Self::Slow];
+    pub const ALL: [Self; 3] = [Self::Down, Self::Slow, Self::Lossy];
 
     /// The word in legends, and the class of the mark.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Down => "down",
             Self::Slow => "slow",
+            Self::Lossy => "lossy",
         }
     }
 
@@ -48,7 +51,7 @@ impl Symbol {
     pub const fn line(self) -> &'static str {
         match self {
             Self::Down => "cut",
-            Self::Slow => "worn",
+            Self::Slow | Self::Lossy => "worn",
         }
     }
 
@@ -61,6 +64,9 @@ impl Symbol {
             }
             Self::Slow => {
                 format!("M{x:.1} {top:.1}l{HALF} {HALF}l-{HALF} {HALF}l-{HALF} -{HALF}z")
+            }
+            Self::Lossy => {
+                format!("M{x:.1} {top:.1}l{HALF} {whole}h-{whole}z")
             }
         }
     }
@@ -79,8 +85,7 @@ impl Symbol {
 /// What is wrong, and when.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Kind {
-    /// What is left of the rate; `None` while it is down.
-    rate: Option<Rate>,
+    trouble: LinkTrouble,
     from: Time,
     until: Option<Time>,
 }
@@ -98,7 +103,7 @@ pub(super) struct Trouble {
 impl From<&LinkFailure> for Kind {
     fn from(failure: &LinkFailure) -> Self {
         Self {
-            rate: failure.rate,
+            trouble: failure.trouble,
             from: failure.from,
             until: failure.until,
         }
@@ -107,8 +112,30 @@ impl From<&LinkFailure> for Kind {
 
 impl Kind {
     fn what(&self) -> String {
-        self.rate
-            .map_or_else(|| "down".to_owned(), |rate| format!("slowed to {rate}"))
+        match self.trouble {
+            LinkTrouble::Down => "down".to_owned(),
+            LinkTrouble::Slow(rate) => format!("slowed to {rate}"),
+            LinkTrouble::Lossy(billionths) => {
+                format!("loses {} % of packets", f64::from(billionths) / 1e7)
+            }
+        }
+    }
+
+    /// `down since 2 ms, until 5 ms`.
+    fn words(&self) -> String {
+        let Self { from, until, .. } = *self;
+        let mut words = self.what();
+        match from {
+            Time::ZERO if until.is_none() => words.push_str(" all the time"),
+            Time::ZERO => words.push_str(" from the start"),
+            from => {
+                let _ = write!(words, " since {}", time(from));
+            }
+        }
+        if let Some(until) = until {
+            let _ = write!(words, ", until {}", time(until));
+        }
+        words
     }
 }
 
@@ -148,7 +175,11 @@ impl Trouble {
 
     /// What it looks like.
     pub fn symbol(&self) -> Symbol {
-        self.kind.rate.map_or(Symbol::Down, |_| Symbol::Slow)
+        match self.kind.trouble {
+            LinkTrouble::Down => Symbol::Down,
+            LinkTrouble::Slow(_) => Symbol::Slow,
+            LinkTrouble::Lossy(_) => Symbol::Lossy,
+        }
     }
 
     /// The pictures of a film in which it is, if only for a part of their time.
@@ -164,22 +195,11 @@ impl Trouble {
 
     /// `down since 2 ms, until 5 ms`.
     pub fn words(&self) -> String {
-        let Kind { from, until, .. } = self.kind;
         let mut words = match self.links {
             (links, of) if links < of => format!("{links} of {of} links "),
             _ => String::new(),
         };
-        words.push_str(&self.kind.what());
-        match from {
-            Time::ZERO if until.is_none() => words.push_str(" all the time"),
-            Time::ZERO => words.push_str(" from the start"),
-            from => {
-                let _ = write!(words, " since {}", time(from));
-            }
-        }
-        if let Some(until) = until {
-            let _ = write!(words, ", until {}", time(until));
-        }
+        words.push_str(&self.kind.words());
         words
     }
 
@@ -207,8 +227,8 @@ fn along(line: &[Point], share: f64) -> Point {
     line.last().copied().unwrap_or_default()
 }
 
-/// The links in trouble of `run`, those with the same in one row; `None` without any.
-pub(super) fn table(study: &Study, setting: usize, run: &Run) -> Option<Table> {
+/// The names of a run's links in trouble, by what is wrong with them.
+fn names(run: &Run) -> BTreeMap<Kind, Vec<String>> {
     let mut links: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
     for failure in &run.failures {
         let Some(link) = run.topology.get(failure.link as usize) else {
@@ -220,12 +240,35 @@ pub(super) fn table(study: &Study, setting: usize, run: &Run) -> Option<Table> {
             names.push(format!("{} – {}", link.from, link.to));
         }
     }
-    let rows = links.into_iter().map(|(kind, names)| {
-        let more = names.len().saturating_sub(NAMES);
-        let mut shown = names[..names.len() - more].join(", ");
-        if more > 0 {
-            let _ = write!(shown, " and {more} more");
-        }
+    links
+}
+
+/// The first names, and how many more there are.
+fn first_of(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMES);
+    let mut shown = names[..names.len() - more].join(", ");
+    if more > 0 {
+        let _ = write!(shown, " and {more} more");
+    }
+    shown
+}
+
+/// What there is to say of links in trouble, with their names; `None` without any.
+pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
+    let cells = study.cells();
+    let designs = cells.get(setting)?.designs.iter();
+    let mut runs = designs.flat_map(|(_, runs)| runs);
+    let run = runs.find(|run| !run.failures.is_empty())?;
+    let troubles = names(run).into_iter();
+    let troubles = troubles.map(|(kind, names)| format!("{} {}", first_of(&names), kind.words()));
+    let troubles: Vec<String> = troubles.collect();
+    (!troubles.is_empty()).then(|| format!("Links in trouble: {}.", troubles.join("; ")))
+}
+
+/// The links in trouble of `run`, those with the same in one row; `None` without any.
+pub(super) fn table(study: &Study, setting: usize, run: &Run) -> Option<Table> {
+    let rows = names(run).into_iter().map(|(kind, names)| {
+        let shown = first_of(&names);
         let from = match kind.from {
             Time::ZERO => "the start".to_owned(),
             from => time(from),

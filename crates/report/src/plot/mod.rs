@@ -2,11 +2,13 @@
 
 mod cells;
 mod model;
+#[cfg(feature = "png")]
 mod png;
 mod scale;
 mod svg;
 
 pub(crate) use cells::{cell_rules, dark_cells, light_cells};
 pub use model::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Shown, Whisker};
+#[cfg(feature = "png")]
 pub use png::PngError;
 pub(crate) use svg::{Layout, colour_class, dark_colours, light_colours, swatch};

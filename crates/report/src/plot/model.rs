@@ -1,6 +1,5 @@
 //! What a plot is: axes, series and points.
 
-use super::png::{self, PngError};
 use crate::format::{Quantity, signed_percent};
 
 /// A plot of one or more series. It has at least one point.
@@ -29,16 +28,6 @@ pub struct Picture {
     pub id: String,
     /// The drawing as an SVG file of its own.
     pub svg: String,
-}
-
-impl Picture {
-    /// The drawing as a PNG file, twice the size of the SVG in pixels.
-    ///
-    /// # Errors
-    /// [`PngError`] where the renderer refuses.
-    pub fn png(&self) -> Result<Vec<u8>, PngError> {
-        png::render(&self.svg)
-    }
 }
 
 /// An axis.

@@ -1,5 +1,6 @@
 //! PNG from a plot's SVG, with a font of our own, so that it looks alike on every machine.
 
+use super::model::Picture;
 use resvg::{tiny_skia, usvg};
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +20,17 @@ impl fmt::Display for PngError {
 
 impl std::error::Error for PngError {}
 
-pub(super) fn render(svg: &str) -> Result<Vec<u8>, PngError> {
+impl Picture {
+    /// The drawing as a PNG file, twice the size of the SVG in pixels.
+    ///
+    /// # Errors
+    /// [`PngError`] where the renderer refuses.
+    pub fn png(&self) -> Result<Vec<u8>, PngError> {
+        render(&self.svg)
+    }
+}
+
+fn render(svg: &str) -> Result<Vec<u8>, PngError> {
     let mut fonts = usvg::fontdb::Database::new();
     fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
     let options = usvg::Options {

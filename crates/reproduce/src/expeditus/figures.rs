@@ -1,6 +1,8 @@
 //! What the figures of this folder share.
 
-use crate::measure::{MICE, fcts};
+use crate::measure::{At, Figure, MICE, fcts};
+use crate::ours::Ours;
+use crate::part::Results;
 use tailcut_report::Statistic;
 use tailcut_scenario::record::{FlowRecord, RunRecord};
 
@@ -58,4 +60,16 @@ impl Measure {
             Self::MeanOfElephants => fcts(run, |flow| flow.bytes.0 >= ELEPHANTS && keep(flow)),
         }
     }
+}
+
+/// The change of a design's figure against ECMP.
+pub fn change(
+    results: &Results,
+    (part, load): (&str, f64),
+    design: &str,
+    measure: Measure,
+) -> Ours {
+    let fcts = |run: &RunRecord| measure.fcts(run, |_| true);
+    let figure = Figure::Of(measure.statistic(), &fcts);
+    At::new(results, part, Some(load)).change(design, ECMP, figure)
 }

@@ -1,14 +1,12 @@
 //! Expeditus: its final form's simulations (fat-tree of 12 pods, oversubscribed core), the setting of its
 //! slides (16 pods, 1,024 hosts, 4:1), and beside them what nobody has published: one poor switch.
 
-use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure};
+use super::figures::{DECK, DECK_FORM, ECMP, FINAL, FINAL_FORM, Measure, change};
 use crate::band;
-use crate::measure::{At, Figure};
 use crate::ours::Ours;
 use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::ComparisonRow;
-use tailcut_scenario::record::RunRecord;
 
 /// See the module.
 pub struct Expeditus;
@@ -109,13 +107,6 @@ fn best(
         theirs.map_or(band::SOME_GAIN, band::of_gain),
         "published as \"up to\", over loads, sizes and networks together",
     )
-}
-
-/// The change of a design's figure against ECMP.
-fn change(results: &Results, (part, load): (&str, f64), design: &str, measure: Measure) -> Ours {
-    let fcts = |run: &RunRecord| measure.fcts(run, |_| true);
-    let figure = Figure::Of(measure.statistic(), &fcts);
-    At::new(results, part, Some(load)).change(design, ECMP, figure)
 }
 
 /// A design's rows at a load.

@@ -10,6 +10,7 @@ pub(crate) use field::field;
 pub(crate) use held::Held;
 
 use joint::Joint;
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
@@ -36,6 +37,8 @@ pub struct Course {
     pub drain: Duration,
     pub engine: EngineKind,
     pub port_events: PortEvents,
+    /// How many times slower than the wall's the network's clock goes on real hosts.
+    pub slowdown: NonZeroU32,
 }
 
 impl Default for Parameters {
@@ -54,6 +57,7 @@ impl Default for Parameters {
                 drain: Duration::from_ms(10_000),
                 engine: EngineKind::default(),
                 port_events: PortEvents::default(),
+                slowdown: NonZeroU32::MIN,
             },
         }
     }

@@ -45,6 +45,7 @@ pub const SECTIONS: &[Section] = &[
     requests::SERVERS,
     requests::RANS,
     workload::WORKLOAD,
+    workload::GROUPS,
 ];
 
 /// The section called `name`.

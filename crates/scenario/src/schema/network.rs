@@ -187,16 +187,17 @@ pub const LINKS: Section = Section {
 pub const FAILURES: Section = Section {
     name: "failures",
     repeated: true,
-    about: "Links that are slow or down, in both directions, from the start or for a while. Loads refer to \
+    about: "Links that are slow, lossy or down, in both directions, from the start or for a while. Loads refer to \
             the network without them. What is sent into a link that is down is lost.",
     keys: &[
         key(
             "a",
             Kind::Text("the name of a node"),
             Follows("none; required"),
-            "One end: the name of a node or its number (name[2] is the third of a name with a count), of a \
-             leaf-spine leaf0 or spine0, of a fat-tree edge0.1 or aggregation0.1 (pod 0, the second) or \
-             core0; h0 or s0 by its number.",
+            "One end: the name of a node, as outputs write it. Of a leaf-spine leaf[0] or spine[0], of a \
+             fat-tree edge[0.1] or aggregation[0.1] (pod 0, the second) or core[0], else a name of \
+             [[nodes]]; h0 or s0 by its number. name[0..2] are the first two of a name, name[1.0..2] of \
+             pod 1, name or name[..] all; leaf0 is short for leaf[0].",
         ),
         key(
             "b",
@@ -208,9 +209,17 @@ pub const FAILURES: Section = Section {
             "rate",
             Kind::Rate,
             Is("down"),
-            "What the link still carries, at most its own rate; \"down\" for nothing.",
+            "What the link still carries, at most its own rate; \"down\" for nothing. With a loss and no rate \
+             the link keeps its own.",
         )
         .or(&["down"]),
+        key(
+            "loss",
+            up_to(1.0),
+            Is("off"),
+            "The share of packets that the link loses at random, each on its own, in each direction.",
+        )
+        .or(&["off"]),
         key("from", ANY_SPAN, Is("0s"), "When the trouble begins."),
         key("until", SPAN, Is("end"), "When it ends; \"end\" for never.").or(&["end"]),
         key(

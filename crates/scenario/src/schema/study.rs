@@ -107,6 +107,21 @@ pub const STUDY: Section = Section {
             sets!(course.engine),
             "The event queue. Results do not depend on it; speed does.",
         ),
+        key(
+            "clock",
+            Kind::Choice,
+            Is("simulated"),
+            "The clock that runs are under: the simulator's, the wall's with the kernels of real hosts \
+             (docs/lab.md), or each design once under either.",
+        )
+        .or(&["simulated", "wall", "both"]),
+        key(
+            "slowdown",
+            count(1, 10_000),
+            sets!(course.slowdown),
+            "How many times slower than the wall's the network's clock goes on real hosts. Results are by \
+             the network's.",
+        ),
         typed(
             "port_events",
             sets!(course.port_events),

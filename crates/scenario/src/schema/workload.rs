@@ -14,6 +14,44 @@ pub const WORKLOAD: Section = Section {
     keys: WORKLOAD_KEYS,
 };
 
+const WEIGHT: Kind = Kind::Number {
+    above: 0.0,
+    most: 1e6,
+};
+
+/// Hosts that send or receive more than others.
+pub const GROUPS: Section = Section {
+    name: "groups",
+    repeated: true,
+    about: "Hosts that send or receive more than others, in parts of the workload that draw who sends to whom \
+            (matrix anywhere or between-racks). Loads stay what they are: weights say which hosts they are \
+            of.",
+    keys: &[
+        key(
+            "hosts",
+            Kind::Texts("names of hosts, such as [\"h0\", \"h[4..8]\"]"),
+            Follows("none; required"),
+            "The hosts, by their names or by ranges of them: h[4..8] are h4 to h7, storage or storage[..] all \
+             of a name of [[nodes]]. A host is in one group at most.",
+        ),
+        key(
+            "source_weight",
+            WEIGHT,
+            Is("1"),
+            "How much each of them sends, over what a host in no group does: 3 is three times as many flows, \
+             of the same load. Of open loops; in a closed loop and in a burst each source has its number of \
+             flows.",
+        ),
+        key(
+            "destination_weight",
+            WEIGHT,
+            Is("1"),
+            "How often each of them is picked as destination, over a host in no group, among those that a \
+             source may pick.",
+        ),
+    ],
+};
+
 const WORKLOAD_KEYS: &[Key] = &[
     key(
         "kind",

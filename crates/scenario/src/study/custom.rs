@@ -117,16 +117,8 @@ fn nodes_of(groups: &BTreeMap<String, Group>, text: &str) -> Result<Vec<Node>, N
         });
     };
     let nodes = group.nodes();
-    let range = places.and_then(|places| match places.split_once("..") {
-        Some(("", "")) => Some(0..nodes.len()),
-        Some((first, after)) => Some(first.trim().parse().ok()?..after.trim().parse().ok()?),
-        None => {
-            let place: usize = places.trim().parse().ok()?;
-            Some(place..place.checked_add(1)?)
-        }
-    });
-    let named = range.filter(|range| !range.is_empty());
-    let named = named.and_then(|range| nodes.get(range).map(<[Node]>::to_vec));
+    let range = places.and_then(|text| super::names::places(text, nodes.len(), 0));
+    let named = range.and_then(|range| nodes.get(range).map(<[Node]>::to_vec));
     named.ok_or_else(|| NoNodes {
         allowed: format!(
             "{name}[0] to {name}[{}], or several of them, such as {name}[0..{}]",

@@ -4,7 +4,9 @@ mod chosen;
 mod custom;
 mod faults;
 mod files;
+mod groups;
 mod matrix;
+mod names;
 mod parameters;
 mod paths;
 mod queue;
@@ -15,6 +17,7 @@ mod topology;
 mod workload;
 
 pub use chosen::design;
+pub use names::NamedNodes;
 pub use topology::{
     KINDS as TOPOLOGY_KINDS, keys_of as topology_keys, replace as replace_topology,
 };
@@ -26,9 +29,10 @@ use crate::point::Point;
 use crate::scenario::Scenario;
 use crate::value::{Value, shortened};
 use chosen::Chosen;
+use std::num::NonZeroU32;
 use tailcut_record::TableFormat;
 use tailcut_sim::fabric::topology::{LinkFault, Topology};
-use tailcut_sim::{Design, RunConfig, Settings, WorkloadSpec};
+use tailcut_sim::{Design, RunClock, RunConfig, Settings, WorkloadSpec};
 use topology::Network;
 
 /// A study: runs that are compared with each other.
@@ -136,12 +140,52 @@ fn runs_at(point: &Point, designs: &[Chosen]) -> Outcome<Vec<RunConfig>> {
         }
         by_design.push(runs);
     }
+    let clocks = Clocks::of(&point.scenario);
     let mut runs = Vec::new();
     for load in 0..common.workloads.len() {
-        runs.extend(by_design.iter().filter_map(|runs| runs.get(load)).cloned());
+        let of_load = by_design.iter().filter_map(|runs| runs.get(load));
+        runs.extend(of_load.flat_map(|run| clocks.runs(run, common.course.slowdown)));
     }
     starts_something(&point.scenario, &runs, &common.network.built)?;
     Ok(runs)
+}
+
+/// The clocks that each run is under.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clocks {
+    Simulated,
+    Wall,
+    Both,
+}
+
+impl Clocks {
+    fn of(scenario: &Scenario) -> Self {
+        match scenario.table("").word("clock") {
+            Some("wall") => Self::Wall,
+            Some("both") => Self::Both,
+            _ => Self::Simulated,
+        }
+    }
+
+    /// A run under each of them. Where there are both, the one on real hosts is called so.
+    fn runs(self, run: &RunConfig, slowdown: NonZeroU32) -> Vec<RunConfig> {
+        let on_wall = || RunConfig {
+            clock: RunClock::Wall { slowdown },
+            ..run.clone()
+        };
+        match self {
+            Self::Simulated => vec![run.clone()],
+            Self::Wall => vec![on_wall()],
+            Self::Both => {
+                let called = Some(format!("{} (lab)", run.key().design));
+                let lab = RunConfig {
+                    called,
+                    ..on_wall()
+                };
+                vec![run.clone(), lab]
+            }
+        }
+    }
 }
 
 /// What the runs of a scenario have in common.

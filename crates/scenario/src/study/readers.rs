@@ -166,7 +166,7 @@ impl Scene<'_> {
             ("", "sample_every" | "measure_waits" | "measure_bursts" | "measure_goodput") => {
                 has_packets
             }
-            ("", "port_events") => has_packets,
+            ("", "port_events" | "clock" | "slowdown") => has_packets,
             ("topology" | "nodes" | "links" | "failures" | "framing", _) => has_packets,
             ("queue", "limit") => is(&[Tcp, Cubic, Dctcp, Hull, Qos]),
             ("queue", _) => self.marks_at_threshold(transport),

@@ -3,11 +3,12 @@
 use super::files::{sizes, trace};
 use super::matrix::{hosts_of, matrix};
 use super::topology::Network;
-use super::{requests, storage};
+use super::{groups, requests, storage};
 use crate::error::Outcome;
 use crate::error::Place;
 use crate::scenario::{Scenario, Table};
 use crate::value::Value;
+use std::sync::Arc;
 use tailcut_sim::workload::{Arrivals, Class};
 use tailcut_sim::{
     ApplicationPart, BurstPart, ClosedSpec, FanInSpec, FlowsSpec, LoadReference, MatrixSpec,
@@ -150,11 +151,14 @@ pub fn workloads(scenario: &Scenario, network: &Network) -> Outcome<Vec<Workload
     let sweeps = parts
         .iter()
         .any(|part| part.sweeps || part.shared_among.is_some());
+    let weights = Arc::new(groups::weights(scenario, network)?);
     let spec = |load: Option<f64>| WorkloadSpec {
         name: name.clone(),
         load: load.or_else(|| parts.iter().find_map(|part| part.own_load)),
         parts: parts.iter().map(|part| part.at_load(load)).collect(),
+        weights: Arc::clone(&weights),
     };
+    groups::check(scenario, &spec(None).parts)?;
     if sweeps {
         let Some(Value::Numbers(loads)) = top.value("loads") else {
             return Err(top.error("loads", "none", "at least one load"));

@@ -2,6 +2,7 @@
 //! its own so that its peak memory is its own.
 
 use crate::args::{Bench, Common};
+use crate::command::lab;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
 use anyhow::{Context, anyhow, bail};
@@ -70,6 +71,11 @@ struct Measurement {
 /// # Errors
 /// An unknown workload, or a measurement that fails.
 pub fn execute(arguments: &Bench, common: &Common) -> Result<(), Failure> {
+    if let Some(name) = arguments.workload.as_deref()
+        && let Some(done) = lab::bench(name, common)
+    {
+        return done;
+    }
     let names = chosen(arguments.workload.as_deref())?;
     let mut medians = Vec::with_capacity(names.len());
     for name in names {

@@ -14,8 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use tailcut_cases::{Ran, StudyDir, Tally, Watch, as_argument, cpu_seconds, in_words};
-use tailcut_scenario::record::RunSummary;
+use tailcut_cases::{Ran, StudyDir, Tally, Watch, as_argument, in_a_line, in_words};
 
 /// What a line of the command begins with that says why it ends.
 const COMPLAINT: &str = "tailcut: ";
@@ -132,14 +131,5 @@ fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<
     match stop.load(Ordering::Relaxed) {
         true => Err(Failure::Interrupted),
         false => Ok(()),
-    }
-}
-
-fn in_a_line(summary: &RunSummary) -> String {
-    let cpu = summary.cpu_seconds.or(summary.wall_seconds);
-    let cpu = cpu_seconds(cpu.unwrap_or_default());
-    match &summary.requests {
-        Some(_) if summary.flows == 0 => format!("{cpu} CPU-seconds"),
-        _ => format!("{} flows, {cpu} CPU-seconds", summary.flows),
     }
 }

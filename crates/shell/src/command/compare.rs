@@ -6,6 +6,7 @@ use crate::conduct::{Asked, conduct_and_report};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::limit;
+use crate::real_hosts;
 use tailcut_scenario::Study;
 
 /// Runs the command.
@@ -13,11 +14,13 @@ use tailcut_scenario::Study;
 /// # Errors
 /// Wrong input, or whatever keeps the study from its end.
 pub fn execute(arguments: &Compare, common: &Common) -> Result<(), Failure> {
-    let scenario = asked::of_designs(&arguments.designs, &arguments.changes, common)?;
+    let mut scenario = asked::of_designs(&arguments.designs, &arguments.changes, common)?;
     if let Some(flag) = &arguments.limit.find_limit {
         return limit::find_and_print(&scenario, flag, arguments.finished.into(), common);
     }
+    real_hosts::settle(&mut scenario)?;
     let study = Study::of(&scenario)?;
+    real_hosts::prepare(&study)?;
     let asked = Asked {
         earlier: arguments.finished.into(),
         sensitivity: arguments.variants.sensitivity,

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod case;
 pub mod compare;
+pub mod lab;
 pub mod list;
 pub mod report;
 pub mod reproduce;

@@ -1,19 +1,20 @@
 //! `tailcut reproduce`: published figures, ours beside theirs.
 
-use crate::args::{Common, Reproduce};
+use crate::args::{Common, Reproduce, ReproduceOn};
 use crate::conduct::{REPORT, conduct};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{note, print, print_json, width};
 use crate::pool::Pool;
+use crate::real_hosts;
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_report::Comparison;
-use tailcut_reproduce::page::{fill, unknown_marks};
-use tailcut_reproduce::{ALL, Check, Reproduction, Results, Runs, RunsOf, RunsOfPart, named};
-use tailcut_scenario::did_you_mean;
+use tailcut_reproduce::page::{fill, on_real_hosts, unknown_marks};
+use tailcut_reproduce::{ALL, Check, Part, Reproduction, Results, Runs, RunsOf, RunsOfPart, named};
 use tailcut_scenario::record::{self, RunSummary, StoredStudy};
+use tailcut_scenario::{Place, Study, did_you_mean};
 
 /// Runs the command.
 ///
@@ -21,8 +22,15 @@ use tailcut_scenario::record::{self, RunSummary, StoredStudy};
 /// An unknown name, a page that cannot be read or names an unknown reproduction, whatever keeps a study
 /// from its end, and with `--check` rows that do not hold.
 pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
-    let chosen = chosen(arguments.name.as_deref())?;
+    let chosen = chosen(arguments)?;
     let mut page = arguments.page.as_deref().map(Page::open).transpose()?;
+    // Before there are threads.
+    if let Some(part) = chosen
+        .first()
+        .and_then(|first| parts(*first, arguments).pop())
+    {
+        real_hosts::prepare(&study(&part, arguments, common)?)?;
+    }
     let stop = interrupt::listen()?;
     let mut comparisons = Vec::with_capacity(chosen.len());
     for reproduction in chosen {
@@ -31,7 +39,7 @@ pub fn execute(arguments: &Reproduce, common: &Common) -> Result<(), Failure> {
             print(&comparison.table().to_text_within(width()))?;
         }
         if let Some(page) = &mut page {
-            page.put(reproduction.name(), &comparison, runs)?;
+            page.put(&called(reproduction, arguments), &comparison, runs)?;
         }
         comparisons.push(comparison);
     }
@@ -92,14 +100,26 @@ impl<'a> Page<'a> {
     }
 }
 
-fn chosen(name: Option<&str>) -> Result<Vec<&'static dyn Reproduction>, Failure> {
-    let Some(name) = name else {
-        return Ok(ALL.to_vec());
+fn chosen(arguments: &Reproduce) -> Result<Vec<&'static dyn Reproduction>, Failure> {
+    let is_real = arguments.clock == ReproduceOn::Wall;
+    let can = |known: &dyn Reproduction| !is_real || !known.parts_on_real_hosts().is_empty();
+    let all = ALL.iter().copied().filter(|known| can(*known));
+    let all: Vec<&'static dyn Reproduction> = all.collect();
+    let Some(name) = arguments.name.as_deref() else {
+        return Ok(all);
     };
-    if let Some(found) = named(name) {
-        return Ok(vec![found]);
+    let names: Vec<&str> = all.iter().map(|known| known.name()).collect();
+    match named(name) {
+        Some(found) if can(found) => return Ok(vec![found]),
+        Some(_) => {
+            let allowed = names.join(", ");
+            return Err(anyhow!(
+                "--clock: found wall for '{name}', which has no form for real hosts; allowed: {allowed}"
+            )
+            .into());
+        }
+        None => {}
     }
-    let names: Vec<&str> = ALL.iter().map(|known| known.name()).collect();
     let meant = did_you_mean(name, names.iter().copied());
     let guess = meant.map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
     let allowed = names.join(", ");
@@ -125,9 +145,9 @@ fn reproduce(
         form: if arguments.quick { "quick" } else { "full" }.to_owned(),
         ..RunsOf::default()
     };
-    for part in reproduction.parts() {
-        let study = part.study(arguments.quick, common.seed, common.seeds)?;
-        let dir = base.join(reproduction.name()).join(part.name);
+    for part in parts(reproduction, arguments) {
+        let study = study(&part, arguments, common)?;
+        let dir = base.join(called(reproduction, arguments)).join(part.name);
         let conducted = conduct(&study, dir, arguments.finished.into(), pool, None)?;
         if stop.load(Ordering::Relaxed) {
             let (finished, planned) = (conducted.finished(), study.runs.len());
@@ -154,6 +174,36 @@ fn reproduce(
         write_report(output.path(), &comparison)?;
     }
     Ok((comparison, runs))
+}
+
+/// The study of a part, on real hosts with what their kernels will do.
+fn study(part: &Part, arguments: &Reproduce, common: &Common) -> Result<Study, Failure> {
+    let mut scenario = part.scenario(arguments.quick, common.seed, common.seeds)?;
+    if let Some(slowdown) = arguments.slowdown {
+        scenario.set(
+            "slowdown",
+            &slowdown.to_string(),
+            &Place::flag("--slowdown"),
+        )?;
+    }
+    real_hosts::settle(&mut scenario)?;
+    Ok(Study::of(&scenario)?)
+}
+
+/// The studies that are asked for.
+fn parts(reproduction: &dyn Reproduction, arguments: &Reproduce) -> Vec<Part> {
+    match arguments.clock {
+        ReproduceOn::Simulated => reproduction.parts(),
+        ReproduceOn::Wall => reproduction.parts_on_real_hosts(),
+    }
+}
+
+/// What the reproduction's directory and its tables in a page are called.
+fn called(reproduction: &dyn Reproduction, arguments: &Reproduce) -> String {
+    match arguments.clock {
+        ReproduceOn::Simulated => reproduction.name().to_owned(),
+        ReproduceOn::Wall => on_real_hosts(reproduction.name()),
+    }
 }
 
 /// The report of one part, with the comparison in it.

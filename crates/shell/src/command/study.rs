@@ -2,7 +2,7 @@
 
 mod submit;
 
-use crate::args::{Collect, Common, Plan, Prune, Study, StudyAt};
+use crate::args::{Collect, Common, JobFile, Plan, Prune, Study, StudyAt};
 use crate::asked;
 use crate::build;
 use crate::conduct::{REPORT, remove_if_there, report};
@@ -10,12 +10,13 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Until};
 use crate::output::{note, print, print_json};
 use crate::pool::threads;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use serde_json::json;
+use std::env;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use tailcut_cases::{Collecting, Draft, StudyDir, in_words};
+use tailcut_cases::{Collecting, Draft, StudyDir, hq, in_words};
 use tailcut_scenario::record::RunSummary;
 
 /// Runs the command.
@@ -60,10 +61,24 @@ fn plan(arguments: &Plan, common: &Common) -> Result<(), Failure> {
              removes them"
         ));
     }
+    let program = env::current_exe().context("cannot tell where this program is");
+    let job_file = match arguments.format {
+        Some(JobFile::Hq) => Some(hq::write(&study, &program?)?),
+        None => None,
+    };
     let processes = threads(common)?.get();
-    match common.json {
-        true => print_json(&found.json(&study, processes)),
-        false => print(&found.text(&study, processes)),
+    match (common.json, &job_file) {
+        (true, _) => {
+            let mut told = found.json(&study, processes);
+            told["job_file"] = json!(job_file);
+            print_json(&told)
+        }
+        (false, Some(file)) => print(&format!(
+            "{}\n{}",
+            found.text(&study, processes),
+            hq::in_words(file)
+        )),
+        (false, None) => print(&found.text(&study, processes)),
     }
 }
 

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailcut_oracle::conservation::{Books, within_line_rate};
 use tailcut_record::{PacketCount, RunRecord};
-use tailcut_sim::fabric::SharedBuffer;
 use tailcut_sim::fabric::queue::{Limit, QueueConfig};
 use tailcut_sim::fabric::topology::{
     CustomLink, CustomTopology, LinkFault, Node, NodeNames, Trouble, Wire,
 };
+use tailcut_sim::fabric::{LossRate, SharedBuffer};
 use tailcut_sim::transport::tcp::TcpConfig;
 use tailcut_sim::workload::SizeDistribution;
 use tailcut_sim::{
@@ -82,7 +82,7 @@ fn balance_the_network(record: &RunRecord, case: &str) {
             .unwrap_or_else(|imbalance| panic!("{imbalance}"));
     }
     let dropped_at_ports: u64 = record.ports.iter().map(|port| port.dropped).sum();
-    let elsewhere = ["no-route", "link-down"].map(|reason| lost(record, reason));
+    let elsewhere = ["no-route", "link-down", "link-loss"].map(|reason| lost(record, reason));
     assert_eq!(
         dropped_at_ports + elsewhere.iter().sum::<u64>(),
         totals.drops.total().packets,
@@ -118,7 +118,8 @@ fn balance_the_switches(run: &Run, record: &RunRecord, case: &str) {
         held = held + sent - left;
     }
     // What came to a switch that knew no way, and what was lost on the link before it.
-    let elsewhere = lost(record, "no-route") + lost(record, "link-down");
+    let elsewhere = ["no-route", "link-down", "link-loss"].map(|reason| lost(record, reason));
+    let elsewhere: u64 = elsewhere.iter().sum();
     assert!(
         held <= remaining + elsewhere,
         "{case}: {held} held, {remaining} remain, {elsewhere} lost on the way"
@@ -471,6 +472,7 @@ fn links_that_fail_or_slow_down_lose_what_they_say_and_every_flow_finishes() {
         reconvergence: Duration::from_us(200),
     };
     let slow = Trouble::Slow(Rate::from_gbps(1));
+    let lossy = Trouble::Lossy(LossRate::from_share(0.1).expect("a share"));
     for (name, shape, [one, other]) in [
         (
             "leaf-spine",
@@ -488,8 +490,10 @@ fn links_that_fail_or_slow_down_lose_what_they_say_and_every_flow_finishes() {
                 fault(one.0, one.1, Trouble::Down, 300, 1_300),
                 fault(other.0, other.1, slow, 200, 1_500),
                 fault(other.0, other.1, Trouble::Down, 1_600, 1_700),
+                fault(other.0, other.1, lossy, 100, 2_000),
             ];
             let record = audit(config);
+            assert!(lost(&record, "link-loss") > 0, "{design} on {name}");
             lost_in_all += lost(&record, "link-down");
             let unfinished = record.flows.iter().filter(|flow| flow.fct.is_none());
             assert_eq!(unfinished.count(), 0, "{design} on {name}");

@@ -6,6 +6,7 @@ mod conservation;
 mod determinism;
 mod equivalence;
 mod golden;
+mod hosts;
 mod load;
 mod lone_flow;
 mod network;

@@ -2,44 +2,17 @@
 //! record. Woken late, early or for many things at once it keeps the books and never goes back in time.
 
 use crate::determinism::{DESIGNS, run_of};
+use crate::hosts::{Clock, Hosts};
 use crate::storage::busy;
 use crate::support::{requests, simulate};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::rc::Rc;
 use tailcut_record::{RunRecord, RunTotals};
 use tailcut_sim::fabric::{Hints, Lateness, Output, Packet, PortEvents};
 use tailcut_sim::transport::Segment;
 use tailcut_sim::transport::rans::{ANSWER_BYTES, ASK_BYTES};
 use tailcut_sim::{ReadBy, RunConfig, RunParts, WriteBy};
-use tailcut_units::{Bytes, Duration, HostId, Rate, Time, mix64};
-
-/// A wall clock that is slept on, and wakes its sleeper when it likes.
-#[derive(Clone, Copy, Debug)]
-enum Clock {
-    /// At the instant that was asked for.
-    Exact,
-    /// Up to 20 us later.
-    Late,
-    /// Before the time as often as not, else up to 5 us later.
-    Early,
-    /// At the next whole 50 us: many things are due at once.
-    Coarse,
-}
-
-impl Clock {
-    /// When a sleeper that asks for `due` at `now` is woken.
-    fn wake(self, now: Time, due: Time, wakes: u64) -> Time {
-        let draw = mix64(wakes);
-        let later = |ps: u64| due.saturating_add(Duration::from_ps(draw % ps));
-        let wake = match self {
-            Self::Exact => due,
-            Self::Late => later(20_000_000),
-            Self::Early if draw & 1 == 1 => Time::from_ps(now.as_ps().midpoint(due.as_ps())),
-            Self::Early => later(5_000_000),
-            Self::Coarse => Time::from_ps(due.as_ps().next_multiple_of(50_000_000)),
-        };
-        wake.max(now)
-    }
-}
+use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
 /// A packet that entered the network: when, where, and what.
 struct Entry {
@@ -54,57 +27,51 @@ struct Entry {
 type Exit = (Time, HostId, Segment);
 
 struct Driver {
-    parts: RunParts,
+    hosts: Hosts,
     drain: Duration,
     sample_every: Option<Duration>,
     next_sample: Time,
     now: Time,
-    /// What is due at hosts: when, whether it is a timer (NICs that are free come first), and whose.
-    due: BTreeSet<(Time, bool, u32)>,
-    waits_for_nic: Vec<bool>,
-    timer_at: Vec<Time>,
-    host_events: u64,
     wakes: u64,
-    entries: Vec<Entry>,
+    entries: Rc<RefCell<Vec<Entry>>>,
     exits: Vec<Exit>,
 }
 
 impl Driver {
     fn new(config: &RunConfig) -> Self {
         let parts = RunParts::new(config).expect("a run with packets");
-        let hosts = parts.transports.len();
+        let entries: Rc<RefCell<Vec<Entry>>> = Rc::default();
+        let entered = Rc::clone(&entries);
+        let seen = move |(at, host, packet, hints, segment)| {
+            entered.borrow_mut().push(Entry {
+                at,
+                host,
+                packet,
+                hints,
+                segment,
+            });
+        };
         Self {
-            parts,
+            hosts: Hosts::new(parts, seen),
             drain: config.drain,
             sample_every: config.sample_every,
             next_sample: config.sample_every.map_or(Time::MAX, |_| Time::ZERO),
             now: Time::ZERO,
-            due: BTreeSet::new(),
-            waits_for_nic: vec![false; hosts],
-            timer_at: vec![Time::MAX; hosts],
-            host_events: 0,
             wakes: 0,
-            entries: Vec::new(),
+            entries,
             exits: Vec::new(),
-        }
-    }
-
-    fn end(&self) -> Time {
-        match self.parts.begins_more() {
-            true => Time::MAX,
-            false => self.parts.last_start().saturating_add(self.drain),
         }
     }
 
     /// Sleeps and wakes until the run is over.
     fn drive(mut self, clock: Clock) -> (RunRecord, Lateness, Vec<Entry>, Vec<Exit>) {
         loop {
-            let arrival = self.parts.next();
-            let host = self.due.first().map(|due| due.0);
-            let fault = self.parts.faults.as_ref().and_then(|faults| faults.next());
-            let next = [arrival, host, fault, self.parts.fabric.next_timeout()];
-            let next = next.into_iter().flatten().min().unwrap_or(Time::MAX);
-            let end = self.end();
+            let parts = &mut self.hosts.parts;
+            let fault = parts.faults.as_ref().and_then(|faults| faults.next());
+            let next = [parts.next(), fault, parts.fabric.next_timeout()];
+            let next = next.into_iter().chain([self.hosts.next()]);
+            let next = next.flatten().min().unwrap_or(Time::MAX);
+            let end = self.hosts.end(self.drain);
             let asked = next.min(self.next_sample).min(end);
             if asked == Time::MAX {
                 break;
@@ -114,107 +81,47 @@ impl Driver {
             assert!(woken >= self.now, "time went back");
             self.now = woken.min(end.max(self.now));
             while self.step(end) {}
-            if self.now >= end && self.end() <= self.now {
+            if self.now >= end && self.hosts.end(self.drain) <= self.now {
                 break;
             }
         }
-        let lateness = self.parts.fabric.lateness();
-        let record = self.parts.record(self.now, self.host_events);
-        (record, lateness, self.entries, self.exits)
+        let lateness = self.hosts.parts.fabric.lateness();
+        let record = self.hosts.parts.record(self.now, self.hosts.events);
+        (record, lateness, self.entries.take(), self.exits)
     }
 
     /// Does one thing that is due, in the order of things at one instant. False when there is none.
     fn step(&mut self, end: Time) -> bool {
         let now = self.now;
-        if let Some(output) = self.parts.fabric.advance(now) {
+        let parts = &mut self.hosts.parts;
+        if let Some(output) = parts.fabric.advance(now) {
             if let Output::Delivered(delivery) = output {
-                assert!(delivery.time <= now, "it comes from the future");
-                let segment = self.parts.arrived(now, &delivery);
+                let segment = self.hosts.arrive(now, &delivery);
                 self.exits.push((delivery.time, delivery.host, segment));
-                let host = delivery.host;
-                self.parts.transports[host.0 as usize].on_segment(now, segment);
-                self.serve(host, delivery.time);
             }
             return true;
         }
-        if let Some(faults) = &mut self.parts.faults
+        if let Some(faults) = &mut parts.faults
             && faults.next().is_some_and(|at| at <= now && at < end)
         {
-            let changed = faults.apply(now, &mut self.parts.fabric);
+            let changed = faults.apply(now, &mut parts.fabric);
             changed.expect("links that can change");
             return true;
         }
-        if let Some(&(at, is_timer, host)) = self.due.first()
-            && at <= now
-        {
-            self.due.pop_first();
-            self.host_events += 1;
-            if !is_timer {
-                self.waits_for_nic[host as usize] = false;
-            } else if self.timer_at[host as usize] == at {
-                self.timer_at[host as usize] = Time::MAX;
-                self.parts.transports[host as usize].on_timeout(now);
-            } else {
-                return true;
-            }
-            self.serve(HostId(host), at);
+        if self.hosts.act(now) {
             return true;
         }
         if self.next_sample <= now && now < end {
-            self.parts.sample(now);
+            let parts = &mut self.hosts.parts;
+            parts.sample(now);
             let every = self.sample_every.unwrap_or(Duration::MAX);
             self.next_sample = self.next_sample.saturating_add(every);
-            if !self.parts.begins_more() && self.parts.unfinished() == 0 {
+            if !parts.begins_more() && parts.unfinished() == 0 {
                 self.next_sample = Time::MAX;
             }
             return true;
         }
-        if let Some(at) = self.parts.next()
-            && at <= now
-            && at < end
-        {
-            self.parts.act(now);
-            while let Some(host) = self.parts.carry_out(now) {
-                self.serve(host, at);
-            }
-            return true;
-        }
-        false
-    }
-
-    /// After any input to a host that was due at `due`: its events, its NIC, its timer.
-    fn serve(&mut self, host: HostId, due: Time) {
-        let (now, number) = (self.now, host.0 as usize);
-        self.parts.hear(now, host);
-        if !self.waits_for_nic[number] {
-            while self.parts.fabric.uplink_free_at(host) <= now
-                && let Some(segment) = self.parts.transports[number].poll_transmit(now)
-            {
-                let (packet, hints) = self.parts.packet(&segment);
-                // The host could have sent it then: what the driver is late by is for the fabric to count.
-                let fabric = &mut self.parts.fabric;
-                fabric.inject_with(due, host, packet, hints, segment);
-                self.entries.push(Entry {
-                    at: fabric.now(),
-                    host,
-                    packet,
-                    hints,
-                    segment,
-                });
-                self.parts.hear(now, host);
-            }
-            let free_at = self.parts.fabric.uplink_free_at(host);
-            if free_at > now && self.parts.transports[number].has_transmit() {
-                self.waits_for_nic[number] = true;
-                self.due.insert((free_at, false, host.0));
-            }
-        }
-        if let Some(timeout) = self.parts.transports[number].next_timeout()
-            && timeout < self.timer_at[number]
-        {
-            self.timer_at[number] = timeout.max(now);
-            self.due.insert((self.timer_at[number], true, host.0));
-        }
+        self.hosts.apply(now, end)
     }
 }
 
@@ -350,7 +257,7 @@ fn departures_inside_the_network_keep_their_own_times_however_late_the_driver_is
         // The same packets, put in at the times at which they entered, by a driver that is never late.
         let mut parts = RunParts::new(&config).expect("a run with packets");
         let mut exact: Vec<Exit> = Vec::new();
-        let mut run_to = |parts: &mut RunParts, at: Time| {
+        let mut run_to = |parts: &mut RunParts<'static>, at: Time| {
             while let Some(output) = parts.fabric.advance(at) {
                 if let Output::Delivered(delivery) = output {
                     exact.push((

@@ -145,6 +145,7 @@ pub fn workload(name: &str, flows: Vec<FlowsSpec>) -> WorkloadSpec {
     WorkloadSpec {
         name: name.to_owned(),
         load: None,
+        weights: Arc::default(),
         parts: flows
             .into_iter()
             .map(|flows| WorkloadPart {
@@ -259,6 +260,7 @@ pub fn requests(design: &str, load: f64, count: u64) -> RunConfig {
     let workload = WorkloadSpec {
         name: "requests".to_owned(),
         load: Some(load),
+        weights: Arc::default(),
         parts: vec![WorkloadPart {
             class: Class::Foreground,
             path: None,

@@ -397,7 +397,7 @@ impl Transport for Host {
         if let Some(control) = self.control.pop_front() {
             return Some(control);
         }
-        while let Some(key) = self.ready.next() {
+        while let Some(key) = self.ready.take() {
             let Some(sender) = self.senders.get_mut(key) else {
                 continue;
             };

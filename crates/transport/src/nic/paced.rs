@@ -119,6 +119,10 @@ impl<T: Transport> Paced<T> {
     pub fn inner(&self) -> &T {
         &self.inner
     }
+    /// The transport behind the pacer, for a driver that gives it more than segments.
+    pub fn inner_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
     /// The pacer's rate in bits per second, as of the last segment or update.
     pub fn rate_bps(&self) -> f64 {
         self.pacer.rate_bps()

@@ -31,7 +31,7 @@ impl Tags {
     /// The class of a segment at `offset` of its stream, before which the connection has sent `sent` bytes,
     /// those sent again included.
     #[inline]
-    pub(crate) fn class(&self, offset: u64, sent: u64) -> u8 {
+    pub fn class(&self, offset: u64, sent: u64) -> u8 {
         let bytes = if self.resends_count { sent } else { offset };
         self.demotion.class(bytes)
     }

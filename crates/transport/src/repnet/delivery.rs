@@ -13,6 +13,15 @@ pub struct Delivery {
 pub struct Diverged;
 
 impl Delivery {
+    /// Bytes that the application has.
+    pub const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+    /// Whether a leg has brought the end of the stream.
+    pub const fn is_finished(&self) -> bool {
+        self.finished
+    }
+
     /// A leg has brought `total` bytes so far. How many the application has then, if they are more
     /// than before.
     ///

@@ -6,7 +6,7 @@
 //! complete copy, while the other runs to its end: its load is the cost. RepSYN sends it over the
 //! connection that is established first and resets the other. [`Endpoint`] holds many flows of one
 //! host; [`Host`] makes a [`Transport`](crate::Transport) of it; [`Machine`] is the state machine
-//! alone.
+//! alone. Drivers over real sockets use [`Flow`] and [`FlowTable`], which own no TCP.
 //!
 //! Deviations from the paper:
 //! - Tombstones, errors that stay silent while another connection may carry the flow, and the other
@@ -15,7 +15,7 @@
 //!   (`lag_over_cap`), a size is known before (`bytes_over_limit`), the loser runs to its end however
 //!   long it takes (`confirm_timeout`), and a server is not told the mode (`choice_learned`). The
 //!   archive's limit (`archive_over_threshold`) is a server's: a client chooses by size before it
-//!   opens.
+//!   opens. [`Flow`] raises all of them.
 //! - The client gives the second connection up one waiting-list timeout after the first was
 //!   established (paper: never): after that the server turns it away.
 //! - A connection that opens after the flow has ended over the other one is not reset at once, as the
@@ -29,6 +29,9 @@ mod archive;
 mod config;
 mod delivery;
 mod endpoint;
+mod flow;
+mod flow_table;
+mod hello;
 mod host;
 mod socket;
 mod state;
@@ -38,6 +41,9 @@ pub use archive::Archive;
 pub use config::RepNetConfig;
 pub use delivery::{Delivery, Diverged};
 pub use endpoint::Endpoint;
+pub use flow::{Cause, Command, Flow, FlowLimits, Reason, Refusal};
+pub use flow_table::{FlowTable, Place, Ticket};
+pub use hello::{Banner, FlowKey, InstanceId, Preamble, Purpose, Rejoin, Status};
 pub use host::Host;
 pub use socket::{SocketEvent, SocketId};
 pub use state::{

@@ -425,6 +425,10 @@ impl Machine {
     pub const fn role(&self) -> Role {
         self.role
     }
+    /// What is replicated.
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
     /// The flow's state.
     pub const fn state(&self) -> State {
         self.state

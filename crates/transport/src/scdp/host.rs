@@ -498,7 +498,7 @@ impl<C: Codec> Transport for Host<C> {
         if let Some(control) = self.control.pop_front() {
             return Some(control);
         }
-        while let Some(key) = self.ready.next() {
+        while let Some(key) = self.ready.take() {
             let Some(sender) = self.senders.get_mut(key) else {
                 continue;
             };

@@ -346,7 +346,7 @@ impl Endpoint {
         if let Some(segment) = self.shared.control.pop_front() {
             return Some(segment);
         }
-        while let Some(slot) = self.ready.next() {
+        while let Some(slot) = self.ready.take() {
             let connection = &mut self.connections[slot as usize];
             connection.queued = None;
             if connection.state == State::Free {

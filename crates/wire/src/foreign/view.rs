@@ -99,6 +99,10 @@ pub enum Content<'a> {
     Tcp {
         /// Its flags.
         flags: TcpFlags,
+        /// Its sequence number: that of the SYN, or of the first byte of payload.
+        sequence: u32,
+        /// The number of the next byte that its sender expects, where its flags have ACK.
+        acknowledged: u32,
         /// Bytes of payload in the frame.
         payload: usize,
     },
@@ -311,6 +315,8 @@ fn content_of<'a>(packet: &LaxSlicedPacket<'a>, ip: Option<&Ip>) -> Content<'a> 
         (Some(LaxNetSlice::Arp(packet)), _) => Content::Neighbour(arp(packet)),
         (_, Some(TransportSlice::Tcp(tcp))) => Content::Tcp {
             flags: flags_of(tcp),
+            sequence: tcp.sequence_number(),
+            acknowledged: tcp.acknowledgment_number(),
             payload: tcp.payload().len(),
         },
         (_, Some(TransportSlice::Udp(udp))) => Content::Udp {

@@ -33,7 +33,8 @@ impl FanIn {
     }
 }
 
-/// An open loop: each source of the matrix starts flows by an arrival process of its own.
+/// An open loop: each source of the matrix starts flows by an arrival process of its own, whose rate is in
+/// proportion to the source's weight. The other members of a fan-in are drawn evenly.
 #[derive(Clone, Debug)]
 pub struct GeneratedSpec {
     /// The seed of the run.
@@ -66,7 +67,6 @@ pub struct GeneratedSpec {
 #[derive(Clone, Debug)]
 pub struct Generated {
     spec: GeneratedSpec,
-    rate_per_source: f64,
     /// The hosts that send, each once, for the members of a fan-in.
     senders: Vec<HostId>,
     streams: Vec<HostStreams>,
@@ -93,8 +93,9 @@ impl Generated {
     /// [`Error::OutOfRange`] when the rate is not a finite number above zero, or when a fan-in has
     /// fewer than two flows or more than there are sources beside the destination.
     pub fn new(spec: GeneratedSpec) -> Result<Self, Error> {
-        let rate_per_source = spec.flows_per_second / spec.matrix.sources().len() as f64;
-        if !(rate_per_source > 0.0 && rate_per_source.is_finite()) {
+        let rate_of = |index| spec.matrix.part_of_source(index, spec.flows_per_second);
+        let is_rate = |rate: f64| rate > 0.0 && rate.is_finite();
+        if !(0..spec.matrix.sources().len()).all(|index| is_rate(rate_of(index))) {
             return Err(Error::OutOfRange {
                 parameter: "flows per second",
                 found: format!("{}", spec.flows_per_second),
@@ -129,12 +130,11 @@ impl Generated {
             .map(|(index, streams)| {
                 let gap = spec
                     .arrivals
-                    .first_gap(rate_per_source, &mut streams.arrivals);
+                    .first_gap(rate_of(index as usize), &mut streams.arrivals);
                 Reverse((spec.start.saturating_add(gap), index))
             })
             .collect();
         Ok(Self {
-            rate_per_source,
             senders,
             streams,
             next_arrivals,
@@ -203,10 +203,9 @@ impl Source for Generated {
                 let Reverse((_, source)) = self.next_arrivals.pop()?;
                 self.arrivals_left -= 1;
                 let index = source as usize;
-                let gap = self
-                    .spec
-                    .arrivals
-                    .gap(self.rate_per_source, &mut self.streams[index].arrivals);
+                let spec = &self.spec;
+                let rate = spec.matrix.part_of_source(index, spec.flows_per_second);
+                let gap = spec.arrivals.gap(rate, &mut self.streams[index].arrivals);
                 self.next_arrivals
                     .push(Reverse((start.saturating_add(gap), source)));
                 self.arrive(start, index)

@@ -85,11 +85,8 @@ fn a_grid_whose_processes_are_killed_again_and_again_is_the_same_in_the_end() {
         age(&lock.expect("a lock").path(), MINUTE);
     }
     let last = done(&place, &["case", "grid"]);
-    assert!(
-        last.stdout.starts_with("128 of 128 cases are done"),
-        "{}",
-        last.stdout
-    );
+    let said = format!("{CASES} of {CASES} cases are done");
+    assert!(last.stdout.starts_with(&said), "{}", last.stdout);
     let told = ended.len();
     ended.sort_unstable();
     ended.dedup();

@@ -7,32 +7,12 @@ mod ended_from_outside;
 mod submitted;
 
 use crate::collected::{answer, assert_same};
+use crate::grid::{CASES, GRID};
 use crate::place::{Ended, Place};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-
-/// A grid of three keys with four values each, and two seeds: 128 cases that take a moment.
-const GRID: [&str; 15] = [
-    "tcp",
-    "--topology",
-    "leaf-spine:leaves=2,spines=2,hosts=3",
-    "--workload",
-    "fixed:20KB",
-    "--flows",
-    "20",
-    "--seeds",
-    "2",
-    "--sweep",
-    "queue.limit=10,25,50,100",
-    "--sweep",
-    "tcp.min_rto=1,2,5,10ms",
-    "--sweep",
-    "tcp.initial_window=2,4,10,20 segments",
-];
-
-const CASES: usize = 128;
 
 /// Twelve cases.
 const SMALL: [&str; 11] = [

@@ -125,3 +125,33 @@ fn what_jobs_printed_is_removed_once_no_case_is_run() {
     assert!(told.contains("outputs of jobs: 1\n"), "{told}");
     assert!(!printed.exists());
 }
+
+#[test]
+fn a_job_file_has_a_command_for_each_chunk_that_runs_its_cases() {
+    let place = Place::new();
+    let plan = with(&["study", "plan", "grid", "--format", "hq"], &SMALL);
+    let told = done(&place, &plan).stdout;
+    let said = "Job file, not tested with `hq`: hq job submit-file grid/hq.toml";
+    assert!(told.lines().any(|line| line == said), "{told}");
+    let file = fs::read_to_string(place.path().join("grid/hq.toml")).expect("a job file");
+    // What HyperQueue would start.
+    let commands = file
+        .lines()
+        .filter_map(|line| line.strip_prefix("command = "));
+    for command in commands {
+        let command: Vec<String> = serde_json::from_str(command).expect("words");
+        let mut started = std::process::Command::new(&command[0]);
+        let ended: Ended = started
+            .args(&command[1..])
+            .output()
+            .expect("a program")
+            .into();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    let status = done(&place, &["study", "status", "grid", "--json"]).json();
+    assert_eq!(status["done"], 12);
+    let again = done(&place, &with(&plan, &["--json"])).json();
+    assert_eq!(again["job_file"], "grid/hq.toml");
+    let file = fs::read_to_string(place.path().join("grid/hq.toml")).expect("a job file");
+    assert!(!file.contains("[[task]]"), "{file}");
+}

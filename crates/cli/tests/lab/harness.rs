@@ -1,0 +1,186 @@
+//! A lab that ends with its test.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The program.
+pub const TAILCUT: &str = env!("CARGO_BIN_EXE_tailcut");
+
+/// How long anything may take that takes no time worth speaking of.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running lab.
+pub struct Lab {
+    /// Its name.
+    pub name: String,
+    /// The command that began it.
+    pub up: Child,
+    /// What it said when it was there.
+    pub said: String,
+}
+
+/// A name that no other test has.
+pub fn own_name() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("test-{}-{number}", std::process::id())
+}
+
+/// Four hosts in two racks over two spines.
+pub const SMALL: &[&str] = &[
+    "--topology",
+    "leaf-spine:hosts=2,leaves=2,spines=2,rate=100Mbps",
+    "--design",
+    "cubic",
+];
+
+impl Lab {
+    /// Begins one, and waits until it is there.
+    pub fn up(arguments: &[&str]) -> Self {
+        Self::up_as(&mut Command::new(TAILCUT), arguments)
+    }
+
+    /// Begins one by a command that is the program, be it as another user.
+    pub fn up_as(command: &mut Command, arguments: &[&str]) -> Self {
+        assert!(
+            rustix::process::geteuid().is_root(),
+            "missing: root, as which these tests run"
+        );
+        let name = own_name();
+        command.args(["lab", "up", "--name", &name]).args(arguments);
+        command.stderr(Stdio::piped()).stdin(Stdio::null());
+        let mut lab = Self {
+            up: command.spawn().expect("the program runs"),
+            name,
+            said: String::new(),
+        };
+        let lines = BufReader::new(lab.up.stderr.take().expect("a pipe"));
+        for line in lines.lines() {
+            let line = line.expect("text");
+            lab.said += &line;
+            lab.said.push('\n');
+            if line.contains("Ctrl-C ends the lab") {
+                return lab;
+            }
+        }
+        panic!("no lab: {}", lab.said);
+    }
+
+    /// A command of the lab, such as `exec`.
+    pub fn command(&self, command: &str) -> Command {
+        let mut program = Command::new(TAILCUT);
+        program.args(["lab", command, "--lab", &self.name]);
+        program
+    }
+
+    /// A program on a host, to its end.
+    pub fn exec(&self, host: &str, program: &[&str]) -> Output {
+        let mut command = self.command("exec");
+        command.arg(host).arg("--").args(program);
+        command.output().expect("the program runs")
+    }
+
+    /// What a shell on a host prints.
+    pub fn sh(&self, host: &str, script: &str) -> String {
+        let output = self.exec(host, &["sh", "-c", script]);
+        text(&output.stdout)
+    }
+
+    /// A Python program on a host that prints `ready` when it is; it goes on.
+    pub fn python(&self, host: &str, script: &str) -> Server {
+        let mut command = self.command("exec");
+        command.args([host, "--", "python3", "-u", "-c", script]);
+        command.stdout(Stdio::piped()).stdin(Stdio::null());
+        let mut child = command.spawn().expect("the program runs");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("text");
+        assert_eq!(line, "ready\n", "on {host}");
+        Server { child, out }
+    }
+
+    /// How it is.
+    pub fn status(&self) -> Value {
+        let output = self.command("status").arg("--json").output();
+        let output = output.expect("the program runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// The sum of a column over its links or hosts.
+    pub fn sum(&self, of: &str, column: &str) -> u64 {
+        let status = self.status();
+        let rows = status[of].as_array().expect("rows").iter();
+        rows.map(|row| row[column].as_u64().unwrap_or(0)).sum()
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.up.kill();
+        let _ = self.up.wait();
+    }
+}
+
+/// A program that goes on.
+pub struct Server {
+    /// The command that runs it.
+    pub child: Child,
+    out: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    /// Its next line.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).expect("text");
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A scenario, written into a directory and run into another, with more arguments.
+pub fn run(directory: &Path, scenario: &str, out: &Path, more: &[&str]) -> Command {
+    let file = directory.join("small.toml");
+    fs::write(&file, scenario).expect("written");
+    let mut command = Command::new(TAILCUT);
+    command.arg("run").arg(file).arg("--out").arg(out);
+    command.args(more);
+    command
+}
+
+/// Bytes as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Waits until something holds.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// The processes of this machine whose command line has a word.
+pub fn processes_with(word: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let with_word = numbers.filter(|number: &u32| {
+        let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        text(&line).split('\0').any(|part| part == word)
+    });
+    with_word.collect()
+}

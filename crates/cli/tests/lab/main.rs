@@ -1,0 +1,13 @@
+//! The lab as its users have it: the command, real programs on its hosts, and what is left when it dies.
+//!
+//! As root, and as an ordinary user of it: the tests run as root and become one where they have to.
+
+mod dctcp;
+mod harness;
+mod hosts;
+mod life;
+mod measured;
+mod mischief;
+mod network;
+mod nics;
+mod user;

@@ -1,0 +1,151 @@
+//! Studies on real hosts. What they measure depends on the machine; that they keep the books does not.
+
+use crate::harness::{run, text};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+use tailcut_record::StoredStudy;
+
+const SCENARIO: &str = r#"
+designs = ["tcp", "cubic@conga"]
+loads = 0.3
+flows = 40
+seeds = 1
+sample_every = "5ms"
+measure_waits = true
+drain = "60s"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts = 2
+rate = "20Mbps"
+[[workload]]
+sizes = "uniform:1KB:60KB"
+"#;
+
+#[test]
+fn a_study_runs_on_real_hosts_and_beside_the_simulator() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out");
+    let output = run(
+        directory.path(),
+        SCENARIO,
+        &out,
+        &["--clock", "both", "--json"],
+    )
+    .output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let runs: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let designs: Vec<&str> = runs
+        .iter()
+        .filter_map(|run| run["design"].as_str())
+        .collect();
+    assert_eq!(
+        designs,
+        ["tcp", "tcp (lab)", "cubic@conga", "cubic@conga (lab)"]
+    );
+    for pair in runs.chunks(2) {
+        let [simulated, measured] = pair else {
+            panic!("an even number");
+        };
+        assert!(simulated["wall"].is_null() && measured["wall"]["packets"].as_u64() > Some(0));
+        // The same flows of the same sizes, every byte of them.
+        for same in ["flows", "application_bytes"] {
+            assert_eq!(simulated[same], measured[same], "{same}");
+        }
+        assert_eq!(measured["unfinished"], 0);
+        assert!(measured["payload_sent_bytes"].as_u64() >= measured["application_bytes"].as_u64());
+        let count = |what: &str| measured[what]["packets"].as_u64().expect("a count");
+        assert_eq!(
+            count("sent"),
+            count("delivered") + count("dropped") + count("remaining"),
+            "{measured}"
+        );
+        assert!(measured["switch_waits"]["all"]["packets"].as_u64() > Some(0));
+        assert!(measured["handshake"].is_null() || measured["fct"].is_object());
+    }
+    let report = fs::read_to_string(out.join("report.html")).expect("a report");
+    assert!(report.contains("Runs on real hosts"));
+}
+
+#[test]
+fn a_capture_has_every_frame_of_a_real_host_with_its_kernels_own_headers() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out");
+    let more = ["--clock", "wall", "--set", "designs=tcp", "--capture", "h0"];
+    let output = run(directory.path(), SCENARIO, &out, &more)
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let files = fs::read_dir(out.join("captures")).expect("captures");
+    let file = files.flatten().next().expect("a capture").path();
+    let fields = [
+        "frame.packet_flags_direction",
+        "ip.src",
+        "tcp.flags.reset",
+        "tcp.options.timestamp.tsval",
+    ];
+    let fields = fields.iter().flat_map(|field| ["-e", field]);
+    let program = std::env::var("TSHARK").unwrap_or("tshark".to_owned());
+    let mut tshark = Command::new(program);
+    tshark
+        .arg("-r")
+        .arg(file)
+        .args(["-T", "fields"])
+        .args(fields);
+    let shown = text(&tshark.output().expect("missing: tshark").stdout);
+    let rows: Vec<Vec<&str>> = shown
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    let of_host = |row: &&Vec<&str>| row[0].ends_with('2');
+    let sent = rows.iter().filter(of_host).count() as u64;
+    assert!(
+        rows.iter().filter(of_host).all(|row| row[1] == "10.0.0.1"),
+        "{shown}"
+    );
+    // Linux puts a time stamp into each segment but resets; no simulated one has any.
+    let tcp = || rows.iter().filter(|row| matches!(row[2], "0" | "False"));
+    assert!(
+        tcp().count() > 20 && tcp().all(|row| !row[3].is_empty()),
+        "{shown}"
+    );
+    let study = StoredStudy::open(&out).expect("a study");
+    let stored = study.runs().next().expect("a run").expect("tables");
+    let ports = stored.ports().expect("a table");
+    let uplink = ports
+        .iter()
+        .find(|port| port.port == 0)
+        .expect("its uplink");
+    assert_eq!(sent, uplink.packets, "{}", uplink.name);
+}
+
+#[test]
+fn a_disk_that_fills_during_a_capture_is_told_and_the_run_is_not_kept() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let small = directory.path().join("small");
+    fs::create_dir(&small).expect("a directory");
+    // A disk of its own, which goes with the command's mount namespace.
+    let mount = "mount -t tmpfs -o size=200k small \"$0\" || exit 9\n\"$@\"\ncode=$?\n\
+                 find \"$0\" -name '*.partial'\nexit $code";
+    let more = [
+        "--clock",
+        "wall",
+        "--set",
+        "designs=tcp",
+        "--capture",
+        "all",
+    ];
+    let run = run(directory.path(), SCENARIO, &small.join("out"), &more);
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", mount]).arg(&small);
+    command.arg(run.get_program()).args(run.get_args());
+    let output = command.output().expect("missing: unshare (util-linux)");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(text(&output.stdout), "", "nothing half done is left");
+    assert!(said.contains("cannot write the capture of tcp"), "{said}");
+    assert!(said.contains("No space left on device"), "{said}");
+}

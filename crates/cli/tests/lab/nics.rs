@@ -1,0 +1,109 @@
+//! What designs put into hosts' network cards. It takes DCTCP: the kernel's own, or Linux 6.4 and root.
+
+use crate::harness::{Lab, run, text, wait_until};
+use serde_json::Value;
+
+/// Two hosts. A flow goes down at 20 KB and at 60 KB.
+const PIAS: &[&str] = &[
+    "--topology",
+    "single-switch:hosts=2,rate=100Mbps",
+    "--design",
+    "pias",
+    "--set",
+    "pias.thresholds=20KB,60KB",
+];
+
+/// Prints the DSCP of each segment from port 7000, or with payload to it, where it differs from the one
+/// before, until the connection ends.
+const WATCH: &str = "import socket, struct\n\
+    s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)\n\
+    print('ready')\nlast = None\nseen = []\n\
+    while True:\n  p = s.recv(65536)\n  h = (p[0] & 15) * 4\n\
+    \x20 src, dst = struct.unpack('!HH', p[h:h + 4])\n\
+    \x20 if dst != 7000: continue\n\
+    \x20 if p[1] >> 2 != last:\n    last = p[1] >> 2\n    seen.append(last)\n\
+    \x20 if p[h + 13] & 1: break\n\
+    print(seen)";
+
+const SINK: &str = "import socket\ns = socket.create_server(('', 7000))\nprint('ready')\n\
+    c, _ = s.accept()\nn = 0\nwhile d := c.recv(65536): n += len(d)\nprint(n)";
+
+#[test]
+fn a_flow_of_a_real_program_goes_down_in_class_and_its_packets_say_so() {
+    let lab = Lab::up(PIAS);
+    let mut watch = lab.python("h1", WATCH);
+    let mut sink = lab.python("h1", SINK);
+    let source =
+        "import socket\nc = socket.create_connection(('h1', 7000))\nc.sendall(bytes(100000))";
+    let sent = lab.exec("h0", &["python3", "-c", source]);
+    assert!(sent.status.success(), "{}", text(&sent.stderr));
+    assert_eq!(sink.line(), "100000");
+    // Class selectors 6, 5 and 4, for classes 0, 1 and 2.
+    assert_eq!(watch.line(), "[48, 40, 32]");
+}
+
+#[test]
+fn a_nic_drops_what_its_queue_has_no_room_for() {
+    let lab = Lab::up(&[PIAS, &["--set", "host.queue=5"]].concat());
+    let rate = lab
+        .command("link")
+        .args(["h0-s0", "--rate", "1Mbps"])
+        .output();
+    assert!(rate.expect("it runs").status.success());
+    let burst = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
+                 for _ in range(200): s.sendto(bytes(1400), ('h1', 9))";
+    assert!(lab.exec("h0", &["python3", "-c", burst]).status.success());
+    // A packet takes 11.6 ms.
+    wait_until("all are sent or dropped", || {
+        let status = lab.status();
+        let mut links = status["links"].as_array().expect("links").iter();
+        let uplink = links.find(|link| link["link"] == "h0>s0").expect("a link");
+        let count = |what: &str| uplink[what].as_u64().expect("a count");
+        count("dropped") > 100 && count("packets") > 5 && count("packets") + count("dropped") >= 200
+    });
+}
+
+const SCENARIO: &str = r#"
+designs = ["dctcp", "pias", "hull", "pias@conga"]
+loads = 0.4
+flows = 40
+seeds = 1
+measure_waits = true
+drain = "60s"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts = 2
+rate = "20Mbps"
+[pias]
+thresholds = "10KB,30KB"
+[hull]
+pacer_association = 1
+[[workload]]
+sizes = "uniform:1KB:100KB"
+"#;
+
+#[test]
+fn studies_run_with_tags_and_pacers_on_real_hosts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out");
+    let output = run(
+        directory.path(),
+        SCENARIO,
+        &out,
+        &["--clock", "wall", "--json"],
+    )
+    .output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let runs: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(runs.len(), 4);
+    for run in &runs {
+        assert_eq!(run["unfinished"], 0, "{run}");
+        let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
+        let seen = count("delivered") + count("dropped") + count("remaining");
+        assert_eq!(count("sent"), seen, "{run}");
+        assert_eq!(run["wall"]["lost_frames"], 0, "{run}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The lab of an ordinary user.
+
+use crate::harness::{Lab, SMALL, TAILCUT, text};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A user and a group that everybody has.
+const NOBODY: u32 = 65_534;
+
+/// An ordinary user with a program where that user can read it.
+pub struct Nobody {
+    directory: TempDir,
+}
+
+impl Nobody {
+    /// Gives that user a program.
+    pub fn new(program: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+        fs::copy(program, directory.path().join("tailcut")).expect("copied");
+        Self { directory }
+    }
+
+    /// The program, as that user.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(self.directory.path().join("tailcut"));
+        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+        command
+    }
+}
+
+#[test]
+fn an_ordinary_user_has_a_lab_where_the_kernel_allows_user_namespaces() {
+    let mode = fs::metadata("/dev/net/tun").expect("missing: the kernel's TUN driver");
+    assert_eq!(
+        mode.permissions().mode() & 0o666,
+        0o666,
+        "missing: /dev/net/tun for everybody (chmod 666 /dev/net/tun)"
+    );
+    let nobody = Nobody::new(TAILCUT);
+    let lab = Lab::up_as(&mut nobody.command(), SMALL);
+    let exec = |host: &str, program: &[&str]| {
+        let mut command = nobody.command();
+        command
+            .args(["lab", "exec", "--lab", &lab.name, host, "--"])
+            .args(program);
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    assert_eq!(exec("h1", &["id", "-u"]), "0\n", "it looks like root there");
+    exec("h1", &["ping", "-c", "1", "h3"]);
+    let said = exec("h1", &["sh", "-c", "cat /etc/shadow 2>&1 || true"]);
+    assert!(
+        said.contains("Permission denied"),
+        "it is no root outside: {said}"
+    );
+    // Root's labs are another user's.
+    let other = lab.command("status").output().expect("it runs");
+    assert!(!other.status.success());
+}

@@ -1,0 +1,132 @@
+//! `tailcut proxy repnet` as an operator meets it: signals, a file that is read again, exit codes.
+
+use crate::place::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Stdio};
+
+struct Running {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let command = [&["proxy", "repnet"], arguments].concat();
+        let mut child = place
+            .command(&command)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        let said = BufReader::new(child.stdout.take().expect("standard output"));
+        Self { child, said }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.said.read_line(&mut line).expect("a line");
+        assert!(line.starts_with("tailcut proxy: "), "{line:?}");
+        line["tailcut proxy: ".len()..].trim_end().to_owned()
+    }
+
+    /// The port that the next line tells of.
+    fn port(&mut self) -> u16 {
+        let line = self.line();
+        let address = line
+            .split(' ')
+            .find_map(|word| word.strip_prefix("127.0.0.1:"));
+        let port = address.and_then(|port| port.parse().ok());
+        port.unwrap_or_else(|| panic!("no port in {line:?}"))
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a signal");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended, where nothing failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a word through the proxy, and gives both ends.
+fn through(port: u16, target: &TcpListener) -> (TcpStream, TcpStream) {
+    let mut client = TcpStream::connect(("127.0.0.1", port)).expect("the proxy");
+    let (mut server, _) = target.accept().expect("a connection");
+    client.write_all(b"word").expect("sent");
+    let mut word = [0; 4];
+    server.read_exact(&mut word).expect("received");
+    assert_eq!(&word, b"word");
+    (client, server)
+}
+
+#[test]
+fn a_file_is_read_again_at_sighup_and_sigterm_lets_open_flows_finish() {
+    let target = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let to = target.local_addr().expect("an address");
+    let route = |name: &str| {
+        format!(r#"{{"name":"{name}","listen":"127.0.0.1:0","to":"{to}","replicate":"out"}}"#)
+    };
+    let config = |routes: &[&str]| {
+        let routes: Vec<String> = routes.iter().map(|name| route(name)).collect();
+        format!(r#"{{"routes":[{}],"admin":false}}"#, routes.join(","))
+    };
+    let place = Place::new();
+    place.file("proxy.json", &config(&["first"]));
+    let mut proxy = Running::start(&place, &["--config", "proxy.json"]);
+    let first = proxy.port();
+    let (mut client, mut server) = through(first, &target);
+
+    // What is wrong changes nothing.
+    place.file("proxy.json", "{}");
+    proxy.signal(Signal::HUP);
+    assert_eq!(proxy.line(), "SIGHUP: not reloaded");
+    drop(through(first, &target));
+
+    place.file("proxy.json", &config(&["second"]));
+    proxy.signal(Signal::HUP);
+    assert_eq!(proxy.line(), "SIGHUP: reloaded");
+    let second = proxy.port();
+    drop(through(second, &target));
+    assert!(TcpStream::connect(("127.0.0.1", first)).is_err());
+
+    proxy.signal(Signal::TERM);
+    assert_eq!(proxy.line(), "SIGTERM: draining");
+    // The flow of the route that has gone still carries bytes, and ends by itself.
+    server.write_all(b"answer").expect("sent");
+    drop(server);
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).expect("received");
+    assert_eq!(answer, "answer");
+    drop(client);
+    assert_eq!(proxy.child.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_before_any_port_is_opened() {
+    let place = Place::new();
+    let arguments = [
+        "proxy",
+        "repnet",
+        "--route",
+        "name=a,listen=1,to=x:2,replicate=up",
+    ];
+    let ended = place.run(&arguments);
+    assert_eq!(ended.code, Some(2));
+    assert_eq!(
+        ended.complaint(),
+        r#"tailcut: command line: "routes[0].replicate" is "up"; allowed: "in", "out""#
+    );
+    let good = "name=a,listen=7379,to=x:2,replicate=in,maxBytes=Infinity,adaptive=false";
+    let ended = place.run(&["proxy", "repnet", "--check", "--route", good]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(
+        ended.stdout,
+        "tailcut proxy: the configuration is valid: 1 route(s)\n"
+    );
+}

@@ -1,0 +1,90 @@
+//! Addresses of hosts: all of one network, told by a host's number.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use tailcut_units::HostId;
+
+/// The network of the hosts' IPv4 addresses, 10.0.0.0/16.
+const IPV4_NETWORK: u32 = 10 << 24;
+/// Bits of it.
+pub const IPV4_PREFIX: u8 = 16;
+/// The network of the hosts' IPv6 addresses, fd74:6375:74::/64, of those that no registry gives out.
+const IPV6_NETWORK: u128 = 0xfd74_6375_0074 << 80;
+/// Bits of it.
+pub const IPV6_PREFIX: u8 = 64;
+/// The first bytes of Ethernet addresses: locally administered, for one receiver.
+const MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x00];
+/// As many hosts as the network has addresses.
+pub const MOST_HOSTS: u32 = 65_533;
+
+/// A host's Ethernet address.
+pub fn mac(host: HostId) -> [u8; 6] {
+    let [high, low] = place(host).to_be_bytes();
+    let [a, b, c, d] = MAC_PREFIX;
+    [a, b, c, d, high, low]
+}
+
+/// A host's IPv4 address.
+pub fn ipv4(host: HostId) -> Ipv4Addr {
+    Ipv4Addr::from_bits(IPV4_NETWORK | u32::from(place(host)))
+}
+
+/// A host's IPv6 address.
+pub fn ipv6(host: HostId) -> Ipv6Addr {
+    Ipv6Addr::from_bits(IPV6_NETWORK | u128::from(place(host)))
+}
+
+/// The host of an Ethernet address, among `hosts`.
+pub fn host_of_mac(mac: [u8; 6], hosts: u32) -> Option<HostId> {
+    let [a, b, c, d, high, low] = mac;
+    let is_ours = [a, b, c, d] == MAC_PREFIX;
+    is_ours
+        .then(|| u16::from_be_bytes([high, low]).checked_sub(1))
+        .flatten()
+        .map(|number| HostId(number.into()))
+        .filter(|host| host.0 < hosts)
+}
+
+/// The host of an IPv4 address, among `hosts`.
+pub fn host_of_ipv4(address: Ipv4Addr, hosts: u32) -> Option<HostId> {
+    let number = address.to_bits().checked_sub(IPV4_NETWORK + 1)?;
+    (number < hosts).then_some(HostId(number))
+}
+
+/// Whether an address is the host's own.
+pub fn is_own(host: HostId, address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address == ipv4(host),
+        IpAddr::V6(address) => address == ipv6(host),
+    }
+}
+
+/// A host's place in the networks: 1 for the first.
+const fn place(host: HostId) -> u16 {
+    (host.0 + 1) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_host_has_addresses_of_its_own_and_is_found_by_them() {
+        for number in [0, 1, 254, 255, 256, MOST_HOSTS - 1] {
+            let host = HostId(number);
+            assert_eq!(host_of_mac(mac(host), MOST_HOSTS), Some(host));
+            assert_eq!(host_of_ipv4(ipv4(host), MOST_HOSTS), Some(host));
+            assert!(is_own(host, ipv4(host).into()) && is_own(host, ipv6(host).into()));
+            assert!(!is_own(HostId(number + 1), ipv4(host).into()));
+        }
+        assert_eq!(ipv4(HostId(0)), Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(ipv4(HostId(255)), Ipv4Addr::new(10, 0, 1, 0));
+        assert_eq!(ipv6(HostId(1)).to_string(), "fd74:6375:74::2");
+    }
+
+    #[test]
+    fn other_ethernet_addresses_are_nobodys() {
+        assert_eq!(host_of_mac([0xff; 6], 4), None);
+        assert_eq!(host_of_mac(mac(HostId(4)), 4), None, "one host too far");
+        assert_eq!(host_of_mac([0x02, 0x74, 0x63, 0, 0, 0], 4), None);
+    }
+}

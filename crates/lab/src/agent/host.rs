@@ -1,0 +1,91 @@
+//! A real host, as the applications of a run know it.
+
+use super::thread::{Order, Start};
+use crate::poller::Waker;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+use tailcut_transport::{Event, FlowStats, Message, Segment, Transport};
+use tailcut_units::{FlowId, HostId, Time};
+
+/// A host whose transport is its kernel: what it is to send is handed on to the thread of the agents, and
+/// packets leave and arrive without it.
+pub struct KernelHost {
+    host: HostId,
+    orders: Sender<Order>,
+    waker: Rc<Waker>,
+    news: Rc<RefCell<VecDeque<Event>>>,
+    unfinished: BTreeMap<FlowId, FlowStats>,
+}
+
+impl KernelHost {
+    /// The host, with the way to its agent, and where the agent's news of it are put.
+    pub fn new(
+        host: HostId,
+        orders: Sender<Order>,
+        waker: Rc<Waker>,
+        news: Rc<RefCell<VecDeque<Event>>>,
+    ) -> Self {
+        Self {
+            host,
+            orders,
+            waker,
+            news,
+            unfinished: BTreeMap::new(),
+        }
+    }
+}
+
+impl Transport for KernelHost {
+    fn submit(&mut self, now: Time, message: Message) {
+        self.unfinished.insert(message.flow, FlowStats::default());
+        let start = Start {
+            at: now,
+            flow: message.flow,
+            from: self.host,
+            to: message.dst,
+            bytes: message.bytes,
+        };
+        // An agent that has died says so when it is joined.
+        let _ = self.orders.send(Order::Start(start));
+        self.waker.wake();
+    }
+
+    fn on_segment(&mut self, _now: Time, _segment: Segment) {}
+
+    fn on_timeout(&mut self, _now: Time) {}
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+        None
+    }
+
+    fn has_transmit(&self) -> bool {
+        false
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        let event = self.news.borrow_mut().pop_front()?;
+        if let Event::Closed(flow, _) | Event::Failed(flow, _) = event {
+            self.unfinished.remove(&flow);
+        }
+        Some(event)
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        let mut open = self.unfinished.clone();
+        // What nobody asks for any more is the last word on flows that the run has cut off.
+        for event in self.news.borrow().iter() {
+            if let Event::Closed(flow, stats) | Event::Failed(flow, stats) = event
+                && let Some(open) = open.get_mut(flow)
+            {
+                *open = *stats;
+            }
+        }
+        open.into_iter().collect()
+    }
+}

@@ -1,0 +1,11 @@
+//! What programs do in a measured run: they open connections between hosts when the workload says so, send
+//! what it says, and tell when what was received. Their sockets are the kernel's; one thread serves those of
+//! all hosts.
+
+mod connection;
+mod host;
+mod tcp_info;
+mod thread;
+
+pub use host::KernelHost;
+pub use thread::{Agent, News};

@@ -1,0 +1,300 @@
+//! BTF, the kernel's description of its types and functions (Documentation/bpf/btf.rst), as far as it is
+//! needed to find fields, values and functions by their names.
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The kinds of types that are looked for or looked through.
+pub mod kind {
+    pub const INT: u32 = 1;
+    pub const POINTER: u32 = 2;
+    pub const ARRAY: u32 = 3;
+    pub const STRUCT: u32 = 4;
+    pub const UNION: u32 = 5;
+    pub const ENUM: u32 = 6;
+    pub const TYPEDEF: u32 = 8;
+    pub const VOLATILE: u32 = 9;
+    pub const CONST: u32 = 10;
+    pub const RESTRICT: u32 = 11;
+    pub const FUNCTION: u32 = 12;
+    pub const PROTOTYPE: u32 = 13;
+    pub const VARIABLE: u32 = 14;
+    pub const SECTION: u32 = 15;
+    pub const DECLARATION_TAG: u32 = 17;
+    pub const TYPE_TAG: u32 = 18;
+    pub const ENUM_64: u32 = 19;
+}
+
+const MAGIC: u16 = 0xeb9f;
+/// Bytes of a header as far as it is read, and of what all types begin with.
+const HEADER: usize = 24;
+const TYPE: usize = 12;
+/// Types that hide another one, one within the other, at most.
+const MOST_HIDING: u32 = 32;
+
+/// Types, numbered from 1.
+#[derive(Debug)]
+pub struct Btf {
+    data: Vec<u8>,
+    /// Where each type begins.
+    types: Vec<usize>,
+    /// Where the names are.
+    names: usize,
+}
+
+/// A member of a structure or union.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Member<'b> {
+    /// Its name; empty where it has none.
+    pub name: &'b str,
+    /// Its type.
+    pub of: u32,
+    /// Where it begins, in bits.
+    pub bit_offset: u32,
+    /// Whether it has not its type's size.
+    pub is_bit_field: bool,
+}
+
+impl Btf {
+    /// That of the running kernel.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn of_kernel() -> Result<Self> {
+        let path = "/sys/kernel/btf/vmlinux";
+        let data = std::fs::read(path).with_context(|| {
+            format!("cannot read {path}, which kernels with CONFIG_DEBUG_INFO_BTF have")
+        })?;
+        Self::parse(data).context(path)
+    }
+
+    /// Reads BTF.
+    ///
+    /// # Errors
+    /// It is no BTF, or one of a later kind.
+    pub fn parse(data: Vec<u8>) -> Result<Self> {
+        let mut btf = Self {
+            data,
+            types: Vec::new(),
+            names: 0,
+        };
+        ensure!(
+            btf.data.len() >= HEADER && btf.word(0) & 0xffff == u32::from(MAGIC),
+            "found no BTF of this machine's byte order"
+        );
+        let header = btf.word(4) as usize;
+        let part = |place: usize| header.checked_add(btf.word(place) as usize);
+        let (from, names) = part(8).zip(part(16)).context("found too long a BTF")?;
+        let end = from.saturating_add(btf.word(12) as usize);
+        let last = names.saturating_add(btf.word(20) as usize);
+        ensure!(
+            end.max(last) <= btf.data.len(),
+            "found only a part of a BTF"
+        );
+        let (mut types, mut at) = (Vec::new(), from);
+        while at + TYPE <= end {
+            types.push(at);
+            let (kind, count) = btf.shape(at);
+            let more = match kind {
+                kind::INT | kind::VARIABLE | kind::DECLARATION_TAG => 4,
+                kind::ARRAY => 12,
+                kind::STRUCT | kind::UNION | kind::SECTION | kind::ENUM_64 => 12 * count,
+                kind::ENUM | kind::PROTOTYPE => 8 * count,
+                0 | 20.. => bail!("found a type of kind {kind}; known: 1 to 19"),
+                _ => 0,
+            };
+            at += TYPE + more;
+        }
+        ensure!(at == end, "found only a part of a type");
+        btf.types = types;
+        btf.names = names;
+        Ok(btf)
+    }
+
+    /// The word at a place; 0 past the end, which only a number of no type or name leads to.
+    fn word(&self, at: usize) -> u32 {
+        let bytes = self.data.get(at..at + 4);
+        bytes.map_or(0, |bytes| {
+            u32::from_ne_bytes(bytes.try_into().unwrap_or_default())
+        })
+    }
+
+    /// The name at a place among the names; empty where there is none.
+    pub fn name_at(&self, offset: u32) -> &str {
+        let rest = self.data.get(self.names.saturating_add(offset as usize)..);
+        let name = rest.and_then(|rest| rest.split(|byte| *byte == 0).next());
+        std::str::from_utf8(name.unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// The kind of the type at a place and how many members it has.
+    fn shape(&self, at: usize) -> (u32, usize) {
+        let shape = self.word(at + 4);
+        (shape >> 24 & 0x1f, shape as usize & 0xffff)
+    }
+
+    /// Where a type begins; past the end where there is none.
+    fn place(&self, of: u32) -> usize {
+        let index = (of as usize).wrapping_sub(1);
+        self.types.get(index).copied().unwrap_or(self.data.len())
+    }
+
+    /// A type's kind; 0 where there is no such type.
+    pub fn kind(&self, of: u32) -> u32 {
+        self.shape(self.place(of)).0
+    }
+
+    /// A type's name; empty where it has none.
+    pub fn name(&self, of: u32) -> &str {
+        self.name_at(self.word(self.place(of)))
+    }
+
+    /// Its size or what it leads to, as its kind has it.
+    fn size_or_type(&self, of: u32) -> u32 {
+        self.word(self.place(of) + 8)
+    }
+
+    /// The types of a kind and name.
+    pub fn find(&self, kind: u32, name: &str) -> impl Iterator<Item = u32> {
+        let all = 1..=self.types.len() as u32;
+        all.filter(move |of| self.kind(*of) == kind && self.name(*of) == name)
+    }
+
+    /// A type without the names and qualifiers around it.
+    pub fn bare(&self, mut of: u32) -> u32 {
+        for _ in 0..MOST_HIDING {
+            match self.kind(of) {
+                kind::TYPEDEF | kind::VOLATILE | kind::CONST | kind::RESTRICT | kind::TYPE_TAG => {
+                    of = self.size_or_type(of)
+                }
+                _ => break,
+            }
+        }
+        of
+    }
+
+    /// The type of an array's elements; `None` for other types.
+    pub fn element(&self, array: u32) -> Option<u32> {
+        let array = self.bare(array);
+        (self.kind(array) == kind::ARRAY).then(|| self.word(self.place(array) + TYPE))
+    }
+
+    /// Bytes of a value of a type; `None` where it has no size.
+    pub fn size(&self, of: u32) -> Option<u32> {
+        let (mut of, mut count) = (of, 1u32);
+        for _ in 0..MOST_HIDING {
+            of = self.bare(of);
+            let one = match self.kind(of) {
+                kind::INT | kind::STRUCT | kind::UNION | kind::ENUM | kind::ENUM_64 => {
+                    self.size_or_type(of)
+                }
+                kind::POINTER => size_of::<usize>() as u32,
+                kind::ARRAY => {
+                    count = count.checked_mul(self.word(self.place(of) + TYPE + 8))?;
+                    of = self.element(of)?;
+                    continue;
+                }
+                _ => return None,
+            };
+            return count.checked_mul(one);
+        }
+        None
+    }
+
+    /// The members of a structure or union; none for other types.
+    pub fn members(&self, of: u32) -> impl Iterator<Item = Member<'_>> {
+        let of = self.bare(of);
+        let at = self.place(of);
+        let (kind, count) = self.shape(at);
+        let count = if matches!(kind, kind::STRUCT | kind::UNION) {
+            count
+        } else {
+            0
+        };
+        let has_bit_fields = self.word(at + 4) >> 31 == 1;
+        (0..count).map(move |member| {
+            let at = at + TYPE + 12 * member;
+            let place = self.word(at + 8);
+            Member {
+                name: self.name_at(self.word(at)),
+                of: self.word(at + 4),
+                bit_offset: if has_bit_fields {
+                    place & 0xff_ffff
+                } else {
+                    place
+                },
+                is_bit_field: has_bit_fields && place >> 24 != 0,
+            }
+        })
+    }
+
+    /// The names and values of an enumeration; none for other types.
+    pub fn values(&self, of: u32) -> impl Iterator<Item = (&str, u64)> {
+        let at = self.place(self.bare(of));
+        let (kind, count) = self.shape(at);
+        let is_signed = self.word(at + 4) >> 31 == 1;
+        let width = match kind {
+            kind::ENUM => 8,
+            kind::ENUM_64 => 12,
+            _ => 0,
+        };
+        let count = if width == 0 { 0 } else { count };
+        (0..count).map(move |value| {
+            let at = at + TYPE + width * value;
+            let low = self.word(at + 4);
+            let value = match (kind, is_signed) {
+                (kind::ENUM_64, _) => u64::from(self.word(at + 8)) << 32 | u64::from(low),
+                (_, true) => i64::from(low as i32) as u64,
+                (_, false) => low.into(),
+            };
+            (self.name_at(self.word(at)), value)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::{Object as _, ObjectSection};
+
+    /// That of the object.
+    fn own_btf() -> Vec<u8> {
+        let object = object::File::parse(&include_bytes!("../../bpf/dctcp.bpf.o")[..]);
+        let object = object.expect("an object");
+        let section = object.section_by_name(".BTF").expect("BTF");
+        section.data().expect("data").to_vec()
+    }
+
+    #[test]
+    fn types_are_found_by_their_names_with_what_is_in_them() {
+        let btf = Btf::parse(own_btf()).expect("BTF");
+        let tcp = btf.find(kind::STRUCT, "tcp_sock").next().expect("a type");
+        let first: Vec<Member<'_>> = btf.members(tcp).take(2).collect();
+        assert_eq!(first[0].name, "inet_conn");
+        assert_eq!(btf.size(first[0].of), Some(112));
+        assert_eq!((first[1].name, first[1].bit_offset), ("snd_una", 112 * 8));
+        assert_eq!(btf.size(first[1].of), Some(4), "through the name __u32");
+        let events = btf.find(kind::ENUM, "tcp_ca_event").next();
+        let values: Vec<(&str, u64)> = btf.values(events.expect("a type")).collect();
+        assert!(values.contains(&("CA_EVENT_LOSS", 3)), "{values:?}");
+        assert_eq!(btf.kind(0), 0);
+        assert_eq!(btf.name(u32::MAX), "");
+    }
+
+    #[test]
+    fn a_part_of_it_is_refused_and_damage_stops_nothing() {
+        let whole = own_btf();
+        for length in 0..whole.len() {
+            assert!(Btf::parse(whole[..length].to_vec()).is_err(), "{length}");
+        }
+        for place in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 0xff;
+            if let Ok(btf) = Btf::parse(damaged) {
+                for of in 0..100 {
+                    let _ = (btf.size(of), btf.name(of), btf.values(of).count());
+                    let sizes = btf.members(of).map(|member| btf.size(member.of));
+                    let _ = sizes.collect::<Vec<_>>();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! An object file with BPF programs, as clang writes it.
+
+use super::btf::{Btf, kind};
+use super::kernel::{CONSTANT, FUNCTION, Instruction, MAP};
+use super::relocation::Relocation;
+use anyhow::{Context, Result, bail};
+use object::elf::{FileHeader64, R_BPF_64_32, R_BPF_64_64, RelocationType};
+use object::read::elf::{ElfFile, ElfSection};
+use object::{
+    LittleEndian, Object as _, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SymbolIndex,
+};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+type File<'d> = ElfFile<'d, FileHeader64<LittleEndian>>;
+
+/// What sections of programs are called: this, and the operation that the program is for.
+const PROGRAMS: &str = "struct_ops/";
+/// The section of constants that are set before programs are loaded.
+const CONSTANTS: &str = ".rodata";
+const MAPS: &str = ".maps";
+
+/// An object file.
+#[derive(Debug)]
+pub struct Object<'d> {
+    file: File<'d>,
+    btf: Btf,
+    ext: &'d [u8],
+}
+
+/// What programs refer to, in the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Links<'a> {
+    /// The running kernel's types and functions.
+    pub kernel: &'a Btf,
+    /// The map of constants.
+    pub constants: BorrowedFd<'a>,
+    /// The map with the name `samples`.
+    pub samples: BorrowedFd<'a>,
+}
+
+impl<'d> Object<'d> {
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// It is damaged, or of another byte order than this machine.
+    pub fn parse(data: &'d [u8]) -> Result<Self> {
+        let file = File::parse(data)?;
+        let section = |name: &str| {
+            let section = file.section_by_name(name);
+            let section = section.with_context(|| format!("no section {name}"))?;
+            Ok::<_, anyhow::Error>(section.data()?)
+        };
+        let (btf, ext) = (section(".BTF")?.to_vec(), section(".BTF.ext")?);
+        Ok(Self {
+            btf: Btf::parse(btf)?,
+            ext,
+            file,
+        })
+    }
+
+    /// The licence under which its programs are, as the kernel is told.
+    ///
+    /// # Errors
+    /// It does not say.
+    pub fn licence(&self) -> Result<&'d [u8]> {
+        self.section("license")
+    }
+
+    fn section(&self, name: &str) -> Result<&'d [u8]> {
+        let section = self.file.section_by_name(name);
+        let section = section.with_context(|| format!("the object has no section {name}"))?;
+        Ok(section.data()?)
+    }
+
+    /// Its constants, with these words for those of these names.
+    ///
+    /// # Errors
+    /// It has no constant of that name.
+    pub fn constants(&self, words: &[(&str, u32)]) -> Result<Vec<u8>> {
+        let mut constants = self.section(CONSTANTS)?.to_vec();
+        for (name, value) in words {
+            let mut symbols = self.file.symbols();
+            let symbol = symbols.find(|symbol| symbol.name() == Ok(name));
+            let at = symbol.map(|symbol| symbol.address() as usize);
+            let place = at.and_then(|at| constants.get_mut(at..at + 4));
+            let place = place.with_context(|| format!("the object has no constant {name}"))?;
+            place.copy_from_slice(&value.to_ne_bytes());
+        }
+        Ok(constants)
+    }
+
+    /// Its programs by the operations that they are for, ready for the running kernel.
+    ///
+    /// # Errors
+    /// The kernel lacks something that they refer to.
+    pub fn programs(&self, links: &Links<'_>) -> Result<Vec<(&'d str, Vec<Instruction>)>> {
+        let mut programs = Vec::new();
+        for section in self.file.sections() {
+            let name = section.name()?;
+            if let Some(operation) = name.strip_prefix(PROGRAMS) {
+                let code = self.program(name, &section, links);
+                programs.push((operation, code.with_context(|| operation.to_owned())?));
+            }
+        }
+        Ok(programs)
+    }
+
+    fn program(
+        &self,
+        name: &str,
+        section: &ElfSection<'d, '_, FileHeader64<LittleEndian>>,
+        links: &Links<'_>,
+    ) -> Result<Vec<Instruction>> {
+        let data = section.data()?;
+        let mut code: Vec<Instruction> = data
+            .chunks_exact(size_of::<Instruction>())
+            .map(Instruction::read)
+            .collect();
+        for (at, relocation) in section.relocations() {
+            let (RelocationTarget::Symbol(symbol), RelocationFlags::Elf { r_type }) =
+                (relocation.target(), relocation.flags())
+            else {
+                bail!("found a relocation of a kind that is not known");
+            };
+            let at = at as usize / size_of::<Instruction>();
+            self.link(&mut code, at, symbol, r_type, links)?;
+        }
+        for relocation in Relocation::of_section(self.ext, &self.btf, name)? {
+            relocation.apply(&mut code, &self.btf, links.kernel)?;
+        }
+        Ok(code)
+    }
+
+    /// Makes an instruction refer to what a symbol stands for.
+    fn link(
+        &self,
+        code: &mut [Instruction],
+        at: usize,
+        symbol: SymbolIndex,
+        r_type: RelocationType,
+        links: &Links<'_>,
+    ) -> Result<()> {
+        let symbol = self.file.symbol_by_index(symbol)?;
+        let name = symbol.name()?;
+        let section = match symbol.section_index() {
+            Some(section) => self.file.section_by_index(section)?.name()?,
+            None => "",
+        };
+        let pair = code.get_mut(at..).unwrap_or_default();
+        match (r_type, section, pair) {
+            (R_BPF_64_64, CONSTANTS, [first, second, ..]) => {
+                first.refer(CONSTANT, links.constants.as_raw_fd());
+                second.value += i32::try_from(symbol.address())?;
+            }
+            (R_BPF_64_64, MAPS, [first, ..]) if name == "samples" => {
+                first.refer(MAP, links.samples.as_raw_fd());
+            }
+            (R_BPF_64_32, "", [call, ..]) => {
+                let function = links.kernel.find(kind::FUNCTION, name).next();
+                let function = function.with_context(|| format!("this kernel has no {name}()"))?;
+                call.refer(FUNCTION, function.try_into()?);
+                call.offset = 0;
+            }
+            _ => bail!("found a relocation of kind {r_type:?} to {name} in {section:?}"),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    const OBJECT: &[u8] = include_bytes!("../../bpf/dctcp.bpf.o");
+
+    /// The object's own BTF.
+    fn own_btf() -> Vec<u8> {
+        let object = Object::parse(OBJECT).expect("an object");
+        object.section(".BTF").expect("BTF").to_vec()
+    }
+
+    /// The programs as a kernel with this BTF gets them.
+    fn programs(btf: Vec<u8>) -> Result<Vec<(&'static str, Vec<Instruction>)>> {
+        let kernel = Btf::parse(btf)?;
+        let file = std::fs::File::open("/dev/null")?;
+        Object::parse(OBJECT)?.programs(&Links {
+            kernel: &kernel,
+            constants: file.as_fd(),
+            samples: file.as_fd(),
+        })
+    }
+
+    /// That BTF with another name for something.
+    fn renamed(from: &str, to: &str) -> Vec<u8> {
+        let mut btf = own_btf();
+        // Names follow a zero; lines of the source have them too.
+        let name = format!("\0{from}");
+        let place = btf
+            .windows(name.len())
+            .position(|found| found == name.as_bytes());
+        let place = place.expect("it has the name") + 1;
+        btf[place..place + from.len()].copy_from_slice(to.as_bytes());
+        btf
+    }
+
+    #[test]
+    fn a_kernel_like_the_source_gets_the_programs_as_they_were_compiled() {
+        let compiled = Object::parse(OBJECT).expect("an object");
+        let programs = programs(own_btf()).expect("programs");
+        let names: Vec<&str> = programs.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            names,
+            [
+                "init",
+                "in_ack_event",
+                "ssthresh",
+                "set_state",
+                "cwnd_event",
+                "cong_avoid",
+                "undo_cwnd"
+            ]
+        );
+        for (name, code) in programs {
+            let section = compiled
+                .section(&format!("{PROGRAMS}{name}"))
+                .expect("code");
+            for (place, (ours, theirs)) in code.iter().zip(section.chunks_exact(8)).enumerate() {
+                let theirs = Instruction::read(theirs);
+                // But for the numbers of maps and functions, which no object knows.
+                assert_eq!(
+                    (ours.code, ours.offset),
+                    (theirs.code, theirs.offset),
+                    "{name} {place}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_lacks_something_is_told_what() {
+        for (from, to, said) in [
+            ("snd_una", "snd_abc", "no snd_una in struct tcp_sock"),
+            (
+                "icsk_ack",
+                "icsk_abc",
+                "no inet_conn.icsk_ack.pending in struct tcp_sock",
+            ),
+            (
+                "CA_EVENT_LOSS",
+                "CA_EVENT_NONE",
+                "no CA_EVENT_LOSS in enum tcp_ca_event",
+            ),
+            ("tcp_reno_cong", "tcp_reno_none", "no tcp_reno_cong_avoid()"),
+        ] {
+            let error = programs(renamed(from, to)).map(drop).expect_err(said);
+            assert!(format!("{error:#}").ends_with(said), "{error:#}");
+        }
+    }
+}

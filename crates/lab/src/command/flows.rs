@@ -1,0 +1,125 @@
+//! `tailcut lab flows`.
+
+use super::which::Which;
+use crate::control;
+use crate::status::Status;
+use crate::tracker::{TrackedFlow, TrackedFlows};
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+use tailcut_record::{FlowRecord, PortTotals, RunKey, RunRecord, RunTotals};
+use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
+
+/// What programs have sent over a lab.
+#[derive(clap::Args, Debug)]
+pub struct Flows {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// What the one class of these flows is called.
+const CLASS: &str = "programs";
+
+/// The flows that programs have sent, as the record of a run, and what to say of those that are not in it.
+///
+/// # Errors
+/// There is no such lab, it has gone, or no program has sent anything over TCP.
+pub fn record(arguments: &Flows) -> Result<(RunRecord, Vec<String>)> {
+    let lab = control::find(arguments.which.lab.as_deref())?;
+    let (tracked, status) = (lab.flows()?, lab.status()?);
+    if tracked.flows.is_empty() {
+        bail!(
+            "no program on {} has sent anything over TCP yet",
+            lab.name()
+        );
+    }
+    let notes = notes(&tracked);
+    Ok((run(&tracked, &status), notes))
+}
+
+/// Where the record goes unless somebody says: a directory for each lab.
+///
+/// # Errors
+/// There is no such lab.
+pub fn place(arguments: &Flows) -> Result<PathBuf> {
+    let lab = control::find(arguments.which.lab.as_deref())?;
+    Ok(PathBuf::from("out").join(format!("lab-{}", lab.name())))
+}
+
+fn notes(tracked: &TrackedFlows) -> Vec<String> {
+    let mut notes = Vec::new();
+    if tracked.forgotten > 0 {
+        notes.push(format!("left out: the first {} flows", tracked.forgotten));
+    }
+    if tracked.not_followed > 0 {
+        let count = tracked.not_followed;
+        notes.push(format!(
+            "left out: {count} connections, as too many were open"
+        ));
+    }
+    notes
+}
+
+fn run(tracked: &TrackedFlows, status: &Status) -> RunRecord {
+    let mut flows: Vec<FlowRecord> = tracked.flows.iter().map(flow).collect();
+    flows.sort_by_key(|flow| flow.start);
+    for (number, flow) in (0..).zip(&mut flows) {
+        flow.flow = FlowId(number);
+    }
+    let key = RunKey {
+        design: status.design.clone(),
+        topology: status.topology.clone(),
+        workload: CLASS.to_owned(),
+        load: None,
+        seed: 0,
+        parameters: Vec::new(),
+    };
+    let up = Duration::from_secs_f64(status.up_seconds / f64::from(status.slowdown));
+    let lost = status.hosts.iter().filter_map(|host| host.tun_dropped);
+    RunRecord {
+        classes: vec![CLASS.to_owned()],
+        totals: RunTotals {
+            sent: status.sent,
+            delivered: status.delivered,
+            remaining: status.remaining,
+            drops: tailcut_record::DropCounts(status.drops.clone()),
+            marks: status.links.iter().map(|link| link.marked).sum(),
+            packet_hops: status.links.iter().map(|link| link.packets).sum(),
+            simulated: up,
+            ..RunTotals::default()
+        },
+        ports: (0..).zip(&status.links).map(port).collect(),
+        wall: Some(status.validity.clone().recorded(
+            &status.lateness,
+            lost.sum(),
+            status.unloaded_us,
+            status.slowdown,
+        )),
+        ..RunRecord::of(key, flows)
+    }
+}
+
+fn flow(tracked: &TrackedFlow) -> FlowRecord {
+    FlowRecord {
+        src: HostId(tracked.src),
+        dst: HostId(tracked.dst),
+        bytes: Bytes(tracked.bytes),
+        start: Time::from_ps(tracked.start_ps),
+        fct: tracked.fct_ps.map(Duration::from_ps),
+        handshake: tracked.handshake_ps.map(Duration::from_ps),
+        payload_sent: Bytes(tracked.payload_sent),
+        retransmissions: tracked.retransmissions,
+        ..FlowRecord::default()
+    }
+}
+
+fn port((number, link): (u32, &crate::status::LinkStatus)) -> PortTotals {
+    PortTotals {
+        port: number,
+        name: link.link.clone(),
+        packets: link.packets,
+        bytes: Bytes(link.bytes),
+        dropped: link.dropped,
+        marked: link.marked,
+        max_backlog: Bytes(link.most_queued_bytes),
+    }
+}

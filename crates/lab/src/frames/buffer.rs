@@ -1,0 +1,115 @@
+//! Frames in buffers that are used again.
+
+use std::rc::Rc;
+
+/// A frame, or one of several copies of it.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    buffer: Rc<Box<[u8]>>,
+    length: usize,
+}
+
+impl Frame {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+
+    /// Its bytes, to change. A frame that has copies is copied first.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        if Rc::get_mut(&mut self.buffer).is_none() {
+            self.buffer = Rc::new(self.buffer.as_ref().clone());
+        }
+        let buffer = Rc::get_mut(&mut self.buffer).expect("the only owner");
+        &mut buffer[..self.length]
+    }
+
+    /// Cuts off what is behind the first `length` bytes.
+    pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+}
+
+/// Buffers that hold no frame now.
+#[derive(Debug)]
+pub struct Buffers {
+    free: Vec<Rc<Box<[u8]>>>,
+    size: usize,
+}
+
+impl Buffers {
+    /// None yet; frames have at most `size` bytes.
+    pub const fn new(size: usize) -> Self {
+        Self {
+            free: Vec::new(),
+            size,
+        }
+    }
+
+    /// Fills a buffer by `read`, which says how many bytes it has written.
+    ///
+    /// # Errors
+    /// What `read` says; the buffer is kept.
+    pub fn fill<E>(
+        &mut self,
+        read: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Frame, E> {
+        let free = self.free.pop();
+        let mut buffer = free.unwrap_or_else(|| Rc::new(vec![0; self.size].into_boxed_slice()));
+        let bytes = Rc::get_mut(&mut buffer).expect("free buffers have no other owner");
+        match read(bytes) {
+            Ok(length) => Ok(Frame {
+                length: length.min(bytes.len()),
+                buffer,
+            }),
+            Err(error) => {
+                self.free.push(buffer);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes a frame back that has left the network.
+    pub fn release(&mut self, frame: Frame) {
+        let mut buffer = frame.buffer;
+        if Rc::get_mut(&mut buffer).is_some() {
+            self.free.push(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(buffers: &mut Buffers, bytes: &[u8]) -> Frame {
+        let read = |buffer: &mut [u8]| -> Result<usize, ()> {
+            buffer[..bytes.len()].copy_from_slice(bytes);
+            Ok(bytes.len())
+        };
+        buffers.fill(read).expect("read")
+    }
+
+    #[test]
+    fn a_buffer_is_used_again_when_its_last_copy_has_left() {
+        let mut buffers = Buffers::new(16);
+        let frame = filled(&mut buffers, b"one");
+        let place = frame.bytes().as_ptr();
+        let copy = frame.clone();
+        buffers.release(frame);
+        assert_ne!(filled(&mut buffers, b"two").bytes().as_ptr(), place);
+        assert_eq!(copy.bytes(), b"one");
+        buffers.release(copy);
+        assert_eq!(filled(&mut buffers, b"three").bytes().as_ptr(), place);
+    }
+
+    #[test]
+    fn a_change_of_one_copy_is_not_seen_in_the_others() {
+        let mut buffers = Buffers::new(16);
+        let frame = filled(&mut buffers, b"one");
+        let mut copy = frame.clone();
+        copy.bytes_mut()[0] = b'O';
+        copy.truncate(2);
+        assert_eq!((frame.bytes(), copy.bytes()), (&b"one"[..], &b"On"[..]));
+    }
+}

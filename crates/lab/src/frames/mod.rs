@@ -1,0 +1,17 @@
+//! Frames of real hosts as packets of the fabric, and back.
+
+mod buffer;
+mod egress;
+mod ingress;
+mod line;
+mod purge;
+mod shown;
+mod tcp;
+
+pub use buffer::{Buffers, Frame};
+pub use egress::leave;
+pub use ingress::{Arrival, Destination, Refusal, arrive, code_point};
+pub use line::LINE_OVERHEAD;
+pub use purge::by_reset;
+pub use shown::OnFrames;
+pub use tcp::TcpSegment;

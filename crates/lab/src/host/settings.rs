@@ -1,0 +1,135 @@
+//! What the kernel of each host is told, from the keys that the simulator reads.
+
+use super::congestion::Congestion;
+use crate::bpf::Parameters;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::num::NonZeroU32;
+use tailcut_scenario::sim::RunConfig;
+use tailcut_scenario::sim::transport::tcp::InitialWindow;
+use tailcut_scenario::sim::{Design, Replication, TransportKind};
+use tailcut_units::Duration;
+
+/// How a host's kernel is set up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelSettings {
+    /// The congestion control.
+    pub congestion: Congestion,
+    /// Whether connections negotiate ECN.
+    pub ecn: bool,
+    /// Bytes of the largest IP packet.
+    pub mtu: u32,
+    /// The initial window in segments; `None`: the kernel's own.
+    pub initial_window: Option<u32>,
+    /// The lower bound of the retransmission timeout.
+    pub min_rto: Duration,
+    /// Whether receivers report SACK blocks.
+    pub sack: bool,
+    /// How often a SYN is sent again.
+    pub syn_retries: u8,
+    /// How often in a row data are sent again.
+    pub data_retries: u8,
+    /// Frames that the network card's queue holds until the fabric has read them.
+    pub tap_queue: u32,
+    /// Packets that the host's own queue holds.
+    pub queue: NonZeroU32,
+}
+
+/// What the kernel's queue before a TAP holds. The fabric empties it at once into the host's own queue, so it
+/// only has to last while the fabric's thread sleeps.
+const TAP_QUEUE: u32 = 4_096;
+/// The host's own queue where a scenario says nothing: Linux's usual length.
+pub(super) const USUAL_QUEUE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
+/// Header bytes of IPv4 and TCP.
+const HEADERS: u32 = 40;
+
+/// The transport of a design, where kernels have it.
+///
+/// # Errors
+/// They do not.
+pub fn carried(design: Design) -> Result<TransportKind> {
+    use TransportKind::{Cubic, Dctcp, Hull, Pias, Tcp};
+    let is_plain = design.replication == Replication::None && design.own_transport.is_none();
+    match design.transport {
+        transport @ (Tcp | Cubic | Dctcp | Pias | Hull) if is_plain => Ok(transport),
+        _ => bail!(
+            "design: found {design}; allowed in the lab: tcp, cubic, dctcp, pias and hull, with @ecmp, \
+             @spray, @letflow, @conga or @expeditus"
+        ),
+    }
+}
+
+impl KernelSettings {
+    /// The settings of the hosts of a run whose clock goes `slowdown` times slower than theirs.
+    ///
+    /// # Errors
+    /// A design whose transport no kernel has.
+    pub fn of(config: &RunConfig, slowdown: u32) -> Result<Self> {
+        let tcp = &config.settings.tcp;
+        let design = config.design;
+        let (congestion, ecn) = match carried(design)? {
+            TransportKind::Tcp => (Congestion::named("reno"), tcp.classic_ecn),
+            TransportKind::Cubic => (Congestion::named("cubic"), tcp.classic_ecn),
+            // What PIAS and HULL add to it is in network cards.
+            _ => {
+                let settings = &config.settings;
+                let dctcp = Parameters::new(settings.dctcp_gain, settings.dctcp_first_alpha);
+                (Congestion::dctcp(dctcp), true)
+            }
+        };
+        Ok(Self {
+            congestion,
+            ecn,
+            mtu: tcp.mss + HEADERS,
+            initial_window: match tcp.initial_window {
+                InitialWindow::Segments(segments) => Some(segments),
+                InitialWindow::Bytes(bytes) => Some((bytes / u64::from(tcp.mss)).max(1) as u32),
+            },
+            min_rto: tcp.min_rto.saturating_mul(slowdown.into()),
+            sack: tcp.sack,
+            syn_retries: tcp.max_syn_retries,
+            data_retries: tcp.max_data_retries,
+            tap_queue: TAP_QUEUE,
+            queue: config.settings.nic.queue.unwrap_or(USUAL_QUEUE),
+        })
+    }
+
+    /// Tells the kernel of this thread's network namespace what is not in routes. Keys that a kernel does
+    /// not have are left out and told.
+    ///
+    /// # Errors
+    /// The system refuses a value.
+    pub fn apply(&self) -> Result<Vec<String>> {
+        let ecn = if self.ecn { "1" } else { "0" };
+        let sack = if self.sack { "1" } else { "0" };
+        // The kernel wants at least one.
+        let syn_retries = self.syn_retries.max(1).to_string();
+        let data_retries = self.data_retries.max(1).to_string();
+        let min_rto_us = (self.min_rto.as_ns() / 1_000).max(1).to_string();
+        let keys = [
+            ("ipv6/conf/all/accept_ra", "0"),
+            ("ipv6/conf/default/accept_ra", "0"),
+            ("ipv6/conf/default/addr_gen_mode", "1"),
+            ("ipv4/tcp_ecn", ecn),
+            ("ipv4/tcp_rto_min_us", &min_rto_us),
+            ("ipv4/tcp_sack", sack),
+            ("ipv4/tcp_syn_retries", &syn_retries),
+            ("ipv4/tcp_retries2", &data_retries),
+            // A connection's past is not the next one's.
+            ("ipv4/tcp_no_metrics_save", "1"),
+            // The hosts' own root may ping as everybody may.
+            ("ipv4/ping_group_range", "0 0"),
+        ];
+        let mut missing = Vec::new();
+        for (key, value) in keys {
+            let path = format!("/proc/sys/net/{key}");
+            if !fs::exists(&path).unwrap_or_default() {
+                missing.push(key.replace('/', "."));
+                continue;
+            }
+            fs::write(&path, value)
+                .with_context(|| format!("cannot set net.{} to {value}", key.replace('/', ".")))?;
+        }
+        Ok(missing)
+    }
+}

@@ -1,0 +1,156 @@
+//! How far a run is behind the time that its packets were due at.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use tailcut_record::WallClock;
+use tailcut_units::Duration;
+
+/// Delays between when packets were due at their hosts and when the hosts had them.
+#[derive(Debug)]
+pub struct Lateness {
+    histogram: Histogram<u64>,
+    sum_ps: u128,
+}
+
+/// What a run says of its lateness, in microseconds.
+#[derive(Clone, Copy, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LatenessSummary {
+    /// Packets that reached their hosts.
+    pub packets: u64,
+    /// The mean.
+    pub mean_us: f64,
+    /// The median.
+    pub p50_us: f64,
+    /// The 99th percentile.
+    pub p99_us: f64,
+    /// The longest.
+    pub max_us: f64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self {
+            histogram: Histogram::new(3).expect("three digits are allowed"),
+            sum_ps: 0,
+        }
+    }
+}
+
+impl Lateness {
+    /// A packet was so late.
+    pub fn note(&mut self, late: Duration) {
+        self.sum_ps += u128::from(late.as_ps());
+        // The histogram grows as far as it has to: it refuses nothing.
+        let _ = self.histogram.record(late.as_ns());
+    }
+
+    /// What there is to say.
+    pub fn summary(&self) -> LatenessSummary {
+        let packets = self.histogram.len();
+        let at = |quantile: f64| self.histogram.value_at_quantile(quantile) as f64 / 1e3;
+        LatenessSummary {
+            packets,
+            mean_us: self.sum_ps as f64 / 1e6 / packets.max(1) as f64,
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            max_us: at(1.0),
+        }
+    }
+}
+
+/// Whether a run can be trusted: its packets were punctual, and none was lost outside the network.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Validity {
+    /// Whether it can.
+    pub is_valid: bool,
+    /// Why not, and what would help; empty where it is valid.
+    pub why_not: String,
+}
+
+impl Validity {
+    /// Of a run that is `slowdown` times slower than the wall's clock and whose full packets take `unloaded`
+    /// over the longest path when nothing else is on it: 99 of 100 packets are to be within a fifth of that,
+    /// and within a twentieth on average. `lost` frames were lost between kernels and network.
+    pub fn new(lateness: &LatenessSummary, lost: u64, unloaded: Duration, slowdown: u32) -> Self {
+        let unloaded_us = unloaded.as_us_f64();
+        let by_tail = lateness.p99_us * 5.0 / unloaded_us;
+        let by_mean = lateness.mean_us * 20.0 / unloaded_us;
+        let times = by_tail.max(by_mean);
+        let mut why_not = Vec::new();
+        if times > 1.0 {
+            // The lateness stays; the network's times grow.
+            let needed = (times * f64::from(slowdown)).ceil();
+            why_not.push(format!(
+                "packets were late (p99 {:.0} us, mean {:.0} us; allowed {:.0} and {:.0}): --slowdown \
+                 {needed} would do",
+                lateness.p99_us,
+                lateness.mean_us,
+                unloaded_us / 5.0,
+                unloaded_us / 20.0
+            ));
+        }
+        if lost > 0 {
+            why_not.push(format!(
+                "{lost} frames were lost between a host's kernel and the network"
+            ));
+        }
+        Self {
+            is_valid: why_not.is_empty(),
+            why_not: why_not.join("; "),
+        }
+    }
+
+    /// What a run's record says of its clock, with what [`Validity::new`] was told.
+    pub fn recorded(
+        self,
+        lateness: &LatenessSummary,
+        lost_frames: u64,
+        unloaded_us: f64,
+        slowdown: u32,
+    ) -> WallClock {
+        WallClock {
+            slowdown,
+            packets: lateness.packets,
+            late_mean_us: lateness.mean_us,
+            late_p50_us: lateness.p50_us,
+            late_p99_us: lateness.p99_us,
+            late_max_us: lateness.max_us,
+            unloaded_us,
+            lost_frames,
+            is_valid: self.is_valid,
+            why_not: self.why_not,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNLOADED: Duration = Duration::from_us(492);
+
+    fn of(lates_us: &[u64]) -> Validity {
+        let mut lateness = Lateness::default();
+        for late in lates_us {
+            lateness.note(Duration::from_us(*late));
+        }
+        Validity::new(&lateness.summary(), 0, UNLOADED, 1)
+    }
+
+    #[test]
+    fn a_run_is_valid_with_a_short_tail_and_a_short_mean() {
+        assert!(of(&[1; 100]).is_valid);
+        let mut tail = vec![1; 97];
+        tail.extend([200; 3]);
+        assert!(!of(&tail).is_valid, "a fifth is 98.4 us");
+        assert!(!of(&[30; 100]).is_valid, "a twentieth is 24.6 us");
+        assert!(of(&[30; 100]).why_not.contains("--slowdown 2 would do"));
+        assert!(of(&[]).is_valid, "nothing was late");
+    }
+
+    #[test]
+    fn a_frame_that_is_lost_outside_the_network_spoils_a_run() {
+        let validity = Validity::new(&LatenessSummary::default(), 3, UNLOADED, 1);
+        assert!(!validity.is_valid && validity.why_not.starts_with("3 frames were lost"));
+    }
+}

@@ -1,0 +1,189 @@
+//! What a lab is to be: a network, its design, its hosts' kernels.
+
+use crate::addresses::MOST_HOSTS;
+use crate::frames::LINE_OVERHEAD;
+use crate::host::KernelSettings;
+use crate::nic::CardConfig;
+use anyhow::{Result, bail};
+use std::sync::Arc;
+use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_fabric::topology::{Node, Topology};
+use tailcut_fabric::{FabricConfig, PortEvents, PortId};
+use tailcut_scenario::{NamedNodes, Scenario, Study};
+use tailcut_sim::RunConfig;
+use tailcut_units::{Duration, HostId};
+
+/// A lab that can be set up.
+#[derive(Clone, Debug)]
+pub struct LabPlan {
+    /// Its name.
+    pub name: String,
+    /// The run whose network and design it has.
+    pub config: RunConfig,
+    /// Its network, with the design's queues.
+    pub topology: Topology,
+    /// How its switches choose paths, and from which seed.
+    pub fabric: FabricConfig,
+    /// What its nodes are called; `None`: by their numbers.
+    nodes: Option<NamedNodes>,
+    /// What its hosts' kernels are told.
+    pub kernel: KernelSettings,
+    /// What the design puts into its hosts' network cards; `None`: nothing.
+    pub nics: Option<Vec<CardConfig>>,
+    /// How many times slower than the wall's the network's clock goes. All times of the network, its rates
+    /// and delays, its records and its lateness, are by its own clock.
+    pub slowdown: u32,
+    /// Whether the reset of a connection takes its queued segments out of the switches that it passes.
+    pub purges_by_reset: bool,
+}
+
+/// Bytes of an Ethernet header.
+const ETHERNET_HEADER: u32 = 14;
+
+impl LabPlan {
+    /// The lab of a scenario's first run.
+    ///
+    /// # Errors
+    /// The scenario is wrong, or asks for what a lab cannot do.
+    pub fn new(name: &str, scenario: &Scenario, slowdown: u32) -> Result<Self> {
+        let study = Study::of(scenario)?;
+        let Some(config) = study.runs.into_iter().next() else {
+            bail!("the scenario has no runs");
+        };
+        let built = config.topology.shape.build()?;
+        let nodes = NamedNodes::of(scenario, &built)?;
+        let plan = Self::of_run(&config, slowdown)?;
+        Ok(Self {
+            name: name.to_owned(),
+            nodes: Some(nodes),
+            ..plan
+        })
+    }
+
+    /// The lab that one run is measured on.
+    ///
+    /// # Errors
+    /// It asks for what a lab cannot do.
+    pub fn of_run(config: &RunConfig, slowdown: u32) -> Result<Self> {
+        let kernel = KernelSettings::of(config, slowdown)?;
+        let mut topology = config.topology.shape.build()?;
+        let plan = config.switch_plan();
+        plan.install(&mut topology);
+        if topology.hosts() > MOST_HOSTS {
+            bail!(
+                "topology.hosts: found {}; allowed in a lab: up to {MOST_HOSTS}",
+                topology.hosts()
+            );
+        }
+        let several = (0..topology.hosts()).find(|host| topology.is_multi_homed(HostId(*host)));
+        if let Some(host) = several {
+            bail!("topology.host_links: h{host} has several links; allowed in a lab: 1");
+        }
+        let topology = Arc::new(topology);
+        let hosts = config.host_plan(&topology)?;
+        let card = |host| CardConfig::of(&hosts, &topology, HostId(host), kernel.queue);
+        let nics = (0..topology.hosts()).map(card);
+        let nics = nics.collect::<Result<Option<Vec<_>>, _>>()?;
+        let mut topology = Arc::unwrap_or_clone(topology);
+        let queue = Limit::Packets(kernel.queue.get());
+        for link in &mut topology.links {
+            if matches!(link.from, Node::Host(_)) {
+                link.config.queue = QueueConfig::DropTail(DropTail {
+                    limit: queue,
+                    mark_above: None,
+                });
+            }
+        }
+        Ok(Self {
+            name: String::new(),
+            nodes: None,
+            fabric: FabricConfig {
+                load_balancer: plan.load_balancer,
+                engine: config.engine,
+                // Links change while the lab runs.
+                port_events: PortEvents::Two,
+                seed: config.seed,
+                bonding: plan.bonding,
+            },
+            topology,
+            kernel,
+            nics,
+            slowdown,
+            purges_by_reset: false,
+            config: config.clone(),
+        })
+    }
+
+    /// Bytes of the longest frame.
+    pub fn longest_frame(&self) -> u32 {
+        self.kernel.mtu + ETHERNET_HEADER
+    }
+
+    /// The time of a full packet over the longest path when nothing else is on it.
+    pub fn unloaded(&self) -> Duration {
+        let size = u64::from(self.longest_frame() + LINE_OVERHEAD);
+        let hosts = self.topology.hosts();
+        let from_first = (1..hosts).map(|to| self.path_time(HostId(0), HostId(to), size));
+        let to_first = (1..hosts).map(|from| self.path_time(HostId(from), HostId(0), size));
+        from_first.chain(to_first).max().unwrap_or(Duration::ZERO)
+    }
+
+    fn path_time(&self, from: HostId, to: HostId, size: u64) -> Duration {
+        let mut link = self.topology.uplinks_of(from).start;
+        let mut time = Duration::ZERO;
+        // A path never passes a link twice.
+        for _ in 0..self.topology.links.len() {
+            let passed = &self.topology.links[link as usize];
+            time = time + passed.config.rate.serialisation(size) + passed.config.delay;
+            match passed.to {
+                Node::Host(_) => break,
+                Node::Switch(switch) => {
+                    let ports = self.topology.ports_towards(switch, to, None);
+                    let Some(&next) = ports.first() else { break };
+                    link = next;
+                }
+            }
+        }
+        time
+    }
+
+    /// The name of a link, `from>to`.
+    pub fn link_name(&self, link: PortId) -> String {
+        self.topology.link_name(link.0).unwrap_or_default()
+    }
+
+    /// The links between two nodes in both directions, by a text `A-B`.
+    ///
+    /// # Errors
+    /// There is no such node, or no link between them; in words.
+    pub fn links(&self, text: &str) -> Result<Vec<PortId>, String> {
+        let example = || {
+            let switches = self.topology.links.iter().enumerate();
+            let mut between = switches.filter(|(_, link)| matches!(link.from, Node::Switch(_)));
+            let link = between.next().map_or(0, |(port, _)| port as u32);
+            self.link_name(PortId(link)).replace('>', "-")
+        };
+        let Some((a, b)) = text.split_once(['-', '>']) else {
+            let example = example();
+            return Err(format!(
+                "LINK: found {text}; allowed: two nodes, such as {example}"
+            ));
+        };
+        let nodes = self.nodes.as_ref().ok_or("the nodes have no names")?;
+        let (a, b) = (nodes.find(a)?, nodes.find(b)?);
+        let links = self.topology.links.iter().enumerate();
+        let between = links.filter(|(_, link)| {
+            let is =
+                |from: &[Node], to: &[Node]| from.contains(&link.from) && to.contains(&link.to);
+            is(&a, &b) || is(&b, &a)
+        });
+        let between: Vec<PortId> = between.map(|(port, _)| PortId(port as u32)).collect();
+        match between.is_empty() {
+            true => Err(format!(
+                "LINK: found {text}, between which there is no link; allowed: such as {}",
+                example()
+            )),
+            false => Ok(between),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A table's file, written and read some rows at a time, so that no table has to be held whole.
+
+use crate::layout::{TableFile, TableFormat};
+use crate::table::{Schema, Table};
+use crate::{Error, Fingerprint, csv_file, parquet_file};
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::Path;
+
+/// Rows that are held at once.
+pub(crate) const AT_ONCE: usize = 1 << 17;
+
+/// What is written, with its length and its hash.
+struct Checked<W> {
+    to: W,
+    bytes: u64,
+    hash: Fingerprint,
+}
+
+impl<W: Write> Write for Checked<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        self.hash.write_all(&bytes[..written])?;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+type To = Checked<BufWriter<File>>;
+
+enum Writer {
+    Parquet(parquet_file::Writer<To>),
+    Csv(csv_file::Writer<To>),
+}
+
+impl Writer {
+    fn new(format: TableFormat, table: &Table, to: To) -> io::Result<Self> {
+        Ok(match format {
+            TableFormat::Parquet => {
+                let writer = parquet_file::Writer::new(table, to);
+                Self::Parquet(writer.map_err(io::Error::other)?)
+            }
+            TableFormat::Csv => {
+                Self::Csv(csv_file::Writer::new(table, to).map_err(io::Error::other)?)
+            }
+        })
+    }
+
+    fn write(&mut self, table: &Table) -> io::Result<()> {
+        match self {
+            Self::Parquet(writer) => writer.write(table).map_err(io::Error::other),
+            Self::Csv(writer) => writer.write(table).map_err(io::Error::other),
+        }
+    }
+
+    fn finish(self) -> io::Result<To> {
+        match self {
+            Self::Parquet(writer) => writer.finish().map_err(io::Error::other),
+            Self::Csv(writer) => writer.finish(),
+        }
+    }
+}
+
+/// Writes a table that comes in pieces, and waits until the disk has it.
+///
+/// # Errors
+/// [`Error::Io`] where the system refuses.
+pub(crate) fn write(
+    dir: &Path,
+    name: &str,
+    format: TableFormat,
+    mut pieces: impl Iterator<Item = Table>,
+) -> Result<Option<TableFile>, Error> {
+    let Some(first) = pieces.next() else {
+        return Ok(None);
+    };
+    let name = format!("{name}.{}", format.extension());
+    let path = dir.join(&name);
+    let mut rows = 0;
+    let written = || -> io::Result<To> {
+        let to = Checked {
+            to: BufWriter::new(File::create(&path)?),
+            bytes: 0,
+            hash: Fingerprint::new(),
+        };
+        let mut writer = Writer::new(format, &first, to)?;
+        for piece in std::iter::once(first).chain(pieces) {
+            rows += piece.rows() as u64;
+            writer.write(&piece)?;
+        }
+        let mut to = writer.finish()?;
+        to.flush()?;
+        to.to.get_ref().sync_all()?;
+        Ok(to)
+    };
+    let written = written().map_err(Error::io("write", &path))?;
+    Ok(Some(TableFile {
+        name,
+        rows,
+        bytes: written.bytes,
+        xxh3_128: written.hash.digits(),
+    }))
+}
+
+/// Opens a table's file, once it is what was written.
+///
+/// # Errors
+/// [`Error::Io`] where the system refuses, [`Error::Damaged`] for one that is something else.
+pub(crate) fn open(dir: &Path, table: &TableFile) -> Result<File, Error> {
+    let path = dir.join(&table.name);
+    let mut file = File::open(&path).map_err(Error::io("read", &path))?;
+    // The check comes before any parser, which trusts lengths inside the file.
+    let mut found = Fingerprint::new();
+    let bytes = io::copy(&mut file, &mut found).map_err(Error::io("read", &path))?;
+    let found = found.digits();
+    if found != table.xxh3_128 {
+        let reason = format!(
+            "damaged: {bytes} bytes with XXH3-128 {found}, but run.json says {} bytes with {}",
+            table.bytes, table.xxh3_128
+        );
+        return Err(Error::damaged(&path, reason));
+    }
+    file.rewind().map_err(Error::io("read", &path))?;
+    Ok(file)
+}
+
+/// Gives the rows of a table to `each`, some at a time, once the file is what was written.
+///
+/// # Errors
+/// As [`open`]; [`Error::Damaged`] for another table, or one whose rows `each` refuses.
+pub(crate) fn read(
+    dir: &Path,
+    table: &TableFile,
+    schema: &Schema,
+    each: impl FnMut(&Table) -> Result<(), String>,
+) -> Result<(), Error> {
+    let file = open(dir, table)?;
+    let read = if table.name.ends_with(".csv") {
+        csv_file::read(file, schema, AT_ONCE, each)
+    } else {
+        parquet_file::read(file, schema, AT_ONCE, each).map_err(|error| error.to_string())
+    };
+    read.map_err(|reason| Error::damaged(&dir.join(&table.name), reason))
+}

@@ -1,0 +1,216 @@
+//! CPU of a flow, both ends together: 1 KB there and back over a connection of its own. All cases
+//! in turns within each round, on one thread of this process.
+//!
+//! ```sh
+//! cargo run --release -p tailcut-repnet --example cost -- [ROUNDS] [FLOWS]
+//! ```
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tailcut_repnet::{Connector, Counters, FlowSettings, Mode, Settings, TcpListener};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net;
+use tokio::task::JoinSet;
+
+const BYTES: usize = 1_024;
+const HELLO: usize = 32;
+const CONCURRENCY: usize = 16;
+
+/// CPU time of this thread so far, in nanoseconds.
+fn cpu() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat");
+    let text = text.expect("Linux, with its scheduler's statistics");
+    let first = text.split(' ').next().expect("the first field");
+    first.parse().expect("a number")
+}
+
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+    let mut bytes = [0; BYTES];
+    stream.read_exact(&mut bytes).await?;
+    stream.write_all(&bytes).await?;
+    // The client ends first, and has no more to say.
+    match stream.read(&mut bytes).await? {
+        0 => Ok(()),
+        more => Err(io::Error::other(format!("{more} bytes more"))),
+    }
+}
+
+async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+    let mut bytes = [7; BYTES];
+    stream.write_all(&bytes).await?;
+    stream.read_exact(&mut bytes).await?;
+    Ok(())
+}
+
+/// A server of one connection a flow.
+async fn plain_server() -> io::Result<SocketAddr> {
+    let listener = net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                stream.set_nodelay(true)?;
+                serve(stream).await
+            });
+        }
+    });
+    Ok(address)
+}
+
+/// The same behind an exchange of as many bytes as a hello has.
+async fn greeting_server() -> io::Result<SocketAddr> {
+    let listener = net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                stream.set_nodelay(true)?;
+                let mut hello = [0; HELLO];
+                stream.read_exact(&mut hello).await?;
+                stream.write_all(&hello).await?;
+                serve(stream).await
+            });
+        }
+    });
+    Ok(address)
+}
+
+async fn repnet_server(counters: Counters) -> io::Result<SocketAddr> {
+    let any = "127.0.0.1:0".parse().expect("an address");
+    let listener = TcpListener::bind_with(any, Settings::default(), counters).await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream));
+        }
+    });
+    Ok(address)
+}
+
+fn connector(mode: Mode, counters: &Counters) -> io::Result<Connector> {
+    let settings = Settings {
+        flow: FlowSettings {
+            mode: Some(mode),
+            assume_capable: true,
+            ..FlowSettings::default()
+        },
+        ..Settings::default()
+    };
+    Ok(Connector::with_counters(settings, counters.clone())?)
+}
+
+#[derive(Clone)]
+enum Case {
+    Plain(SocketAddr),
+    /// Two connections with hellos that carry everything twice.
+    Bare(SocketAddr),
+    RepNet(Connector, SocketAddr),
+}
+
+impl Case {
+    async fn flow(&self) -> io::Result<()> {
+        match self {
+            Self::Plain(to) => {
+                let stream = net::TcpStream::connect(to).await?;
+                stream.set_nodelay(true)?;
+                ask(stream).await
+            }
+            Self::Bare(to) => {
+                let leg = || async {
+                    let mut stream = net::TcpStream::connect(to).await?;
+                    stream.set_nodelay(true)?;
+                    let mut hello = [1; HELLO];
+                    stream.write_all(&hello).await?;
+                    stream.read_exact(&mut hello).await?;
+                    ask(stream).await
+                };
+                tokio::try_join!(leg(), leg())?;
+                Ok(())
+            }
+            Self::RepNet(connector, to) => {
+                ask(connector.connect("127.0.0.1", to.port()).await?).await
+            }
+        }
+    }
+}
+
+/// Nanoseconds of CPU a flow.
+async fn measure(case: &Case, flows: usize, counters: &Counters) -> io::Result<f64> {
+    let before = cpu();
+    let mut workers = JoinSet::new();
+    for worker in 0..CONCURRENCY {
+        let case = case.clone();
+        workers.spawn(async move {
+            for _ in (worker..flows).step_by(CONCURRENCY) {
+                case.flow().await?;
+            }
+            Ok::<_, io::Error>(())
+        });
+    }
+    while let Some(worker) = workers.join_next().await {
+        worker.expect("a worker")?;
+    }
+    // What the flows leave behind is a part of their cost.
+    loop {
+        let stats = counters.snapshot();
+        if stats.live + stats.lingering + stats.pending_hellos == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok((cpu() - before) as f64 / flows as f64)
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> io::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |default: usize| match arguments.next() {
+        Some(text) => text.parse().map_err(io::Error::other),
+        None => Ok(default),
+    };
+    let (rounds, flows) = (number(9)?, number(400)?);
+    let counters = Arc::new(Counters::new());
+    let repnet = repnet_server((*counters).clone()).await?;
+    let cases = [
+        ("one connection", Case::Plain(plain_server().await?)),
+        ("two bare connections", Case::Bare(greeting_server().await?)),
+        (
+            "RepSYN",
+            Case::RepNet(connector(Mode::RepSyn, &counters)?, repnet),
+        ),
+        (
+            "RepFlow",
+            Case::RepNet(connector(Mode::RepFlow, &counters)?, repnet),
+        ),
+    ];
+    let mut taken = vec![Vec::new(); cases.len()];
+    // The first round warms up.
+    for round in 0..=rounds {
+        for ((_, case), taken) in cases.iter().zip(&mut taken) {
+            let cost = measure(case, flows, &counters).await?;
+            if round > 0 {
+                taken.push(cost);
+            }
+        }
+    }
+    println!("{rounds} rounds of {flows} flows, {BYTES} bytes there and back\n");
+    println!("| case | us of CPU a flow | against one connection (least to most) |");
+    println!("|---|---|---|");
+    let plain = taken[0].clone();
+    for ((name, _), taken) in cases.iter().zip(&mut taken) {
+        let ratios = taken.iter().zip(&plain).map(|(own, plain)| own / plain);
+        let mut ratios: Vec<f64> = ratios.collect();
+        let middle = median(&mut ratios);
+        let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+        let us = median(taken) / 1_000.0;
+        println!("| {name} | {us:.0} | {middle:.2} ({least:.2} to {most:.2}) |");
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! How much of the load to a target may be extra flows. A ceiling that the user sets, and below it
+//! a share that adapts by itself: halved when this target's legs fail often, raised slowly when
+//! they do not. Many live RepFlow flows at once are taken for an incast, in which a second copy of
+//! every answer makes things worse: RepSYN is used then (RepNet paper, section II-C).
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+use tailcut_transport::repnet::Mode;
+
+/// Legs between two adaptations.
+const WINDOW: u32 = 32;
+/// Share of failed legs that halves the allowance.
+const TOO_MANY: f64 = 0.25;
+const FLOOR: f64 = 1.0 / 32.0;
+const RAISE: f64 = 1.0 / 8.0;
+/// Second legs that may be opened in a row after a time without any.
+const BURST: f64 = 16.0;
+/// Most targets that are remembered; the one that has been known for longest goes first.
+const MOST_TARGETS: usize = 4_096;
+
+/// A target as the application names it.
+pub(crate) type Target = (String, u16);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BudgetLimits {
+    /// Share of flows, 0 to 1.
+    pub budget: f64,
+    /// Live RepFlow flows.
+    pub incast_limit: u64,
+    /// Whether the allowance follows how often legs fail.
+    pub adaptive: bool,
+}
+
+#[derive(Debug)]
+struct Budget {
+    allowance: f64,
+    tokens: f64,
+    outcomes: u32,
+    failures: u32,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            allowance: 1.0,
+            tokens: 0.0,
+            outcomes: 0,
+            failures: 0,
+        }
+    }
+}
+
+/// What a flow may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Allowed {
+    /// What it wanted.
+    All,
+    /// RepSYN instead of RepFlow.
+    RepSyn,
+    /// One plain connection.
+    Nothing,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Budgets {
+    targets: HashMap<Target, Budget>,
+    by_age: VecDeque<Target>,
+}
+
+impl Budgets {
+    fn of(&mut self, target: &Target) -> &mut Budget {
+        if !self.targets.contains_key(target) {
+            if self.by_age.len() >= MOST_TARGETS
+                && let Some(oldest) = self.by_age.pop_front()
+            {
+                self.targets.remove(&oldest);
+            }
+            self.by_age.push_back(target.clone());
+        }
+        self.targets.entry(target.clone()).or_default()
+    }
+
+    /// Asks for a flow, with `live` flows of two legs open.
+    pub fn ask(
+        &mut self,
+        target: &Target,
+        wanted: Mode,
+        live: u64,
+        limits: BudgetLimits,
+    ) -> Allowed {
+        let budget = self.of(target);
+        let adapted = if limits.adaptive {
+            budget.allowance
+        } else {
+            1.0
+        };
+        let share = limits.budget * adapted;
+        if share < 1.0 {
+            budget.tokens = BURST.min(budget.tokens + share);
+            if budget.tokens < 1.0 {
+                return Allowed::Nothing;
+            }
+            budget.tokens -= 1.0;
+        }
+        match wanted == Mode::RepFlow && live >= limits.incast_limit {
+            true => Allowed::RepSyn,
+            false => Allowed::All,
+        }
+    }
+
+    /// The outcome of a leg that was opened: established, or failed by itself.
+    pub fn outcome(&mut self, target: &Target, established: bool) {
+        let budget = self.of(target);
+        budget.outcomes += 1;
+        budget.failures += u32::from(!established);
+        if budget.outcomes < WINDOW {
+            return;
+        }
+        let failed = f64::from(budget.failures) / f64::from(budget.outcomes);
+        budget.allowance = match failed > TOO_MANY {
+            true => FLOOR.max(budget.allowance / 2.0),
+            false => (budget.allowance + RAISE).min(1.0),
+        };
+        budget.outcomes = 0;
+        budget.failures = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: BudgetLimits = BudgetLimits {
+        budget: 1.0,
+        incast_limit: 256,
+        adaptive: true,
+    };
+
+    fn granted(budgets: &mut Budgets, target: &Target, limits: BudgetLimits) -> usize {
+        let asked = (0..100).map(|_| budgets.ask(target, Mode::RepFlow, 0, limits));
+        asked.filter(|allowed| *allowed == Allowed::All).count()
+    }
+
+    #[test]
+    fn a_ceiling_grants_its_share() {
+        let target = ("a".to_owned(), 1);
+        let quarter = BudgetLimits {
+            budget: 0.25,
+            ..LIMITS
+        };
+        assert_eq!(granted(&mut Budgets::default(), &target, quarter), 25);
+        assert_eq!(granted(&mut Budgets::default(), &target, LIMITS), 100);
+    }
+
+    #[test]
+    fn a_target_that_fails_gets_less_and_takes_nothing_from_the_others() {
+        let mut budgets = Budgets::default();
+        let [bad, good] = ["bad", "good"].map(|name| (name.to_owned(), 1));
+        for _ in 0..WINDOW * 2 {
+            budgets.outcome(&bad, false);
+        }
+        assert_eq!(granted(&mut budgets, &bad, LIMITS), 25);
+        assert_eq!(granted(&mut budgets, &good, LIMITS), 100);
+        let fixed = BudgetLimits {
+            adaptive: false,
+            ..LIMITS
+        };
+        assert_eq!(granted(&mut budgets, &bad, fixed), 100);
+    }
+
+    #[test]
+    fn many_live_flows_are_an_incast_and_race_their_handshakes_only() {
+        let mut budgets = Budgets::default();
+        let target = ("a".to_owned(), 1);
+        let ask = |budgets: &mut Budgets, mode, live| budgets.ask(&target, mode, live, LIMITS);
+        assert_eq!(ask(&mut budgets, Mode::RepFlow, 255), Allowed::All);
+        assert_eq!(ask(&mut budgets, Mode::RepFlow, 256), Allowed::RepSyn);
+        assert_eq!(ask(&mut budgets, Mode::RepSyn, 256), Allowed::All);
+    }
+}

@@ -1,0 +1,454 @@
+//! Opens flows: two legs to a target that is known to be capable, and one plain connection to any
+//! other, and where the two legs could not be opened.
+
+use crate::budget::{Allowed, BudgetLimits, Budgets, Target};
+use crate::capability::{Capabilities, Capability};
+use crate::clock;
+use crate::clock::span;
+use crate::counters::{Counter, Counters, Counts, Stats};
+use crate::driver::{Core, Host, Shared, Surroundings};
+use crate::ids;
+use crate::line::{Answer, Connecting, Line};
+use crate::lingering::Lingering;
+use crate::settings::{FlowSettings, Pairing, SettingError, Settings};
+use crate::stream::TcpStream;
+use socket2::SockRef;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tailcut_transport::repnet::{Flow, FlowKey, Leg, Mode, Preamble, Purpose, Status};
+use tokio::net::{self, TcpSocket, lookup_host};
+
+/// Opens connections to targets that may speak RepNet. Clones share what they know of targets.
+///
+/// What is connected to through a connector is what its user has named: nothing else is
+/// replicated.
+#[derive(Clone)]
+pub struct Connector(Arc<Known>);
+
+/// What is known of targets, and what flows need of it.
+struct Known {
+    settings: Settings,
+    around: Surroundings,
+    capabilities: Mutex<Capabilities>,
+    budgets: Mutex<Budgets>,
+    /// RepFlow and RepSYN flows that are open.
+    live: Counter,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a flow goes.
+#[derive(Clone, Debug)]
+struct Destination {
+    name: Target,
+    service: SocketAddr,
+    replica: SocketAddr,
+}
+
+/// What to do with the addresses of a target.
+enum Choice {
+    Replicate(SocketAddr, Mode),
+    /// One connection, with what it is counted as, and whether the target is to be asked.
+    Plain(fn(&Counts) -> &Counter, bool),
+    Off,
+}
+
+impl Connector {
+    /// A connector with counters of its own.
+    ///
+    /// # Errors
+    /// A setting outside its range.
+    pub fn new(settings: Settings) -> Result<Self, SettingError> {
+        Self::with_counters(settings, Counters::new())
+    }
+
+    /// A connector that adds to `counters`.
+    ///
+    /// # Errors
+    /// A setting outside its range.
+    pub fn with_counters(settings: Settings, counters: Counters) -> Result<Self, SettingError> {
+        settings.validate()?;
+        Ok(Self(Arc::new(Known {
+            settings,
+            around: Surroundings {
+                lingering: Lingering::new(counters.clone()),
+                counters,
+                leg_deadline: settings.flow.leg_deadline,
+                archive_cap: settings.flow.archive_cap,
+            },
+            capabilities: Mutex::new(Capabilities::new(span(settings.capability_ttl))),
+            budgets: Mutex::default(),
+            live: Counter::default(),
+        })))
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> Stats {
+        self.0.around.counters.snapshot()
+    }
+
+    /// Opens a connection to `port` of `host`, a name or an address. May be cancelled: every
+    /// connection is reset then.
+    ///
+    /// # Errors
+    /// The name has no address, or no connection could be opened, not even a plain one.
+    pub async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        self.connect_with(host, port, &self.0.settings.flow).await
+    }
+
+    /// As [`connect`](Self::connect), with settings of its own for this flow.
+    ///
+    /// # Errors
+    /// As `connect`, and a setting outside its range.
+    pub async fn connect_with(
+        &self,
+        host: &str,
+        port: u16,
+        settings: &FlowSettings,
+    ) -> io::Result<TcpStream> {
+        settings.validate()?;
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        let host = bare.unwrap_or(host);
+        let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
+            Ok(address) => vec![SocketAddr::new(address, port)],
+            Err(_) => lookup_host((host, port)).await?.collect(),
+        };
+        let name = (host.to_owned(), port);
+        match self.0.choose(settings, &addresses, &name) {
+            Choice::Off => plain(&addresses).await,
+            Choice::Plain(counter, asks) => self.plain(&addresses, settings, counter, asks).await,
+            Choice::Replicate(service, mode) => {
+                let to = Destination {
+                    name,
+                    service,
+                    replica: replica(service, settings),
+                };
+                match self.race(to, mode, settings).await {
+                    Ok(stream) => Ok(stream),
+                    Err(counter) => self.plain(&addresses, settings, counter, false).await,
+                }
+            }
+        }
+    }
+
+    /// Whether a RepNet server is behind `port` of `host`: asks its replica port, so that flows
+    /// are replicated from the first one on.
+    ///
+    /// # Errors
+    /// The name has no address.
+    pub async fn probe(&self, host: &str, port: u16) -> io::Result<bool> {
+        let mut capable = false;
+        for service in lookup_host((host, port)).await? {
+            let at = replica(service, &self.0.settings.flow);
+            let found = ask(at, self.0.settings.flow.leg_deadline).await;
+            lock(&self.0.capabilities).learn(clock::now(), at, found);
+            capable |= found;
+        }
+        Ok(capable)
+    }
+
+    async fn plain(
+        &self,
+        addresses: &[SocketAddr],
+        settings: &FlowSettings,
+        counter: fn(&Counts) -> &Counter,
+        asks: bool,
+    ) -> io::Result<TcpStream> {
+        counter(&self.0.around.counters.0).up();
+        let stream = plain(addresses).await?;
+        if asks && let Ok(service) = stream.peer_addr() {
+            let at = replica(service, settings);
+            let known = Arc::clone(&self.0);
+            let within = settings.leg_deadline;
+            if lock(&known.capabilities).start_probe(at) {
+                let probing = Probing {
+                    known,
+                    at,
+                    capable: false,
+                };
+                tokio::spawn(probing.run(within));
+            }
+        }
+        Ok(stream)
+    }
+
+    /// Opens both legs. Gives what a plain flow is to be counted as, if neither could be opened.
+    async fn race(
+        &self,
+        to: Destination,
+        mode: Mode,
+        settings: &FlowSettings,
+    ) -> Result<TcpStream, fn(&Counts) -> &Counter> {
+        let (service, at) = (to.service, to.replica);
+        let Ok(flow) = self.0.start(to, mode, settings) else {
+            return Err(|counts| &counts.plain_fallback);
+        };
+        tokio::spawn(Arc::clone(&flow).drive());
+        // From here on the flow is given up when this is cancelled.
+        let stream = TcpStream::replicated(Arc::clone(&flow), service, None);
+        let opened = std::future::poll_fn(|cx| flow.lock().poll_opened(cx));
+        let opened = match settings.fallback_delay {
+            Some(delay) => match tokio::time::timeout(delay, opened).await {
+                Ok(opened) => opened.is_ok(),
+                Err(_) => {
+                    // A banner that has come while this process was busy is seen before.
+                    tokio::task::yield_now().await;
+                    if !flow.lock().is_opened() {
+                        if settings.pairing == Pairing::Hello {
+                            lock(&self.0.capabilities).doubt(clock::now(), at);
+                        }
+                        stream.reset();
+                        return Err(|counts| &counts.plain_silent);
+                    }
+                    true
+                }
+            },
+            None => opened.await.is_ok(),
+        };
+        match opened {
+            true => Ok(stream),
+            false => Err(|counts| &counts.plain_fallback),
+        }
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector")
+            .field("settings", &self.0.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A probe that is under way: it ends with what was learnt, or with the runtime.
+struct Probing {
+    known: Arc<Known>,
+    at: SocketAddr,
+    capable: bool,
+}
+
+impl Probing {
+    async fn run(mut self, within: Duration) {
+        self.capable = ask(self.at, within).await;
+    }
+}
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        let mut known = lock(&self.known.capabilities);
+        known.end_probe(clock::now(), self.at, self.capable);
+    }
+}
+
+impl Known {
+    fn choose(&self, settings: &FlowSettings, addresses: &[SocketAddr], name: &Target) -> Choice {
+        let Some(mode) = settings.mode else {
+            return Choice::Off;
+        };
+        let address = match settings.pairing {
+            Pairing::Port => addresses.first().copied().ok_or(Capability::Incapable),
+            Pairing::Hello => self.capable_address(settings, addresses),
+        };
+        let address = match address {
+            Ok(address) => address,
+            Err(Capability::Doubtful) => return Choice::Plain(|c| &c.plain_doubtful, true),
+            Err(Capability::Unknown) => return Choice::Plain(|c| &c.plain_unknown, true),
+            Err(_) => return Choice::Plain(|c| &c.plain_incapable, false),
+        };
+        let counts = &self.around.counters.0;
+        let limits = self.limits(settings);
+        let allowed = lock(&self.budgets).ask(name, mode, self.live.get(), limits);
+        if allowed != Allowed::All {
+            counts.budget_refusals.up();
+        }
+        match allowed {
+            Allowed::All => Choice::Replicate(address, mode),
+            Allowed::RepSyn => Choice::Replicate(address, Mode::RepSyn),
+            Allowed::Nothing => Choice::Plain(|c| &c.plain_budget, false),
+        }
+    }
+
+    fn capable_address(
+        &self,
+        settings: &FlowSettings,
+        addresses: &[SocketAddr],
+    ) -> Result<SocketAddr, Capability> {
+        let now = clock::now();
+        let known = lock(&self.capabilities);
+        let of = |address: &&SocketAddr| known.of(now, replica(**address, settings));
+        let first = |wanted| {
+            addresses
+                .iter()
+                .find(|address| of(address) == wanted)
+                .copied()
+        };
+        if let Some(address) = first(Capability::Capable) {
+            return Ok(address);
+        }
+        if first(Capability::Doubtful).is_some() {
+            return Err(Capability::Doubtful);
+        }
+        match first(Capability::Unknown) {
+            Some(address) if settings.assume_capable => Ok(address),
+            Some(_) => Err(Capability::Unknown),
+            None => Err(Capability::Incapable),
+        }
+    }
+
+    const fn limits(&self, settings: &FlowSettings) -> BudgetLimits {
+        BudgetLimits {
+            budget: self.settings.budget,
+            incast_limit: self.settings.incast_limit,
+            adaptive: settings.adaptive,
+        }
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        to: Destination,
+        mode: Mode,
+        settings: &FlowSettings,
+    ) -> io::Result<Arc<Shared>> {
+        let key = match settings.pairing {
+            Pairing::Hello => Some(FlowKey(ids::random()?)),
+            Pairing::Port => None,
+        };
+        let sockets = match settings.pairing {
+            Pairing::Hello => [None, None],
+            Pairing::Port => pair(to.service.is_ipv6())?.map(Some),
+        };
+        let own = Settings {
+            flow: *settings,
+            ..self.settings
+        };
+        let flow = Flow::client(clock::now(), mode, key, own.limits());
+        self.live.up();
+        let limits = self.limits(settings);
+        let host = Opened {
+            known: Arc::clone(self),
+            to,
+            sockets,
+            limits,
+            is_live: true,
+        };
+        Ok(Core::new(flow, Box::new(host), self.around.clone()).share())
+    }
+}
+
+/// Both legs from one port that the kernel picks.
+fn pair(is_ipv6: bool) -> io::Result<[TcpSocket; 2]> {
+    let (any, new): (IpAddr, fn() -> io::Result<TcpSocket>) = match is_ipv6 {
+        true => (Ipv6Addr::UNSPECIFIED.into(), TcpSocket::new_v6),
+        false => (Ipv4Addr::UNSPECIFIED.into(), TcpSocket::new_v4),
+    };
+    let first = new()?;
+    first.set_reuseaddr(true)?;
+    first.bind(SocketAddr::new(any, 0))?;
+    let second = new()?;
+    second.set_reuseaddr(true)?;
+    second.bind(SocketAddr::new(any, first.local_addr()?.port()))?;
+    // A connection that is given up while the kernel has it already is to be reset: without a
+    // hello its FIN would be the end of the flow's stream. Taken back when it is connected.
+    first.set_zero_linger()?;
+    second.set_zero_linger()?;
+    Ok([first, second])
+}
+
+/// A flow that this process opened.
+struct Opened {
+    known: Arc<Known>,
+    to: Destination,
+    /// Port pairing: bound already.
+    sockets: [Option<TcpSocket>; 2],
+    limits: BudgetLimits,
+    is_live: bool,
+}
+
+impl Host for Opened {
+    fn open(&mut self, leg: Leg) -> Connecting {
+        let Destination {
+            service, replica, ..
+        } = self.to;
+        match self.sockets[leg as usize].take() {
+            Some(socket) => {
+                let to = [service, replica][leg as usize];
+                Box::pin(async move {
+                    let stream = socket.connect(to).await?;
+                    SockRef::from(&stream).set_linger(None)?;
+                    Ok(stream)
+                })
+            }
+            None => Box::pin(net::TcpStream::connect(replica)),
+        }
+    }
+
+    fn learn(&mut self, capable: bool) {
+        lock(&self.known.capabilities).learn(clock::now(), self.to.replica, capable);
+    }
+
+    fn outcome(&mut self, established: bool) {
+        lock(&self.known.budgets).outcome(&self.to.name, established);
+    }
+
+    fn may_rejoin(&mut self) -> bool {
+        let live = self.known.live.get();
+        let mut budgets = lock(&self.known.budgets);
+        let allowed = budgets.ask(&self.to.name, Mode::RepFlow, live, self.limits);
+        if allowed != Allowed::All {
+            self.known.around.counters.0.budget_refusals.up();
+        }
+        allowed == Allowed::All
+    }
+
+    fn bury(&mut self) {
+        if std::mem::take(&mut self.is_live) {
+            self.known.live.down();
+        }
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.bury();
+    }
+}
+
+fn replica(mut service: SocketAddr, settings: &FlowSettings) -> SocketAddr {
+    let port = settings.replica_port;
+    service.set_port(port.unwrap_or(service.port().wrapping_add(1)));
+    service
+}
+
+async fn plain(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    Ok(TcpStream::plain(net::TcpStream::connect(addresses).await?))
+}
+
+/// Asks a replica port whether a RepNet server is there.
+async fn ask(at: SocketAddr, within: Duration) -> bool {
+    let asked = async {
+        let flow = FlowKey(ids::random()?);
+        let mut line = Line::new(net::TcpStream::connect(at).await?);
+        line.say_hello(&Preamble {
+            purpose: Purpose::Probe,
+            leg: Leg::First,
+            flow,
+        });
+        let answer = std::future::poll_fn(|cx| line.poll_hello(cx)).await;
+        line.reset();
+        Ok::<_, io::Error>(match answer {
+            Some(Answer::Banner(banner)) => {
+                banner.status == Status::Probed && banner.check == flow.check()
+            }
+            _ => false,
+        })
+    };
+    // No answer in time is none, whatever keeps it.
+    matches!(tokio::time::timeout(within, asked).await, Ok(Ok(true)))
+}

@@ -1,0 +1,91 @@
+//! Errors that RepNet itself raises; those of the kernel pass through as they are.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What went wrong above TCP. Inside an [`io::Error`], see [`io::Error::get_ref`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RepNetError {
+    /// The two legs of a flow carried different bytes, or ended cleanly at different lengths.
+    Diverged {
+        /// Bytes that the application was given.
+        delivered: u64,
+    },
+    /// What answered on the replica port is no RepNet server, or took no flow.
+    Hello {
+        /// The replica port.
+        at: SocketAddr,
+        /// What it answered.
+        found: String,
+    },
+    /// No leg was established within the leg deadline.
+    LegDeadline {
+        /// The deadline.
+        within: Duration,
+    },
+    /// No leg is left to send to, and more was written than may be kept for the one that is to
+    /// come.
+    ArchiveFull {
+        /// Bytes that may be kept.
+        cap: u64,
+    },
+}
+
+impl fmt::Display for RepNetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Diverged { delivered } => write!(
+                f,
+                "the two connections of the flow differ ({delivered} bytes were delivered)"
+            ),
+            Self::Hello { at, found } => write!(
+                f,
+                "the replica port {at} answered with {found}, and takes no flow"
+            ),
+            Self::LegDeadline { within } => {
+                write!(f, "no connection within {} ms", within.as_millis())
+            }
+            Self::ArchiveFull { cap } => {
+                write!(f, "more than {cap} bytes wait for a connection")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RepNetError {}
+
+impl From<RepNetError> for io::Error {
+    fn from(error: RepNetError) -> Self {
+        let kind = match error {
+            RepNetError::Diverged { .. } => io::ErrorKind::InvalidData,
+            RepNetError::Hello { .. } => io::ErrorKind::ConnectionRefused,
+            RepNetError::LegDeadline { .. } => io::ErrorKind::TimedOut,
+            RepNetError::ArchiveFull { .. } => io::ErrorKind::ConnectionReset,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// The same error for one more reader of it.
+pub(crate) fn again(error: &io::Error) -> io::Error {
+    let own = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<RepNetError>());
+    match (own, error.raw_os_error()) {
+        (Some(own), _) => own.clone().into(),
+        (None, Some(code)) => io::Error::from_raw_os_error(code),
+        (None, None) => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// Whether this machine lacks something, which says nothing about the target.
+pub(crate) fn is_local(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrInUse, AddrNotAvailable, OutOfMemory};
+    // EMFILE, ENFILE and ENOBUFS have no kind.
+    let code = error.raw_os_error();
+    matches!(error.kind(), AddrInUse | AddrNotAvailable | OutOfMemory)
+        || code.is_some_and(|code| [23, 24, 105].contains(&code))
+}

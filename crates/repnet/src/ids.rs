@@ -1,0 +1,36 @@
+//! Random ids of 128 bits, drawn from the operating system's source a page at a time. Who knows a
+//! flow's id may join the flow.
+
+use std::sync::{Mutex, PoisonError};
+
+const PAGE: usize = 256;
+
+struct Page {
+    ids: [[u8; 16]; PAGE],
+    left: usize,
+}
+
+static DRAWN: Mutex<Page> = Mutex::new(Page {
+    ids: [[0; 16]; PAGE],
+    left: 0,
+});
+
+/// An id that is not all zeros.
+///
+/// # Errors
+/// The operating system gives no random bytes.
+pub(crate) fn random() -> std::io::Result<u128> {
+    let mut page = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if page.left == 0 {
+            getrandom::fill(page.ids.as_flattened_mut()).map_err(std::io::Error::from)?;
+            page.left = PAGE;
+        }
+        page.left -= 1;
+        let at = page.left;
+        let id = u128::from_be_bytes(std::mem::take(&mut page.ids[at]));
+        if id != 0 {
+            return Ok(id);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! RepNet over tokio's TCP ("RepNet: Cutting Tail Latency in Data Center Networks with Flow
+//! Replication"): short flows that race on two paths.
+//!
+//! In a network with several equal-cost paths a connection is pinned to one of them by a hash of
+//! its addresses and ports. A [`Connector`] opens **two** connections for a flow, from ports that
+//! differ, and the application gets the bytes of whichever is faster, once, in order, through one
+//! [`TcpStream`]. RepFlow sends everything on both; RepSYN races only the handshake and the hello.
+//! A [`TcpListener`] takes them together again. It speaks with the npm package `repnet`, at either
+//! end; `docs/repnet-wire.md` has the bytes.
+//!
+//! ```
+//! use tailcut_repnet::{Connector, Settings, TcpListener};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let listener = TcpListener::bind("127.0.0.1:0".parse()?).await?;
+//! let port = listener.local_addr()?.port();
+//! let server = tokio::spawn(async move {
+//!     let (mut stream, _) = listener.accept().await?;
+//!     let mut request = [0; 4];
+//!     stream.read_exact(&mut request).await?;
+//!     stream.write_all(&request).await?;
+//!     Ok::<_, std::io::Error>(stream.is_replicated())
+//! });
+//!
+//! let mut settings = Settings::default();
+//! // Without it the first flow runs plain, while the target is asked whether it speaks RepNet.
+//! settings.flow.assume_capable = true;
+//! let connector = Connector::new(settings)?;
+//! let mut stream = connector.connect("127.0.0.1", port).await?;
+//! stream.write_all(b"ping").await?;
+//! let mut answer = [0; 4];
+//! stream.read_exact(&mut answer).await?;
+//! assert_eq!(&answer, b"ping");
+//! assert!(server.await??);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What it does not do: eager flows at the client (a server takes them), and it has no encryption:
+//! put TLS inside.
+#![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+mod budget;
+mod capability;
+mod clock;
+mod connector;
+mod counters;
+mod driver;
+mod error;
+mod greeting;
+mod ids;
+mod line;
+mod lingering;
+mod listener;
+mod log;
+mod prefix_check;
+#[cfg(feature = "proxy")]
+pub mod proxy;
+mod settings;
+mod stream;
+
+pub use connector::Connector;
+pub use counters::{Counters, Stats};
+pub use error::RepNetError;
+pub use listener::TcpListener;
+pub use settings::{FlowSettings, Pairing, SecondLegFrom, SettingError, Settings};
+pub use stream::TcpStream;
+pub use tailcut_transport::repnet::Mode;

@@ -1,0 +1,241 @@
+//! One leg's connection, from the attempt to connect on.
+
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tailcut_transport::repnet::{Banner, Preamble};
+use tailcut_wire::repnet::{
+    HELLO_BYTES, MAX_PREAMBLE_BYTES, Rejection, decode_banner, encode_preamble, preamble_length,
+};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// An attempt to connect.
+pub(crate) type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
+
+/// Where a leg's connection is.
+#[derive(Default)]
+pub(crate) enum Slot {
+    #[default]
+    Empty,
+    Connecting(Connecting),
+    Line(Line),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Line {
+    tcp: TcpStream,
+    hello: Option<Box<Hello>>,
+    /// A server's banner, and how much of it was sent.
+    banner: Option<([u8; HELLO_BYTES], usize)>,
+    /// Writing failed; what has come is read before the leg counts as failed.
+    broken: Option<io::Error>,
+    /// The end of the peer's direction was read.
+    ended: bool,
+    finished: bool,
+}
+
+#[derive(Debug)]
+struct Hello {
+    preamble: [u8; MAX_PREAMBLE_BYTES],
+    length: usize,
+    sent: usize,
+    banner: [u8; HELLO_BYTES],
+    received: usize,
+}
+
+/// How a hello ended.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Banner(Banner),
+    /// Something that is no banner.
+    Foreign(Rejection),
+    /// The end of the stream.
+    Silent,
+    Failed(io::Error),
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) enum Read {
+    Some,
+    End,
+    Failed(io::Error),
+}
+
+impl Line {
+    pub fn new(tcp: TcpStream) -> Self {
+        Self::accepted(tcp, None)
+    }
+
+    /// A connection on which a banner goes before everything else.
+    pub fn accepted(tcp: TcpStream, banner: Option<[u8; HELLO_BYTES]>) -> Self {
+        Self {
+            tcp,
+            hello: None,
+            banner: banner.map(|banner| (banner, 0)),
+            broken: None,
+            ended: false,
+            finished: false,
+        }
+    }
+
+    pub fn tcp(&self) -> &TcpStream {
+        &self.tcp
+    }
+
+    /// The connection, and whether it was given the end of our direction.
+    pub fn into_parts(self) -> (TcpStream, bool) {
+        (self.tcp, self.finished)
+    }
+
+    /// Closes the connection by a reset.
+    pub fn reset(self) {
+        reset(self.tcp);
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    pub fn say_hello(&mut self, preamble: &Preamble) {
+        self.hello = Some(Box::new(Hello {
+            preamble: encode_preamble(preamble),
+            length: preamble_length(preamble),
+            sent: 0,
+            banner: [0; HELLO_BYTES],
+            received: 0,
+        }));
+    }
+
+    /// Sends the preamble and reads the banner, and not a byte more. Ready at once without a
+    /// hello.
+    pub fn poll_hello(&mut self, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
+        let Some(hello) = &mut self.hello else {
+            return Poll::Ready(None);
+        };
+        let answer = ready!(hello.poll(&mut self.tcp, cx));
+        self.hello = None;
+        Poll::Ready(Some(answer))
+    }
+
+    /// Sends the banner. Whether it has just gone out.
+    pub fn poll_banner(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let Some((banner, sent)) = &mut self.banner else {
+            return Poll::Ready(false);
+        };
+        while let Some(rest) = banner.get(*sent..)
+            && !rest.is_empty()
+            && self.broken.is_none()
+        {
+            match ready!(Pin::new(&mut self.tcp).poll_write(cx, rest)) {
+                Ok(written) => *sent += written,
+                Err(error) => self.broken = Some(error),
+            }
+        }
+        self.banner = None;
+        Poll::Ready(true)
+    }
+
+    /// Reads what there is room for. Never ready again after the end.
+    pub fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<Read> {
+        if self.ended {
+            return match self.broken.take() {
+                Some(error) => Poll::Ready(Read::Failed(error)),
+                None => Poll::Pending,
+            };
+        }
+        let read = Pin::new(&mut self.tcp).poll_read(cx, into);
+        match (read, self.broken.take()) {
+            (Poll::Ready(Err(error)), _) => Poll::Ready(Read::Failed(error)),
+            (Poll::Ready(Ok(())), broken) if into.filled().is_empty() => match broken {
+                // The kernel tells of a reset once. Writing has heard of it, and reading sees an
+                // end.
+                Some(error) => Poll::Ready(Read::Failed(error)),
+                None => {
+                    self.ended = true;
+                    Poll::Ready(Read::End)
+                }
+            },
+            (Poll::Ready(Ok(())), broken) => {
+                self.broken = broken;
+                Poll::Ready(Read::Some)
+            }
+            (Poll::Pending, Some(error)) => Poll::Ready(Read::Failed(error)),
+            (Poll::Pending, None) => Poll::Pending,
+        }
+    }
+
+    /// Writes some of the bytes. How many; `None` where nothing more can be written.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: [&[u8]; 2]) -> Poll<Option<usize>> {
+        ready!(self.poll_banner(cx));
+        if self.broken.is_some() {
+            return Poll::Ready(None);
+        }
+        let slices = bytes.map(IoSlice::new);
+        match ready!(Pin::new(&mut self.tcp).poll_write_vectored(cx, &slices)) {
+            Ok(0) => Poll::Ready(None),
+            Ok(written) => Poll::Ready(Some(written)),
+            Err(error) => {
+                self.broken = Some(error);
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    /// Ends our direction. Whether it was possible.
+    pub fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        ready!(self.poll_banner(cx));
+        if self.broken.is_some() {
+            return Poll::Ready(false);
+        }
+        match ready!(Pin::new(&mut self.tcp).poll_shutdown(cx)) {
+            Ok(()) => {
+                self.finished = true;
+                Poll::Ready(true)
+            }
+            Err(error) => {
+                self.broken = Some(error);
+                Poll::Ready(false)
+            }
+        }
+    }
+}
+
+impl Hello {
+    fn poll(&mut self, tcp: &mut TcpStream, cx: &mut Context<'_>) -> Poll<Answer> {
+        while let Some(rest) = self.preamble[..self.length].get(self.sent..)
+            && !rest.is_empty()
+        {
+            match ready!(Pin::new(&mut *tcp).poll_write(cx, rest)) {
+                Ok(written) => self.sent += written,
+                Err(error) => return Poll::Ready(Answer::Failed(error)),
+            }
+        }
+        loop {
+            let mut rest = ReadBuf::new(&mut self.banner[self.received..]);
+            let read = Pin::new(&mut *tcp).poll_read(cx, &mut rest);
+            let count = rest.filled().len();
+            match ready!(read) {
+                Ok(()) if count == 0 => return Poll::Ready(Answer::Silent),
+                Ok(()) => self.received += count,
+                Err(error) => return Poll::Ready(Answer::Failed(error)),
+            }
+            match decode_banner(&self.banner[..self.received]) {
+                Ok(banner) => return Poll::Ready(Answer::Banner(banner)),
+                Err(Rejection::Incomplete) => {}
+                Err(rejection) => return Poll::Ready(Answer::Foreign(rejection)),
+            }
+        }
+    }
+}
+
+/// Closes a connection by a reset: never a FIN, so that the peer cannot take it for the end of the
+/// stream.
+pub(crate) fn reset(tcp: TcpStream) {
+    // What fails here is a connection that is gone already.
+    let _ = tcp.set_zero_linger();
+    drop(tcp);
+}

@@ -1,0 +1,526 @@
+//! Accepts flows: on the service's port, which stays plain TCP where legs say a hello, and on the
+//! replica port.
+
+use crate::clock;
+use crate::clock::span;
+use crate::counters::{Counters, Stats};
+use crate::driver::{Core, Host, Shared, Surroundings};
+use crate::greeting::{Greeting, Heard, PendingHellos};
+use crate::ids;
+use crate::line::{Connecting, Line, reset};
+use crate::lingering::Lingering;
+use crate::settings::{Pairing, SecondLegFrom, Settings};
+use crate::stream::TcpStream;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tailcut_transport::repnet::{
+    Banner, Flow, FlowKey, FlowTable, InstanceId, Leg, Mode, Place, Preamble, Purpose, Rejoin,
+    Status, Ticket,
+};
+use tailcut_wire::repnet::{HELLO_BYTES, encode_banner};
+use tokio::net;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// How often `bind` asks the kernel for another port when the one after it is taken.
+const KERNEL_TRIES: u32 = 64;
+/// Before accepting is tried again when the process has no descriptors left.
+const BACK_OFF: Duration = Duration::from_millis(20);
+
+/// What names a flow here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Key {
+    Hello(FlowKey),
+    Port(SocketAddr),
+}
+
+/// A flow, and where its first leg came from.
+#[derive(Clone)]
+struct Entry {
+    flow: Arc<Shared>,
+    from: SocketAddr,
+}
+
+type Accepted = io::Result<(TcpStream, SocketAddr)>;
+
+struct Server {
+    settings: Settings,
+    instance: InstanceId,
+    port: u16,
+    table: Mutex<FlowTable<Key, Entry>>,
+    hellos: PendingHellos,
+    flows: mpsc::Sender<Accepted>,
+    closing: AtomicBool,
+    around: Surroundings,
+}
+
+/// Listens on a port and on its replica port. Dropping it closes both; flows that were accepted go
+/// on.
+pub struct TcpListener {
+    server: Arc<Server>,
+    accepted: tokio::sync::Mutex<mpsc::Receiver<Accepted>>,
+    address: SocketAddr,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl TcpListener {
+    /// Listens on `address` and the port after it, with the default settings. Port 0 lets the
+    /// kernel choose one whose next one is free too.
+    ///
+    /// # Errors
+    /// One of the ports is taken, or may not be used.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        Self::bind_with(address, Settings::default(), Counters::new()).await
+    }
+
+    /// The same with settings, and counters to add to.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind), and a setting outside its range.
+    pub async fn bind_with(
+        address: SocketAddr,
+        settings: Settings,
+        counters: Counters,
+    ) -> io::Result<Self> {
+        settings.validate()?;
+        let (service, replica) = bind_both(address, settings.flow.replica_port).await?;
+        let address = service.local_addr()?;
+        // One place more: the next plain connection has its own already.
+        let (flows, accepted) = mpsc::channel(settings.accept_backlog + 1);
+        let server = Arc::new(Server {
+            settings,
+            instance: InstanceId(ids::random()?),
+            port: address.port(),
+            table: Mutex::new(FlowTable::new(
+                settings.flow.pairing == Pairing::Port,
+                span(settings.tombstone_time),
+                settings.tombstone_limit,
+            )),
+            hellos: PendingHellos::new(settings.pending_hellos, counters.clone()),
+            flows,
+            closing: AtomicBool::new(false),
+            around: Surroundings {
+                lingering: Lingering::new(counters.clone()),
+                counters: counters.clone(),
+                leg_deadline: settings.flow.leg_deadline,
+                archive_cap: settings.flow.archive_cap,
+            },
+        });
+        counters.0.servers_paired.up();
+        let tasks = match settings.flow.pairing {
+            Pairing::Hello => [
+                tokio::spawn(Arc::clone(&server).serve_plain(service)),
+                tokio::spawn(Arc::clone(&server).serve_hellos(replica)),
+            ],
+            Pairing::Port => [
+                tokio::spawn(Arc::clone(&server).serve_legs(service, Leg::First)),
+                tokio::spawn(Arc::clone(&server).serve_legs(replica, Leg::Second)),
+            ],
+        };
+        Ok(Self {
+            server,
+            accepted: tokio::sync::Mutex::new(accepted),
+            address,
+            tasks,
+        })
+    }
+
+    /// The next flow, replicated or plain, and where it comes from. May be cancelled: no flow is
+    /// lost.
+    ///
+    /// # Errors
+    /// The system cannot accept a connection: mostly it is out of descriptors. Later calls may
+    /// succeed.
+    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let next = self.accepted.lock().await.recv().await;
+        next.unwrap_or_else(|| Err(io::Error::other("the runtime of the listener has ended")))
+    }
+
+    /// The service's address.
+    ///
+    /// # Errors
+    /// Never; as [`tokio::net::TcpListener::local_addr`] has it.
+    pub const fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.address)
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> Stats {
+        self.server.around.counters.snapshot()
+    }
+}
+
+impl Drop for TcpListener {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+        self.server.close();
+        // Nobody has served these: no peer may take that for an answer.
+        let accepted = self.accepted.get_mut();
+        accepted.close();
+        while let Ok(waiting) = accepted.try_recv() {
+            if let Ok((stream, _)) = waiting {
+                stream.reset();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for TcpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TcpListener")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Both ports or neither.
+async fn bind_both(
+    address: SocketAddr,
+    replica_port: Option<u16>,
+) -> io::Result<(net::TcpListener, net::TcpListener)> {
+    let mut tries = 0;
+    // Ports that are held until the search is over, so that the kernel picks others.
+    let mut held = Vec::new();
+    loop {
+        let service = net::TcpListener::bind(address).await?;
+        let mut replica = service.local_addr()?;
+        let port = replica_port.or_else(|| replica.port().checked_add(1));
+        let bound = match port {
+            Some(port) => {
+                replica.set_port(port);
+                net::TcpListener::bind(replica).await
+            }
+            None => Err(io::ErrorKind::AddrInUse.into()),
+        };
+        tries += 1;
+        match bound {
+            Ok(replica) => return Ok((service, replica)),
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Err(error),
+            Err(_) if address.port() == 0 && tries < KERNEL_TRIES => held.push(service),
+            Err(error) => {
+                let after = match port {
+                    Some(port) => format!("{port}: {error}"),
+                    None => format!("there is none after {}", replica.port()),
+                };
+                let message = format!("the replica port {after}");
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
+            }
+        }
+    }
+}
+
+/// What the driver of a server's flow needs of its listener.
+struct Remembered {
+    server: Arc<Server>,
+    key: Key,
+    ticket: Option<Ticket>,
+}
+
+impl Host for Remembered {
+    fn open(&mut self, _: Leg) -> Connecting {
+        // A server opens no leg.
+        Box::pin(std::future::ready(Err(io::ErrorKind::Unsupported.into())))
+    }
+    fn learn(&mut self, _: bool) {}
+    fn outcome(&mut self, _: bool) {}
+    fn may_rejoin(&mut self) -> bool {
+        false
+    }
+    fn remember(&mut self, ticket: Ticket) {
+        self.ticket = Some(ticket);
+    }
+    fn bury(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            let mut table = self.server.table();
+            table.bury(clock::now(), &self.key, ticket);
+            let stones = table.tombstones() as u64;
+            self.server.around.counters.0.tombstones.set(stones);
+        }
+    }
+}
+
+impl Server {
+    fn table(&self) -> MutexGuard<'_, FlowTable<Key, Entry>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.hellos.clear();
+        let waiting: Vec<Entry> = self.table().stop().collect();
+        for entry in waiting {
+            entry.flow.lock().stop_waiting();
+        }
+    }
+
+    /// The service's port where legs say hellos: plain TCP, byte for byte.
+    async fn serve_plain(self: Arc<Self>, service: net::TcpListener) {
+        // As many as may wait for the application wait there; the next ones wait in the kernel.
+        while let Ok(place) = self.flows.reserve().await {
+            let accepted = service.accept().await;
+            let failed = accepted.is_err();
+            place.send(accepted.map(|(tcp, from)| (TcpStream::plain(tcp), from)));
+            if failed {
+                tokio::time::sleep(BACK_OFF).await;
+            }
+        }
+    }
+
+    /// The replica port where legs say hellos.
+    async fn serve_hellos(self: Arc<Self>, replica: net::TcpListener) {
+        loop {
+            match replica.accept().await {
+                Ok((tcp, from)) => {
+                    let server = Arc::clone(&self);
+                    self.hellos.add(|ticket| {
+                        let greeting = Greeting::new(tcp, ticket);
+                        tokio::spawn(server.greet(greeting, from)).abort_handle()
+                    });
+                }
+                Err(_) => tokio::time::sleep(BACK_OFF).await,
+            }
+        }
+    }
+
+    /// A port where legs are known by where they come from.
+    async fn serve_legs(self: Arc<Self>, port: net::TcpListener, leg: Leg) {
+        loop {
+            match port.accept().await {
+                Ok((tcp, from)) => {
+                    let arrival = Arrival {
+                        key: Key::Port(from),
+                        leg,
+                        mode: Mode::RepFlow,
+                        from,
+                        flow: None,
+                    };
+                    match self.route(&arrival, tcp) {
+                        Routed::Opened(flow) => drop(tokio::spawn(flow.drive())),
+                        Routed::Attached => {}
+                        // Nobody can be told to go elsewhere.
+                        Routed::Refused(tcp) => reset(tcp),
+                    }
+                }
+                Err(_) => tokio::time::sleep(BACK_OFF).await,
+            }
+        }
+    }
+
+    /// A connection to the replica port: its hello, and what becomes of it.
+    async fn greet(self: Arc<Self>, mut greeting: Greeting, from: SocketAddr) {
+        let counts = &self.around.counters.0;
+        let hello_timeout = self.settings.hello_timeout;
+        let heard = tokio::time::timeout(hello_timeout, greeting.listen()).await;
+        let preamble = match heard {
+            Ok(Heard::Preamble(preamble)) => preamble,
+            Ok(Heard::OtherVersion(preamble)) => {
+                let banner = tailcut_wire::repnet::unsupported(&preamble, self.instance);
+                return self.refuse(greeting, banner).await;
+            }
+            Ok(Heard::Foreign) => return counts.dropped_foreign.up(),
+            Ok(Heard::Nothing) => return,
+            Err(_) => return counts.dropped_hello_timeout.up(),
+        };
+        let status = match preamble.purpose {
+            Purpose::Probe => Status::Probed,
+            Purpose::Open(mode) => {
+                let Some(tcp) = greeting.into_leg() else {
+                    return;
+                };
+                let arrival = Arrival {
+                    key: Key::Hello(preamble.flow),
+                    leg: preamble.leg,
+                    mode,
+                    from,
+                    flow: Some(preamble.flow),
+                };
+                match self.route(&arrival, tcp) {
+                    Routed::Opened(flow) => return flow.drive().await,
+                    Routed::Attached => return,
+                    Routed::Refused(tcp) => return self.refuse_leg(tcp, &preamble),
+                }
+            }
+            Purpose::Rejoin(rejoin) => {
+                let Some(tcp) = greeting.into_leg() else {
+                    return;
+                };
+                match self.rejoin(&preamble, &rejoin, from, tcp) {
+                    Ok(()) => return,
+                    Err(tcp) => return self.refuse_leg(tcp, &preamble),
+                }
+            }
+        };
+        let banner = self.banner(preamble.flow, preamble.leg, status);
+        self.refuse(greeting, banner).await;
+    }
+
+    async fn refuse(&self, greeting: Greeting, banner: [u8; HELLO_BYTES]) {
+        let refused = greeting.refuse(banner);
+        // One that does not hang up is closed all the same.
+        let _ = tokio::time::timeout(self.settings.hello_timeout, refused).await;
+    }
+
+    /// Busy: the connection is one without a flow again.
+    fn refuse_leg(self: &Arc<Self>, tcp: net::TcpStream, preamble: &Preamble) {
+        let banner = self.banner(preamble.flow, preamble.leg, Status::Busy);
+        let server = Arc::clone(self);
+        self.hellos.add(|place| {
+            let greeting = Greeting::new(tcp, place);
+            tokio::spawn(async move { server.refuse(greeting, banner).await }).abort_handle()
+        });
+    }
+
+    fn banner(&self, flow: FlowKey, leg: Leg, status: Status) -> [u8; HELLO_BYTES] {
+        encode_banner(&Banner {
+            status,
+            leg,
+            check: flow.check(),
+            instance: self.instance,
+        })
+    }
+
+    /// A connection as a leg, with the banner that goes before everything else on it.
+    fn line(&self, arrival: &Arrival, status: Status, tcp: net::TcpStream) -> Line {
+        let banner = arrival
+            .flow
+            .map(|flow| self.banner(flow, arrival.leg, status));
+        Line::accepted(tcp, banner)
+    }
+
+    /// Sorts a leg that has come.
+    fn route(self: &Arc<Self>, arrival: &Arrival, tcp: net::TcpStream) -> Routed {
+        let counts = &self.around.counters.0;
+        let Arrival { key, leg, from, .. } = *arrival;
+        let mut table = self.table();
+        match table.place(clock::now(), &key, leg) {
+            Place::New => self.open(arrival, table, tcp),
+            Place::Full => {
+                counts.refused_tombstones.up();
+                Routed::Refused(tcp)
+            }
+            Place::Late => {
+                counts.legs_late.up();
+                reset(tcp);
+                Routed::Attached
+            }
+            Place::Known(entry) => {
+                drop(table);
+                if arrival.flow.is_some() && !self.is_from(&entry, from) {
+                    counts.dropped_other_address.up();
+                    counts.legs_late.up();
+                    reset(tcp);
+                    return Routed::Attached;
+                }
+                let line = self.line(arrival, Status::Joined, tcp);
+                let joined = entry.flow.lock().join(leg, line);
+                self.table().saw(&key, leg);
+                if let Some(late) = joined {
+                    counts.legs_late.up();
+                    // The client of a RepSYN flow has chosen, and waits for this leg's end.
+                    match arrival.mode {
+                        Mode::RepSyn => drop(late),
+                        Mode::RepFlow => late.reset(),
+                    }
+                }
+                Routed::Attached
+            }
+        }
+    }
+
+    /// A new flow, and its place with the application.
+    fn open(
+        self: &Arc<Self>,
+        arrival: &Arrival,
+        mut table: MutexGuard<'_, FlowTable<Key, Entry>>,
+        tcp: net::TcpStream,
+    ) -> Routed {
+        let counts = &self.around.counters.0;
+        let Arrival { key, leg, from, .. } = *arrival;
+        if self.closing.load(Ordering::Relaxed) {
+            counts.refused_closing.up();
+            return Routed::Refused(tcp);
+        }
+        let Ok(place) = self.flows.try_reserve() else {
+            counts.refused_full.up();
+            return Routed::Refused(tcp);
+        };
+        let line = self.line(arrival, Status::Opened, tcp);
+        let host = Remembered {
+            server: Arc::clone(self),
+            key,
+            ticket: None,
+        };
+        let flow = Flow::server(clock::now(), arrival.mode, leg, self.settings.limits());
+        let flow = Core::new(flow, Box::new(host), self.around.clone()).share();
+        // Nobody else knows the flow yet. Everywhere else its lock is taken before the table's.
+        let mut core = flow.lock();
+        let entry = Entry {
+            flow: Arc::clone(&flow),
+            from,
+        };
+        let ticket = table.add(key, leg, entry);
+        drop(table);
+        core.remember(ticket);
+        core.first_leg(leg, line);
+        drop(core);
+        let stream = TcpStream::replicated(Arc::clone(&flow), from, Some(self.port));
+        place.send(Ok((stream, from)));
+        Routed::Opened(flow)
+    }
+
+    /// Who joins a flow reads its bytes and may add some: without being told otherwise only
+    /// whoever opened it, by address.
+    fn is_from(&self, entry: &Entry, from: SocketAddr) -> bool {
+        self.settings.flow.second_leg_from == SecondLegFrom::Anywhere
+            || entry.from.ip() == from.ip()
+    }
+
+    /// A second leg for a connection that has been idle. One that does not fit is refused, and the
+    /// connection goes on as it is.
+    fn rejoin(
+        &self,
+        preamble: &Preamble,
+        rejoin: &Rejoin,
+        from: SocketAddr,
+        tcp: net::TcpStream,
+    ) -> Result<(), net::TcpStream> {
+        let entry = self.table().live(&Key::Hello(preamble.flow));
+        let entry = entry.filter(|entry| self.is_from(entry, from));
+        let Some(entry) = entry.filter(|_| !self.closing.load(Ordering::Relaxed)) else {
+            return Err(tcp);
+        };
+        let mut core = entry.flow.lock();
+        if !core.flow().stands_at(preamble.leg, rejoin) {
+            return Err(tcp);
+        }
+        let banner = self.banner(preamble.flow, preamble.leg, Status::Joined);
+        core.rejoin(preamble.leg, rejoin, Line::accepted(tcp, Some(banner)));
+        Ok(())
+    }
+}
+
+/// A leg that has come.
+struct Arrival {
+    key: Key,
+    leg: Leg,
+    mode: Mode,
+    from: SocketAddr,
+    /// As its hello names it.
+    flow: Option<FlowKey>,
+}
+
+/// What became of it.
+enum Routed {
+    /// It opened a flow, which is to be driven.
+    Opened(Arc<Shared>),
+    /// It is a flow's leg, or was turned away.
+    Attached,
+    /// No flow is taken.
+    Refused(net::TcpStream),
+}

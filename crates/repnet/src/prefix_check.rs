@@ -1,0 +1,93 @@
+//! Tells whether two legs carry the same bytes without keeping the bytes: the leg that is ahead
+//! leaves checkpoints (offset, CRC-32 of everything before it), the other one compares when it
+//! gets there. Memory: at most [`MOST_CHECKPOINTS`], spread ever wider over what one leg is ahead
+//! by.
+
+use crc32fast::Hasher;
+use std::collections::VecDeque;
+use tailcut_transport::repnet::Leg;
+
+const MOST_CHECKPOINTS: usize = 256;
+
+/// The legs differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Differs;
+
+#[derive(Clone, Default, Debug)]
+struct Seen {
+    crc: Hasher,
+    offset: u64,
+}
+
+#[derive(Clone, Default, Debug)]
+pub(crate) struct PrefixCheck {
+    legs: [Seen; 2],
+    checkpoints: VecDeque<(u64, u32)>,
+}
+
+impl PrefixCheck {
+    /// Takes the next bytes of a leg.
+    pub fn add(&mut self, leg: Leg, bytes: &[u8]) -> Result<(), Differs> {
+        let other = self.legs[leg.other() as usize].offset;
+        let own = &mut self.legs[leg as usize];
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let next = self.checkpoints.front().copied();
+            let next = next.filter(|_| own.offset < other);
+            let take = next.map_or(rest.len(), |(at, _)| {
+                let gap = usize::try_from(at - own.offset).unwrap_or(usize::MAX);
+                gap.min(rest.len())
+            });
+            let (part, left) = rest.split_at(take);
+            own.crc.update(part);
+            own.offset += take as u64;
+            rest = left;
+            if let Some((at, crc)) = next
+                && own.offset == at
+            {
+                if own.crc.clone().finalize() != crc {
+                    return Err(Differs);
+                }
+                self.checkpoints.pop_front();
+            }
+        }
+        if own.offset > other {
+            let point = (own.offset, own.crc.clone().finalize());
+            self.checkpoints.push_back(point);
+            if self.checkpoints.len() > MOST_CHECKPOINTS {
+                let mut last = self.checkpoints.len() % 2 == 1;
+                self.checkpoints.retain(|_| {
+                    last = !last;
+                    last
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legs_that_carry_the_same_in_other_pieces_agree_and_one_wrong_byte_is_found() {
+        let bytes: Vec<u8> = (0..20_000_u32).map(|i| (i * 7 % 251) as u8).collect();
+        let mut check = PrefixCheck::default();
+        // Many more pieces than checkpoints.
+        for piece in bytes.chunks(13) {
+            assert_eq!(check.add(Leg::First, piece), Ok(()));
+        }
+        assert!(check.checkpoints.len() <= MOST_CHECKPOINTS);
+        assert_eq!(check.checkpoints.back().expect("the last").0, 20_000);
+        let mut wrong = bytes.clone();
+        wrong[12_345] ^= 1;
+        let mut other = check.clone();
+        for piece in bytes.chunks(97) {
+            assert_eq!(check.add(Leg::Second, piece), Ok(()));
+        }
+        assert!(check.checkpoints.is_empty());
+        let found = wrong.chunks(97).map(|piece| other.add(Leg::Second, piece));
+        assert!(found.into_iter().any(|found| found == Err(Differs)));
+    }
+}

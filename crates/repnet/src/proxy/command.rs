@@ -1,0 +1,182 @@
+//! `tailcut proxy`.
+
+use super::Proxy;
+use super::config::{DEFAULT_ADMIN, DEFAULT_DRAIN_MS, ProxyConfig, Side, parse, route_of_flag};
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The proxies that there are.
+#[derive(Subcommand, Debug)]
+pub enum ProxyCommand {
+    /// Put RepNet in front of a TCP server, or behind a TCP client: short flows race on two paths
+    #[command(after_help = "\
+A route is name=value pairs with commas between:
+  name=NAME          label in the metrics
+  listen=HOST:PORT   where to accept connections; a port alone is one of 127.0.0.1
+  to=HOST:PORT       where to connect to
+  replicate=in|out   out: behind a client; in: in front of a server
+and any setting of a flow: mode=repflow|repsyn|off, pairing=hello|port, maxBytes=N|Infinity, ...
+A route with replicate=in listens on its port and the next one; one with replicate=out connects to
+its target's port and the next one, and to no other. docs/repnet-proxy.md tells all of it.
+
+SIGTERM stops accepting and lets open flows finish; SIGHUP reads the file of --config again.
+
+Examples:
+  tailcut proxy repnet --route name=redis,listen=0.0.0.0:7379,to=127.0.0.1:6379,replicate=in
+  tailcut proxy repnet --route name=redis,listen=8379,to=10.1.2.3:7379,replicate=out
+  tailcut proxy repnet --config /etc/tailcut/proxy.json --check")]
+    Repnet(Repnet),
+}
+
+/// The flags of `tailcut proxy repnet`.
+#[derive(Args, Debug)]
+pub struct Repnet {
+    /// A JSON file: {"routes": [{...}], "admin": "host:port", "drainTimeout": ms}
+    #[arg(long, value_name = "FILE", required_unless_present = "route")]
+    config: Option<PathBuf>,
+    /// A route, beside those of the file; may be given again
+    #[arg(long, value_name = "ROUTE")]
+    route: Vec<String>,
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "no_admin",
+        help = format!("Where health and metrics are served [default: {DEFAULT_ADMIN}]"))]
+    admin: Option<String>,
+    /// Serve no health and no metrics
+    #[arg(long)]
+    no_admin: bool,
+    #[arg(long, value_name = "MS",
+        help = format!("How long open flows may go on at the end [default: {DEFAULT_DRAIN_MS}]"))]
+    drain_timeout: Option<u64>,
+    /// Check the configuration and leave
+    #[arg(long)]
+    check: bool,
+}
+
+impl Repnet {
+    fn read(&self) -> Result<ProxyConfig> {
+        let mut given = match &self.config {
+            Some(file) => read(file)?,
+            None => json!({}),
+        };
+        let shown = self.config.as_deref().map(Path::to_string_lossy);
+        let place = shown.unwrap_or_else(|| "command line".into());
+        if let Some(fields) = given.as_object_mut() {
+            if !self.route.is_empty() {
+                let routes = fields.entry("routes").or_insert_with(|| json!([]));
+                for (number, text) in (1..).zip(&self.route) {
+                    let route = route_of_flag(text, number)?;
+                    // What is no list is refused below.
+                    if let Some(routes) = routes.as_array_mut() {
+                        routes.push(route);
+                    }
+                }
+            }
+            if let Some(admin) = &self.admin {
+                fields.insert("admin".to_owned(), json!(admin));
+            }
+            if self.no_admin {
+                fields.insert("admin".to_owned(), json!(false));
+            }
+            if let Some(drain) = self.drain_timeout {
+                fields.insert("drainTimeout".to_owned(), json!(drain));
+            }
+        }
+        parse(&place, &given)
+    }
+}
+
+fn read(file: &Path) -> Result<Value> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("command line: \"--config\" is {shown}, which cannot be read"))?;
+    serde_json::from_str(&text).with_context(|| format!("{shown} is not JSON"))
+}
+
+/// Carries a command out.
+///
+/// # Errors
+/// A configuration that is not allowed, or an address that cannot be listened on.
+pub fn execute(command: &ProxyCommand) -> Result<()> {
+    let ProxyCommand::Repnet(flags) = command;
+    let config = flags.read()?;
+    if flags.check {
+        let routes = config.routes.len();
+        return say(&format!("the configuration is valid: {routes} route(s)"));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(run(flags, config))
+}
+
+fn say(what: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "tailcut proxy: {what}").context("cannot write standard output")
+}
+
+fn announce(proxy: &Proxy, config: &ProxyConfig) -> Result<()> {
+    for route in &config.routes {
+        let side = match route.replicate {
+            Side::In => "in",
+            Side::Out => "out",
+        };
+        if let Some(at) = proxy.address(&route.name) {
+            let (name, to) = (&route.name, &route.to);
+            say(&format!("{name}: {at} -> {to} (replicate={side})"))?;
+        }
+    }
+    match proxy.admin_address() {
+        Some(at) => say(&format!("admin: http://{at}/metrics")),
+        None => Ok(()),
+    }
+}
+
+async fn run(flags: &Repnet, config: ProxyConfig) -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut proxy = Proxy::start(&config).await?;
+    announce(&proxy, &config)?;
+    loop {
+        let name = tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+            _ = hang_up.recv() => {
+                reload(&mut proxy, flags).await?;
+                continue;
+            }
+        };
+        say(&format!("{name}: draining"))?;
+        break;
+    }
+    tokio::select! {
+        () = proxy.stop() => Ok(()),
+        // A second signal: the operator does not want to wait.
+        _ = terminate.recv() => bail!("stopped before its flows had ended"),
+        _ = interrupt.recv() => bail!("stopped before its flows had ended"),
+    }
+}
+
+/// A configuration that is not allowed changes nothing.
+async fn reload(proxy: &mut Proxy, flags: &Repnet) -> Result<()> {
+    if flags.config.is_none() {
+        return say("SIGHUP: nothing to read again without --config");
+    }
+    let reloaded = match flags.read() {
+        Ok(config) => proxy.reload(&config).await.map(|()| config),
+        Err(error) => Err(error),
+    };
+    match reloaded {
+        Ok(config) => {
+            say("SIGHUP: reloaded")?;
+            announce(proxy, &config)
+        }
+        Err(error) => {
+            eprintln!("tailcut proxy: SIGHUP: {error:#}");
+            say("SIGHUP: not reloaded")
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! RepNet for any program: a sidecar. A route with `replicate: "in"` stands in front of a server
+//! (Redis, memcached, nginx), one with `replicate: "out"` behind a client. Its configuration and
+//! its metrics are those of the npm package's `repnet-proxy`.
+
+mod admin;
+mod command;
+mod config;
+mod metrics;
+mod relay;
+
+pub use command::{ProxyCommand, execute};
+pub use config::{Endpoint, ProxyConfig, RouteConfig, Side, parse, route_of_flag};
+
+use crate::connector::Connector;
+use crate::counters::{Counters, Stats};
+use crate::listener::TcpListener;
+use crate::settings::Settings;
+use crate::stream::TcpStream;
+use admin::Pages;
+use anyhow::{Context, Result};
+use metrics::{RouteCounts, render};
+use relay::{Failed, RelayEnd, relay};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Before accepting is tried again when the process has no descriptors left.
+const BACK_OFF: Duration = Duration::from_millis(20);
+
+/// What a route's flows share, also after the route has gone.
+struct Flows {
+    config: RouteConfig,
+    counts: RouteCounts,
+    /// How many are open.
+    open: watch::Sender<usize>,
+    /// Whether they are to be reset.
+    cut: watch::Sender<bool>,
+}
+
+/// A route that accepts. Dropping it closes its port; its flows go on.
+struct Route {
+    flows: Arc<Flows>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+impl Drop for Route {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+struct Shown {
+    routes: Mutex<Vec<Arc<Flows>>>,
+    counters: Counters,
+    is_accepting: AtomicBool,
+}
+
+impl Shown {
+    fn routes(&self) -> MutexGuard<'_, Vec<Arc<Flows>>> {
+        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pages for Shown {
+    fn is_healthy(&self) -> bool {
+        self.is_accepting.load(Ordering::Relaxed)
+    }
+
+    fn metrics(&self) -> String {
+        let routes = self.routes();
+        let routes = routes
+            .iter()
+            .map(|flows| (flows.config.name.as_str(), &flows.counts));
+        render(routes, &self.counters.snapshot())
+    }
+}
+
+/// Health and metrics. Dropping it closes its port.
+struct Admin {
+    asked: Endpoint,
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// A proxy that accepts.
+pub struct Proxy {
+    routes: Vec<Route>,
+    admin: Option<Admin>,
+    shown: Arc<Shown>,
+    drain_timeout: Duration,
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.routes.iter().map(|route| &route.flows.config.name);
+        f.debug_struct("Proxy")
+            .field("routes", &names.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Proxy {
+    /// Listens on every route and on the admin address, or on none.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, with its route.
+    pub async fn start(config: &ProxyConfig) -> Result<Self> {
+        let shown = Arc::new(Shown {
+            routes: Mutex::default(),
+            counters: Counters::new(),
+            is_accepting: AtomicBool::new(true),
+        });
+        let mut proxy = Self {
+            routes: Vec::new(),
+            admin: None,
+            shown,
+            drain_timeout: config.drain_timeout,
+        };
+        for route in &config.routes {
+            proxy.open(route).await?;
+        }
+        proxy.open_admin(config.admin.as_ref()).await?;
+        Ok(proxy)
+    }
+
+    /// Takes a new configuration: routes that are alike go on, others are closed and opened. Flows
+    /// go on in any case.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on. What was opened until then stays open.
+    pub async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
+        self.drain_timeout = config.drain_timeout;
+        self.routes
+            .retain(|route| config.routes.contains(&route.flows.config));
+        for wanted in &config.routes {
+            let is_there = self
+                .routes
+                .iter()
+                .any(|route| route.flows.config == *wanted);
+            if !is_there {
+                self.open(wanted).await?;
+            }
+        }
+        self.open_admin(config.admin.as_ref()).await?;
+        // Of routes that have gone only those with flows are shown.
+        let accepting = &self.routes;
+        self.shown.routes().retain(|flows| {
+            *flows.open.borrow() > 0
+                || accepting
+                    .iter()
+                    .any(|route| Arc::ptr_eq(&route.flows, flows))
+        });
+        Ok(())
+    }
+
+    async fn open_admin(&mut self, wanted: Option<&Endpoint>) -> Result<()> {
+        if self.admin.as_ref().map(|admin| &admin.asked) == wanted {
+            return Ok(());
+        }
+        self.admin = None;
+        if let Some(asked) = wanted {
+            let listening = listen(asked).await;
+            let listener = listening.with_context(|| format!("admin: cannot listen on {asked}"))?;
+            let address = listener.local_addr()?;
+            let pages = Arc::clone(&self.shown);
+            self.admin = Some(Admin {
+                asked: asked.clone(),
+                address,
+                serving: tokio::spawn(admin::serve(listener, pages)),
+            });
+        }
+        Ok(())
+    }
+
+    async fn open(&mut self, config: &RouteConfig) -> Result<()> {
+        let RouteConfig {
+            name, listen: at, ..
+        } = config;
+        let flows = Arc::new(Flows {
+            config: config.clone(),
+            counts: RouteCounts::default(),
+            open: watch::Sender::new(0),
+            cut: watch::Sender::new(false),
+        });
+        let settings = Settings {
+            flow: config.settings,
+            ..Settings::default()
+        };
+        let opening = format!("route {name}: cannot listen on {at}");
+        let counters = self.shown.counters.clone();
+        let (address, accepting) = match config.replicate {
+            Side::In => {
+                let address = resolve(at).await.context(opening.clone())?;
+                let listener = TcpListener::bind_with(address, settings, counters).await;
+                let listener = listener.context(opening)?;
+                let address = listener.local_addr()?;
+                (
+                    address,
+                    tokio::spawn(serve_in(listener, Arc::clone(&flows))),
+                )
+            }
+            Side::Out => {
+                let listener = listen(at).await.context(opening)?;
+                let connector = Connector::with_counters(settings, counters);
+                let connector = connector.with_context(|| format!("route {name}"))?;
+                let address = listener.local_addr()?;
+                let serving = serve_out(listener, connector, Arc::clone(&flows));
+                (address, tokio::spawn(serving))
+            }
+        };
+        self.shown.routes().push(Arc::clone(&flows));
+        self.routes.push(Route {
+            flows,
+            address,
+            accepting,
+        });
+        Ok(())
+    }
+
+    /// Where a route listens; of use where its port was 0.
+    pub fn address(&self, name: &str) -> Option<SocketAddr> {
+        let route = self
+            .routes
+            .iter()
+            .find(|route| route.flows.config.name == name)?;
+        Some(route.address)
+    }
+
+    /// Where health and metrics are served.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(|admin| admin.address)
+    }
+
+    /// What its flows have counted.
+    pub fn stats(&self) -> Stats {
+        self.shown.counters.snapshot()
+    }
+
+    /// Stops accepting, lets open flows finish for the drain timeout, and resets the rest.
+    pub async fn stop(mut self) {
+        self.shown.is_accepting.store(false, Ordering::Relaxed);
+        self.routes.clear();
+        let flows: Vec<Arc<Flows>> = self.shown.routes().drain(..).collect();
+        self.shown.routes().extend(flows.iter().cloned());
+        let idle = async {
+            for flows in &flows {
+                // Fails only when the sender is gone, which is held here.
+                let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
+            }
+        };
+        if tokio::time::timeout(self.drain_timeout, idle).await.is_ok() {
+            return;
+        }
+        for flows in &flows {
+            flows.cut.send_replace(true);
+        }
+        for flows in &flows {
+            let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
+        }
+    }
+}
+
+async fn resolve(at: &Endpoint) -> io::Result<SocketAddr> {
+    let mut found = net::lookup_host((at.host.as_str(), at.port)).await?;
+    let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    found.next().ok_or_else(none)
+}
+
+async fn listen(at: &Endpoint) -> io::Result<net::TcpListener> {
+    net::TcpListener::bind((at.host.as_str(), at.port)).await
+}
+
+/// In front of a server.
+async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
+    loop {
+        match listener.accept().await {
+            Ok((accepted, _)) => {
+                // The two connections of a replicated flow say so themselves.
+                let _ = accepted.set_nodelay(true);
+                let to = flows.config.to.clone();
+                let target = async move {
+                    let stream = net::TcpStream::connect((to.host.as_str(), to.port)).await?;
+                    stream.set_nodelay(true)?;
+                    Ok(TcpStream::plain(stream))
+                };
+                tokio::spawn(carry(Arc::clone(&flows), accepted, target));
+            }
+            Err(_) => tokio::time::sleep(BACK_OFF).await,
+        }
+    }
+}
+
+/// Behind a client.
+async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<Flows>) {
+    loop {
+        match listener.accept().await {
+            Ok((accepted, _)) => {
+                let _ = accepted.set_nodelay(true);
+                let to = flows.config.to.clone();
+                let connector = connector.clone();
+                let target = async move {
+                    let stream = connector.connect(&to.host, to.port).await?;
+                    stream.set_nodelay(true)?;
+                    Ok(stream)
+                };
+                let accepted = TcpStream::plain(accepted);
+                tokio::spawn(carry(Arc::clone(&flows), accepted, target));
+            }
+            Err(_) => tokio::time::sleep(BACK_OFF).await,
+        }
+    }
+}
+
+/// One flow.
+async fn carry(
+    flows: Arc<Flows>,
+    accepted: TcpStream,
+    target: impl Future<Output = io::Result<TcpStream>>,
+) {
+    let counts = &flows.counts;
+    flows.open.send_modify(|open| *open += 1);
+    counts.flows.up();
+    counts.active.up();
+    let mut cut = flows.cut.subscribe();
+    let target = tokio::select! {
+        target = target => Some(target),
+        _ = cut.wait_for(|cut| *cut) => None,
+    };
+    let end = match target {
+        Some(Ok(target)) => {
+            let cut = async move { drop(cut.wait_for(|cut| *cut).await) };
+            relay(accepted, target, cut).await
+        }
+        failed => {
+            accepted.reset();
+            RelayEnd {
+                failed: Some(match failed {
+                    Some(_) => Failed::Target,
+                    None => Failed::Cut,
+                }),
+                ..RelayEnd::default()
+            }
+        }
+    };
+    counts.bytes_in.add(end.bytes_in);
+    counts.bytes_out.add(end.bytes_out);
+    match end.failed {
+        Some(Failed::Accepted) => counts.accepted_errors.up(),
+        Some(Failed::Target) => counts.target_errors.up(),
+        Some(Failed::Cut) => counts.cut.up(),
+        None => {}
+    }
+    counts.active.down();
+    flows.open.send_modify(|open| *open -= 1);
+}

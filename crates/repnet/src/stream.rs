@@ -1,0 +1,181 @@
+//! A connection, replicated or not.
+
+use crate::driver::{Core, Shared};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::MutexGuard;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net;
+
+/// A TCP connection underneath of which there may be two. Use it as [`tokio::net::TcpStream`].
+///
+/// What is read is what the faster connection brought, each byte once and in order. A write is
+/// accepted as long as less than 64 KiB wait for the faster connection; a flush, and a shutdown,
+/// are done when that one's kernel has everything.
+///
+/// Dropping it closes the connection: what was written is still sent. [`reset`](Self::reset) does
+/// not send it.
+pub struct TcpStream(Inner);
+
+enum Inner {
+    Plain(net::TcpStream),
+    Replicated(Replicated),
+}
+
+/// The application's hold of a flow.
+struct Replicated {
+    flow: Arc<Shared>,
+    /// As the application knows it: never the replica port.
+    peer: SocketAddr,
+    /// A server's own port.
+    port: Option<u16>,
+    by_reset: bool,
+}
+
+impl Replicated {
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        self.flow.lock()
+    }
+}
+
+impl Drop for Replicated {
+    fn drop(&mut self) {
+        self.flow.lock().leave(self.by_reset);
+    }
+}
+
+impl TcpStream {
+    pub(crate) const fn plain(stream: net::TcpStream) -> Self {
+        Self(Inner::Plain(stream))
+    }
+
+    pub(crate) const fn replicated(flow: Arc<Shared>, peer: SocketAddr, port: Option<u16>) -> Self {
+        Self(Inner::Replicated(Replicated {
+            flow,
+            peer,
+            port,
+            by_reset: false,
+        }))
+    }
+
+    /// Whether there are, or were, two connections underneath.
+    pub const fn is_replicated(&self) -> bool {
+        matches!(self.0, Inner::Replicated(_))
+    }
+
+    /// The other end's address. At a client it is the one that was connected to, never that of the
+    /// replica port.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        match &self.0 {
+            Inner::Plain(stream) => stream.peer_addr(),
+            Inner::Replicated(replicated) => Ok(replicated.peer),
+        }
+    }
+
+    /// This end's address: of one of the connections, at a server with the service's port.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        match &self.0 {
+            Inner::Plain(stream) => stream.local_addr(),
+            Inner::Replicated(replicated) => {
+                let mut address = replicated.lock().local_addr()?;
+                if let Some(port) = replicated.port {
+                    address.set_port(port);
+                }
+                Ok(address)
+            }
+        }
+    }
+
+    /// Whether small writes go out at once (`TCP_NODELAY`), on every connection that there is or
+    /// will be. On from the start where there are two.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        match &self.0 {
+            Inner::Plain(stream) => stream.set_nodelay(nodelay),
+            Inner::Replicated(replicated) => {
+                replicated.lock().set_nodelay(nodelay);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether small writes go out at once.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        match &self.0 {
+            Inner::Plain(stream) => stream.nodelay(),
+            Inner::Replicated(replicated) => Ok(replicated.lock().nodelay()),
+        }
+    }
+
+    /// Closes the connection by a reset: the peer sees an error, and not the end of the stream.
+    pub fn reset(self) {
+        match self.0 {
+            Inner::Plain(stream) => crate::line::reset(stream),
+            Inner::Replicated(mut replicated) => replicated.by_reset = true,
+        }
+    }
+}
+
+impl fmt::Debug for TcpStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TcpStream")
+            .field("replicated", &self.is_replicated())
+            .field("peer", &self.peer_addr().ok())
+            .finish()
+    }
+}
+
+impl AsyncRead for TcpStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            Inner::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Inner::Replicated(replicated) => replicated.lock().poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for TcpStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.0 {
+            Inner::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Inner::Replicated(replicated) => replicated.lock().poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            Inner::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Inner::Replicated(replicated) => replicated.lock().poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            Inner::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Inner::Replicated(replicated) => replicated.lock().poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+// One end of the matrix on Node. argv[2]: what to do, as JSON.
+//
+// A server has three services: it echoes, it answers with the SHA-256 of what it got, or it writes first
+// and ends its direction. It prints {"ports": [..]}, and for each line on stdin {"report": {..}}. A client
+// runs flows to them and prints {"client": {..}}.
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const readline = require('node:readline');
+
+const task = JSON.parse(process.argv[2]);
+const net = require(task.package);
+const settings = { mode: task.mode, pairing: task.pairing };
+// Of a server that ended a hello too early the next flow thinks well again.
+net.configure({ capabilityTtl: 1 });
+const TAG = 16;
+
+const sha256 = (bytes) => crypto.createHash('sha256').update(bytes).digest('hex');
+const descriptors = () => fs.readdirSync('/proc/self/fd').length;
+const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
+
+function server() {
+  const runs = new Map();
+  let [wrong, failed, open] = [0, 0, 0];
+  const ran = (bytes) => {
+    const tag = bytes.subarray(0, TAG).toString('hex');
+    runs.set(tag, (runs.get(tag) ?? 0) + 1);
+  };
+  const services = [
+    (socket) => {
+      const parts = [];
+      socket.on('data', (part) => parts.push(part));
+      socket.pipe(socket);
+      socket.on('end', () => ran(Buffer.concat(parts)));
+    },
+    (socket) => {
+      const parts = [];
+      socket.on('data', (part) => parts.push(part));
+      socket.on('end', () => {
+        const bytes = Buffer.concat(parts);
+        ran(bytes);
+        socket.end(sha256(bytes));
+      });
+    },
+    (socket) => {
+      const greeting = crypto.randomBytes(task.sizes[runs.size % task.sizes.length]);
+      socket.end(greeting);
+      const parts = [];
+      socket.on('data', (part) => parts.push(part));
+      socket.on('end', () => {
+        const bytes = Buffer.concat(parts);
+        ran(bytes);
+        if (bytes.subarray(TAG).toString() !== sha256(greeting)) wrong++;
+      });
+    },
+  ];
+  const servers = services.map((service) =>
+    net.createServer({ allowHalfOpen: true, repnet: settings }, (socket) => {
+      open++;
+      socket.on('error', () => failed++);
+      socket.on('close', () => open--);
+      service(socket);
+    }),
+  );
+  let left = servers.length;
+  for (const one of servers) {
+    one.listen(0, '127.0.0.1', () => {
+      if (--left === 0) say({ ports: servers.map((each) => each.address().port) });
+    });
+  }
+  const lines = readline.createInterface({ input: process.stdin });
+  lines.on('line', () => {
+    const most = Math.max(0, ...runs.values());
+    say({ report: { ran: runs.size, most, wrong, failed, open, descriptors: descriptors() } });
+  });
+  lines.on('close', () => process.exit(0));
+}
+
+function flow(index) {
+  return new Promise((resolve) => {
+    const kind = index % task.ports.length;
+    const socket = net.connect({
+      host: '127.0.0.1',
+      port: task.ports[kind],
+      allowHalfOpen: true,
+      repnet: { ...settings, assumeCapable: true, ...task.settings },
+    });
+    const payload = crypto.randomBytes(TAG + task.sizes[(index * 7 + 3) % task.sizes.length]);
+    const parts = [];
+    let outcome = 'wrong';
+    socket.on('data', (part) => parts.push(part));
+    socket.on('end', () => {
+      const bytes = Buffer.concat(parts);
+      if (kind === 0 && bytes.equals(payload)) outcome = 'right';
+      if (kind === 1 && bytes.toString() === sha256(payload)) outcome = 'right';
+      if (kind === 2) {
+        socket.end(Buffer.concat([payload.subarray(0, TAG), Buffer.from(sha256(bytes))]));
+        outcome = 'right';
+      }
+    });
+    socket.on('error', (error) => {
+      outcome = `failed: ${error.code}`;
+    });
+    socket.on('close', () => resolve(outcome));
+    if (kind !== 2) {
+      const half = payload.length >> 1;
+      socket.write(payload.subarray(0, half));
+      socket.end(payload.subarray(half));
+    }
+  });
+}
+
+async function client() {
+  // Timers, and what Node opens when it first connects.
+  await flow(0);
+  const before = descriptors();
+  const outcomes = {};
+  let next = 0;
+  const worker = async () => {
+    while (next < task.flows) {
+      const outcome = await flow(next++);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: task.concurrency }, worker));
+  const { flows } = net.stats();
+  const settled = async () => {
+    // Connections that linger end by themselves.
+    for (let tries = 0; descriptors() > before && tries < 1_000; tries++) await new Promise((go) => setTimeout(go, 10));
+    return descriptors();
+  };
+  say({ client: { outcomes, replicated: flows.opened, diverged: flows.diverged, before, after: await settled() } });
+  process.exit(0);
+}
+
+task.role === 'server' ? server() : client();

@@ -1,0 +1,76 @@
+//! What a flow that has ended leaves in memory: its packed row, whatever the design.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tailcut_scenario::sim::{self, Unattended};
+use tailcut_scenario::{Scenario, Study};
+
+/// Bytes that are allocated, and the most that ever were.
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: everything is the system's allocator's; only sizes are counted beside it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Some hosts in two racks.
+const NETWORK: &str = "[topology]\nkind = \"leaf-spine\"\nhosts = 4\nleaves = 2\nspines = 2\n";
+
+/// How many flows a run has in which each part of the workload has so many, and the most that it ever
+/// holds beside what is there before.
+fn most(design: &str, workload: &str, flows: usize) -> (usize, usize) {
+    // Apart by so much that few are under way at once, or in a transport's wait after its end.
+    let text = format!(
+        "designs = [\"{design}\"]\nseeds = 1\nloads = 0.001\nduration = \"100s\"\nflows = {flows}\n\
+         {NETWORK}{workload}"
+    );
+    let scenario = Scenario::from_text(&text).expect("a scenario");
+    let study = Study::of(&scenario).expect("a study");
+    let before = NOW.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let run = sim::run_packed(&study.runs[0], &Unattended, &mut ()).expect("a run");
+    let most = MOST.load(Ordering::Relaxed) - before;
+    let is_over = run.flows.iter().all(|flow| flow.fct.is_some());
+    assert!(is_over, "{design}: all flows of the run have ended");
+    (run.flows.len(), most)
+}
+
+#[test]
+fn a_flow_that_has_ended_leaves_its_packed_row() {
+    let small = "[[workload]]\nsizes = \"fixed:2KB\"\n";
+    let mixed = "[[workload]]\nsizes = \"fixed:2KB\"\n[[workload]]\nkind = \"closed\"\n\
+                 sizes = \"fixed:3KB\"\nthink = \"1ms\"\n";
+    let cases = [
+        ("dctcp", small),
+        ("dctcp", mixed),
+        ("repsyn", small),
+        ("pfabric", small),
+        ("ndp", small),
+        ("scdp", small),
+    ];
+    for (design, workload) in cases {
+        let [few, many] = [10_000, 100_000].map(|flows| most(design, workload, flows));
+        let flows = (many.0 - few.0) as f64;
+        let each = (many.1 as f64 - few.1 as f64) / flows;
+        // Some 26 for the row, 8 for its place; both have room for more, and the places are copied as they
+        // grow.
+        assert!(each < 72.0, "{design}: {each} B a flow");
+    }
+}

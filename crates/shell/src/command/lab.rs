@@ -1,0 +1,96 @@
+//! `tailcut lab`, where this build has it.
+
+use crate::args::Common;
+use crate::failure::Failure;
+#[cfg(all(feature = "lab", target_os = "linux"))]
+use crate::output::{note, print, print_json, width};
+#[cfg(all(feature = "lab", target_os = "linux"))]
+use crate::{build, conduct::REPORT};
+#[cfg(all(feature = "lab", target_os = "linux"))]
+use tailcut_lab::command::flows;
+#[cfg(all(feature = "lab", target_os = "linux"))]
+use tailcut_scenario::record::{Earlier, Manifest, OutputDir, TableFormat};
+
+/// Runs the command. A program that it has run decides the exit code.
+///
+/// # Errors
+/// Wrong input, or the system refuses.
+#[cfg(all(feature = "lab", target_os = "linux"))]
+pub fn execute(command: &tailcut_lab::command::LabCommand, common: &Common) -> Result<(), Failure> {
+    let keep = |flows: &flows::Flows| keep(flows, common);
+    match tailcut_lab::command::execute(command, common.json, keep)? {
+        0 => Ok(()),
+        code => std::process::exit(code),
+    }
+}
+
+/// Writes what programs have sent over a lab as a study of one run, with its report.
+#[cfg(all(feature = "lab", target_os = "linux"))]
+fn keep(arguments: &flows::Flows, common: &Common) -> Result<(), Failure> {
+    let (record, notes) = flows::record(arguments)?;
+    let dir = common
+        .out
+        .clone()
+        .map_or_else(|| flows::place(arguments), Ok)?;
+    let manifest = Manifest::new(
+        env!("CARGO_PKG_VERSION"),
+        build::command_line(),
+        record.key.seed,
+        serde_json::Value::Null,
+        [record.key.clone()],
+    );
+    // The flows of an earlier look are among these, as long as the lab is the same.
+    let output = OutputDir::open(&dir, manifest, TableFormat::default(), Earlier::Remove)?;
+    output.write_run(0, &record)?;
+    output.conclude()?;
+    notes.iter().for_each(|words| note(words));
+    let study = tailcut_report::load(&dir)?;
+    let report = dir.join(REPORT);
+    tailcut_report::write_html(&study, &report)?;
+    let shown = format!("report: {}", report.display());
+    if common.json {
+        note(&shown);
+        return print_json(&tailcut_report::json(&study));
+    }
+    let table = tailcut_report::text_table_within(&study, width());
+    print(&format!("{table}\n{shown}\n"))
+}
+
+/// Says where the command is.
+///
+/// # Errors
+/// Always.
+#[cfg(not(all(feature = "lab", target_os = "linux")))]
+pub fn refuse() -> Result<(), Failure> {
+    Err(Failure::Refused(anyhow::anyhow!(
+        "this build has no lab: it takes Linux, and `cargo build --release` without \
+         --no-default-features"
+    )))
+}
+
+/// Runs a bench of the lab; `None` where it is none.
+pub fn bench(name: &str, common: &Common) -> Option<Result<(), Failure>> {
+    #[cfg(all(feature = "lab", target_os = "linux"))]
+    if tailcut_lab::bench::names().any(|known| known == name) {
+        return Some(measure(name, common));
+    }
+    let _ = (name, common);
+    None
+}
+
+#[cfg(all(feature = "lab", target_os = "linux"))]
+fn measure(name: &str, common: &Common) -> Result<(), Failure> {
+    tailcut_lab::prepare()?;
+    let figures = tailcut_lab::bench::run(name)?;
+    if common.json {
+        return print_json(&figures);
+    }
+    let lines = figures.iter().map(|figure| {
+        let wanted = figure.wanted.map_or_else(String::new, |wanted| {
+            let verdict = if figure.holds() { "" } else { ": MISSED" };
+            format!("  wanted {:.1} to {:.1}{verdict}", wanted.from, wanted.to)
+        });
+        format!("{:40} {:>12.2}{wanted}\n", figure.name, figure.measured)
+    });
+    print(&lines.collect::<String>())
+}

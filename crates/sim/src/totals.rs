@@ -1,0 +1,29 @@
+//! What a fabric has counted, as runs record it.
+
+use tailcut_fabric::{Count, Fabric, Observer};
+use tailcut_record::{DropCounts, PacketCount, RunTotals};
+
+const fn packets(count: Count) -> PacketCount {
+    PacketCount {
+        packets: count.packets,
+        bytes: count.bytes,
+    }
+}
+
+/// What a fabric has counted of the packets that entered it. What is counted by port, by the engine or by a
+/// clock is zero.
+pub fn network_totals<B: Clone, O: Observer<B>>(fabric: &Fabric<B, O>) -> RunTotals {
+    let by_reason = fabric.drops().by_reason().into_iter();
+    let dropped = by_reason.filter(|(_, dropped)| dropped.packets > 0);
+    let dropped = dropped.map(|(reason, dropped)| (reason.name().to_owned(), packets(dropped)));
+    RunTotals {
+        sent: packets(fabric.injected()),
+        copied: packets(fabric.copied()),
+        delivered: packets(fabric.delivered()),
+        drops: DropCounts(dropped.collect()),
+        trimmed: packets(fabric.trimmed()),
+        returned: packets(fabric.returned()),
+        remaining: packets(fabric.count_remaining()),
+        ..RunTotals::default()
+    }
+}

@@ -1,0 +1,257 @@
+//! The RepNet hello, version 1: `docs/repnet-wire.md`; vectors in
+//! `packages/repnet/spec/wire-vectors.json`, which the npm package is held to as well.
+//!
+//! A hello comes out of a stream, in whatever pieces: a decoder looks at what is there and rejects
+//! as soon as a byte cannot belong to a hello. It reads [`HELLO_BYTES`] at most, or
+//! [`MAX_PREAMBLE_BYTES`] where a leg rejoins; what follows is the application's.
+
+use crate::codec::{DecodeError, Reader, Writer};
+use core::fmt;
+use tailcut_transport::repnet::{
+    Banner, FlowKey, InstanceId, Leg, Mode, Preamble, Purpose, Rejoin, Status,
+};
+
+/// Bytes of a preamble that does not rejoin, and of every banner.
+pub const HELLO_BYTES: usize = 32;
+/// Bytes of a preamble that rejoins, the longest hello.
+pub const MAX_PREAMBLE_BYTES: usize = 56;
+/// The version that is spoken here.
+pub const VERSION: u8 = 1;
+
+const PREAMBLE_MAGIC: [u8; 8] = *b"\xd7REPNE\r\n";
+const BANNER_MAGIC: [u8; 8] = *b"\xe9banne\r\n";
+const PROBE: u8 = 0x01;
+const REPSYN: u8 = 0x02;
+const REJOIN: u8 = 0x04;
+const STATUSES: [Status; 5] = [
+    Status::Opened,
+    Status::Joined,
+    Status::Probed,
+    Status::Unsupported,
+    Status::Busy,
+];
+/// The numbers of a rejoin are those that a double holds exactly.
+const MAX_NUMBER: u64 = (1 << 53) - 1;
+
+/// Why bytes are no hello, or not one yet: the first field that is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rejection {
+    /// All bytes so far fit; there are to be more.
+    Incomplete,
+    /// Another protocol.
+    Magic,
+    /// A version that is not spoken here.
+    Version,
+    /// Flags that have no meaning, or exclude each other.
+    Flags,
+    /// A status that has no meaning.
+    Status,
+    /// Neither 0 nor 1, or 1 in a probe.
+    Leg,
+    /// A reserved byte is not 0.
+    Reserved,
+    /// All zeros.
+    FlowId,
+    /// A number of a rejoin is above 2^53 - 1, or its message is 0.
+    Offsets,
+    /// All zeros.
+    InstanceId,
+}
+
+impl Rejection {
+    /// The field as the wire's page names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Incomplete => "incomplete",
+            Self::Magic => "magic",
+            Self::Version => "version",
+            Self::Flags => "flags",
+            Self::Status => "status",
+            Self::Leg => "leg",
+            Self::Reserved => "reserved",
+            Self::FlowId => "flow_id",
+            Self::Offsets => "offsets",
+            Self::InstanceId => "instance_id",
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Incomplete => f.write_str("not a whole RepNet hello"),
+            wrong => write!(f, "not a RepNet hello: its {} is not allowed", wrong.name()),
+        }
+    }
+}
+
+impl core::error::Error for Rejection {}
+
+/// The bytes end before the hello does.
+impl From<DecodeError> for Rejection {
+    fn from(_: DecodeError) -> Self {
+        Self::Incomplete
+    }
+}
+
+/// The bytes of a preamble, of which the first [`preamble_length`] are to be sent.
+pub fn encode_preamble(preamble: &Preamble) -> [u8; MAX_PREAMBLE_BYTES] {
+    let (flags, numbers) = match preamble.purpose {
+        Purpose::Probe => (PROBE, [0; 3]),
+        Purpose::Open(Mode::RepFlow) => (0, [0; 3]),
+        Purpose::Open(Mode::RepSyn) => (REPSYN, [0; 3]),
+        Purpose::Rejoin(rejoin) => (REJOIN, [rejoin.message, rejoin.sent, rejoin.received]),
+    };
+    let mut bytes = [0; MAX_PREAMBLE_BYTES];
+    write(&mut bytes, |writer| {
+        writer.put(PREAMBLE_MAGIC)?;
+        writer.put([VERSION, flags, preamble.leg as u8])?;
+        writer.put([0; 5])?;
+        writer.put(preamble.flow.0.to_be_bytes())?;
+        numbers
+            .into_iter()
+            .try_for_each(|number| writer.put(number.min(MAX_NUMBER).to_be_bytes()))
+    });
+    bytes
+}
+
+/// Bytes of a preamble on the wire.
+pub const fn preamble_length(preamble: &Preamble) -> usize {
+    match preamble.purpose {
+        Purpose::Rejoin(_) => MAX_PREAMBLE_BYTES,
+        Purpose::Probe | Purpose::Open(_) => HELLO_BYTES,
+    }
+}
+
+/// The bytes of a banner.
+pub fn encode_banner(banner: &Banner) -> [u8; HELLO_BYTES] {
+    let status = STATUSES.iter().position(|one| *one == banner.status);
+    let mut bytes = [0; HELLO_BYTES];
+    write(&mut bytes, |writer| {
+        writer.put(BANNER_MAGIC)?;
+        writer.put([VERSION, status.unwrap_or(0) as u8, banner.leg as u8, 0])?;
+        writer.put(banner.check.to_be_bytes())?;
+        writer.put(banner.instance.0.to_be_bytes())
+    });
+    bytes
+}
+
+/// The banner for a preamble of another version, of which there are `HELLO_BYTES`: its leg and
+/// flow are copied unseen.
+pub fn unsupported(preamble: &[u8; HELLO_BYTES], instance: InstanceId) -> [u8; HELLO_BYTES] {
+    let mut reader = Reader::new(preamble);
+    let fields = reader.take::<10>().and_then(|_| {
+        let leg = reader.u8()?;
+        reader.take::<5>()?;
+        Ok((leg, reader.u32()?))
+    });
+    let (leg, check) = fields.unwrap_or_default();
+    encode_banner(&Banner {
+        status: Status::Unsupported,
+        leg: if leg == 1 { Leg::Second } else { Leg::First },
+        check,
+        instance,
+    })
+}
+
+fn write(bytes: &mut [u8], fields: impl FnOnce(&mut Writer<'_>) -> Result<(), crate::EncodeError>) {
+    let length = bytes.len();
+    // The buffer has the length of what is written into it.
+    let written = Writer::new(bytes, length).and_then(|mut writer| fields(&mut writer));
+    debug_assert!(written.is_ok());
+}
+
+/// Decodes the first bytes of a client. Gives the preamble and its length.
+///
+/// # Errors
+/// The first field that is wrong; [`Rejection::Incomplete`] as long as all bytes fit.
+pub fn decode_preamble(bytes: &[u8]) -> Result<(Preamble, usize), Rejection> {
+    let mut reader = magic(bytes, &PREAMBLE_MAGIC)?;
+    if reader.u8()? != VERSION {
+        return Err(Rejection::Version);
+    }
+    let flags = reader.u8()?;
+    if ![0, PROBE, REPSYN, REJOIN].contains(&flags) {
+        return Err(Rejection::Flags);
+    }
+    let leg = match reader.u8()? {
+        0 => Leg::First,
+        1 if flags != PROBE => Leg::Second,
+        _ => return Err(Rejection::Leg),
+    };
+    for _ in 11..16 {
+        if reader.u8()? != 0 {
+            return Err(Rejection::Reserved);
+        }
+    }
+    let flow = FlowKey(u128::from_be_bytes(reader.take()?));
+    if flow.0 == 0 {
+        return Err(Rejection::FlowId);
+    }
+    let purpose = match flags {
+        PROBE => Purpose::Probe,
+        REPSYN => Purpose::Open(Mode::RepSyn),
+        REJOIN => {
+            let numbers = (reader.u64(), reader.u64(), reader.u64());
+            let (message, sent, received) = (numbers.0?, numbers.1?, numbers.2?);
+            if message == 0 || [message, sent, received].iter().any(|n| *n > MAX_NUMBER) {
+                return Err(Rejection::Offsets);
+            }
+            Purpose::Rejoin(Rejoin {
+                message,
+                sent,
+                received,
+            })
+        }
+        _ => Purpose::Open(Mode::RepFlow),
+    };
+    let preamble = Preamble { purpose, leg, flow };
+    let length = preamble_length(&preamble);
+    Ok((preamble, length))
+}
+
+/// Decodes the first [`HELLO_BYTES`] of a server.
+///
+/// # Errors
+/// The first field that is wrong; [`Rejection::Incomplete`] as long as all bytes fit.
+pub fn decode_banner(bytes: &[u8]) -> Result<Banner, Rejection> {
+    let mut reader = magic(bytes, &BANNER_MAGIC)?;
+    if reader.u8()? != VERSION {
+        return Err(Rejection::Version);
+    }
+    let status = STATUSES.get(usize::from(reader.u8()?));
+    let status = *status.ok_or(Rejection::Status)?;
+    let leg = match reader.u8()? {
+        0 => Leg::First,
+        1 => Leg::Second,
+        _ => return Err(Rejection::Leg),
+    };
+    if reader.u8()? != 0 {
+        return Err(Rejection::Reserved);
+    }
+    let check = reader.u32()?;
+    let instance = InstanceId(u128::from_be_bytes(reader.take()?));
+    if instance.0 == 0 {
+        return Err(Rejection::InstanceId);
+    }
+    Ok(Banner {
+        status,
+        leg,
+        check,
+        instance,
+    })
+}
+
+/// What follows the magic, if all that is there of it fits.
+fn magic<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, Rejection> {
+    if bytes
+        .iter()
+        .zip(magic)
+        .any(|(found, wanted)| found != wanted)
+    {
+        return Err(Rejection::Magic);
+    }
+    let mut reader = Reader::new(bytes);
+    reader.take::<8>()?;
+    Ok(reader)
+}
