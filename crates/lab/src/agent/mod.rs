@@ -4,7 +4,11 @@
 
 mod connection;
 mod host;
+mod replicas;
+mod replicated;
 mod tcp_info;
+#[cfg(test)]
+mod tests;
 mod thread;
 
 pub use host::KernelHost;

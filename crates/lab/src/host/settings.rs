@@ -49,12 +49,13 @@ const HEADERS: u32 = 40;
 /// They do not.
 pub fn carried(design: Design) -> Result<TransportKind> {
     use TransportKind::{Cubic, Dctcp, Hull, Pias, Tcp};
-    let is_plain = design.replication == Replication::None && design.own_transport.is_none();
+    let duplicates = matches!(design.replication, Replication::Duplicates(_));
+    let is_carried = !duplicates && design.own_transport.is_none();
     match design.transport {
-        transport @ (Tcp | Cubic | Dctcp | Pias | Hull) if is_plain => Ok(transport),
+        transport @ (Tcp | Cubic | Dctcp | Pias | Hull) if is_carried => Ok(transport),
         _ => bail!(
             "design: found {design}; allowed in the lab: tcp, cubic, dctcp, pias and hull, with @ecmp, \
-             @spray, @letflow, @conga or @expeditus"
+             @spray, @letflow, @conga or @expeditus, and in studies with repflow+, repsyn+ or mixed+"
         ),
     }
 }
