@@ -55,8 +55,8 @@ impl LabPlan {
         };
         if config.design.replication != Replication::None {
             bail!(
-                "design: found {}; allowed in a lab without a study: designs without repflow, repsyn or mixed. \
-                 Programs replicate by themselves (the library repnet, tailcut proxy repnet)",
+                "design: found {}; allowed in the lab for any program: designs without repflow+, repsyn+ or \
+                 mixed+. Programs replicate by themselves (the library repnet, tailcut proxy repnet)",
                 config.design
             );
         }
