@@ -4,6 +4,7 @@ use crate::addresses::MOST_HOSTS;
 use crate::frames::LINE_OVERHEAD;
 use crate::host::KernelSettings;
 use crate::nic::CardConfig;
+use crate::pins;
 use anyhow::{Result, bail};
 use std::sync::Arc;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
@@ -76,6 +77,7 @@ impl LabPlan {
     /// It asks for what a lab cannot do.
     pub fn of_run(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let kernel = KernelSettings::of(config, slowdown)?;
+        pins::check(config)?;
         let mut topology = config.topology.shape.build()?;
         let plan = config.switch_plan();
         plan.install(&mut topology);

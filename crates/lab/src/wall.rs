@@ -128,7 +128,8 @@ impl<'a> Measured<'a> {
         let waker = waker.map_err(elsewhere)?;
         let told = waker.try_clone().context("too many open files");
         let told = told.map_err(elsewhere)?;
-        let taps = Taps::new(hosts, plan, waker).map_err(elsewhere)?;
+        let mut taps = Taps::new(hosts, plan, waker).map_err(elsewhere)?;
+        taps.read_pins();
         let clock = Clock::begin(plan.slowdown);
         let port = config.settings.tcp.port;
         let agent = Agent::start(networks, (port, plan.replication), clock, told);

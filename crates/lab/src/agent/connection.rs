@@ -1,6 +1,8 @@
 //! One end of a connection.
 
+use super::orders::Start;
 use super::tcp_info;
+use crate::pins;
 use nix::{setsockopt_impl, sockopt_impl};
 use rustix::io::Errno;
 use rustix::net::{
@@ -112,6 +114,27 @@ pub fn stream_socket() -> rustix::io::Result<OwnedFd> {
     rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)
 }
 
+/// Binds a socket to a port that the kernel picks, or to one of a path. Gives the port.
+///
+/// # Errors
+/// No port is left.
+pub fn bind(socket: &OwnedFd, path: Option<u16>) -> io::Result<u16> {
+    let bind = |port| rustix::net::bind(socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+    match path {
+        None => bind(0)?,
+        Some(path) => {
+            let is_free = |port: &u16| bind(*port).is_ok();
+            pins::ports(path).find(is_free).ok_or(Errno::ADDRINUSE)?;
+        }
+    }
+    port_of(socket)
+}
+
+/// The port that a socket is bound to.
+fn port_of(socket: &OwnedFd) -> io::Result<u16> {
+    Ok(SocketAddrV4::try_from(rustix::net::getsockname(socket)?)?.port())
+}
+
 /// Begins to connect.
 ///
 /// # Errors
@@ -138,28 +161,26 @@ pub fn reset(socket: OwnedFd) {
 }
 
 impl Sender {
-    /// Opens a connection from this thread's network, for `bytes` of a flow of `host`. Gives the port, too.
+    /// Opens the connection of a flow from this thread's network. Gives the port, too.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn open(
-        flow: FlowId,
-        host: HostId,
-        to: SocketAddrV4,
-        bytes: u64,
-    ) -> io::Result<(Self, u16)> {
+    pub fn open(start: &Start, to: SocketAddrV4) -> io::Result<(Self, u16)> {
         let socket = stream_socket()?;
+        if start.path.is_some() {
+            bind(&socket, start.path)?;
+        }
         connect(&socket, to)?;
-        let own = SocketAddrV4::try_from(rustix::net::getsockname(&socket)?)?;
+        let port = port_of(&socket)?;
         let sender = Self {
             socket,
-            flow,
-            host,
-            left: bytes,
+            flow: start.flow,
+            host: start.from,
+            left: start.bytes,
             is_established: false,
             has_ended: false,
         };
-        Ok((sender, own.port()))
+        Ok((sender, port))
     }
 
     /// What the connection has cost so far.

@@ -1,6 +1,6 @@
 //! A real host, as the applications of a run know it.
 
-use super::thread::{Order, Start};
+use super::orders::{Order, Start};
 use crate::poller::Waker;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -51,6 +51,7 @@ impl Transport for KernelHost {
             to: message.dst,
             bytes: message.bytes,
             mode: self.replication.and_then(|config| config.mode_of(&message)),
+            path: message.path.index(),
         };
         // An agent that has died says so when it is joined.
         let _ = self.orders.send(Order::Start(start));

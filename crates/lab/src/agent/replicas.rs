@@ -2,8 +2,9 @@
 //! tombstones, and timers by the network's clock.
 
 use super::connection;
+use super::orders::Start;
 use super::replicated::{Progress, Replicated};
-use super::thread::Reporter;
+use super::report::Reporter;
 use crate::addresses;
 use crate::poller::Poller;
 use rustix::net::SocketAddrV4;
@@ -62,24 +63,21 @@ impl Replicas {
         }
     }
 
-    /// Opens a flow from this thread's network, which is that of `from`. Gives the port that its connections
+    /// Opens a flow from this thread's network, which is that of its sender. Gives the port that its connections
     /// come from.
     ///
     /// # Errors
     /// The system refuses.
     pub fn open(
         &mut self,
-        (flow, from, bytes): (FlowId, HostId, u64),
-        to: HostId,
+        start: &Start,
         mode: Mode,
         poller: &Poller,
         report: &Reporter,
     ) -> io::Result<u16> {
         let ports = [self.port, self.port + 1];
-        let to = ports.map(|port| SocketAddrV4::new(addresses::ipv4(to), port));
-        let flow = (flow, from, bytes);
-        let now = report.now();
-        let (flow, port) = Replicated::open(now, flow, to, (mode, &self.config))?;
+        let to = ports.map(|port| SocketAddrV4::new(addresses::ipv4(start.to), port));
+        let (flow, port) = Replicated::open(report.now(), start, to, (mode, &self.config))?;
         let number = self.add(flow, None);
         for leg in Leg::ALL {
             self.watch(number, leg, poller);

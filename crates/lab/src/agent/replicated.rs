@@ -6,6 +6,7 @@
 //! that takes, since their load is what replication costs.
 
 use super::connection::{self, NOTHING, WakeUps};
+use super::orders::Start;
 use super::tcp_info;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketAddrV4, sockopt};
@@ -86,18 +87,16 @@ fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
     }
 }
 
-/// Two sockets of this thread's network that are bound to one port, which the kernel picks. Gives the port,
-/// too.
-fn pair() -> io::Result<([OwnedFd; 2], u16)> {
-    let bound = |port: u16| -> io::Result<OwnedFd> {
-        let socket = connection::stream_socket()?;
-        sockopt::set_socket_reuseaddr(&socket, true)?;
-        rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port))?;
-        Ok(socket)
-    };
-    let first = bound(0)?;
-    let port = SocketAddrV4::try_from(rustix::net::getsockname(&first)?)?.port();
-    Ok(([first, bound(port)?], port))
+/// Two sockets of this thread's network that are bound to one port, for a path if one is named. Gives the
+/// port, too.
+fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
+    let sockets = [connection::stream_socket()?, connection::stream_socket()?];
+    for socket in &sockets {
+        sockopt::set_socket_reuseaddr(socket, true)?;
+    }
+    let port = connection::bind(&sockets[0], path)?;
+    rustix::net::bind(&sockets[1], &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port))?;
+    Ok((sockets, port))
 }
 
 impl Replicated {
@@ -108,15 +107,15 @@ impl Replicated {
     /// The system refuses.
     pub fn open(
         now: Time,
-        (id, host, bytes): (FlowId, HostId, u64),
+        start: &Start,
         to: [SocketAddrV4; 2],
         (mode, config): (Mode, &RepNetConfig),
     ) -> io::Result<(Self, u16)> {
-        let ([first, second], port) = pair()?;
+        let ([first, second], port) = pair(start.path)?;
         let flow = Flow::client(now, mode, None, limits(config, Role::Client));
         let slots = [Slot::Bound(first, to[0]), Slot::Bound(second, to[1])];
-        let mut opened = Self::new((id, host, bytes), flow, slots);
-        opened.flow.write(now, bytes);
+        let mut opened = Self::new((start.flow, start.from, start.bytes), flow, slots);
+        opened.flow.write(now, start.bytes);
         opened.flow.finish(now);
         // Nothing is told before a connection is there.
         opened.obey(now, &mut |_| {});

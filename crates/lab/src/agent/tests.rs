@@ -1,7 +1,7 @@
 //! A server's end of replicated flows, with connections over loopback.
 
 use super::replicas::Replicas;
-use super::thread::{News, Reporter};
+use super::report::{News, Reporter};
 use crate::clock::Clock;
 use crate::poller::{Poller, Waker};
 use std::io::{Read, Write};

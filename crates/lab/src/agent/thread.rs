@@ -1,7 +1,9 @@
 //! The thread that serves the sockets of all hosts.
 
 use super::connection::{self, Progress, Receiver, Sender};
+use super::orders::{Order, Start};
 use super::replicas::Replicas;
+use super::report::{News, Reporter};
 use crate::addresses;
 use crate::clock::Clock;
 use crate::network::be_punctual;
@@ -15,7 +17,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver as Inbox, Sender as Outbox, TryRecvError};
 use std::thread::JoinHandle;
 use tailcut_transport::Event;
-use tailcut_transport::repnet::{Leg, Mode, RepNetConfig};
+use tailcut_transport::repnet::{Leg, RepNetConfig};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// How long before a flow starts the thread stops sleeping: the system wakes it some 25 us late.
@@ -26,43 +28,6 @@ const WAKE: u64 = u64::MAX;
 const LISTENERS: u64 = 1 << 62;
 /// Connections of replicated flows have keys from here on, and others those below.
 const REPLICAS: u64 = 1 << 61;
-
-/// A flow that is to start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Start {
-    /// When, by the network's clock.
-    pub at: Time,
-    /// Which.
-    pub flow: FlowId,
-    /// From where.
-    pub from: HostId,
-    /// To where.
-    pub to: HostId,
-    /// How much.
-    pub bytes: u64,
-    /// What is replicated; `None`: nothing.
-    pub mode: Option<Mode>,
-}
-
-/// What the agents are told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// To start a flow.
-    Start(Start),
-    /// To end.
-    End,
-}
-
-/// What has happened at a host.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct News {
-    /// When, by the network's clock.
-    pub at: Time,
-    /// Where.
-    pub host: HostId,
-    /// What.
-    pub event: Event,
-}
 
 /// The agents of all hosts.
 pub struct Agent {
@@ -122,33 +87,6 @@ impl Agent {
         let died = |_| anyhow!("the agents' thread has died");
         self.thread.join().map_err(died)??;
         Ok(self.news.try_iter().collect())
-    }
-}
-
-/// Tells what has happened.
-pub struct Reporter {
-    clock: Clock,
-    news: Outbox<News>,
-    told: Waker,
-}
-
-impl Reporter {
-    /// Tells by `news`, at times of `clock`, and wakes `told`.
-    pub const fn new(clock: Clock, news: Outbox<News>, told: Waker) -> Self {
-        Self { clock, news, told }
-    }
-
-    /// The network's time.
-    pub fn now(&self) -> Time {
-        self.clock.now()
-    }
-
-    /// Something has happened at a host just now.
-    pub fn tell(&self, host: HostId, event: Event) {
-        let at = self.clock.now();
-        // Whoever heard has ended the run.
-        let _ = self.news.send(News { at, host, event });
-        self.told.wake();
     }
 }
 
@@ -254,7 +192,7 @@ impl Agents {
                 next = next.min(replicas.next_timeout());
             }
             ready.clear();
-            let sleep = self.report.clock.sleep(next, EARLY);
+            let sleep = self.report.sleep(next, EARLY);
             self.poller.wait(sleep, |file| ready.push(file));
             for file in &ready {
                 match file.key {
@@ -286,12 +224,11 @@ impl Agents {
         self.move_to(start.from)?;
         let port = match (start.mode, &mut self.replicas) {
             (Some(mode), Some(replicas)) => {
-                let flow = (start.flow, start.from, start.bytes);
-                replicas.open(flow, start.to, mode, &self.poller, &self.report)?
+                replicas.open(start, mode, &self.poller, &self.report)?
             }
             _ => {
                 let to = SocketAddrV4::new(addresses::ipv4(start.to), self.port);
-                let (sender, port) = Sender::open(start.flow, start.from, to, start.bytes)?;
+                let (sender, port) = Sender::open(start, to)?;
                 self.keep(End::Sends(sender));
                 port
             }
