@@ -64,7 +64,7 @@ impl Reproduction for RepNetChoice {
                 ("drain", "200ms"),
                 ("flows", "2000"),
             ]),
-            quick: keys(&[("flows", "500")]),
+            quick: keys(&[("flows", "250")]),
         }]
     }
 

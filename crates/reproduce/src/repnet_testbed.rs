@@ -74,7 +74,7 @@ impl Reproduction for RepNetTestbed {
                 ("flows", "4000"),
             ]
         };
-        let quick = || keys(&[("loads", "0.5"), ("flows", "400")]);
+        let quick = || keys(&[("loads", "0.5"), ("flows", "300")]);
         vec![
             part(ONE_TO_ONE, &slower("0.1, 0.4, 0.5"), quick()),
             part(TWO_TO_ONE, &slower("0.5"), quick()),
