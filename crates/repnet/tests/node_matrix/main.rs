@@ -187,6 +187,9 @@ async fn chaos() -> io::Result<()> {
                 concurrency,
                 hurried,
             };
+            if flows >= LONG {
+                ports_are_free().await?;
+            }
             let (outcome, report) = run(ends, &kind, Some(seed)).await?;
             println!("{}", row(ends, &kind, &outcome, &report));
             let what = format!("{ends:?} {kind:?}, seed {seed}: {outcome:?}, {report:?}");
@@ -209,6 +212,20 @@ async fn chaos() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A server needs two free ports in a row, and the kernel keeps those of ended connections for a
+/// minute.
+async fn ports_are_free() -> io::Result<()> {
+    loop {
+        let sockets = tokio::fs::read_to_string("/proc/net/sockstat").await?;
+        let mut words = sockets.split_whitespace().skip_while(|word| *word != "tw");
+        let kept = words.nth(1).and_then(|count| count.parse::<u32>().ok());
+        if kept.is_none_or(|kept| kept < 2_000) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
 }
 
 /// A line of `results.md`.

@@ -19,11 +19,13 @@ const descriptors = () => fs.readdirSync('/proc/self/fd').length;
 // What the process holds at the end of each quarter of the flows, without what can be freed.
 const memory = [0, 0, 0, 0];
 const quarter = Math.ceil(task.flows / memory.length);
-function measure(flows) {
-  if (flows % quarter !== 0 && flows !== task.flows) return;
+function held() {
   globalThis.gc();
   const { heapUsed, external } = process.memoryUsage();
-  memory[Math.floor((flows - 1) / quarter)] = heapUsed + external;
+  return heapUsed + external;
+}
+function measure(flows) {
+  if (flows % quarter === 0) memory[flows / quarter - 1] = held();
 }
 const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
 
@@ -33,7 +35,7 @@ function server() {
   const ran = (bytes) => {
     const tag = bytes.subarray(0, TAG).toString('hex');
     runs.set(tag, (runs.get(tag) ?? 0) + 1);
-    if (runs.get(tag) === 1 && runs.size <= task.flows) measure(runs.size);
+    if (runs.get(tag) === 1 && runs.size < task.flows) measure(runs.size);
   };
   const services = [
     (socket) => {
@@ -80,6 +82,7 @@ function server() {
   const lines = readline.createInterface({ input: process.stdin });
   lines.on('line', () => {
     const most = Math.max(0, ...runs.values());
+    memory[memory.length - 1] = held();
     say({ report: { ran: runs.size, most, wrong, failed, open, memory, descriptors: descriptors() } });
   });
   lines.on('close', () => process.exit(0));
@@ -133,6 +136,7 @@ async function client() {
     }
   };
   await Promise.all(Array.from({ length: task.concurrency }, worker));
+  memory[memory.length - 1] = held();
   const { flows } = net.stats();
   const settled = async () => {
     // Connections that linger end by themselves.
