@@ -1,0 +1,4 @@
+//! stub
+pub mod client;
+pub mod guard;
+pub mod priority;
