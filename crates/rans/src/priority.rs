@@ -32,7 +32,9 @@ pub fn class_of(headers: &HeaderMap) -> Class {
     // Several fields are one list.
     let fields = headers.get_all(PRIORITY).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    let told = texts.flat_map(|text| text.split(',')).filter_map(urgency_in);
+    let told = texts
+        .flat_map(|text| text.split(','))
+        .filter_map(urgency_in);
     // Of several urgencies the last one counts (RFC 8941, section 3.2).
     class(told.last().unwrap_or(DEFAULT_URGENCY))
 }
@@ -61,7 +63,10 @@ mod tests {
     fn of(fields: &[&str]) -> Class {
         let mut headers = HeaderMap::new();
         for field in fields {
-            headers.append(PRIORITY, HeaderValue::from_bytes(field.as_bytes()).expect("a field"));
+            headers.append(
+                PRIORITY,
+                HeaderValue::from_bytes(field.as_bytes()).expect("a field"),
+            );
         }
         class_of(&headers)
     }
@@ -73,7 +78,9 @@ mod tests {
         assert_eq!(of(&["i, u=7;a=b"]), Class::Optional);
         assert_eq!(of(&["u=0", "i"]), Class::Primary);
         assert_eq!(of(&["u=1, u=6"]), Class::Duplicate);
-        for wrong in ["u", "u=8", "u=-1", "u=six", "U=6", "xu=6", "u=6 5", "", ",,;;"] {
+        for wrong in [
+            "u", "u=8", "u=-1", "u=six", "U=6", "xu=6", "u=6 5", "", ",,;;",
+        ] {
             assert_eq!(of(&[wrong]), Class::Primary, "{wrong:?}");
         }
         for each in Class::ALL {

@@ -50,7 +50,7 @@ pub struct Breaker {
 }
 
 /// How a client works.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ClientConfig {
     /// What is done where the copy's replica is known to purge. By default a copy at once, low, purged by
     /// the first answer.
@@ -122,7 +122,9 @@ impl ClientConfig {
                 return Some(fault);
             }
             if policy.copies > 2 || policy.quorum != 1 || policy.aggregates {
-                return Some("a client sends two copies at most, and the first answer ends a request");
+                return Some(
+                    "a client sends two copies at most, and the first answer ends a request",
+                );
             }
         }
         if !self.resets.rate.is_finite() || self.resets.rate < 0.0 {

@@ -7,12 +7,14 @@ mod config;
 mod flight;
 mod race;
 mod replay;
+mod replica;
 mod shared;
 mod standing;
 
 pub use config::{Breaker, ClientConfig, Methods, ResetBudget, acceptable};
 pub use flight::AnswerBody;
 pub use replay::{Once, Replay};
+pub use replica::{ClientCounts, Purges, Replica};
 
 use http::{Request, Response};
 use http_body::Body;
@@ -26,47 +28,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower_service::Service;
-
-/// Whether a replica stops working on a request whose client leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Purges {
-    /// It does when its answers say that a guard is before it (`via: 1.1 tailcut-guard`).
-    #[default]
-    Learn,
-    /// It does, as HTTP/2 servers do that drop what is reset.
-    Yes,
-    /// It does not.
-    No,
-}
-
-/// One of several servers that give the same answers.
-#[derive(Clone, Debug)]
-pub struct Replica<S> {
-    /// The way to it for primaries.
-    pub primary: S,
-    /// The way for copies. With HTTP/2 a connection of its own: on one connection an answer of a copy that
-    /// is on its way holds up those behind it.
-    pub copy: S,
-    /// Whether it stops when it is asked to.
-    pub purges: Purges,
-}
-
-/// What a client has counted.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct ClientCounts {
-    /// Requests.
-    pub requests: u64,
-    /// Copies beyond the primaries.
-    pub copies: u64,
-    /// Requests that a copy answered.
-    pub won_by_copy: u64,
-    /// Copies, primaries included, that were dropped before their end.
-    pub purged: u64,
-    /// Copies that ran to their end unseen, since the budget of resets was spent.
-    pub spared: u64,
-    /// Copies that failed, or whose answer was not acceptable.
-    pub failed: u64,
-}
 
 /// See the module. Cheap to clone; clones share their state.
 pub struct Client<S> {
@@ -137,14 +98,11 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let mut race = Race::new(Arc::clone(&self.replicas), Arc::clone(&self.shared), request);
+        let mut race = Race::new(
+            Arc::clone(&self.replicas),
+            Arc::clone(&self.shared),
+            request,
+        );
         Box::pin(poll_fn(move |cx| race.poll(cx)))
     }
-}
-
-/// Whether an answer says that a guard was before its service.
-fn guards(headers: &http::HeaderMap) -> bool {
-    let fields = headers.get_all(http::header::VIA).iter();
-    let mut texts = fields.filter_map(|field| field.to_str().ok());
-    texts.any(|text| text.contains(crate::guard::VIA))
 }

@@ -2,9 +2,10 @@
 
 use super::flight::{AnswerBody, Flight};
 use super::replay::Replay;
+use super::replica::{Purges, Replica};
 use super::shared::{Follows, Orders, Shared};
-use super::{Replica, guards};
 use crate::priority::{PRIORITY, field};
+use crate::via::tells_guard;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
@@ -133,7 +134,9 @@ where
         };
         let mut parts = self.parts.clone();
         if self.shared.config.tells_copies {
-            parts.headers.insert(COPY, HeaderValue::from(u16::from(header.copy.copy)));
+            parts
+                .headers
+                .insert(COPY, HeaderValue::from(u16::from(header.copy.copy)));
         }
         let ways = &self.replicas[replica];
         let mut way = match header.priority {
@@ -182,8 +185,8 @@ where
                 _ => standing.failed(now, self.shared.config.breaker),
             }
             if let Ok(answer) = &answer {
-                let purges = guards(answer.headers());
-                let learns = self.replicas[copy.replica].purges == super::Purges::Learn;
+                let purges = tells_guard(answer.headers());
+                let learns = self.replicas[copy.replica].purges == Purges::Learn;
                 if learns {
                     standing.purges = Some(purges);
                 }
@@ -202,7 +205,11 @@ where
             drop(state);
             let poor = carried(answer, copy.flight);
             // An answer says more than an error.
-            if self.poor.as_ref().is_none_or(|known| known.is_err() && poor.is_ok()) {
+            if self
+                .poor
+                .as_ref()
+                .is_none_or(|known| known.is_err() && poor.is_ok())
+            {
                 self.poor = Some(poor);
             }
             if !goes_on {

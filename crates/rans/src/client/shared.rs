@@ -1,8 +1,8 @@
 //! What all requests of a client share: the replicas' standing, and the policy's state.
 
 use super::config::ClientConfig;
+use super::replica::{ClientCounts, Purges};
 use super::standing::Standing;
-use super::{ClientCounts, Purges};
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -101,7 +101,8 @@ impl State {
         is_copied: bool,
     ) -> Option<(RequestId, Follows, Orders)> {
         let open = |(index, standing): (usize, &Standing)| standing.is_open(now).then_some(index);
-        let mut candidates: Vec<usize> = self.standings.iter().enumerate().filter_map(open).collect();
+        let mut candidates: Vec<usize> =
+            self.standings.iter().enumerate().filter_map(open).collect();
         if candidates.is_empty() {
             // All of them fail: one of them has to show that it is well again.
             candidates.extend(0..self.standings.len());

@@ -77,3 +77,68 @@ impl Standing {
         may
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BREAKER: Breaker = Breaker {
+        failures: 3,
+        pause: Duration::from_secs(1),
+        longest: Duration::from_secs(3),
+    };
+    const BUDGET: ResetBudget = ResetBudget {
+        rate: 2.0,
+        burst: 3,
+    };
+
+    #[test]
+    fn a_replica_that_fails_again_and_again_is_left_alone_longer_each_time() {
+        let mut now = Instant::now();
+        let mut standing = Standing::new(now, None, BUDGET);
+        for _ in 0..2 {
+            standing.failed(now, BREAKER);
+            assert!(standing.is_open(now));
+        }
+        for seconds in [1, 2, 3, 3] {
+            standing.failed(now, BREAKER);
+            let pause = Duration::from_secs(seconds);
+            assert!(!standing.is_open(now + pause - Duration::from_millis(1)));
+            now += pause;
+            assert!(standing.is_open(now));
+            // One request at a time tries it.
+            standing.in_flight = 1;
+            assert!(!standing.is_open(now));
+            standing.in_flight = 0;
+        }
+        standing.answered(Duration::from_millis(5));
+        standing.failed(now, BREAKER);
+        assert!(standing.is_open(now));
+    }
+
+    #[test]
+    fn resets_come_back_at_their_rate_up_to_a_burst() {
+        let mut now = Instant::now();
+        let mut standing = Standing::new(now, None, BUDGET);
+        let spend = |standing: &mut Standing, now| {
+            (0..10).filter(|_| standing.may_reset(now, BUDGET)).count()
+        };
+        assert_eq!(spend(&mut standing, now), 3);
+        now += Duration::from_secs(1);
+        assert_eq!(spend(&mut standing, now), 2);
+        now += Duration::from_secs(60);
+        assert_eq!(spend(&mut standing, now), 3);
+    }
+
+    #[test]
+    fn the_replica_with_the_longer_queue_or_the_slower_answers_has_the_higher_load() {
+        let now = Instant::now();
+        let mut fast = Standing::new(now, None, BUDGET);
+        let mut slow = fast.clone();
+        fast.answered(Duration::from_millis(10));
+        slow.answered(Duration::from_millis(30));
+        assert!(fast.load() < slow.load());
+        fast.in_flight = 5;
+        assert!(fast.load() > slow.load());
+    }
+}

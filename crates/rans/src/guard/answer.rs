@@ -1,6 +1,6 @@
 //! The body of a guarded answer: it holds the worker until it was taken whole.
 
-use super::OnCancel;
+use super::config::OnCancel;
 use super::shared::{Refusal, Ticket};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -72,7 +72,9 @@ where
         match &mut self.content {
             Content::Over => Poll::Ready(None),
             Content::Refusal(text) => {
-                let frame = text.take().map(|text| Ok(Frame::data(Chunk::Refusal(text))));
+                let frame = text
+                    .take()
+                    .map(|text| Ok(Frame::data(Chunk::Refusal(text))));
                 Poll::Ready(frame)
             }
             Content::Own(body, ticket) => {

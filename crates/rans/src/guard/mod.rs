@@ -3,14 +3,17 @@
 //! purged, whether it waits or runs.
 
 mod answer;
+mod config;
 mod counts;
 mod shared;
 
 pub use answer::{Chunk, GuardedBody};
+pub use config::{GuardConfig, OnCancel};
 pub use counts::{ClassCounts, GuardCounts};
 
 use crate::priority::class_of;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use crate::via;
+use http::{Request, Response, StatusCode, header};
 use http_body::Body;
 use shared::{Refusal, Shared, Ticket};
 use std::future::{Future, poll_fn};
@@ -21,42 +24,6 @@ use std::time::Duration;
 use tailcut_transport::rans::GateConfig;
 use tower_layer::Layer;
 use tower_service::Service;
-
-/// What happens to a request that runs when its client leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnCancel {
-    /// It is dropped, and its worker takes the next request. For services that stop when they are
-    /// dropped.
-    #[default]
-    Kill,
-    /// It goes on to its end, unseen, and keeps its worker until then. For services that work on after
-    /// their client has left: a worker that is given to another request too early would have two.
-    HoldSlot,
-}
-
-/// How a guard works.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct GuardConfig {
-    /// Requests that run at once, at least 1.
-    pub workers: u32,
-    /// Requests that wait, of all classes, at most. Beyond it the latest of the lowest class is refused.
-    pub queue: u32,
-    /// What happens to a request that runs when its client leaves.
-    pub on_cancel: OnCancel,
-    /// What a refused client is told to wait, in whole seconds (`Retry-After`).
-    pub retry_after: Duration,
-}
-
-impl Default for GuardConfig {
-    fn default() -> Self {
-        Self {
-            workers: 1,
-            queue: 1_024,
-            on_cancel: OnCancel::Kill,
-            retry_after: Duration::from_secs(1),
-        }
-    }
-}
 
 /// Puts a [`Guard`] before a service. All services of one layer share its workers.
 #[derive(Clone, Debug)]
@@ -98,9 +65,6 @@ pub struct Guard<S> {
     inner: S,
     shared: Arc<Shared>,
 }
-
-/// What a guard says of itself in `Via` (RFC 9110, section 7.6.3).
-pub const VIA: &str = "tailcut-guard";
 
 impl<S, B, R> Service<Request<B>> for Guard<S>
 where
@@ -170,8 +134,7 @@ where
     match asking.await {
         Ok(response) => {
             let mut response = response.map(|body| GuardedBody::new(body, ticket));
-            let via = HeaderValue::from_static("1.1 tailcut-guard");
-            response.headers_mut().append(header::VIA, via);
+            via::say(response.headers_mut());
             Ok(response)
         }
         Err(error) => {
@@ -192,7 +155,7 @@ where
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
     headers.insert(header::RETRY_AFTER, retry_after.as_secs().max(1).into());
-    headers.insert(header::VIA, HeaderValue::from_static("1.1 tailcut-guard"));
+    via::say(headers);
     response
 }
 

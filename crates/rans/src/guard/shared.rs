@@ -1,6 +1,7 @@
 //! What all requests of a guard share: the gate, and who is waiting at it.
 
-use super::{GuardConfig, GuardCounts, OnCancel};
+use super::config::{GuardConfig, OnCancel};
+use super::counts::GuardCounts;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
