@@ -32,11 +32,11 @@ pub fn class_of(headers: &HeaderMap) -> Class {
     // Several fields are one list.
     let fields = headers.get_all(PRIORITY).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    let told = texts
+    let mut told = texts
         .flat_map(|text| text.split(','))
         .filter_map(urgency_in);
     // Of several urgencies the last one counts (RFC 8941, section 3.2).
-    class(told.last().unwrap_or(DEFAULT_URGENCY))
+    class(told.next_back().unwrap_or(DEFAULT_URGENCY))
 }
 
 /// The urgency of one member of the field, such as ` u=5;x`.
