@@ -7,7 +7,7 @@
 
 mod model;
 
-use model::{Design, Outcome, Question, run};
+use model::{Design, Outcome, Question, Trouble, run};
 use tailcut_rans::guard::OnCancel;
 
 fn ask(question: Question) -> Outcome {
@@ -57,6 +57,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 for seed in 1..=seeds as u64 {
                     let of = |design| {
                         ask(Question {
+                            servers: 16,
+                            first: Trouble::None,
                             load,
                             slow,
                             design,
@@ -80,5 +82,60 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
+    six_servers(seeds, requests);
     Ok(())
+}
+
+/// One of six servers is in trouble.
+fn six_servers(seeds: usize, requests: usize) {
+    println!("\nOne of six servers is in trouble, no slow copies, guards kill\n");
+    println!("| load | the first server | compared | mean | p99 |");
+    println!("|---|---|---|---|---|");
+    let of = |design, first, load, seed| {
+        ask(Question {
+            servers: 6,
+            first,
+            load,
+            slow: 0.0,
+            design,
+            on_cancel: OnCancel::Kill,
+            requests,
+            seed,
+        })
+    };
+    let healthy = (Design::Duplicate, Trouble::None);
+    let (slow, stalled) = (Trouble::Slow(3), Trouble::Stalled);
+    let of_two = |design| (design, slow);
+    let cases = [
+        (
+            "3x slow",
+            "the shorter of two",
+            (Design::Duplicate, slow),
+            of_two(Design::ShorterOfTwo),
+        ),
+        (
+            "3x slow",
+            "the lighter of two",
+            (Design::Duplicate, slow),
+            of_two(Design::LighterOfTwo),
+        ),
+        (
+            "stalled",
+            "duplicates, all well",
+            (Design::Duplicate, stalled),
+            healthy,
+        ),
+    ];
+    for (what, other, own, against) in cases {
+        let (mut means, mut p99s) = (Vec::new(), Vec::new());
+        let load = 0.25;
+        for seed in 1..=seeds as u64 {
+            let [own, against] =
+                [own, against].map(|(design, first)| of(design, first, load, seed));
+            means.push(own.mean() / against.mean());
+            p99s.push(own.p99() / against.p99());
+        }
+        let (mean, p99) = (ratio(&means), ratio(&p99s));
+        println!("| {load} | {what} | {other} | {mean} | {p99} |");
+    }
 }

@@ -1,4 +1,4 @@
-//! A service of 16 servers and 16 clients, by the real layers over HTTP/2 in memory, under tokio's paused
+//! A service of some servers and 16 clients, by the real layers over HTTP/2 in memory, under tokio's paused
 //! clock: hours of load in seconds, and the same result each time.
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,7 +25,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tower_layer::Layer;
 use tower_service::Service;
 
-pub const SERVERS: usize = 16;
 pub const CLIENTS: usize = 16;
 const MEAN_WORK: Duration = Duration::from_millis(100);
 /// What a slow copy's work is multiplied with.
@@ -33,6 +33,9 @@ const SLOW: u32 = 10;
 /// What is asked.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Question {
+    pub servers: usize,
+    /// What is wrong with the first server.
+    pub first: Trouble,
     /// Of the servers' capacity, slow copies counted, without duplicates.
     pub load: f64,
     /// How likely a copy is slow.
@@ -43,13 +46,26 @@ pub struct Question {
     pub seed: u64,
 }
 
+/// What may be wrong with a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    None,
+    /// It takes so many times as long.
+    Slow(u32),
+    /// It takes requests, and never answers.
+    Stalled,
+}
+
 /// How clients ask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Design {
     /// One server at random.
     Random,
-    /// The less loaded of two that are drawn, by what the client itself has on its way.
+    /// Of two that are drawn the one with fewer requests of this client on their way.
     ShorterOfTwo,
+    /// The client without copies: of two that are drawn the one with the lower load, by requests on their
+    /// way and by latency.
+    LighterOfTwo,
     /// A low copy at once, both purged by the first answer.
     Duplicate,
 }
@@ -104,6 +120,7 @@ impl Service<Request<Empty<Bytes>>> for Way {
 #[derive(Clone)]
 struct Work {
     slow: f64,
+    trouble: Trouble,
     random: Arc<Mutex<Xoshiro256PlusPlus>>,
 }
 
@@ -119,11 +136,16 @@ impl Service<Request<Incoming>> for Work {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let told = request.uri().path().trim_start_matches('/').parse();
         let is_slow = uniform(&mut self.random.lock().expect("a lock")) < self.slow;
+        let factor = match self.trouble {
+            Trouble::None => 1,
+            Trouble::Slow(factor) => factor,
+            Trouble::Stalled => return Box::pin(std::future::pending()),
+        };
         Box::pin(async move {
             let mut answer = Response::new(Empty::new());
             match told {
                 Ok(nanoseconds) => {
-                    let work = Duration::from_nanos(nanoseconds);
+                    let work = Duration::from_nanos(nanoseconds) * factor;
                     sleep(if is_slow { work * SLOW } else { work }).await;
                 }
                 Err(_) => *answer.status_mut() = StatusCode::BAD_REQUEST,
@@ -166,11 +188,19 @@ pub async fn run(question: Question) -> Outcome {
         ..GuardConfig::default()
     };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(question.seed);
-    let servers: Vec<(GuardLayer, Work)> = (0..SERVERS)
-        .map(|_| {
+    let servers: Vec<(GuardLayer, Work)> = (0..question.servers)
+        .map(|index| {
             let random = Xoshiro256PlusPlus::seed_from_u64(random.next_u64());
-            let random = Arc::new(Mutex::new(random));
-            (GuardLayer::new(guard), Work { slow, random })
+            let work = Work {
+                slow,
+                trouble: if index == 0 {
+                    question.first
+                } else {
+                    Trouble::None
+                },
+                random: Arc::new(Mutex::new(random)),
+            };
+            (GuardLayer::new(guard), work)
         })
         .collect();
     let config = ClientConfig {
@@ -186,7 +216,7 @@ pub async fn run(question: Question) -> Outcome {
             purging: Policy::DAS,
             ..config
         },
-        Design::Random | Design::ShorterOfTwo => config.single(),
+        Design::Random | Design::ShorterOfTwo | Design::LighterOfTwo => config.single(),
     };
     let mut clients = Vec::new();
     for seed in 0..CLIENTS as u64 {
@@ -198,31 +228,47 @@ pub async fn run(question: Question) -> Outcome {
                 purges: Purges::Yes,
             });
         }
-        // At random: a client for each server, and one of them is drawn.
+        // Where this program chooses: a client for each server.
         let groups = match design {
-            Design::Random => replicas.into_iter().map(|replica| vec![replica]).collect(),
-            _ => vec![replicas],
+            Design::Random | Design::ShorterOfTwo => {
+                replicas.into_iter().map(|replica| vec![replica]).collect()
+            }
+            Design::LighterOfTwo | Design::Duplicate => vec![replicas],
         };
         let of = |group| Client::new(group, config, seed).expect("a configuration");
         clients.push(groups.into_iter().map(of).collect::<Vec<_>>());
     }
+    // Requests of each client on their way to each server.
+    let on_their_way: Vec<Vec<Arc<AtomicUsize>>> = clients
+        .iter()
+        .map(|group| group.iter().map(|_| Arc::default()).collect())
+        .collect();
     let mean_work = MEAN_WORK.as_secs_f64() * (1.0 + slow * f64::from(SLOW - 1));
-    let gap = mean_work / (load * SERVERS as f64);
+    let gap = mean_work / (load * question.servers as f64);
     let mut at = Instant::now();
     let mut asked = JoinSet::new();
     for _ in 0..question.requests {
         at += Duration::from_secs_f64(exponential(&mut random, gap));
         let work = exponential(&mut random, MEAN_WORK.as_secs_f64());
-        let group = &clients[(random.next_u64() % CLIENTS as u64) as usize];
-        let drawn = random.next_u64();
-        let mut client = group[(drawn % group.len() as u64) as usize].clone();
+        let mut below = |count: usize| (random.next_u64() % count as u64) as usize;
+        let from = below(CLIENTS);
+        let (group, counts) = (&clients[from], &on_their_way[from]);
+        let mut to = below(group.len());
+        let other = below(group.len());
+        sleep_until(at).await;
+        let waiting = |server: usize| counts[server].load(Ordering::Relaxed);
+        if design == Design::ShorterOfTwo && waiting(other) < waiting(to) {
+            to = other;
+        }
+        let (mut client, count) = (group[to].clone(), Arc::clone(&counts[to]));
         let uri = format!("http://service/{}", (work * 1e9) as u64);
         let request = Request::get(uri).body(Empty::new()).expect("a request");
-        sleep_until(at).await;
+        count.fetch_add(1, Ordering::Relaxed);
         asked.spawn(async move {
             let began = Instant::now();
             let answer = client.call(request).await.expect("an answer");
             assert_eq!(answer.status(), StatusCode::OK);
+            count.fetch_sub(1, Ordering::Relaxed);
             began.elapsed().as_secs_f64()
         });
     }

@@ -149,7 +149,8 @@ async fn run(command: &GuardCommand) -> Result<()> {
     });
     let listener = listen(command.listen, "--listen").await?;
     let (at, to, workers) = (listener.local_addr()?, &command.to, command.workers);
-    say(&format!("{at} -> {to} ({workers} workers)"))?;
+    let plural = if workers == 1 { "" } else { "s" };
+    say(&format!("{at} -> {to} ({workers} worker{plural})"))?;
     if !command.no_admin {
         let admin = listen(command.admin, "--admin").await?;
         say(&format!("admin: http://{}/metrics", admin.local_addr()?))?;
