@@ -10,4 +10,5 @@ mod measured;
 mod mischief;
 mod network;
 mod nics;
+mod routed;
 mod user;
