@@ -86,6 +86,14 @@ impl Socket {
 
     /// What has become of it by now; `None` where that is open. To be asked when the socket is ready.
     pub fn outcome(&self) -> Option<Outcome> {
+        let info = tcp_info(self.fd.as_fd());
+        // A peer that has closed or reset the connection since has taken part in the handshake.
+        if let Some(info) = info.filter(|info| info.tcpi_rtt > 0) {
+            return Some(Outcome::Established {
+                rtt: Duration::from_micros(info.tcpi_rtt.into()),
+                resent: info.tcpi_total_retrans,
+            });
+        }
         if let Some(icmp) = queue::take(&self.fd) {
             return Some(Outcome::Icmp(icmp));
         }
@@ -94,11 +102,15 @@ impl Socket {
             Ok(Err(error)) | Err(error) => return Some(Outcome::Failed(error)),
             Ok(Ok(())) => {}
         }
-        let info = tcp_info(self.fd.as_fd())?;
-        (info.tcpi_state == ESTABLISHED).then(|| Outcome::Established {
-            rtt: Duration::from_micros(info.tcpi_rtt.into()),
-            resent: info.tcpi_total_retrans,
-        })
+        match info {
+            Some(info) if [SYN_SENT, SYN_RECEIVED].contains(&info.tcpi_state) => None,
+            Some(info) if info.tcpi_state != CLOSED => Some(Outcome::Established {
+                // No round trip was measured: the SYN was sent again.
+                rtt: self.began.elapsed(),
+                resent: info.tcpi_total_retrans.max(1),
+            }),
+            _ => Some(Outcome::Failed(Errno::CONNRESET)),
+        }
     }
 }
 
@@ -108,8 +120,10 @@ impl AsFd for Socket {
     }
 }
 
-/// A connection's state once its handshake is done (include/net/tcp_states.h).
-const ESTABLISHED: u8 = 1;
+/// Connections' states (include/net/tcp_states.h).
+const SYN_SENT: u8 = 2;
+const SYN_RECEIVED: u8 = 3;
+const CLOSED: u8 = 7;
 
 /// What the kernel says of a connection.
 fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {

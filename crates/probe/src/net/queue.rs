@@ -51,7 +51,7 @@ pub fn read(origin: u8, kind: u8, code: u8, from: Option<IpAddr>) -> Option<Icmp
 pub fn take(socket: impl AsFd) -> Option<Icmp> {
     let mut quoted = [0; 64];
     let mut parts = [IoSliceMut::new(&mut quoted)];
-    let mut control = Vec::with_capacity(CONTROL);
+    let mut control = [0; CONTROL];
     let flags = MsgFlags::MSG_ERRQUEUE.union(MsgFlags::MSG_DONTWAIT);
     // Other entries, such as a note on the path's MTU, come before it at most a few times.
     for _ in 0..8 {

@@ -1,6 +1,6 @@
 //! What the faster of two handshakes takes, against one: from pairs of ports in the same volley.
 
-use super::bootstrap::{block_length, interval, resamples};
+use super::bootstrap::{block_length, expansion, interval, resamples};
 use super::volley::Volley;
 use serde::Serialize;
 
@@ -82,14 +82,15 @@ pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
         }));
     }
     weighted.sort_unstable_by(|a, b| a.us.total_cmp(&b.us));
+    let wider = expansion(sorted.len(), block);
     let once = vec![1; sorted.len()];
     let drawn: Vec<Vec<u16>> = resamples(sorted.len(), block).collect();
     let change = |of: &dyn Fn(&[u16], Weight) -> f64| {
-        let single = figure(of(&once, one), drawn.iter().map(|drawn| of(drawn, one)));
-        let pair = figure(of(&once, two), drawn.iter().map(|drawn| of(drawn, two)));
+        let single = figure(wider, of(&once, one), drawn.iter().map(|drawn| of(drawn, one)));
+        let pair = figure(wider, of(&once, two), drawn.iter().map(|drawn| of(drawn, two)));
         let changes = drawn.iter().map(|drawn| of(drawn, two) / of(drawn, one) - 1.0);
         Change {
-            change: figure(pair.value / single.value - 1.0, changes),
+            change: figure(wider, pair.value / single.value - 1.0, changes),
             single,
             pair,
         }
@@ -114,9 +115,13 @@ fn two(handshake: &Weighted) -> f64 {
     handshake.pair
 }
 
-fn figure(value: f64, resampled: impl Iterator<Item = f64>) -> Figure {
+fn figure(wider: f64, value: f64, resampled: impl Iterator<Item = f64>) -> Figure {
     let (low, high) = interval(resampled.collect());
-    Figure { value, low, high }
+    Figure {
+        value,
+        low: value - (value - low).max(0.0) * wider,
+        high: value + (high - value).max(0.0) * wider,
+    }
 }
 
 fn weights<'a>(
