@@ -5,8 +5,8 @@ use tailcut_transport::{Condition, Ecn, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::capture::{Connection, frame};
 use tailcut_wire::foreign::{
-    Content, IcmpKind, Ip, LONGEST_TIME_EXCEEDED, Membership, RouterAddress, View, set_dscp, set_ecn,
-    set_ttl, shorten, time_exceeded, trim,
+    Content, IcmpKind, Ip, LONGEST_TIME_EXCEEDED, Membership, RouterAddress, View, set_dscp,
+    set_ecn, set_ttl, shorten, time_exceeded, trim,
 };
 use tailcut_wire::{
     DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, repnet, scdp, set_condition,

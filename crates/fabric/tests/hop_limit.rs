@@ -73,7 +73,10 @@ fn a_switch_answers_over_the_links_that_lead_back() {
             let Some(Output::Delivered(told)) = fabric.advance(Time::MAX) else {
                 panic!("no answer from the switch {hops} links away");
             };
-            assert_eq!((told.host, told.body, told.packet.hops), (HostId(0), 99, hops));
+            assert_eq!(
+                (told.host, told.body, told.packet.hops),
+                (HostId(0), 99, hops)
+            );
             // 84 bytes at 10 Gb/s and 500 ns, for each link.
             let takes = told.time.since(asked);
             assert_eq!(takes.as_ps(), u64::from(hops) * (67_200 + 500_000));

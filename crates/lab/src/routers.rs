@@ -164,6 +164,10 @@ mod tests {
         assert_eq!(length, 14 + 20 + 8 + 20 + 8 + 10);
         assert_eq!(answer.size, line_time(length));
         assert_eq!(out[26..30], addresses::switch_ipv4(2).octets());
-        assert!(routers.answer(Time::ZERO, 3, &packet(), &frame(), &mut out).is_none());
+        assert!(
+            routers
+                .answer(Time::ZERO, 3, &packet(), &frame(), &mut out)
+                .is_none()
+        );
     }
 }

@@ -74,7 +74,9 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 fn time(text: &str) -> Result<Duration, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let seconds = match unit.trim() {
         "s" => 1.0,
@@ -87,7 +89,9 @@ fn time(text: &str) -> Result<Duration, String> {
     let is_sound = (1.0..=31.0 * 86_400.0).contains(&seconds);
     is_sound
         .then(|| Duration::from_secs_f64(seconds))
-        .ok_or_else(|| "allowed: a time with its unit, such as 30s, 5m or 6h, 31d at most".to_owned())
+        .ok_or_else(|| {
+            "allowed: a time with its unit, such as 30s, 5m or 6h, 31d at most".to_owned()
+        })
 }
 
 /// The first address of a target; one of IPv4 where it has several.
@@ -167,7 +171,9 @@ pub fn run(
         return Err(Trouble::Interrupted.into());
     }
     let findings = measurement.findings();
-    let report = files.map(|files| files.finish(&measurement, &findings)).transpose()?;
+    let report = files
+        .map(|files| files.finish(&measurement, &findings))
+        .transpose()?;
     Ok(Probed {
         findings,
         report,
@@ -217,12 +223,7 @@ fn shoot(
 }
 
 /// Waits for the next round; false where the user has ended it.
-fn rest(
-    until: Instant,
-    round: u32,
-    stop: &AtomicBool,
-    told: &mut dyn FnMut(Progress),
-) -> bool {
+fn rest(until: Instant, round: u32, stop: &AtomicBool, told: &mut dyn FnMut(Progress)) -> bool {
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         if stop.load(Ordering::Relaxed) {
             return false;

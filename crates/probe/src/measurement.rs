@@ -84,7 +84,13 @@ impl Measurement {
         let answered = || all().flatten().filter(|one| one.is_answered);
         let (volleys, ports) = (self.volleys.len(), self.ports.len());
         Findings {
-            verdict: Verdict::new(&self.map, volleys, ports, prediction.as_ref(), groups.as_ref()),
+            verdict: Verdict::new(
+                &self.map,
+                volleys,
+                ports,
+                prediction.as_ref(),
+                groups.as_ref(),
+            ),
             target: self.target.clone(),
             address: self.address,
             paths: self.map.clone(),
@@ -120,7 +126,9 @@ impl Measurement {
         let ways = self.ways().into_iter();
         let delays = ways.filter_map(|(routers, numbers)| {
             let all = self.volleys.iter().flat_map(|volley| {
-                let of = numbers.iter().filter_map(|number| volley.handshakes[*number]);
+                let of = numbers
+                    .iter()
+                    .filter_map(|number| volley.handshakes[*number]);
                 of.map(|one| one.us)
             });
             let mut all: Vec<f64> = all.collect();

@@ -75,11 +75,20 @@ impl Findings {
     fn paths_table(&self) -> Table {
         let hops = self.paths.hops.iter();
         let rows = hops.map(|hop| {
-            let mut routers: Vec<String> =
-                hop.nodes.iter().flat_map(|node| &node.next).map(name).collect();
+            let mut routers: Vec<String> = hop
+                .nodes
+                .iter()
+                .flat_map(|node| &node.next)
+                .map(name)
+                .collect();
             routers.sort();
             routers.dedup();
-            let branching = hop.nodes.iter().map(|node| node.next.len()).max().unwrap_or(0);
+            let branching = hop
+                .nodes
+                .iter()
+                .map(|node| node.next.len())
+                .max()
+                .unwrap_or(0);
             let flows = hop.nodes.iter().map(flows_of).sum();
             vec![
                 Cell::count((hop.ttl + 1).into()),
@@ -90,7 +99,12 @@ impl Findings {
         });
         Table {
             id: "paths".to_owned(),
-            title: format!("{} to {} ({})", paths(&self.paths), self.target, self.address),
+            title: format!(
+                "{} to {} ({})",
+                paths(&self.paths),
+                self.target,
+                self.address
+            ),
             caption: String::new(),
             columns: ["hop", "next hops of a router", "ports asked", "who answers"]
                 .map(str::to_owned)
@@ -130,7 +144,9 @@ impl Findings {
                  all pairs of ports within a volley.",
                 prediction.handshakes, prediction.volleys, prediction.block
             ),
-            columns: ["", "one", "faster of two (RepSYN)", "change"].map(str::to_owned).to_vec(),
+            columns: ["", "one", "faster of two (RepSYN)", "change"]
+                .map(str::to_owned)
+                .to_vec(),
             rows: vec![
                 row("mean", Some(&prediction.mean)),
                 row("p50", Some(&prediction.p50)),
@@ -173,8 +189,8 @@ fn flows_of(node: &Node) -> u64 {
 }
 
 fn paths(map: &Map) -> String {
-    match (map.is_complete(), map.paths) {
-        (true, 1) => "1 path".to_owned(),
+    match map.paths {
+        1 => format!("{} path", map.count()),
         _ => format!("{} paths", map.count()),
     }
 }

@@ -167,7 +167,10 @@ mod tests {
         let four = map(4, &[]);
         let (decision, sentence) = decide(&four, 0.005, (-0.47, -0.55, -0.38));
         assert_eq!(decision, Decision::Deploy);
-        assert_eq!(sentence, "deploy RepSYN: p99 of handshakes -47 % (-55 to -38)");
+        assert_eq!(
+            sentence,
+            "deploy RepSYN: p99 of handshakes -47 % (-55 to -38)"
+        );
         let (decision, sentence) = decide(&four, 0.005, (-0.02, -0.05, 0.01));
         assert_eq!(decision, Decision::DoNotDeploy);
         assert_eq!(sentence, "do not deploy: p99 of handshakes -2 % (-5 to 1)");
@@ -195,10 +198,14 @@ mod tests {
         let (decision, sentence) = decide(&four, 0.005, (-0.2, -0.4, -0.0));
         assert_eq!(decision, Decision::Undecided);
         // Half the width of the interval is twice as much as the distance to 10 %: four times as many.
-        let expected = "undecided: p99 of handshakes -20 % (-40 to 0); some 900 more volleys would do";
+        let expected =
+            "undecided: p99 of handshakes -20 % (-40 to 0); some 900 more volleys would do";
         assert_eq!(sentence, expected);
         let (_, sentence) = decide(&four, 0.005, (-0.1, -0.4, 0.2));
-        assert!(sentence.ends_with("too close to 10 % for any number of volleys"), "{sentence}");
+        assert!(
+            sentence.ends_with("too close to 10 % for any number of volleys"),
+            "{sentence}"
+        );
         let few = Verdict::new(&four, 15, 48, None, None);
         assert_eq!(few.more_volleys, Some(50));
     }

@@ -69,7 +69,10 @@ impl Model {
             // Some are under way together, and answers come out of order.
             let mut sent: Vec<Probe> = std::iter::from_fn(|| walk.next_probe()).take(50).collect();
             sent.reverse();
-            assert!(!sent.is_empty(), "a walk that is not over has something to ask");
+            assert!(
+                !sent.is_empty(),
+                "a walk that is not over has something to ask"
+            );
             for probe in sent {
                 let answer = self.answer(probe);
                 walk.answer(probe, answer);
@@ -113,7 +116,10 @@ fn next_hops_are_exact_in_all_but_one_of_a_hundred_runs() {
                 model.is_found(&map)
             });
             let exact = exact.count();
-            assert!(exact * 100 >= 99 * runs as usize, "{widths:?}: {exact} of {runs}");
+            assert!(
+                exact * 100 >= 99 * runs as usize,
+                "{widths:?}: {exact} of {runs}"
+            );
         }
     }
 }
@@ -156,7 +162,11 @@ fn lost_answers_never_count_as_a_path() {
         let mut model = Model::new(&[1, 4, 1], seed);
         model.loss = 0.3;
         let map = model.walk(Limits::default(), 0);
-        assert!(map.doubts.contains(&Doubt::SomeUnanswered { ttl: 2 }), "{:?}", map.doubts);
+        assert!(
+            map.doubts.contains(&Doubt::SomeUnanswered { ttl: 2 }),
+            "{:?}",
+            map.doubts
+        );
         *times.entry(map.paths).or_default() += 1;
     }
     assert_eq!(times, BTreeMap::from([(4, 50)]));
@@ -179,7 +189,10 @@ fn a_network_that_ends_nowhere_is_given_up() {
     assert!(walk.is_over());
     let doubts: BTreeSet<Doubt> = map.doubts.iter().copied().collect();
     let silent = [3, 4, 5].map(|ttl| Doubt::SilentHop { ttl });
-    let expected = silent.into_iter().chain([Doubt::TargetNotReached]).collect();
+    let expected = silent
+        .into_iter()
+        .chain([Doubt::TargetNotReached])
+        .collect();
     assert_eq!(doubts, expected);
     assert_eq!(map.paths, 2);
 }
@@ -189,7 +202,11 @@ fn packets_of_one_flow_on_several_paths_are_told() {
     let mut model = Model::new(&[1, 4, 1], 7);
     model.sprays = true;
     let map = model.walk(Limits::default(), 0);
-    assert!(map.doubts.contains(&Doubt::PathsChange { ttl: 2 }), "{:?}", map.doubts);
+    assert!(
+        map.doubts.contains(&Doubt::PathsChange { ttl: 2 }),
+        "{:?}",
+        map.doubts
+    );
 }
 
 #[test]
@@ -201,7 +218,11 @@ fn flows_are_bounded() {
     let mut model = Model::new(&[1, 8, 8, 1], 7);
     let map = model.walk(limits, 0);
     assert!(map.ways.len() <= 200);
-    assert!(map.doubts.contains(&Doubt::TooManyFlows { ttl: 2 }), "{:?}", map.doubts);
+    assert!(
+        map.doubts.contains(&Doubt::TooManyFlows { ttl: 2 }),
+        "{:?}",
+        map.doubts
+    );
     assert!(map.count().starts_with("at least "));
 }
 
@@ -209,7 +230,13 @@ fn flows_are_bounded() {
 fn an_answer_to_what_was_not_asked_is_passed_over() {
     let mut walk = Walk::new(StoppingRule::of_graph(0.999), Limits::default(), 0);
     let first = walk.next_probe().expect("a probe");
-    walk.answer(Probe { flow: 9_999, ttl: 9 }, Answer::Target);
+    walk.answer(
+        Probe {
+            flow: 9_999,
+            ttl: 9,
+        },
+        Answer::Target,
+    );
     walk.answer(first, Answer::Target);
     walk.answer(first, router(1, 1));
     assert_eq!(walk.map().hops[0].nodes[0].next, [Answer::Target]);

@@ -64,13 +64,18 @@ impl Model {
     }
 
     fn volleys(&mut self, volleys: usize, ports: usize) -> Vec<Volley> {
-        (0..volleys).map(|number| self.volley(number, ports)).collect()
+        (0..volleys)
+            .map(|number| self.volley(number, ports))
+            .collect()
     }
 }
 
 fn within(figure: Figure, low: f64, high: f64) {
     let rounding = 1e-9 * figure.value;
-    assert!((low - rounding..=high + rounding).contains(&figure.value), "{figure:?}");
+    assert!(
+        (low - rounding..=high + rounding).contains(&figure.value),
+        "{figure:?}"
+    );
     assert!(figure.low <= figure.value + rounding, "{figure:?}");
     assert!(figure.value <= figure.high + rounding, "{figure:?}");
 }
@@ -83,7 +88,13 @@ fn the_faster_of_two_is_that_of_all_pairs_of_a_volley() {
             at: f64::from(number),
             handshakes: times[number as usize % 2]
                 .iter()
-                .map(|us| Some(Handshake { us: *us, resent: 0, is_answered: true }))
+                .map(|us| {
+                    Some(Handshake {
+                        us: *us,
+                        resent: 0,
+                        is_answered: true,
+                    })
+                })
                 .collect(),
         })
         .collect();
@@ -112,7 +123,10 @@ fn delays_that_depend_on_each_other_are_not_taken_for_independent_ones() {
     let mean = prediction.mean;
     // Half of the pairs share a path; of the others the mean is half as long.
     let truth = (850.0 * 0.49 + (850.0 - 400.0) * 0.51) / 850.0 - 1.0;
-    assert!((mean.change.value - truth).abs() < 0.05, "{mean:?}, truth {truth}");
+    assert!(
+        (mean.change.value - truth).abs() < 0.05,
+        "{mean:?}, truth {truth}"
+    );
 }
 
 #[test]
@@ -140,7 +154,10 @@ fn one_path_or_an_idle_network_has_groups_in_one_run_of_twenty_at_most() {
             groups(&volleys).expect("enough").differ()
         });
         let falsely = falsely.count();
-        assert!(falsely * 20 <= runs as usize, "{loads:?}: {falsely} of {runs}");
+        assert!(
+            falsely * 20 <= runs as usize,
+            "{loads:?}: {falsely} of {runs}"
+        );
     }
 }
 
@@ -149,8 +166,9 @@ fn four_loaded_paths_are_found_exactly() {
     let volleys = Model::new(3, &[400.0; 4], 0.3).volleys(100, 48);
     let found = groups(&volleys).expect("enough");
     assert!(found.differ());
-    let expected: Vec<Vec<usize>> =
-        (0..4).map(|path| (0..48).filter(|port| port % 4 == path).collect()).collect();
+    let expected: Vec<Vec<usize>> = (0..4)
+        .map(|path| (0..48).filter(|port| port % 4 == path).collect())
+        .collect();
     let mut groups = found.groups;
     groups.sort();
     assert_eq!(groups, expected);
@@ -190,6 +208,9 @@ fn ports_that_were_not_free_leave_their_volleys_usable() {
     }
     assert_eq!(groups(&volleys).expect("enough").volleys, 60);
     assert_eq!(predict(&volleys).expect("enough").volleys, 120);
-    let alone = Volley { at: 0.0, handshakes: vec![None; 4] };
+    let alone = Volley {
+        at: 0.0,
+        handshakes: vec![None; 4],
+    };
     assert_eq!((groups(&[alone.clone()]), predict(&[alone])), (None, None));
 }

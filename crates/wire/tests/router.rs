@@ -34,7 +34,10 @@ fn the_sender_is_told_and_gets_its_own_headers_back() {
     let seen = View::read(&told).expect("a frame");
     assert_eq!((seen.destination, seen.source), (MAC_A, ROUTER.mac));
     let ip = seen.ip.expect("IP");
-    assert_eq!((ip.src, ip.dst), (ROUTER.ipv4.into(), V4::default().src.into()));
+    assert_eq!(
+        (ip.src, ip.dst),
+        (ROUTER.ipv4.into(), V4::default().src.into())
+    );
     assert_eq!((ip.ttl, ip.dscp), (64, 48));
     assert_eq!(seen.content, Content::Icmp(IcmpKind::TimeExceeded));
     assert_eq!(told[34..36], [11, 0], "type and code");
@@ -72,7 +75,10 @@ fn routers_are_silent_on_errors_later_fragments_and_what_is_for_many() {
         assert_eq!(of(packet, 17, &[0; 8]), None, "{dst}");
     }
     assert_eq!(answer(&V6::default().frame(6, &tcp([1, 2], 2, &[]))), None);
-    assert_eq!(time_exceeded(&V4::default().udp([5, 6], b"x"), ROUTER, &mut [0; 60]), None);
+    assert_eq!(
+        time_exceeded(&V4::default().udp([5, 6], b"x"), ROUTER, &mut [0; 60]),
+        None
+    );
 }
 
 proptest! {

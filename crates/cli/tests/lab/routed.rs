@@ -10,7 +10,11 @@ fn answered_by(lab: &Lab, ttl: &str) -> String {
     let line = said.lines().nth(1).unwrap_or_default();
     let from = line.split_whitespace().find(|word| word.starts_with("10."));
     let from = from.unwrap_or_default();
-    let what = if line.contains("Time to live exceeded") { "ended" } else { "arrived" };
+    let what = if line.contains("Time to live exceeded") {
+        "ended"
+    } else {
+        "arrived"
+    };
     format!("{what} {}", from.trim_end_matches(':'))
 }
 
@@ -40,7 +44,10 @@ fn a_ping_with_a_short_ttl_is_answered_by_the_switch_where_it_ends() {
         let (_, ended, answered) = router(&lab, "leaf[0]");
         assert_eq!((ended, answered), (1, 1));
         // Programs find the switches by name, too.
-        assert_eq!(lab.sh("h1", "getent hosts leaf0 | cut -d' ' -f1").trim(), near);
+        assert_eq!(
+            lab.sh("h1", "getent hosts leaf0 | cut -d' ' -f1").trim(),
+            near
+        );
     }
 }
 

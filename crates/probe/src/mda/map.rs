@@ -64,7 +64,10 @@ impl std::fmt::Display for Doubt {
                 "hop {ttl} left some probes unanswered, as routers do that limit their answers"
             ),
             Self::TooManyFlows { ttl } => {
-                write!(f, "behind hop {ttl} it would take more ports than are allowed")
+                write!(
+                    f,
+                    "behind hop {ttl} it would take more ports than are allowed"
+                )
             }
             Self::PathsChange { ttl } => write!(
                 f,

@@ -76,7 +76,9 @@ mod tests {
             let rule = StoppingRule::of_node(confidence);
             (1..=16).map(|k| rule.flows(k)).collect::<Vec<u32>>()
         };
-        let of_95 = [6, 11, 16, 21, 27, 33, 38, 44, 51, 57, 63, 70, 76, 83, 90, 96];
+        let of_95 = [
+            6, 11, 16, 21, 27, 33, 38, 44, 51, 57, 63, 70, 76, 83, 90, 96,
+        ];
         assert_eq!(at(0.95), of_95);
         assert_eq!(at(0.99)[..6], [8, 15, 21, 28, 36, 43]);
         assert_eq!(StoppingRule::of_node(0.95).flows(0), 6);
@@ -111,7 +113,10 @@ mod tests {
             let failure = failure(&rule, next_hops);
             assert!(failure < 1.05 * bound, "{next_hops}: {failure}");
         }
-        assert_eq!((rule.flows(1), rule.flows(2), rule.flows(4), rule.flows(8)), (17, 31, 57, 113));
+        assert_eq!(
+            (rule.flows(1), rule.flows(2), rule.flows(4), rule.flows(8)),
+            (17, 31, 57, 113)
+        );
     }
 
     #[test]

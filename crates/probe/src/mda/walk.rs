@@ -176,7 +176,11 @@ impl Walk {
     pub fn map(&self) -> Map {
         let hops: Vec<Hop> = (0..=self.ttl()).map(|ttl| self.hop(ttl)).collect();
         let mut doubts = self.doubts.clone();
-        let arrives = |hop: &Hop| hop.nodes.iter().any(|node| node.next.contains(&Answer::Target));
+        let arrives = |hop: &Hop| {
+            hop.nodes
+                .iter()
+                .any(|node| node.next.contains(&Answer::Target))
+        };
         if !hops.iter().any(arrives) {
             doubts.insert(Doubt::TargetNotReached);
         }
@@ -232,7 +236,10 @@ impl Walk {
         let behind = flows.iter().filter_map(|flow| self.at(*flow, ttl + 1));
         let behind: Vec<Answer> = behind.flatten().collect();
         let mut next: BTreeSet<Answer> = behind.iter().copied().collect();
-        let silent = behind.iter().filter(|answer| **answer == Answer::Silent).count() as u32;
+        let silent = behind
+            .iter()
+            .filter(|answer| **answer == Answer::Silent)
+            .count() as u32;
         let mut flows = behind.len() as u32;
         if next.len() > 1 && next.remove(&Answer::Silent) {
             flows -= silent;
@@ -256,7 +263,9 @@ impl Walk {
 
     fn hop(&self, ttl: u8) -> Hop {
         let nodes = self.nodes(ttl);
-        let nodes = nodes.iter().map(|(at, flows)| self.known(ttl, *at, flows).node);
+        let nodes = nodes
+            .iter()
+            .map(|(at, flows)| self.known(ttl, *at, flows).node);
         Hop {
             ttl,
             nodes: nodes.collect(),
@@ -325,7 +334,10 @@ impl Walk {
         let known = nodes.iter().map(|(at, flows)| self.known(ttl, *at, flows));
         let known: Vec<Known> = known.collect();
         let next = ttl + 1;
-        let is_silent = !known.is_empty() && known.iter().all(|known| known.node.next == [Answer::Silent]);
+        let is_silent = !known.is_empty()
+            && known
+                .iter()
+                .all(|known| known.node.next == [Answer::Silent]);
         if is_silent {
             self.doubts.insert(Doubt::SilentHop { ttl: next });
             self.silent_hops += 1;

@@ -1,9 +1,12 @@
 //! One handshake: a socket from its SYN to its end.
 
 use super::queue::{self, Icmp};
+use crate::stats::Handshake;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt as options};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt as options,
+};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -112,6 +115,16 @@ impl Socket {
             _ => Some(Outcome::Failed(Errno::CONNRESET)),
         }
     }
+}
+
+/// The handshake of any connection, as the kernel has measured it; `None` where it did not.
+pub fn handshake_of(socket: impl AsFd) -> Option<Handshake> {
+    let info = tcp_info(socket.as_fd())?;
+    (info.tcpi_rtt > 0).then(|| Handshake {
+        us: f64::from(info.tcpi_rtt),
+        resent: info.tcpi_total_retrans,
+        is_answered: true,
+    })
 }
 
 impl AsFd for Socket {

@@ -6,6 +6,7 @@ mod queue;
 mod trace;
 mod volleys;
 
+pub use handshake::handshake_of;
 pub use ports::Ports;
 pub use queue::{Icmp, read};
 pub use trace::{Tracing, trace};

@@ -65,11 +65,21 @@ pub fn take(socket: impl AsFd) -> Option<Icmp> {
             let said = match entry {
                 ControlMessageOwned::Ipv4RecvErr(error, from) => {
                     let from = from.map(|from| Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr)));
-                    read(error.ee_origin, error.ee_type, error.ee_code, from.map(IpAddr::V4))
+                    read(
+                        error.ee_origin,
+                        error.ee_type,
+                        error.ee_code,
+                        from.map(IpAddr::V4),
+                    )
                 }
                 ControlMessageOwned::Ipv6RecvErr(error, from) => {
                     let from = from.map(|from| Ipv6Addr::from(from.sin6_addr.s6_addr));
-                    read(error.ee_origin, error.ee_type, error.ee_code, from.map(IpAddr::V6))
+                    read(
+                        error.ee_origin,
+                        error.ee_type,
+                        error.ee_code,
+                        from.map(IpAddr::V6),
+                    )
                 }
                 _ => None,
             };
@@ -110,7 +120,10 @@ mod tests {
     fn the_two_versions_of_ip_have_numbers_of_their_own() {
         let router: IpAddr = Ipv4Addr::new(10, 0, 0, 1).into();
         let six: IpAddr = Ipv6Addr::LOCALHOST.into();
-        assert_eq!(read(2, 11, 0, Some(router)), Some(Icmp::TimeExceeded(router)));
+        assert_eq!(
+            read(2, 11, 0, Some(router)),
+            Some(Icmp::TimeExceeded(router))
+        );
         assert_eq!(read(3, 3, 0, Some(six)), Some(Icmp::TimeExceeded(six)));
         // Time for putting fragments together is another matter.
         assert_eq!(read(2, 11, 1, Some(router)), None);

@@ -159,7 +159,8 @@ impl Tracing<'_> {
     fn rest(&self, now: Instant) -> Duration {
         let open = self.open.iter().map(|open| open.until);
         let next = open.chain(self.later.iter().map(|later| later.at)).min();
-        next.map_or(LOOK, |next| next.saturating_duration_since(now)).min(LOOK)
+        next.map_or(LOOK, |next| next.saturating_duration_since(now))
+            .min(LOOK)
     }
 
     fn wait(&self, most: Duration) -> Result<(), Trouble> {
@@ -212,8 +213,9 @@ pub fn wait_for<'a>(
     sockets: impl Iterator<Item = &'a Socket>,
     most: Duration,
 ) -> Result<(), Errno> {
-    let mut files: Vec<PollFd<'_>> =
-        sockets.map(|socket| PollFd::new(socket, PollFlags::OUT)).collect();
+    let mut files: Vec<PollFd<'_>> = sockets
+        .map(|socket| PollFd::new(socket, PollFlags::OUT))
+        .collect();
     let most = Timespec {
         tv_sec: most.as_secs() as i64,
         tv_nsec: most.subsec_nanos().into(),

@@ -37,7 +37,10 @@ fn autocorrelation_time(means: &[f64]) -> f64 {
         return 1.0;
     }
     let lags = (1..n / 4).map(|lag| at(lag) / variance);
-    1.0 + 2.0 * lags.take_while(|correlation| *correlation > 0.0).sum::<f64>()
+    1.0 + 2.0
+        * lags
+            .take_while(|correlation| *correlation > 0.0)
+            .sum::<f64>()
 }
 
 /// How often each of `volleys` occurs in each resample. The same for the same numbers, so that a report is
@@ -89,7 +92,11 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut draw = || f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5;
         let alone: Vec<f64> = (0..1_000).map(|_| draw()).collect();
-        assert!((10..=14).contains(&block_length(&alone)), "{}", block_length(&alone));
+        assert!(
+            (10..=14).contains(&block_length(&alone)),
+            "{}",
+            block_length(&alone)
+        );
         let mut level = 0.0;
         let mut follow = || {
             level = 0.9 * level + draw();
@@ -107,14 +114,24 @@ mod tests {
     fn intervals_of_few_blocks_are_wider() {
         // Student's t over 11 degrees of freedom is 2.201, over 99 it is 1.984.
         let of_12 = 2.201 / 1.96 * (12.0_f64 / 11.0).sqrt();
-        assert!((expansion(240, 20) - of_12).abs() < 0.002, "{}", expansion(240, 20));
+        assert!(
+            (expansion(240, 20) - of_12).abs() < 0.002,
+            "{}",
+            expansion(240, 20)
+        );
         assert!((expansion(1_000, 10) - 1.984 / 1.96 * 1.005).abs() < 0.002);
     }
 
     #[test]
     fn a_resample_has_as_many_volleys_as_there_are() {
         for weights in resamples(50, 7).take(20) {
-            assert_eq!(weights.iter().map(|weight| usize::from(*weight)).sum::<usize>(), 50);
+            assert_eq!(
+                weights
+                    .iter()
+                    .map(|weight| usize::from(*weight))
+                    .sum::<usize>(),
+                50
+            );
         }
     }
 }

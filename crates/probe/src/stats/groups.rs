@@ -108,7 +108,10 @@ fn correlations(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let series = (0..ports).map(|port| {
         let values: Vec<f64> = rows.iter().map(|row| row[port]).collect();
         let mean = values.iter().sum::<f64>() / n;
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        let variance = values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>();
         let scale = match variance > 1e-12 {
             true => variance.sqrt().recip(),
             false => 0.0,
@@ -131,8 +134,12 @@ fn sum_of_squares(correlations: &[Vec<f64>]) -> f64 {
 fn join(correlations: &[Vec<f64>]) -> Vec<Vec<usize>> {
     let mut clusters: Vec<Vec<usize>> = (0..correlations.len()).map(|port| vec![port]).collect();
     let distance = |a: &[usize], b: &[usize]| {
-        let pairs = a.iter().flat_map(|one| b.iter().map(move |other| (*one, *other)));
-        let sum: f64 = pairs.map(|(one, other)| 1.0 - correlations[one][other]).sum();
+        let pairs = a
+            .iter()
+            .flat_map(|one| b.iter().map(move |other| (*one, *other)));
+        let sum: f64 = pairs
+            .map(|(one, other)| 1.0 - correlations[one][other])
+            .sum();
         sum / (a.len() * b.len()) as f64
     };
     loop {

@@ -10,6 +10,6 @@ mod prediction;
 mod volley;
 
 pub use groups::{Groups, LEVEL, groups};
-pub use prediction::{Change, Figure, FEWEST_VOLLEYS, Prediction, predict};
-pub use volley::{Handshake, Volley};
+pub use prediction::{Change, FEWEST_VOLLEYS, Figure, Prediction, predict};
 pub(crate) use volley::quantile;
+pub use volley::{Handshake, Volley};

@@ -68,7 +68,9 @@ pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
     if sorted.len() < FEWEST_VOLLEYS {
         return None;
     }
-    let means = sorted.iter().map(|times| times.iter().sum::<f64>() / times.len() as f64);
+    let means = sorted
+        .iter()
+        .map(|times| times.iter().sum::<f64>() / times.len() as f64);
     let block = block_length(&means.collect::<Vec<f64>>());
     let mut weighted: Vec<Weighted> = Vec::new();
     for (volley, times) in (0..).zip(&sorted) {
@@ -86,9 +88,19 @@ pub fn predict(volleys: &[Volley]) -> Option<Prediction> {
     let once = vec![1; sorted.len()];
     let drawn: Vec<Vec<u16>> = resamples(sorted.len(), block).collect();
     let change = |of: &dyn Fn(&[u16], Weight) -> f64| {
-        let single = figure(wider, of(&once, one), drawn.iter().map(|drawn| of(drawn, one)));
-        let pair = figure(wider, of(&once, two), drawn.iter().map(|drawn| of(drawn, two)));
-        let changes = drawn.iter().map(|drawn| of(drawn, two) / of(drawn, one) - 1.0);
+        let single = figure(
+            wider,
+            of(&once, one),
+            drawn.iter().map(|drawn| of(drawn, one)),
+        );
+        let pair = figure(
+            wider,
+            of(&once, two),
+            drawn.iter().map(|drawn| of(drawn, two)),
+        );
+        let changes = drawn
+            .iter()
+            .map(|drawn| of(drawn, two) / of(drawn, one) - 1.0);
         Change {
             change: figure(wider, pair.value / single.value - 1.0, changes),
             single,
@@ -143,12 +155,7 @@ fn mean(handshakes: &[Weighted], drawn: &[u16], weight: Weight) -> f64 {
     sum / total
 }
 
-fn percentile(
-    handshakes: &[Weighted],
-    drawn: &[u16],
-    weight: Weight,
-    share: f64,
-) -> f64 {
+fn percentile(handshakes: &[Weighted], drawn: &[u16], weight: Weight, share: f64) -> f64 {
     // A volley's weights add up to 1.
     let total: f64 = drawn.iter().map(|times| f64::from(*times)).sum();
     let mut below = 0.0;

@@ -18,7 +18,9 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 /// Wrong input, or nothing could be measured.
 pub fn execute(arguments: &Probe, common: &Common) -> Result<(), Failure> {
     let stop = interrupt::listen()?;
-    let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+    let bar = std::io::stderr()
+        .is_terminal()
+        .then(ProgressBar::new_spinner);
     let mut told_at = Instant::now();
     let mut tell = |progress: Progress| match &bar {
         Some(bar) => {
@@ -54,7 +56,10 @@ fn words(progress: Progress) -> String {
         Progress::Paths(hop, probes) => format!("paths: hop {hop}, {probes} SYNs sent"),
         Progress::Volleys(done, all) => format!("handshakes: {done} of {all} volleys"),
         Progress::Resting(round, left) => {
-            format!("round {round} begins in {} s", left.as_secs().saturating_add(1))
+            format!(
+                "round {round} begins in {} s",
+                left.as_secs().saturating_add(1)
+            )
         }
     }
 }
