@@ -1,6 +1,8 @@
 //! A network of the kernel's own routers, in network namespaces: another judge of what a probe finds.
 //!
-//! h - r0 - a0.. - (b0..) - r1 - t, every stage meshed with the next. Routes of equal cost, a hash of ports.
+//! h - r0 - a0.. - (b0..) - r1 - t, every stage meshed with the next. Routes of equal cost, by a hash of the
+//! five-tuple: policy 3 with these fields. With policy 1 the kernel takes a hash that packets over veth bring along
+//! from the socket that sent them, another one for each connection of the same ports.
 //!
 //! `TAILCUT_PROBE_RUNS=38 cargo test --release -p tailcut --test lab kernel_routers` does 304 runs in place of 8.
 
@@ -80,7 +82,8 @@ impl Routers {
         let nodes: Vec<String> = self.stages.concat();
         for node in &nodes {
             run("ip", &["netns", "add", &self.name(node)], "");
-            let keys = "net.ipv4.ip_forward=1\nnet.ipv4.fib_multipath_hash_policy=1\n\
+            let keys = "net.ipv4.ip_forward=1\nnet.ipv4.fib_multipath_hash_policy=3\n\
+                        net.ipv4.fib_multipath_hash_fields=55\n\
                         net.ipv4.icmp_ratelimit=0\nnet.ipv4.icmp_msgs_per_sec=1000000\n\
                         net.ipv4.icmp_msgs_burst=1000000\nnet.ipv4.icmp_errors_use_inbound_ifaddr=1\n\
                         net.ipv4.conf.all.rp_filter=0\nnet.ipv4.conf.default.rp_filter=0\n";
