@@ -8,6 +8,7 @@ use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use tailcut_probe::command::{Probe, Progress, run};
+use tailcut_probe::net::Trouble;
 
 /// Without a terminal, between two lines.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
@@ -37,7 +38,10 @@ pub fn execute(arguments: &Probe, common: &Common) -> Result<(), Failure> {
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    let probed = probed?;
+    let probed = probed.map_err(|error| match error.downcast_ref() {
+        Some(Trouble::Interrupted) => Failure::Interrupted,
+        _ => Failure::Refused(error),
+    })?;
     match common.json {
         true => print_json(&probed.findings)?,
         false => print(&probed.findings.text(width()))?,
