@@ -237,7 +237,8 @@ export class Flow implements LegOwner {
 
   /** Server: the second leg did not come in time. */
   waitingListTimedOut(): void {
-    const missing = this.status[0] === 'pending' ? 0 : 1;
+    // It is not pending any more where too much had been written to keep for it.
+    const missing = this.status[0] === 'live' ? 1 : 0;
     this.#dispatch('waiting_list_timeout', missing, this.#held);
   }
 

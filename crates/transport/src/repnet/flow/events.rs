@@ -271,9 +271,10 @@ impl Flow {
     }
 
     pub(super) fn waiting_list_timed_out(&mut self, now: Time) {
+        // It is not pending any more where too much had been written to keep for it.
         let missing = match self.leg(Leg::First) {
-            LegState::Pending => Leg::First,
-            _ => Leg::Second,
+            LegState::Live => Leg::Second,
+            _ => Leg::First,
         };
         self.dispatch(now, Event::WaitingListTimeout, missing);
     }
