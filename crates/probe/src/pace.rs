@@ -11,6 +11,9 @@ const TOO_MANY: f64 = 0.1;
 /// Answers between two changes of the rate.
 const WINDOW: u32 = 20;
 
+/// What is short of a token by less than this is not short: times are not exact.
+const ROUNDING: f64 = 1e-6;
+
 /// A token bucket whose rate halves where answers stay out, and comes back slowly.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -39,7 +42,7 @@ impl Pace {
     pub fn take(&mut self, now: f64) -> Result<(), f64> {
         self.tokens = (self.tokens + (now - self.at).max(0.0) * self.rate).min(BURST);
         self.at = self.at.max(now);
-        if self.tokens >= 1.0 {
+        if self.tokens >= 1.0 - ROUNDING {
             self.tokens -= 1.0;
             return Ok(());
         }

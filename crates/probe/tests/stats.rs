@@ -212,5 +212,6 @@ fn ports_that_were_not_free_leave_their_volleys_usable() {
         at: 0.0,
         handshakes: vec![None; 4],
     };
-    assert_eq!((groups(&[alone.clone()]), predict(&[alone])), (None, None));
+    let alone = [alone];
+    assert_eq!((groups(&alone), predict(&alone)), (None, None));
 }
