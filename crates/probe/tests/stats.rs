@@ -131,17 +131,17 @@ fn delays_that_depend_on_each_other_are_not_taken_for_independent_ones() {
 
 #[test]
 fn intervals_hold_where_volleys_follow_each_other() {
-    let (mut held, runs) = (0, 100);
+    let (mut held, runs) = (0, 60);
     // The mean of many volleys is the truth.
-    let truth = predict(&Model::new(999, &[500.0, 500.0], 0.7).volleys(20_000, 8));
+    let truth = predict(&Model::new(999, &[500.0, 500.0], 0.7).volleys(6_000, 8));
     let truth = truth.expect("enough").mean.change.value;
     for seed in 0..runs {
         let volleys = Model::new(seed, &[500.0, 500.0], 0.7).volleys(300, 8);
         let change = predict(&volleys).expect("enough").mean.change;
         held += u32::from(change.low <= truth && truth <= change.high);
     }
-    // 95 are expected; 87 or fewer are less likely than one in a thousand.
-    assert!(held >= 88, "{held} of {runs} intervals hold {truth}");
+    // 57 are expected; 50 or fewer are about as likely as one in a thousand.
+    assert!(held >= 51, "{held} of {runs} intervals hold {truth}");
 }
 
 #[test]

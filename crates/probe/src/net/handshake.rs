@@ -3,6 +3,7 @@
 use super::queue::{self, Icmp};
 use crate::stats::Handshake;
 use nix::sys::socket::{setsockopt, sockopt};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt as options,
@@ -155,4 +156,25 @@ fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
         )
     };
     (answer == 0).then_some(info)
+}
+
+/// Waits until one of the sockets is ready, for so long at most.
+///
+/// # Errors
+/// What the system says.
+pub fn wait_for<'a>(
+    sockets: impl Iterator<Item = &'a Socket>,
+    most: Duration,
+) -> Result<(), Errno> {
+    let mut files: Vec<PollFd<'_>> = sockets
+        .map(|socket| PollFd::new(socket, PollFlags::OUT))
+        .collect();
+    let most = Timespec {
+        tv_sec: most.as_secs() as i64,
+        tv_nsec: most.subsec_nanos().into(),
+    };
+    match poll(&mut files, Some(&most)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error),
+    }
 }

@@ -1,12 +1,11 @@
 //! TCP traceroute: a walk's probes as SYNs whose TTL ends on the way.
 
-use super::Trouble;
-use super::handshake::{Outcome, Socket};
+use super::handshake::{Outcome, Socket, wait_for};
 use super::ports::Ports;
 use super::queue::Icmp;
+use super::trouble::Trouble;
 use crate::mda::{Answer, Map, Probe, Walk};
 use crate::pace::Pace;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -202,26 +201,5 @@ impl Tracing<'_> {
                 None => self.walk.answer(probe, Answer::Silent),
             }
         }
-    }
-}
-
-/// Waits until one of the sockets is ready, for so long at most.
-///
-/// # Errors
-/// What the system says.
-pub fn wait_for<'a>(
-    sockets: impl Iterator<Item = &'a Socket>,
-    most: Duration,
-) -> Result<(), Errno> {
-    let mut files: Vec<PollFd<'_>> = sockets
-        .map(|socket| PollFd::new(socket, PollFlags::OUT))
-        .collect();
-    let most = Timespec {
-        tv_sec: most.as_secs() as i64,
-        tv_nsec: most.subsec_nanos().into(),
-    };
-    match poll(&mut files, Some(&most)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error),
     }
 }

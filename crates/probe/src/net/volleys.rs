@@ -1,10 +1,9 @@
 //! Volleys: a handshake from each port at nearly the same time.
 
-use super::Trouble;
-use super::handshake::{Outcome, Socket};
+use super::handshake::{Outcome, Socket, wait_for};
 use super::ports::Ports;
 use super::queue::Icmp;
-use super::trace::wait_for;
+use super::trouble::Trouble;
 use crate::stats::{Handshake, Volley};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

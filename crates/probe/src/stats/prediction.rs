@@ -158,12 +158,14 @@ fn mean(handshakes: &[Weighted], drawn: &[u16], weight: Weight) -> f64 {
 fn percentile(handshakes: &[Weighted], drawn: &[u16], weight: Weight, share: f64) -> f64 {
     // A volley's weights add up to 1.
     let total: f64 = drawn.iter().map(|times| f64::from(*times)).sum();
+    // Sums of weights are not exact.
+    let wanted = share * total * (1.0 - 1e-9);
     let mut below = 0.0;
     let mut last = f64::NAN;
     for (us, weight) in weights(handshakes, drawn, weight) {
         below += weight;
         last = us;
-        if below >= share * total {
+        if below >= wanted {
             break;
         }
     }
