@@ -22,6 +22,7 @@ mod network;
 mod nic;
 mod plan;
 mod poller;
+mod routers;
 mod status;
 mod taps;
 mod tracker;

@@ -96,6 +96,21 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<std::ffi::OsString>,
     },
+    /// Tell what RepNet would gain on this network, by handshakes with a server, without root
+    #[cfg(all(feature = "probe", target_os = "linux"))]
+    #[command(after_help = "\
+Examples:
+  tailcut probe web1:443
+  tailcut probe 10.1.2.3:6379 --volleys 1000 --out probe-of-redis
+  tailcut probe web1:443 --every 5m --for 6h --out probe-of-a-day")]
+    Probe(tailcut_probe::command::Probe),
+    /// Tell what RepNet would gain on this network: not in this build
+    #[cfg(not(all(feature = "probe", target_os = "linux")))]
+    #[command(hide = true)]
+    Probe {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
     /// Carry connections of any program over two paths, as a sidecar
     #[cfg(feature = "proxy")]
     #[command(subcommand)]

@@ -69,6 +69,13 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Lab(command) => command::lab::execute(command, common),
         #[cfg(not(all(feature = "lab", target_os = "linux")))]
         Command::Lab { .. } => command::lab::refuse(),
+        #[cfg(all(feature = "probe", target_os = "linux"))]
+        Command::Probe(arguments) => command::probe::execute(arguments, common),
+        #[cfg(not(all(feature = "probe", target_os = "linux")))]
+        Command::Probe { .. } => Err(Failure::Refused(anyhow::anyhow!(
+            "this build has no probe: it takes Linux, and `cargo build --release` without \
+             --no-default-features"
+        ))),
         #[cfg(feature = "proxy")]
         Command::Proxy(command) => Ok(tailcut_repnet::proxy::execute(command)?),
         #[cfg(not(feature = "proxy"))]

@@ -5,9 +5,12 @@
 mod dctcp;
 mod harness;
 mod hosts;
+mod kernel_routers;
 mod life;
 mod measured;
 mod mischief;
 mod network;
 mod nics;
+mod probe;
+mod routed;
 mod user;
