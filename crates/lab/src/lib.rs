@@ -20,6 +20,7 @@ mod host;
 mod lateness;
 mod network;
 mod nic;
+mod pins;
 mod plan;
 mod poller;
 mod routers;

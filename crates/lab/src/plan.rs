@@ -4,6 +4,7 @@ use crate::addresses::{self, MOST_HOSTS};
 use crate::frames::LINE_OVERHEAD;
 use crate::host::KernelSettings;
 use crate::nic::CardConfig;
+use crate::pins;
 use anyhow::{Result, bail};
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
@@ -12,7 +13,8 @@ use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{FabricConfig, PortEvents, PortId};
 use tailcut_scenario::{NamedNodes, Scenario, Study};
-use tailcut_sim::RunConfig;
+use tailcut_sim::{Replication, RunConfig};
+use tailcut_transport::repnet::RepNetConfig;
 use tailcut_units::{Duration, HostId};
 
 /// A lab that can be set up.
@@ -32,6 +34,8 @@ pub struct LabPlan {
     pub kernel: KernelSettings,
     /// What the design puts into its hosts' network cards; `None`: nothing.
     pub nics: Option<Vec<CardConfig>>,
+    /// What the hosts' agents replicate of measured flows; `None`: nothing.
+    pub replication: Option<RepNetConfig>,
     /// How many times slower than the wall's the network's clock goes. All times of the network, its rates
     /// and delays, its records and its lateness, are by its own clock.
     pub slowdown: u32,
@@ -55,6 +59,13 @@ impl LabPlan {
         let Some(config) = study.runs.into_iter().next() else {
             bail!("the scenario has no runs");
         };
+        if config.design.replication != Replication::None {
+            bail!(
+                "design: found {}; allowed in the lab for any program: designs without repflow+, repsyn+ or \
+                 mixed+. Programs replicate by themselves (the library repnet, tailcut proxy repnet)",
+                config.design
+            );
+        }
         let built = config.topology.shape.build()?;
         let nodes = NamedNodes::of(scenario, &built)?;
         let plan = Self::of_run(&config, slowdown)?;
@@ -71,6 +82,7 @@ impl LabPlan {
     /// It asks for what a lab cannot do.
     pub fn of_run(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let kernel = KernelSettings::of(config, slowdown)?;
+        pins::check(config)?;
         let mut topology = config.topology.shape.build()?;
         let plan = config.switch_plan();
         plan.install(&mut topology);
@@ -89,6 +101,10 @@ impl LabPlan {
         let card = |host| CardConfig::of(&hosts, &topology, HostId(host), kernel.queue);
         let nics = (0..topology.hosts()).map(card);
         let nics = nics.collect::<Result<Option<Vec<_>>, _>>()?;
+        let replication = hosts.repnet_config();
+        if let Some(replication) = &replication {
+            replication.validate()?;
+        }
         let mut topology = Arc::unwrap_or_clone(topology);
         let queue = Limit::Packets(kernel.queue.get());
         for link in &mut topology.links {
@@ -113,6 +129,7 @@ impl LabPlan {
             topology,
             kernel,
             nics,
+            replication,
             slowdown,
             purges_by_reset: false,
             routed: None,

@@ -6,6 +6,7 @@ use crate::groups::Groups;
 use crate::host::Host;
 use crate::lateness::{Lateness, LatenessSummary};
 use crate::nic::{Rack, Waiting};
+use crate::pins;
 use crate::plan::LabPlan;
 use crate::poller::{Poller, Waker};
 use crate::routers::{RouterCounts, Routers, hop_limit};
@@ -46,6 +47,8 @@ pub struct Taps {
     purges_by_reset: bool,
     /// The switches as routers, where they are.
     routers: Option<Routers>,
+    /// Whether the ports of connections may pin them to paths.
+    reads_pins: bool,
     poller: Poller,
     /// Hosts that may have frames.
     ready: VecDeque<u32>,
@@ -77,6 +80,7 @@ impl Taps {
             routers: plan
                 .routed
                 .map(|rate| Routers::new(plan.topology.switches.len(), rate)),
+            reads_pins: false,
             poller,
             ready: VecDeque::new(),
             waker,
@@ -88,6 +92,11 @@ impl Taps {
     /// Follows the flows of programs from now on.
     pub fn track(&mut self) {
         self.tracker = Some(Tracker::default());
+    }
+
+    /// Lets the ports of connections pin them to paths from now on.
+    pub const fn read_pins(&mut self) {
+        self.reads_pins = true;
     }
 
     /// Up to `most` flows of programs, from the one at place `from` among those that have ended.
@@ -162,8 +171,11 @@ impl Taps {
         });
         let counts = &mut self.counts[host as usize];
         match packet {
-            Ok((packet, mut hints, tcp)) => {
+            Ok((mut packet, mut hints, tcp)) => {
                 counts.sent += 1;
+                if let (true, Some(tcp)) = (self.reads_pins, &tcp) {
+                    packet.path = pins::path_of(tcp.ports);
+                }
                 if let (true, Some(tcp)) = (self.purges_by_reset, &tcp) {
                     hints = frames::by_reset(from, packet.dst, tcp, hints);
                 }

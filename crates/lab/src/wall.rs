@@ -128,16 +128,19 @@ impl<'a> Measured<'a> {
         let waker = waker.map_err(elsewhere)?;
         let told = waker.try_clone().context("too many open files");
         let told = told.map_err(elsewhere)?;
-        let taps = Taps::new(hosts, plan, waker).map_err(elsewhere)?;
+        let mut taps = Taps::new(hosts, plan, waker).map_err(elsewhere)?;
+        taps.read_pins();
         let clock = Clock::begin(plan.slowdown);
         let port = config.settings.tcp.port;
-        let agent = Agent::start(networks, port, clock, told).map_err(elsewhere)?;
+        let agent = Agent::start(networks, (port, plan.replication), clock, told);
+        let agent = agent.map_err(elsewhere)?;
         let to_agent = agent.waker.try_clone().context("too many open files");
         let to_agent = Rc::new(to_agent.map_err(elsewhere)?);
         let all = 0..plan.topology.hosts();
         let news: Vec<Rc<RefCell<VecDeque<Event>>>> = all.map(|_| Rc::default()).collect();
         let transports = news.iter().enumerate().map(|(host, news)| {
             let (host, orders) = (HostId(host as u32), agent.orders.clone());
+            let host = (host, plan.replication);
             let host = KernelHost::new(host, orders, Rc::clone(&to_agent), Rc::clone(news));
             Box::new(host) as Box<dyn Transport>
         });

@@ -1,5 +1,6 @@
-//! CPU of a flow, both ends together: 1 KB there and back over a connection of its own. All cases
-//! in turns within each round, on one thread of this process.
+//! What a flow costs, both ends together: CPU, and the time that it takes alone (RepNet paper,
+//! figure 10): 1 KB there and back over a connection of its own, to the same host. All cases in turns
+//! within each round, on one thread of this process.
 //!
 //! ```sh
 //! cargo run --release -p tailcut-repnet --example cost -- [ROUNDS] [FLOWS]
@@ -8,7 +9,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tailcut_repnet::{Connector, Counters, FlowSettings, Mode, Settings, TcpListener};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net;
@@ -174,6 +175,15 @@ async fn measure(case: &Case, flows: usize, counters: &Counters) -> io::Result<f
     Ok((cpu() - before) as f64 / flows as f64)
 }
 
+/// Microseconds that a flow takes, on average, when it is the only one.
+async fn alone(case: &Case, flows: usize) -> io::Result<f64> {
+    let began = Instant::now();
+    for _ in 0..flows {
+        case.flow().await?;
+    }
+    Ok(began.elapsed().as_secs_f64() * 1e6 / flows as f64)
+}
+
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -213,25 +223,39 @@ async fn main() -> io::Result<()> {
         ),
     ];
     let mut taken = vec![Vec::new(); cases.len()];
+    let mut times = taken.clone();
     // The first round warms up.
     for round in 0..=rounds {
-        for ((_, case, _), taken) in cases.iter().zip(&mut taken) {
+        for (((_, case, _), taken), times) in cases.iter().zip(&mut taken).zip(&mut times) {
             let cost = measure(case, flows, &counters).await?;
+            let time = alone(case, flows).await?;
             if round > 0 {
                 taken.push(cost);
+                times.push(time);
             }
         }
     }
     println!("{rounds} rounds of {flows} flows, {BYTES} bytes there and back\n");
-    println!("| case | us of CPU for each flow | against one connection | against the bare case |");
-    println!("|---|---|---|---|");
+    println!(
+        "| case | us of CPU for each flow | against one connection | against the bare case | us alone \
+         | us longer than one connection (least to most) |"
+    );
+    println!("|---|---|---|---|---|---|");
     for (at, (name, _, bare)) in cases.iter().enumerate() {
         let us = median(&mut taken[at].clone()) / 1_000.0;
         let (one, bare) = (
             ratio(&taken[at], &taken[0]),
             ratio(&taken[at], &taken[*bare]),
         );
-        println!("| {name} | {us:.0} | {one} | {bare} |");
+        let alone = median(&mut times[at].clone());
+        let longer = times[at].iter().zip(&times[0]);
+        let mut longer: Vec<f64> = longer.map(|(own, plain)| own - plain).collect();
+        let added = median(&mut longer);
+        let (shortest, longest) = (longer[0], longer[longer.len() - 1]);
+        println!(
+            "| {name} | {us:.0} | {one} | {bare} | {alone:.0} | {added:.0} ({shortest:.0} to \
+             {longest:.0}) |"
+        );
     }
     Ok(())
 }

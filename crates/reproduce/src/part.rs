@@ -103,6 +103,12 @@ impl Results {
         runs.filter(move |run| run.key.design == design)
     }
 
+    /// Whether a part ran a design at a load.
+    pub fn has(&self, part: &str, design: &str, load: f64) -> bool {
+        let loads = self.loads(part, design);
+        loads.iter().any(|its| (its - load).abs() < 1e-9)
+    }
+
     /// The loads at which a part ran a design, ascending.
     pub fn loads(&self, part: &str, design: &str) -> Vec<f64> {
         let loads = self.runs(part, design).filter_map(|run| run.key.load);

@@ -12,5 +12,6 @@ mod mischief;
 mod network;
 mod nics;
 mod probe;
+mod replicated;
 mod routed;
 mod user;

@@ -217,7 +217,7 @@ impl HostPlan {
     }
 
     /// RepNet's parameters; `None` for hosts that replicate nothing.
-    fn repnet_config(&self) -> Option<RepNetConfig> {
+    pub fn repnet_config(&self) -> Option<RepNetConfig> {
         let parameters = &self.settings.repnet;
         mode(self.design.replication).map(|mode| RepNetConfig {
             mode,

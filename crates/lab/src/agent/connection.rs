@@ -1,6 +1,8 @@
 //! One end of a connection.
 
+use super::orders::Start;
 use super::tcp_info;
+use crate::pins;
 use nix::{setsockopt_impl, sockopt_impl};
 use rustix::io::Errno;
 use rustix::net::{
@@ -9,11 +11,12 @@ use rustix::net::{
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 use tailcut_transport::FlowStats;
 use tailcut_units::{FlowId, HostId};
 
 /// What is sent: zeros.
-static NOTHING: [u8; 256 << 10] = [0; 256 << 10];
+pub(super) static NOTHING: [u8; 256 << 10] = [0; 256 << 10];
 
 /// A receiver is woken for so many bytes and at the end of its flow, not for each segment: a thread that is
 /// woken on another CPU costs more than a segment does.
@@ -50,8 +53,14 @@ pub struct Receiver {
     /// Where.
     pub host: HostId,
     left: u64,
-    /// How many bytes there must be for the kernel to wake it.
-    wakes_at: u64,
+    wakes: WakeUps,
+}
+
+/// When the kernel wakes a receiver.
+#[derive(Debug)]
+pub(super) struct WakeUps {
+    /// How many bytes there must be.
+    at: u64,
 }
 
 /// What has become of an end.
@@ -96,39 +105,82 @@ pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<(OwnedFd, SocketAdd
     }
 }
 
-fn stream_socket() -> rustix::io::Result<OwnedFd> {
+/// A socket of this thread's network.
+///
+/// # Errors
+/// The system refuses.
+pub fn stream_socket() -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)
 }
 
+/// Binds a socket to a port that the kernel picks, or to one of a path. Gives the port.
+///
+/// # Errors
+/// No port is left.
+pub fn bind(socket: &OwnedFd, path: Option<u16>) -> io::Result<u16> {
+    let bind = |port| rustix::net::bind(socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+    match path {
+        None => bind(0)?,
+        Some(path) => {
+            let is_free = |port: &u16| bind(*port).is_ok();
+            pins::ports(path).find(is_free).ok_or(Errno::ADDRINUSE)?;
+        }
+    }
+    port_of(socket)
+}
+
+/// The port that a socket is bound to.
+fn port_of(socket: &OwnedFd) -> io::Result<u16> {
+    Ok(SocketAddrV4::try_from(rustix::net::getsockname(socket)?)?.port())
+}
+
+/// Begins to connect.
+///
+/// # Errors
+/// The system refuses.
+pub fn connect(socket: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
+    // The end of a message does not wait for the ACK of what is before it.
+    sockopt::set_tcp_nodelay(socket, true)?;
+    match rustix::net::connect(socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether an attempt to connect, which has ended, has succeeded.
+pub fn is_connected(socket: &OwnedFd) -> bool {
+    matches!(sockopt::socket_error(socket), Ok(Ok(())))
+}
+
+/// Closes a connection by a reset.
+pub fn reset(socket: OwnedFd) {
+    // What fails here is a connection that is gone already.
+    let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
+    drop(socket);
+}
+
 impl Sender {
-    /// Opens a connection from this thread's network, for `bytes` of a flow of `host`. Gives the port, too.
+    /// Opens the connection of a flow from this thread's network. Gives the port, too.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn open(
-        flow: FlowId,
-        host: HostId,
-        to: SocketAddrV4,
-        bytes: u64,
-    ) -> io::Result<(Self, u16)> {
+    pub fn open(start: &Start, to: SocketAddrV4) -> io::Result<(Self, u16)> {
         let socket = stream_socket()?;
-        // The end of a message does not wait for the ACK of what is before it.
-        sockopt::set_tcp_nodelay(&socket, true)?;
-        match rustix::net::connect(&socket, &to) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(error) => return Err(error.into()),
+        if start.path.is_some() {
+            bind(&socket, start.path)?;
         }
-        let own = SocketAddrV4::try_from(rustix::net::getsockname(&socket)?)?;
+        connect(&socket, to)?;
+        let port = port_of(&socket)?;
         let sender = Self {
             socket,
-            flow,
-            host,
-            left: bytes,
+            flow: start.flow,
+            host: start.from,
+            left: start.bytes,
             is_established: false,
             has_ended: false,
         };
-        Ok((sender, own.port()))
+        Ok((sender, port))
     }
 
     /// What the connection has cost so far.
@@ -143,7 +195,7 @@ impl Sender {
             if !is_writable {
                 return;
             }
-            if !matches!(sockopt::socket_error(&self.socket), Ok(Ok(()))) {
+            if !is_connected(&self.socket) {
                 return tell(Progress::Failed);
             }
             self.is_established = true;
@@ -179,22 +231,10 @@ impl Receiver {
             flow,
             host,
             left: bytes,
-            wakes_at: 1,
+            wakes: WakeUps::default(),
         };
-        receiver.wake_at_the_end();
+        receiver.wakes.set(&receiver.socket, bytes);
         receiver
-    }
-
-    /// Sees to it that the last byte wakes.
-    fn wake_at_the_end(&mut self) {
-        let bytes = self.left.clamp(1, AT_ONCE);
-        // Where it cannot be set each segment wakes.
-        if bytes != self.wakes_at
-            && nix::sys::socket::setsockopt(&self.socket, ReceiveLowWater, &(bytes as usize))
-                .is_ok()
-        {
-            self.wakes_at = bytes;
-        }
     }
 
     /// Reads what there is into `buffer`. Tells `tell` what has become of it.
@@ -208,12 +248,31 @@ impl Receiver {
                     if before > 0 && self.left == 0 {
                         tell(Progress::Completed);
                     }
-                    self.wake_at_the_end();
+                    self.wakes.set(&self.socket, self.left);
                 }
                 Err(Errno::AGAIN) => return,
                 Err(Errno::INTR) => {}
                 Err(_) => return tell(Progress::Failed),
             }
+        }
+    }
+}
+
+impl Default for WakeUps {
+    fn default() -> Self {
+        Self { at: 1 }
+    }
+}
+
+impl WakeUps {
+    /// Sees to it that the last of the bytes that are `left` wakes.
+    pub fn set(&mut self, socket: &OwnedFd, left: u64) {
+        let bytes = left.clamp(1, AT_ONCE);
+        // Where it cannot be set each segment wakes.
+        if bytes != self.at
+            && nix::sys::socket::setsockopt(socket, ReceiveLowWater, &(bytes as usize)).is_ok()
+        {
+            self.at = bytes;
         }
     }
 }

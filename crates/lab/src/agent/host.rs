@@ -1,11 +1,12 @@
 //! A real host, as the applications of a run know it.
 
-use super::thread::{Order, Start};
+use super::orders::{Order, Start};
 use crate::poller::Waker;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
+use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::{Event, FlowStats, Message, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
@@ -13,6 +14,8 @@ use tailcut_units::{FlowId, HostId, Time};
 /// packets leave and arrive without it.
 pub struct KernelHost {
     host: HostId,
+    /// What is replicated, if anything.
+    replication: Option<RepNetConfig>,
     orders: Sender<Order>,
     waker: Rc<Waker>,
     news: Rc<RefCell<VecDeque<Event>>>,
@@ -22,13 +25,14 @@ pub struct KernelHost {
 impl KernelHost {
     /// The host, with the way to its agent, and where the agent's news of it are put.
     pub fn new(
-        host: HostId,
+        (host, replication): (HostId, Option<RepNetConfig>),
         orders: Sender<Order>,
         waker: Rc<Waker>,
         news: Rc<RefCell<VecDeque<Event>>>,
     ) -> Self {
         Self {
             host,
+            replication,
             orders,
             waker,
             news,
@@ -46,6 +50,8 @@ impl Transport for KernelHost {
             from: self.host,
             to: message.dst,
             bytes: message.bytes,
+            mode: self.replication.and_then(|config| config.mode_of(&message)),
+            path: message.path.index(),
         };
         // An agent that has died says so when it is joined.
         let _ = self.orders.send(Order::Start(start));

@@ -4,8 +4,15 @@
 
 mod connection;
 mod host;
+mod orders;
+mod replicas;
+mod replicated;
+mod report;
 mod tcp_info;
+#[cfg(test)]
+mod tests;
 mod thread;
 
 pub use host::KernelHost;
-pub use thread::{Agent, News};
+pub use report::News;
+pub use thread::Agent;

@@ -8,6 +8,8 @@ use tailcut_transport::FlowStats;
 const TOTAL_RETRANS: usize = 100;
 const BYTES_SENT: usize = 200;
 const TOTAL_RTO: usize = 240;
+/// The first byte is the connection's state, and this that of one that is over (include/net/tcp_states.h).
+const CLOSED: u8 = 7;
 /// As much as is read.
 const LENGTH: usize = 256;
 
@@ -33,6 +35,11 @@ pub fn stats(socket: impl AsFd) -> FlowStats {
         copies: 1,
         payload_sent: u64_at(BYTES_SENT),
     }
+}
+
+/// Whether a connection is over: both directions have ended, and the kernel waits for nothing.
+pub fn is_over(socket: impl AsFd) -> bool {
+    read(socket).is_none_or(|info| info.first() == Some(&CLOSED))
 }
 
 fn read(socket: impl AsFd) -> Option<Vec<u8>> {

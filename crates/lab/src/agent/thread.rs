@@ -1,6 +1,9 @@
 //! The thread that serves the sockets of all hosts.
 
 use super::connection::{self, Progress, Receiver, Sender};
+use super::orders::{Order, Start};
+use super::replicas::Replicas;
+use super::report::{News, Reporter};
 use crate::addresses;
 use crate::clock::Clock;
 use crate::network::be_punctual;
@@ -8,56 +11,23 @@ use crate::poller::{Poller, Ready, Waker};
 use crate::world::namespaces::{self, Namespace};
 use anyhow::{Context, Result, anyhow};
 use rustix::net::SocketAddrV4;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver as Inbox, Sender as Outbox, TryRecvError};
 use std::thread::JoinHandle;
 use tailcut_transport::Event;
+use tailcut_transport::repnet::{Leg, RepNetConfig};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// How long before a flow starts the thread stops sleeping: the system wakes it some 25 us late.
 const EARLY: Duration = Duration::from_us(60);
 /// The file for wake-ups.
 const WAKE: u64 = u64::MAX;
-/// Listening sockets have keys from here on, by their hosts; connections have those below.
+/// Listening sockets have keys from here on, two for each host.
 const LISTENERS: u64 = 1 << 62;
-
-/// A flow that is to start.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Start {
-    /// When, by the network's clock.
-    pub at: Time,
-    /// Which.
-    pub flow: FlowId,
-    /// From where.
-    pub from: HostId,
-    /// To where.
-    pub to: HostId,
-    /// How much.
-    pub bytes: u64,
-}
-
-/// What the agents are told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// To start a flow.
-    Start(Start),
-    /// To end.
-    End,
-}
-
-/// What has happened at a host.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct News {
-    /// When, by the network's clock.
-    pub at: Time,
-    /// Where.
-    pub host: HostId,
-    /// What.
-    pub event: Event,
-}
+/// Connections of replicated flows have keys from here on, and others those below.
+const REPLICAS: u64 = 1 << 61;
 
 /// The agents of all hosts.
 pub struct Agent {
@@ -71,12 +41,17 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the agents in the networks of hosts. Their listening sockets are at `port`; `told` is woken
-    /// when there are news.
+    /// Starts the agents in the networks of hosts. Their listening sockets are at `port`, and where flows are
+    /// replicated at the port after it too; `told` is woken when there are news.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn start(networks: Vec<OwnedFd>, port: u16, clock: Clock, told: Waker) -> Result<Self> {
+    pub fn start(
+        networks: Vec<OwnedFd>,
+        (port, replication): (u16, Option<RepNetConfig>),
+        clock: Clock,
+        told: Waker,
+    ) -> Result<Self> {
         let (orders, inbox) = mpsc::channel();
         let (outbox, news) = mpsc::channel();
         let waker = Waker::new().context("cannot make a file for wake-ups")?;
@@ -84,7 +59,8 @@ impl Agent {
         let (ready, began) = mpsc::channel();
         let run = move || {
             be_punctual();
-            let agents = Agents::new(networks, port, clock, outbox, told, &woken);
+            let report = Reporter::new(clock, outbox, told);
+            let agents = Agents::new(networks, (port, replication), report, &woken);
             let _ = ready.send(());
             agents?.live(&inbox, &woken)
         };
@@ -125,50 +101,56 @@ struct Agents {
     /// The host whose network this thread is in.
     at: Option<HostId>,
     port: u16,
-    clock: Clock,
-    listeners: Vec<OwnedFd>,
+    /// Two for each host where flows are replicated, else one.
+    listeners: Vec<[Option<OwnedFd>; 2]>,
     poller: Poller,
     ends: HashMap<u64, End>,
     next_key: u64,
+    replicas: Option<Replicas>,
     /// Flows whose connections have been opened and not accepted: by sender, its port, and receiver.
     expected: HashMap<(HostId, u16, HostId), (FlowId, u64)>,
-    waiting: BinaryHeap<Reverse<Start>>,
-    news: Outbox<News>,
-    told: Waker,
+    waiting: BTreeMap<(Time, FlowId), Start>,
+    report: Reporter,
     buffer: Vec<u8>,
 }
 
 impl Agents {
     fn new(
         networks: Vec<OwnedFd>,
-        port: u16,
-        clock: Clock,
-        news: Outbox<News>,
-        told: Waker,
+        (port, replication): (u16, Option<RepNetConfig>),
+        report: Reporter,
         woken: &Waker,
     ) -> Result<Self> {
+        let hosts = networks.len();
+        let replicas = |config| Replicas::new(config, hosts, port, REPLICAS);
         let mut agents = Self {
             networks,
             at: None,
             port,
-            clock,
             listeners: Vec::new(),
             poller: Poller::new()?,
             ends: HashMap::new(),
             next_key: 0,
+            replicas: replication.map(replicas),
             expected: HashMap::new(),
-            waiting: BinaryHeap::new(),
-            news,
-            told,
+            waiting: BTreeMap::new(),
+            report,
             buffer: vec![0; 256 << 10],
         };
         agents.poller.add(woken, WAKE)?;
         for host in 0..agents.networks.len() as u32 {
             agents.move_to(HostId(host))?;
-            let listener = connection::listen(port);
-            let listener = listener.with_context(|| format!("h{host} cannot listen at {port}"))?;
-            agents.poller.add(&listener, LISTENERS + u64::from(host))?;
-            agents.listeners.push(listener);
+            let mut listeners = [None, None];
+            let legs = if agents.replicas.is_some() { 2 } else { 1 };
+            for (leg, listener) in listeners.iter_mut().enumerate().take(legs) {
+                let port = port + leg as u16;
+                let socket = connection::listen(port);
+                let socket = socket.with_context(|| format!("h{host} cannot listen at {port}"))?;
+                let key = LISTENERS + 2 * u64::from(host) + leg as u64;
+                agents.poller.add(&socket, key)?;
+                *listener = Some(socket);
+            }
+            agents.listeners.push(listeners);
         }
         Ok(agents)
     }
@@ -187,7 +169,9 @@ impl Agents {
         loop {
             loop {
                 match orders.try_recv() {
-                    Ok(Order::Start(start)) => self.waiting.push(Reverse(start)),
+                    Ok(Order::Start(start)) => {
+                        self.waiting.insert((start.at, start.flow), start);
+                    }
                     Err(TryRecvError::Empty) => break,
                     Ok(Order::End) | Err(TryRecvError::Disconnected) => {
                         self.leave();
@@ -195,40 +179,63 @@ impl Agents {
                     }
                 }
             }
-            while let Some(Reverse(start)) = self.waiting.peek().copied()
-                && start.at <= self.clock.now()
+            while let Some(first) = self.waiting.first_entry()
+                && first.key().0 <= self.report.now()
             {
-                self.waiting.pop();
+                let start = first.remove();
                 self.begin(&start);
             }
-            let next = self.waiting.peek().map_or(Time::MAX, |start| start.0.at);
+            let first = self.waiting.first_key_value();
+            let mut next = first.map_or(Time::MAX, |((at, _), _)| *at);
+            if let Some(replicas) = &mut self.replicas {
+                replicas.on_timeout(&self.report);
+                next = next.min(replicas.next_timeout());
+            }
             ready.clear();
-            self.poller
-                .wait(self.clock.sleep(next, EARLY), |file| ready.push(file));
+            let sleep = self.report.sleep(next, EARLY);
+            self.poller.wait(sleep, |file| ready.push(file));
             for file in &ready {
                 match file.key {
                     WAKE => woken.clear(),
-                    LISTENERS.. => self.accept(HostId((file.key - LISTENERS) as u32)),
+                    LISTENERS.. => {
+                        let number = file.key - LISTENERS;
+                        self.accept(HostId((number / 2) as u32), Leg::ALL[number as usize % 2]);
+                    }
+                    REPLICAS.. => {
+                        if let Some(replicas) = &mut self.replicas {
+                            replicas.wake(file.key, file.is_writable, &self.report);
+                        }
+                    }
                     key => self.go_on(key, file.is_writable),
                 }
             }
         }
     }
 
-    /// Opens the connection of a flow.
+    /// Opens the connection of a flow, or both.
     fn begin(&mut self, start: &Start) {
-        let to = SocketAddrV4::new(addresses::ipv4(start.to), self.port);
-        let opened = self
-            .move_to(start.from)
-            .and_then(|()| Sender::open(start.flow, start.from, to, start.bytes));
-        match opened {
-            Ok((sender, port)) => {
-                let opened = (start.from, port, start.to);
-                self.expected.insert(opened, (start.flow, start.bytes));
-                self.keep(End::Sends(sender));
-            }
-            Err(_) => self.tell(start.from, Event::Failed(start.flow, Default::default())),
+        if let Err(_refused) = self.open(start) {
+            let failed = Event::Failed(start.flow, Default::default());
+            self.report.tell(start.from, failed);
         }
+    }
+
+    fn open(&mut self, start: &Start) -> io::Result<()> {
+        self.move_to(start.from)?;
+        let port = match (start.mode, &mut self.replicas) {
+            (Some(mode), Some(replicas)) => {
+                replicas.open(start, mode, &self.poller, &self.report)?
+            }
+            _ => {
+                let to = SocketAddrV4::new(addresses::ipv4(start.to), self.port);
+                let (sender, port) = Sender::open(start, to)?;
+                self.keep(End::Sends(sender));
+                port
+            }
+        };
+        let opened = (start.from, port, start.to);
+        self.expected.insert(opened, (start.flow, start.bytes));
+        Ok(())
     }
 
     fn keep(&mut self, end: End) {
@@ -243,18 +250,26 @@ impl Agents {
         }
     }
 
-    /// Takes the connections that others have opened to a host.
-    fn accept(&mut self, host: HostId) {
+    /// Takes the connections that others have opened to a host, at its first or second port.
+    fn accept(&mut self, host: HostId, leg: Leg) {
         loop {
-            let listener = self.listeners[host.0 as usize].as_fd();
-            let Ok(Some((socket, peer))) = connection::accept(listener) else {
+            let Some(listener) = &self.listeners[host.0 as usize][leg as usize] else {
+                return;
+            };
+            let Ok(Some((socket, peer))) = connection::accept(listener.as_fd()) else {
                 return;
             };
             let from = addresses::host_of_ipv4(*peer.ip(), self.networks.len() as u32);
-            let flow = from.and_then(|from| self.expected.remove(&(from, peer.port(), host)));
-            if let Some((flow, bytes)) = flow {
+            let Some(from) = from else {
+                continue;
+            };
+            let mut expected = || self.expected.remove(&(from, peer.port(), host));
+            if let Some(replicas) = &mut self.replicas {
+                let arrived = ((from, peer.port()), socket);
+                replicas.arrived((host, leg), arrived, expected, &self.poller, &self.report);
+            } else if let Some((flow, bytes)) = expected() {
                 if bytes == 0 {
-                    self.tell(host, Event::Completed(flow));
+                    self.report.tell(host, Event::Completed(flow));
                 }
                 self.keep(End::Receives(Receiver::new(socket, flow, host, bytes)));
             }
@@ -266,14 +281,8 @@ impl Agents {
         let Some(end) = self.ends.get_mut(&key) else {
             return;
         };
-        let (news, clock, mut is_over) = (&self.news, &self.clock, false);
-        let told = &self.told;
-        let tell = |host: HostId, event: Event| {
-            let at = clock.now();
-            // Whoever heard has ended the run.
-            let _ = news.send(News { at, host, event });
-            told.wake();
-        };
+        let (report, mut is_over) = (&self.report, false);
+        let tell = |host: HostId, event: Event| report.tell(host, event);
         match end {
             End::Sends(sender) => {
                 let (flow, host) = (sender.flow, sender.host);
@@ -306,18 +315,16 @@ impl Agents {
         }
     }
 
-    fn tell(&self, host: HostId, event: Event) {
-        let at = self.clock.now();
-        let _ = self.news.send(News { at, host, event });
-        self.told.wake();
-    }
-
     /// The run is over: what open flows have cost is told as that of failed ones.
     fn leave(self) {
         for end in self.ends.values() {
             if let End::Sends(sender) = end {
-                self.tell(sender.host, Event::Failed(sender.flow, sender.stats()));
+                let failed = Event::Failed(sender.flow, sender.stats());
+                self.report.tell(sender.host, failed);
             }
+        }
+        if let Some(replicas) = &self.replicas {
+            replicas.leave(&self.report);
         }
     }
 }

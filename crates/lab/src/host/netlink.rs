@@ -144,6 +144,9 @@ impl Netlink {
         if let Some(window) = settings.initial_window {
             metrics.push(RouteMetric::InitCwnd(window));
         }
+        if let Some(window) = settings.window {
+            metrics.push(RouteMetric::Window(window));
+        }
         if settings.ecn {
             metrics.push(RouteMetric::Features(FEATURE_ECN));
         }

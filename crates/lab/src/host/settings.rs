@@ -21,6 +21,8 @@ pub struct KernelSettings {
     pub mtu: u32,
     /// The initial window in segments; `None`: the kernel's own.
     pub initial_window: Option<u32>,
+    /// Bytes that receivers allow on their way at most; `None`: what the kernel gives.
+    pub window: Option<u32>,
     /// The lower bound of the retransmission timeout.
     pub min_rto: Duration,
     /// Whether receivers report SACK blocks.
@@ -40,6 +42,8 @@ pub struct KernelSettings {
 const TAP_QUEUE: u32 = 4_096;
 /// The host's own queue where a scenario says nothing: Linux's usual length.
 pub(super) const USUAL_QUEUE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
+/// How much larger a receive buffer is than the window that it is to hold: the kernel counts its own overhead.
+const BUFFER_OF_WINDOW: u32 = 4;
 /// Header bytes of IPv4 and TCP.
 const HEADERS: u32 = 40;
 
@@ -49,12 +53,13 @@ const HEADERS: u32 = 40;
 /// They do not.
 pub fn carried(design: Design) -> Result<TransportKind> {
     use TransportKind::{Cubic, Dctcp, Hull, Pias, Tcp};
-    let is_plain = design.replication == Replication::None && design.own_transport.is_none();
+    let duplicates = matches!(design.replication, Replication::Duplicates(_));
+    let is_carried = !duplicates && design.own_transport.is_none();
     match design.transport {
-        transport @ (Tcp | Cubic | Dctcp | Pias | Hull) if is_plain => Ok(transport),
+        transport @ (Tcp | Cubic | Dctcp | Pias | Hull) if is_carried => Ok(transport),
         _ => bail!(
             "design: found {design}; allowed in the lab: tcp, cubic, dctcp, pias and hull, with @ecmp, \
-             @spray, @letflow, @conga or @expeditus"
+             @spray, @letflow, @conga or @expeditus, and in studies with repflow+, repsyn+ or mixed+"
         ),
     }
 }
@@ -85,6 +90,7 @@ impl KernelSettings {
                 InitialWindow::Segments(segments) => Some(segments),
                 InitialWindow::Bytes(bytes) => Some((bytes / u64::from(tcp.mss)).max(1) as u32),
             },
+            window: u32::try_from(tcp.max_cwnd).ok(),
             min_rto: tcp.min_rto.saturating_mul(slowdown.into()),
             sack: tcp.sack,
             syn_retries: tcp.max_syn_retries,
@@ -120,8 +126,16 @@ impl KernelSettings {
             // The hosts' own root may ping as everybody may.
             ("ipv4/ping_group_range", "0 0"),
         ];
+        let window = self
+            .window
+            .map(|bytes| bytes.saturating_mul(BUFFER_OF_WINDOW));
+        let buffer = window.map(|bytes| format!("4096 {bytes} {bytes}"));
+        let fixed = buffer.as_deref().into_iter().flat_map(|buffer| {
+            // A window that grows with its buffer would leave the route's limit behind.
+            [("ipv4/tcp_moderate_rcvbuf", "0"), ("ipv4/tcp_rmem", buffer)]
+        });
         let mut missing = Vec::new();
-        for (key, value) in keys {
+        for (key, value) in keys.into_iter().chain(fixed) {
             let path = format!("/proc/sys/net/{key}");
             if !fs::exists(&path).unwrap_or_default() {
                 missing.push(key.replace('/', "."));

@@ -2,6 +2,7 @@
 
 use super::state::Mode;
 use crate::tcp::ConfigError;
+use crate::{Message, Replication};
 use alloc::format;
 use tailcut_units::Duration;
 
@@ -32,6 +33,16 @@ impl Default for RepNetConfig {
 }
 
 impl RepNetConfig {
+    /// What is replicated of a message; `None` for one plain connection.
+    pub fn mode_of(&self, message: &Message) -> Option<Mode> {
+        match message.replication {
+            Replication::AsConfigured => (message.bytes < self.limit).then_some(self.mode),
+            Replication::Off => None,
+            Replication::RepFlow => Some(Mode::RepFlow),
+            Replication::RepSyn => Some(Mode::RepSyn),
+        }
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors

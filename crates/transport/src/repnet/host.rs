@@ -4,9 +4,9 @@
 use super::config::RepNetConfig;
 use super::endpoint::Endpoint;
 use super::socket::SocketEvent;
-use super::state::{Mode, Role};
+use super::state::Role;
 use crate::tcp::{self, ConfigError, Summary, TcpConfig};
-use crate::{Event, FlowStats, Message, Replication, Segment, Transport};
+use crate::{Event, FlowStats, Message, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, HostId, Time};
@@ -34,17 +34,6 @@ impl Host {
     /// The flows.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
-    }
-
-    /// How many connections a message gets, and what they carry.
-    fn replicated(&self, message: &Message) -> Option<Mode> {
-        let config = self.endpoint.config();
-        match message.replication {
-            Replication::AsConfigured => (message.bytes < config.limit).then_some(config.mode),
-            Replication::Off => None,
-            Replication::RepFlow => Some(Mode::RepFlow),
-            Replication::RepSyn => Some(Mode::RepSyn),
-        }
     }
 
     /// Turns what happened to sockets into what happened to flows. Mostly nothing did.
@@ -94,7 +83,7 @@ impl Host {
 impl Transport for Host {
     /// A message for which every port is in use fails at once.
     fn submit(&mut self, now: Time, message: Message) {
-        let replicated = self.replicated(&message);
+        let replicated = self.endpoint.config().mode_of(&message);
         let Message {
             flow,
             dst,

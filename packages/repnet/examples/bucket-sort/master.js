@@ -44,8 +44,8 @@ function* chunks(numbers, slaves) {
   }
 }
 
-/** Where the slaves send their buckets: plain TCP, one long flow each. */
-function collect(count) {
+/** Where the slaves send their buckets: plain TCP, one long flow each. `address` is this host's. */
+function collect(count, address) {
   return new Promise((ready, fail) => {
     const buckets = new Array(count);
     let missing = count;
@@ -62,7 +62,7 @@ function collect(count) {
       });
     });
     server.on('error', fail);
-    server.listen(0, '127.0.0.1', () => ready({ port: server.address().port, all }));
+    server.listen(0, address, () => ready({ port: server.address().port, all }));
   });
 }
 
@@ -70,11 +70,12 @@ function collect(count) {
  * Sorts by the slaves; resolves with the sorted array and the job's completion time.
  * @param {Uint16Array} numbers
  * @param {Array<{host: string, port: number}>} slaves
+ * @param {string} address this host's, where the slaves send their buckets
  */
-async function sort(numbers, slaves) {
+async function sort(numbers, slaves, address = '127.0.0.1') {
   const start = performance.now();
   const job = randomUUID();
-  const results = await collect(slaves.length);
+  const results = await collect(slaves.length, address);
   const work = chunks(numbers, slaves);
   let flows = 0;
   const lane = async () => {
@@ -84,7 +85,7 @@ async function sort(numbers, slaves) {
     }
   };
   await Promise.all(Array.from({ length: WINDOW }, lane));
-  await Promise.all(slaves.map((target, slave) => tell(target, { job, finish: { host: '127.0.0.1', port: results.port, slave } })));
+  await Promise.all(slaves.map((target, slave) => tell(target, { job, finish: { host: address, port: results.port, slave } })));
   const sorted = (await results.all).flat();
   return { sorted, flows, milliseconds: performance.now() - start };
 }

@@ -36,20 +36,29 @@ function receive(line) {
   elephant.end(`${JSON.stringify({ slave: message.finish.slave, sorted })}\n`);
 }
 
-const server = createServer({ allowHalfOpen: true }, (socket) => {
-  let text = '';
-  socket.setEncoding('utf8');
-  socket.on('data', (piece) => {
-    text += piece;
+/** @returns {import('node:net').Server} a slave's server, which does not listen yet */
+function createSlave() {
+  return createServer({ allowHalfOpen: true }, (socket) => {
+    let text = '';
+    socket.setEncoding('utf8');
+    socket.on('data', (piece) => {
+      text += piece;
+    });
+    socket.on('end', () => {
+      receive(text);
+      socket.end('ok');
+    });
+    socket.on('error', (error) => console.error(`slave: ${error.message}`));
   });
-  socket.on('end', () => {
-    receive(text);
-    socket.end('ok');
-  });
-  socket.on('error', (error) => console.error(`slave: ${error.message}`));
-});
+}
 
-server.listen(0, '127.0.0.1', () => {
-  process.send?.({ port: server.address().port });
-});
-process.on('disconnect', () => process.exit());
+module.exports = { createSlave };
+
+// As a process of its own, for run.js.
+if (require.main === module) {
+  const server = createSlave();
+  server.listen(0, '127.0.0.1', () => {
+    process.send?.({ port: server.address().port });
+  });
+  process.on('disconnect', () => process.exit());
+}

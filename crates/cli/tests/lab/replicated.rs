@@ -1,0 +1,80 @@
+//! Replicated flows on real hosts: two connections for each mouse, over the kernels' own TCP.
+
+use crate::harness::{run, text};
+use tailcut_record::{RunRecord, StoredStudy};
+
+const SCENARIO: &str = r#"
+designs = ["cubic", "repflow+cubic", "repsyn+cubic", "mixed+cubic"]
+loads = 0.3
+flows = 60
+seeds = 1
+slowdown = 2
+drain = "60s"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 3
+hosts = 2
+rate = "20Mbps"
+[[workload]]
+sizes = "uniform:1KB:150KB"
+"#;
+
+/// The runs of the scenario on real hosts, with more arguments.
+fn measured(more: &[&str]) -> Vec<RunRecord> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out");
+    let arguments = [&["--clock", "wall"], more].concat();
+    let output = run(directory.path(), SCENARIO, &out, &arguments).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let study = StoredStudy::open(&out).expect("a study");
+    let records = study.runs().map(|run| run?.record());
+    records.collect::<Result<_, _>>().expect("tables")
+}
+
+#[test]
+fn each_mouse_has_two_connections_and_each_elephant_one() {
+    let runs = measured(&[]);
+    assert_eq!(runs.len(), 4);
+    for run in runs {
+        let design = run.key.design.as_str();
+        assert!(run.flows.len() > 20, "{design}");
+        for flow in &run.flows {
+            let (bytes, sent) = (flow.bytes.0, flow.payload_sent.0);
+            let is_mouse = bytes < 100_000;
+            let copies = match design {
+                "cubic" => 0..=0,
+                "mixed+cubic" if is_mouse => 0..=1,
+                _ if is_mouse => 1..=1,
+                _ => 0..=0,
+            };
+            assert!(copies.contains(&flow.copies), "{design}: {flow:?}");
+            let (handshake, fct) = (flow.handshake, flow.fct);
+            assert!(handshake < fct && handshake.is_some(), "{design}: {flow:?}");
+            let whole_copies = match design {
+                "repflow+cubic" => 1 + u64::from(flow.copies),
+                _ => 1,
+            };
+            assert!(sent >= bytes * whole_copies, "{design}: {flow:?}");
+            if design == "repsyn+cubic" && flow.retransmissions == 0 {
+                assert_eq!(sent, bytes, "{flow:?}: only the handshake is raced");
+            }
+        }
+    }
+}
+
+#[test]
+fn flows_under_the_limit_are_replicated_and_no_others() {
+    let runs = measured(&[
+        "--set",
+        "designs=repflow+cubic",
+        "--set",
+        "repnet.limit=20KB",
+    ]);
+    let flows = runs.iter().flat_map(|run| &run.flows);
+    for flow in flows {
+        let expected = u32::from(flow.bytes.0 < 20_000);
+        assert!(flow.copies == expected && flow.fct.is_some(), "{flow:?}");
+    }
+}

@@ -1,0 +1,90 @@
+'use strict';
+
+/**
+ * node lab.js [--hosts 12] [--jobs 20] [--numbers 50000] [--rate 100Mbps] [--program PROGRAM] [--full]
+ *
+ * The paper's experiment on real Linux hosts of their own, over two racks and three spines: begins a lab
+ * (`tailcut lab`), runs `node.js` on every host, over `net`, RepFlow and RepSYN, and prints the jobs'
+ * completion times. PROGRAM takes the place of `node node.js`, with the same arguments: the Rust example
+ * `bucket_sort`. --full is the paper's size. TAILCUT names the program `tailcut`.
+ */
+const { spawn, execFileSync } = require('node:child_process');
+const { once } = require('node:events');
+const path = require('node:path');
+const readline = require('node:readline');
+const { parseArgs } = require('node:util');
+
+const { values } = parseArgs({
+  options: {
+    hosts: { type: 'string', default: '12' },
+    jobs: { type: 'string', default: '20' },
+    numbers: { type: 'string', default: '50000' },
+    rate: { type: 'string', default: '100Mbps' },
+    program: { type: 'string' },
+    full: { type: 'boolean', default: false },
+  },
+});
+
+const tailcut = process.env.TAILCUT ?? 'tailcut';
+const lab = `bucket-sort-${process.pid}`;
+const hosts = Number(values.hosts);
+if (!Number.isInteger(hosts) || hosts < 2 || hosts % 2 !== 0) {
+  throw new Error(`--hosts: found ${values.hosts}; must be an even number of at least 2`);
+}
+const numbers = values.full ? '1000000' : values.numbers;
+const jobs = values.full ? '1000' : values.jobs;
+const nodes = Array.from({ length: hosts }, (_, host) => `10.0.0.${host + 1}`).join(',');
+const program = values.program === undefined ? [process.execPath, path.join(__dirname, 'node.js')] : [path.resolve(values.program)];
+
+/** One node on its host, until its jobs are done: resolves with the process and its jobs' times. */
+async function runNode(transport, own) {
+  const command = ['lab', 'exec', '--lab', lab, `h${own}`, '--', ...program];
+  const settings = ['--nodes', nodes, '--own', String(own), '--jobs', jobs, '--numbers', numbers];
+  const child = spawn(tailcut, [...command, ...settings], {
+    env: { ...process.env, TRANSPORT: transport },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const times = [];
+  for await (const line of readline.createInterface({ input: child.stdout })) {
+    const said = JSON.parse(line);
+    if (said.done) return { child, times };
+    times.push(said.milliseconds);
+  }
+  throw new Error(`${transport}: h${own} ended before its jobs did`);
+}
+
+async function run(transport) {
+  const all = await Promise.all(Array.from({ length: hosts }, (_, own) => runNode(transport, own)));
+  // Nobody is asked any more.
+  for (const { child } of all) child.stdin.end();
+  await Promise.all(all.map(({ child }) => child.exitCode ?? once(child, 'exit')));
+  return all.flatMap(({ times }) => times).sort((a, b) => a - b);
+}
+
+/** A quantile, where ten jobs at least are beyond it. */
+function at(times, share) {
+  const beyond = Math.round(times.length * (1 - share));
+  return beyond < 10 ? `too few (${times.length} jobs)` : times[times.length - 1 - beyond].toFixed(0);
+}
+
+async function main() {
+  const topology = `leaf-spine:hosts=${hosts / 2},leaves=2,spines=3,rate=${values.rate}`;
+  execFileSync(tailcut, ['lab', 'up', '--detach', '--name', lab, '--topology', topology, '--design', 'cubic'], { stdio: 'inherit' });
+  try {
+    console.log('| transport | jobs | median, ms | p99, ms | p99.9, ms |\n|---|---|---|---|---|');
+    for (const transport of ['net', 'repflow', 'repsyn']) {
+      const times = await run(transport);
+      const shown = [0.5, 0.99, 0.999].map((share) => at(times, share));
+      console.log(`| ${[transport, times.length, ...shown].join(' | ')} |`);
+    }
+    const { lateness } = JSON.parse(execFileSync(tailcut, ['lab', 'status', '--lab', lab, '--json'], { encoding: 'utf8' }));
+    console.log(`lateness of packets: ${JSON.stringify(lateness)}`);
+  } finally {
+    execFileSync(tailcut, ['lab', 'down', '--lab', lab]);
+  }
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
