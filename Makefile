@@ -25,7 +25,7 @@ test: tools lint rust-test npm-test node-suite python
 build:
 	$(CARGO) build --release --locked --bin tailcut
 
-# The same without the lab and the proxy, whose libraries a first look does not need.
+# The same without the lab, the proxy and the guard, whose libraries a first look does not need.
 build-small:
 	$(CARGO) build --release --locked --bin tailcut --no-default-features
 

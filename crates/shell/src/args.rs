@@ -122,6 +122,16 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<std::ffi::OsString>,
     },
+    /// Stand before an HTTP service: bounded concurrency, three classes, work dropped when its client leaves
+    #[cfg(feature = "guard")]
+    Guard(tailcut_rans::sidecar::GuardCommand),
+    /// Stand before an HTTP service: not in this build
+    #[cfg(not(feature = "guard"))]
+    #[command(hide = true)]
+    Guard {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
     /// Measure the speed of the simulator on this machine, on one core; with lab-udp, lab-queue, lab-tcp or
     /// lab-12x100M that of the lab
     Bench(Bench),

@@ -82,6 +82,12 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Proxy { .. } => Err(Failure::Refused(anyhow::anyhow!(
             "this build has no proxy: it takes `cargo build --release` without --no-default-features"
         ))),
+        #[cfg(feature = "guard")]
+        Command::Guard(command) => Ok(tailcut_rans::sidecar::execute(command)?),
+        #[cfg(not(feature = "guard"))]
+        Command::Guard { .. } => Err(Failure::Refused(anyhow::anyhow!(
+            "this build has no guard: it takes `cargo build --release` without --no-default-features"
+        ))),
         Command::Bench(arguments) => command::bench::execute(arguments, common),
         Command::Completions { shell } => command::shell::completions(*shell),
         Command::Man => command::shell::manual(),

@@ -400,6 +400,17 @@ fn a_leg_that_came_first_and_alone_carries_on_when_the_other_one_is_late_whateve
     }
 }
 
+#[test]
+fn a_flow_whose_only_leg_has_failed_ends_when_the_other_one_is_late() {
+    for first in Leg::ALL {
+        let mut flow = Flow::server(Time::ZERO, Mode::RepFlow, first, LIMITS);
+        flow.failed(Time::ZERO, first);
+        assert_eq!(flow.state(), State::OneConn);
+        flow.on_timeout(Time::ZERO + LIMITS.waiting_list_timeout);
+        assert_eq!(flow.state(), State::Ended, "{first:?}");
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Step { at: usize, end: usize, most: u64 },
