@@ -78,7 +78,8 @@ async function startSidecar(program: string, route: string): Promise<number> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   process.on('exit', () => child.kill('SIGKILL'));
-  process.on('disconnect', () => process.exit());
+  // The process of the paths is ended by a signal, which alone would leave its sidecar behind.
+  for (const end of ['SIGTERM', 'disconnect'] as const) process.on(end, () => process.exit());
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
   if (port === undefined) throw new Error(`${program} says ${line}, and no port`);
