@@ -71,6 +71,65 @@ fn a_study_runs_on_real_hosts_and_beside_the_simulator() {
 }
 
 #[test]
+fn flows_that_are_pinned_to_a_path_keep_to_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out");
+    let designs = "designs=cubic,repflow+cubic";
+    let more = [
+        "--clock",
+        "wall",
+        "--set",
+        designs,
+        "--set",
+        "workload.path=1",
+    ];
+    let output = run(directory.path(), SCENARIO, &out, &more).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let study = StoredStudy::open(&out).expect("a study");
+    for stored in study.runs() {
+        let stored = stored.expect("tables");
+        let flows = stored.record().expect("tables").flows;
+        assert!(flows.iter().all(|flow| flow.fct.is_some()), "{flows:?}");
+        let ports = stored.ports().expect("a table");
+        let through = |spine: &str| {
+            let ports = ports.iter().filter(|port| port.name.contains(spine));
+            ports.map(|port| port.packets).sum::<u64>()
+        };
+        // The spines are switches 2 and 3.
+        assert!(through("s3") > 0, "the flows of two racks");
+        assert_eq!(through("s2"), 0, "neither they nor their ACKs");
+    }
+}
+
+#[test]
+fn no_more_than_the_largest_window_is_on_its_way() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out");
+    let settings = [
+        "designs=cubic",
+        "flows=2",
+        "tcp.max_cwnd=64KB",
+        "topology.delay=10ms",
+        "workload.sizes=fixed:1MB",
+    ];
+    let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+    let more: Vec<&str> = ["--clock", "wall"].into_iter().chain(settings).collect();
+    let output = run(directory.path(), SCENARIO, &out, &more).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let study = StoredStudy::open(&out).expect("a study");
+    let stored = study.runs().next().expect("a run").expect("tables");
+    for flow in stored.record().expect("tables").flows {
+        // Two links at least each way. Without the limit 1 MB takes 0.4 s.
+        let windows = flow.bytes.0 as f64 / 64_000.0;
+        let least = (windows - 1.0) * 0.04;
+        let took = flow.fct.expect("it has ended").as_secs_f64();
+        assert!(took > least && least > 0.5, "{took} s, of {least}");
+    }
+}
+
+#[test]
 fn a_capture_has_every_frame_of_a_real_host_with_its_kernels_own_headers() {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("out");

@@ -22,10 +22,14 @@ sizes = "uniform:1KB:150KB"
 
 /// The runs of the scenario on real hosts, with more arguments.
 fn measured(more: &[&str]) -> Vec<RunRecord> {
+    measured_of(SCENARIO, more)
+}
+
+fn measured_of(scenario: &str, more: &[&str]) -> Vec<RunRecord> {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("out");
     let arguments = [&["--clock", "wall"], more].concat();
-    let output = run(directory.path(), SCENARIO, &out, &arguments).output();
+    let output = run(directory.path(), scenario, &out, &arguments).output();
     let output = output.expect("it runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let study = StoredStudy::open(&out).expect("a study");
@@ -76,5 +80,29 @@ fn flows_under_the_limit_are_replicated_and_no_others() {
     for flow in flows {
         let expected = u32::from(flow.bytes.0 < 20_000);
         assert!(flow.copies == expected && flow.fct.is_some(), "{flow:?}");
+    }
+}
+
+#[test]
+fn a_flow_that_finds_no_way_fails_and_the_run_goes_on_without_it() {
+    let failures = "[[failures]]\na = \"leaf[1]\"\nb = \"spine[..]\"\n[tcp]\nmax_syn_retries = 1\n";
+    let (start, workload) = SCENARIO.split_at(SCENARIO.find("[[workload]]").expect("it has one"));
+    let burst =
+        "\nkind = \"burst\"\nmatrix = \"pairs\"\npairs = [[0, 2]]\nsizes = \"fixed:10KB\"\n";
+    let start = start
+        .replace("flows = 60\n", "")
+        .replace("loads = 0.3\n", "");
+    let (section, _) = workload.split_once('\n').expect("lines");
+    let designs = ["--set", "designs=repflow+cubic,repsyn+cubic"];
+    let runs = measured_of(&format!("{start}{failures}{section}{burst}"), &designs);
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        let [flow] = &run.flows[..] else {
+            panic!("one flow: {:?}", run.flows);
+        };
+        assert!(flow.fct.is_none() && flow.copies == 1, "{flow:?}");
+        // The kernels give up after 3 s; nobody waits for the end of the drain.
+        let ended = run.totals.simulated.as_secs_f64();
+        assert!(ended < 30.0, "{ended} s by the network's clock");
     }
 }

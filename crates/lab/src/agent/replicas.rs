@@ -28,6 +28,8 @@ struct End {
     place: Option<(Client, Ticket)>,
     /// When it is to be woken.
     alarm: Option<Time>,
+    /// Whether its end was told.
+    is_told: bool,
 }
 
 /// The replicated flows of all hosts.
@@ -78,7 +80,7 @@ impl Replicas {
         let ports = [self.port, self.port + 1];
         let to = ports.map(|port| SocketAddrV4::new(addresses::ipv4(start.to), port));
         let (flow, port) = Replicated::open(report.now(), start, to, (mode, &self.config))?;
-        let number = self.add(flow, None);
+        let number = self.add(flow);
         for leg in Leg::ALL {
             self.watch(number, leg, poller);
         }
@@ -105,7 +107,7 @@ impl Replicas {
                 };
                 let flow = (flow, host, bytes);
                 let flow = Replicated::accepted(now, flow, (leg, socket), &self.config);
-                let number = self.add(flow, None);
+                let number = self.add(flow);
                 let ticket = self.tables[host.0 as usize].add(client, leg, number);
                 if let Some(end) = self.ends.get_mut(&number) {
                     end.place = Some((client, ticket));
@@ -160,18 +162,23 @@ impl Replicas {
 
     /// Tells what the flows that are still open have cost, as of failed ones.
     pub fn leave(&self, report: &Reporter) {
-        for End { flow, .. } in self.ends.values() {
-            if flow.is_sender() && !flow.is_over() {
+        for End { flow, is_told, .. } in self.ends.values() {
+            if flow.is_sender() && !is_told {
                 report.tell(flow.host, Event::Failed(flow.id, flow.stats()));
             }
         }
     }
 
-    fn add(&mut self, flow: Replicated, place: Option<(Client, Ticket)>) -> u64 {
+    fn add(&mut self, flow: Replicated) -> u64 {
         let number = self.next;
         self.next += 1;
-        let alarm = None;
-        self.ends.insert(number, End { flow, place, alarm });
+        let end = End {
+            flow,
+            place: None,
+            alarm: None,
+            is_told: false,
+        };
+        self.ends.insert(number, end);
         number
     }
 
@@ -190,7 +197,7 @@ impl Replicas {
             return;
         };
         let flow = &mut end.flow;
-        let (id, host, was_over) = (flow.id, flow.host, flow.is_over());
+        let (id, host) = (flow.id, flow.host);
         let now = report.now();
         let mut is_buried = false;
         flow.go_on(now, &mut self.buffer, |progress| match progress {
@@ -201,7 +208,7 @@ impl Replicas {
         if let Some((client, ticket)) = end.place.take_if(|_| is_buried) {
             self.tables[host.0 as usize].bury(now, &client, ticket);
         }
-        if flow.is_over() && !was_over && flow.is_sender() {
+        if flow.is_over() && flow.is_sender() && !std::mem::replace(&mut end.is_told, true) {
             let stats = flow.stats();
             report.tell(
                 host,

@@ -91,10 +91,11 @@ fn limits(config: &RepNetConfig, role: Role) -> FlowLimits {
 /// port, too.
 fn pair(path: Option<u16>) -> io::Result<([OwnedFd; 2], u16)> {
     let sockets = [connection::stream_socket()?, connection::stream_socket()?];
+    // Only the second socket may share the port, with the first one.
+    let port = connection::bind(&sockets[0], path)?;
     for socket in &sockets {
         sockopt::set_socket_reuseaddr(socket, true)?;
     }
-    let port = connection::bind(&sockets[0], path)?;
     rustix::net::bind(&sockets[1], &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port))?;
     Ok((sockets, port))
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_report::Comparison;
 use tailcut_reproduce::page::{fill, on_real_hosts, unknown_marks};
 use tailcut_reproduce::{ALL, Check, Part, Reproduction, Results, Runs, RunsOf, RunsOfPart, named};
-use tailcut_scenario::record::{self, RunSummary, StoredStudy};
+use tailcut_scenario::record::{self, RunSummary, StoredStudy, WallClock};
 use tailcut_scenario::{Place, Study, did_you_mean};
 
 /// Runs the command.
@@ -163,6 +163,9 @@ fn reproduce(
         let records = records.collect::<Result<_, record::Error>>()?;
         results.parts.push((part.name, records));
         let finished: Vec<&RunSummary> = conducted.runs.iter().flatten().collect();
+        if let Some(words) = late(part.name, &finished) {
+            note(&words);
+        }
         runs.add(RunsOfPart::new(&part, &study, &finished, arguments.quick));
         outputs.push(conducted.output);
     }
@@ -174,6 +177,22 @@ fn reproduce(
         write_report(output.path(), &comparison)?;
     }
     Ok((comparison, runs))
+}
+
+/// What is to be said of a part's runs on real hosts whose packets were late.
+fn late(part: &str, finished: &[&RunSummary]) -> Option<String> {
+    let walls = finished.iter().filter_map(|run| run.wall.as_ref());
+    let (invalid, valid): (Vec<_>, Vec<_>) = walls.partition(|wall| !wall.is_valid);
+    let lateness = |wall: &&&WallClock| wall.late_p99_us;
+    let worst = invalid
+        .iter()
+        .max_by(|a, b| lateness(a).total_cmp(&lateness(b)))?;
+    Some(format!(
+        "{part}: NOT VALID: {} of {} runs on real hosts: {}",
+        invalid.len(),
+        invalid.len() + valid.len(),
+        worst.why_not
+    ))
 }
 
 /// The study of a part, on real hosts with what their kernels will do.
