@@ -89,9 +89,9 @@ fn flows_that_are_pinned_to_a_path_keep_to_it() {
     let study = StoredStudy::open(&out).expect("a study");
     for stored in study.runs() {
         let stored = stored.expect("tables");
+        let ports = stored.ports().expect("a table");
         let flows = stored.record().expect("tables").flows;
         assert!(flows.iter().all(|flow| flow.fct.is_some()), "{flows:?}");
-        let ports = stored.ports().expect("a table");
         let through = |spine: &str| {
             let ports = ports.iter().filter(|port| port.name.contains(spine));
             ports.map(|port| port.packets).sum::<u64>()

@@ -40,11 +40,10 @@ function count(name, least) {
 function listens({ host, port }) {
   return new Promise((resolve) => {
     const probe = net.connect({ host, port });
-    probe.on('connect', () => {
-      probe.resetAndDestroy();
-      resolve(true);
-    });
-    probe.on('error', () => resolve(false));
+    probe.on('connect', () => probe.end());
+    probe.on('close', (hasFailed) => resolve(!hasFailed));
+    probe.on('error', () => {});
+    probe.resume();
   });
 }
 

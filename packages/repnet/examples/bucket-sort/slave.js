@@ -45,6 +45,8 @@ function createSlave() {
       text += piece;
     });
     socket.on('end', () => {
+      // Somebody who asks whether this host is there says nothing.
+      if (text === '') return socket.end();
       receive(text);
       socket.end('ok');
     });
