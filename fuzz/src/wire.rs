@@ -4,7 +4,10 @@ use std::fmt::Debug;
 use tailcut_transport::{Condition, Ecn, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::capture::{Connection, frame};
-use tailcut_wire::foreign::{Content, Ip, Membership, View, set_dscp, set_ecn, shorten, trim};
+use tailcut_wire::foreign::{
+    Content, IcmpKind, Ip, LONGEST_TIME_EXCEEDED, Membership, RouterAddress, View, set_dscp,
+    set_ecn, set_ttl, shorten, time_exceeded, trim,
+};
 use tailcut_wire::{
     DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, repnet, scdp, set_condition,
 };
@@ -143,6 +146,7 @@ pub fn wire_frame(bytes: &[u8]) {
         }
         (ip, set) => panic!("{ip:?}: {set:?}"),
     }
+    route(bytes, seen.ip);
     for kept in [0, 56] {
         let mut changed = bytes.to_vec();
         match shorten(&mut changed, kept) {
@@ -171,6 +175,24 @@ pub fn wire_frame(bytes: &[u8]) {
             one_line(&error.to_string());
             assert_eq!(changed, bytes);
         }
+    }
+}
+
+/// What a router does with a frame.
+fn route(bytes: &[u8], ip: Option<Ip>) {
+    let mut changed = bytes.to_vec();
+    match set_ttl(&mut changed, 1) {
+        Ok(()) => assert_eq!(ip_of(&changed), ip.map(|ip| Ip { ttl: 1, ..ip })),
+        Err(_) => assert_eq!(changed, bytes),
+    }
+    let router = RouterAddress {
+        mac: [2; 6],
+        ipv4: [10, 0, 255, 1].into(),
+    };
+    let mut told = [0; LONGEST_TIME_EXCEEDED];
+    if let Some(length) = time_exceeded(bytes, router, &mut told) {
+        let seen = View::read(&told[..length]).expect("an Ethernet frame");
+        assert_eq!(seen.content, Content::Icmp(IcmpKind::TimeExceeded));
     }
 }
 

@@ -36,7 +36,7 @@ impl Rule {
 
 /// What each crate may depend on within the project, beside what it may use in tests. Crates that are
 /// not there yet have their rule already.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     rule("tailcut-units", &[]),
     rule("tailcut-transport", &[]),
     rule("tailcut-fabric", &[]),
@@ -86,6 +86,8 @@ const RULES: [Rule; 20] = [
     )
     .and(&["tailcut-fabric", "tailcut-transport"]),
     rule("tailcut-repnet", &["tailcut-transport", "tailcut-wire"]),
+    // Its page is drawn by the report.
+    rule("tailcut-probe", &["tailcut-report"]).and(&["tailcut-record"]),
     rule("tailcut-cast", &["tailcut-transport", "tailcut-wire"]),
     rule("tailcut-rans", &["tailcut-transport"]),
     rule(
@@ -101,6 +103,7 @@ const RULES: [Rule; 20] = [
             "tailcut-report",
             "tailcut-lab",
             "tailcut-repnet",
+            "tailcut-probe",
             "tailcut-cast",
             "tailcut-rans",
         ],

@@ -44,11 +44,13 @@ pub struct DropCounts {
     pub unknown_address: Count,
     /// A discipline dropped them on their way out, to say that the queue has stood too long.
     pub active_queue: Count,
+    /// They had passed as many switches as they may. Not counted at any port.
+    pub hop_limit: Count,
 }
 
 impl DropCounts {
     /// The counts with their reasons.
-    pub const fn by_reason(&self) -> [(DropReason, Count); 10] {
+    pub const fn by_reason(&self) -> [(DropReason, Count); 11] {
         [
             (DropReason::QueueFull, self.queue_full),
             (DropReason::SharedBuffer, self.shared_buffer),
@@ -60,6 +62,7 @@ impl DropCounts {
             (DropReason::Purged, self.purged),
             (DropReason::UnknownAddress, self.unknown_address),
             (DropReason::ActiveQueue, self.active_queue),
+            (DropReason::HopLimit, self.hop_limit),
         ]
     }
 
@@ -75,6 +78,7 @@ impl DropCounts {
             DropReason::Purged => &mut self.purged,
             DropReason::UnknownAddress => &mut self.unknown_address,
             DropReason::ActiveQueue => &mut self.active_queue,
+            DropReason::HopLimit => &mut self.hop_limit,
         }
     }
 }

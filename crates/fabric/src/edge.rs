@@ -11,6 +11,7 @@ use tailcut_units::HostId;
 pub(crate) struct Waste {
     pub id: PacketId,
     pub port: Option<u32>,
+    pub ended_at: Option<u32>,
     pub reason: DropReason,
 }
 

@@ -55,9 +55,11 @@ pub struct Delivery<B> {
 pub struct Dropped<B> {
     /// When.
     pub time: Time,
-    /// The port whose queue dropped it; `None` where it had no port: at a switch without a route, or at the
-    /// far end of a link that is down.
+    /// The port whose queue dropped it; `None` where it had no port: at a switch without a route, at one
+    /// where its hop limit ended, or at the far end of a link that is down.
     pub port: Option<PortId>,
+    /// The switch where its hop limit ended; `None` for every other reason.
+    pub ended_at: Option<u32>,
     /// Why.
     pub reason: DropReason,
     /// The packet.

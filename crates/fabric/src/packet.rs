@@ -48,6 +48,10 @@ pub struct Packet {
     pub returned: bool,
     /// Link transmissions so far, the host's own included.
     pub hops: u8,
+    /// The TTL with which its host sent it, in a network whose switches are routers: the switch that this
+    /// many links lead to drops it ([`DropReason::HopLimit`](crate::queue::DropReason)), as a router does
+    /// that gets a TTL of 1. 0: switches do not look. Packets to groups are not looked at.
+    pub hop_limit: u8,
     /// The packet's part in a handshake.
     pub handshake: Handshake,
     /// A rank for disciplines that order by it (pFabric: bytes that remain); lower goes first.

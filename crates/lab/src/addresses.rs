@@ -13,7 +13,11 @@ const IPV6_NETWORK: u128 = 0xfd74_6375_0074 << 80;
 pub const IPV6_PREFIX: u8 = 64;
 /// The first bytes of Ethernet addresses: locally administered, for one receiver.
 const MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x00];
-/// As many hosts as the network has addresses.
+/// The same of switches.
+const SWITCH_MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x01];
+/// The place in the IPv4 network of the first switch; the others have those below it.
+const FIRST_SWITCH: u32 = 65_534;
+/// As many hosts as the network has addresses, or hosts and switches where these are routers.
 pub const MOST_HOSTS: u32 = 65_533;
 
 /// A host's Ethernet address.
@@ -26,6 +30,18 @@ pub fn mac(host: HostId) -> [u8; 6] {
 /// A host's IPv4 address.
 pub fn ipv4(host: HostId) -> Ipv4Addr {
     Ipv4Addr::from_bits(IPV4_NETWORK | u32::from(place(host)))
+}
+
+/// A switch's Ethernet address, where it is a router. There are at most as many switches as addresses.
+pub fn switch_mac(switch: u32) -> [u8; 6] {
+    let [_, _, high, low] = FIRST_SWITCH.saturating_sub(switch).to_be_bytes();
+    let [a, b, c, d] = SWITCH_MAC_PREFIX;
+    [a, b, c, d, high, low]
+}
+
+/// A switch's IPv4 address, where it is a router: the last of the network and down from there.
+pub fn switch_ipv4(switch: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(IPV4_NETWORK | FIRST_SWITCH.saturating_sub(switch))
 }
 
 /// A host's IPv6 address.
@@ -79,6 +95,17 @@ mod tests {
         assert_eq!(ipv4(HostId(0)), Ipv4Addr::new(10, 0, 0, 1));
         assert_eq!(ipv4(HostId(255)), Ipv4Addr::new(10, 0, 1, 0));
         assert_eq!(ipv6(HostId(1)).to_string(), "fd74:6375:74::2");
+    }
+
+    #[test]
+    fn switches_have_the_last_addresses_of_the_hosts_network() {
+        assert_eq!(switch_ipv4(0), Ipv4Addr::new(10, 0, 255, 254));
+        assert_eq!(switch_ipv4(255), Ipv4Addr::new(10, 0, 254, 255));
+        assert_eq!(switch_mac(0), [0x02, 0x74, 0x63, 0x01, 0xff, 0xfe]);
+        assert_eq!(host_of_mac(switch_mac(7), MOST_HOSTS), None);
+        // As many hosts and switches as there may be.
+        let last = HostId(MOST_HOSTS - 11);
+        assert!(ipv4(last) < switch_ipv4(9));
     }
 
     #[test]

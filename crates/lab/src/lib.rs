@@ -23,6 +23,7 @@ mod nic;
 mod pins;
 mod plan;
 mod poller;
+mod routers;
 mod status;
 mod taps;
 mod tracker;

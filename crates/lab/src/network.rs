@@ -9,7 +9,7 @@ use crate::host::Host;
 use crate::lateness::Validity;
 use crate::plan::LabPlan;
 use crate::poller::Waker;
-use crate::status::{HostStatus, LinkStatus, Status};
+use crate::status::{HostStatus, LinkStatus, RouterStatus, Status};
 use crate::taps::Taps;
 use crate::tracker::TrackedFlows;
 use anyhow::{Context, Result};
@@ -212,6 +212,7 @@ impl Live {
                 .chain(self.plan.kernel.congestion.note.clone())
                 .collect(),
             hosts,
+            routers: self.routers(),
             links: (0..self.fabric.port_count())
                 .map(|port| self.link(now, PortId(port)))
                 .collect(),
@@ -232,6 +233,17 @@ impl Live {
                 refused: refused.collect(),
                 tun_dropped,
             }
+        });
+        status.collect()
+    }
+
+    fn routers(&self) -> Vec<RouterStatus> {
+        let counts = self.plan.routers().into_iter().zip(self.taps.routers());
+        let status = counts.map(|((name, address), counts)| RouterStatus {
+            name,
+            address: address.to_string(),
+            ended: counts.ended,
+            answered: counts.answered,
         });
         status.collect()
     }
@@ -299,7 +311,7 @@ impl World for Live {
     }
 
     fn dropped(&mut self, dropped: Dropped<Frame>) {
-        self.taps.release(dropped);
+        self.taps.end(dropped, &mut self.fabric);
     }
 
     fn next(&self) -> Time {

@@ -1,11 +1,13 @@
 //! What a lab is to be: a network, its design, its hosts' kernels.
 
-use crate::addresses::MOST_HOSTS;
+use crate::addresses::{self, MOST_HOSTS};
 use crate::frames::LINE_OVERHEAD;
 use crate::host::KernelSettings;
 use crate::nic::CardConfig;
 use crate::pins;
 use anyhow::{Result, bail};
+use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{Node, Topology};
@@ -39,6 +41,9 @@ pub struct LabPlan {
     pub slowdown: u32,
     /// Whether the reset of a connection takes its queued segments out of the switches that it passes.
     pub purges_by_reset: bool,
+    /// Answers a second that each switch gives as a router; `None`: switches are none, and no packet's TTL
+    /// changes.
+    pub routed: Option<NonZeroU32>,
 }
 
 /// Bytes of an Ethernet header.
@@ -127,6 +132,7 @@ impl LabPlan {
             replication,
             slowdown,
             purges_by_reset: false,
+            routed: None,
             config: config.clone(),
         })
     }
@@ -162,6 +168,32 @@ impl LabPlan {
             }
         }
         time
+    }
+
+    /// Makes the switches routers, each of which gives `rate` answers a second at most.
+    ///
+    /// # Errors
+    /// There are more hosts and switches than addresses.
+    pub fn route(&mut self, rate: NonZeroU32) -> Result<()> {
+        let nodes = self.topology.hosts() as usize + self.topology.switches.len();
+        if nodes > MOST_HOSTS as usize {
+            bail!("--routed: found {nodes} hosts and switches; allowed: {MOST_HOSTS} together");
+        }
+        self.routed = Some(rate);
+        Ok(())
+    }
+
+    /// The names and addresses of the switches that are routers.
+    pub fn routers(&self) -> Vec<(String, Ipv4Addr)> {
+        let switches = match self.routed {
+            Some(_) => self.topology.switches.len() as u32,
+            None => 0,
+        };
+        let router = |switch| {
+            let name = self.topology.name_of(Node::Switch(switch));
+            (name, addresses::switch_ipv4(switch))
+        };
+        (0..switches).map(router).collect()
     }
 
     /// The name of a link, `from>to`.

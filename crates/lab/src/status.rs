@@ -39,6 +39,8 @@ pub struct Status {
     pub notes: Vec<String>,
     /// The hosts.
     pub hosts: Vec<HostStatus>,
+    /// The switches, where they are routers.
+    pub routers: Vec<RouterStatus>,
     /// The links, one entry for each direction.
     pub links: Vec<LinkStatus>,
 }
@@ -58,6 +60,19 @@ pub struct HostStatus {
     pub tun_dropped: Option<u64>,
     /// Frames that the first switch did not take, by reason.
     pub refused: BTreeMap<String, u64>,
+}
+
+/// A switch that is a router.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RouterStatus {
+    /// Its name.
+    pub name: String,
+    /// Its IPv4 address.
+    pub address: String,
+    /// Packets whose TTL ended there.
+    pub ended: u64,
+    /// Packets among them that it has answered.
+    pub answered: u64,
 }
 
 /// A link in one direction, with the queue before it.
@@ -147,6 +162,16 @@ impl fmt::Display for Status {
                 host.received,
                 refused.join(", ")
             )?;
+        }
+        if !self.routers.is_empty() {
+            let (name, address) = ("router", "address");
+            let (ended, answered) = ("TTL ended", "answered");
+            writeln!(f, "\n{name:<22} {address:<14} {ended:>12} {answered:>12}")?;
+        }
+        for router in &self.routers {
+            let (name, address) = (&router.name, &router.address);
+            let (ended, answered) = (router.ended, router.answered);
+            writeln!(f, "{name:<22} {address:<14} {ended:>12} {answered:>12}")?;
         }
         writeln!(f)?;
         writeln!(

@@ -9,6 +9,7 @@ use crate::nic::{Rack, Waiting};
 use crate::pins;
 use crate::plan::LabPlan;
 use crate::poller::{Poller, Waker};
+use crate::routers::{RouterCounts, Routers, hop_limit};
 use crate::tracker::{TrackedFlows, Tracker};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, VecDeque};
@@ -44,6 +45,8 @@ pub struct Taps {
     /// Follows the flows of programs, where nobody else knows of them.
     tracker: Option<Tracker>,
     purges_by_reset: bool,
+    /// The switches as routers, where they are.
+    routers: Option<Routers>,
     /// Whether the ports of connections may pin them to paths.
     reads_pins: bool,
     poller: Poller,
@@ -74,6 +77,9 @@ impl Taps {
             lateness: Lateness::default(),
             tracker: None,
             purges_by_reset: plan.purges_by_reset,
+            routers: plan
+                .routed
+                .map(|rate| Routers::new(plan.topology.switches.len(), rate)),
             reads_pins: false,
             poller,
             ready: VecDeque::new(),
@@ -154,8 +160,14 @@ impl Taps {
         let packet = arrival.and_then(|arrival| {
             let address = self.groups.address(&arrival, fabric);
             let dst = address.ok_or(Refusal::NoHost)?;
-            let packet = arrival.packet;
-            Ok((Packet { dst, ..packet }, arrival.hints, arrival.tcp))
+            let mut packet = Packet {
+                dst,
+                ..arrival.packet
+            };
+            if self.routers.is_some() && !dst.is_group() {
+                packet.hop_limit = hop_limit(arrival.ttl);
+            }
+            Ok((packet, arrival.hints, arrival.tcp))
         });
         let counts = &mut self.counts[host as usize];
         match packet {
@@ -226,6 +238,32 @@ impl Taps {
         if let Some(nics) = &mut self.nics {
             nics.depart(now, fabric);
         }
+    }
+
+    /// A packet will reach no host. The switch where its TTL has ended may answer.
+    pub fn end<O: Observer<Frame>>(
+        &mut self,
+        dropped: Dropped<Frame>,
+        fabric: &mut Fabric<Frame, O>,
+    ) {
+        if let (Some(routers), Some(switch)) = (&mut self.routers, dropped.ended_at) {
+            let (packet, mut ended) = (dropped.packet, dropped.body.clone());
+            frames::leave(&packet, &mut ended);
+            let mut answer = None;
+            let frame = self.buffers.fill(|out| {
+                answer = routers.answer(dropped.time, switch, &packet, ended.bytes(), out);
+                answer.map(|(_, length)| length).ok_or(())
+            });
+            if let (Ok(frame), Some((packet, _))) = (frame, answer) {
+                fabric.inject_at_switch(switch, packet, frame);
+            }
+        }
+        self.release(dropped);
+    }
+
+    /// What each switch has done as a router; nothing where they are none.
+    pub fn routers(&self) -> impl Iterator<Item = RouterCounts> {
+        self.routers.iter().flat_map(Routers::counts)
     }
 
     /// A packet will reach no host.

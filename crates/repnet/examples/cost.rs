@@ -90,10 +90,10 @@ async fn repnet_server(counters: Counters) -> io::Result<SocketAddr> {
     Ok(address)
 }
 
-fn connector(mode: Mode, counters: &Counters) -> io::Result<Connector> {
+fn connector(mode: Option<Mode>, counters: &Counters) -> io::Result<Connector> {
     let settings = Settings {
         flow: FlowSettings {
-            mode: Some(mode),
+            mode,
             assume_capable: true,
             ..FlowSettings::default()
         },
@@ -105,8 +105,8 @@ fn connector(mode: Mode, counters: &Counters) -> io::Result<Connector> {
 #[derive(Clone)]
 enum Case {
     Plain(SocketAddr),
-    /// Two connections with hellos that carry everything twice.
-    Bare(SocketAddr),
+    /// Two connections with hellos; both carry the flow, or one.
+    Bare(SocketAddr, Mode),
     RepNet(Connector, SocketAddr),
 }
 
@@ -118,17 +118,28 @@ impl Case {
                 stream.set_nodelay(true)?;
                 ask(stream).await
             }
-            Self::Bare(to) => {
+            Self::Bare(to, mode) => {
                 let leg = || async {
                     let mut stream = net::TcpStream::connect(to).await?;
                     stream.set_nodelay(true)?;
                     let mut hello = [1; HELLO];
                     stream.write_all(&hello).await?;
                     stream.read_exact(&mut hello).await?;
-                    ask(stream).await
+                    Ok::<_, io::Error>(stream)
                 };
-                tokio::try_join!(leg(), leg())?;
-                Ok(())
+                match mode {
+                    Mode::RepFlow => {
+                        let whole = || async { ask(leg().await?).await };
+                        tokio::try_join!(whole(), whole())?;
+                        Ok(())
+                    }
+                    Mode::RepSyn => {
+                        let (first, second) = tokio::try_join!(leg(), leg())?;
+                        second.set_zero_linger()?;
+                        drop(second);
+                        ask(first).await
+                    }
+                }
             }
             Self::RepNet(connector, to) => {
                 ask(connector.connect("127.0.0.1", to.port()).await?).await
@@ -188,23 +199,34 @@ async fn main() -> io::Result<()> {
     let (rounds, flows) = (number(9)?, number(400)?);
     let counters = Arc::new(Counters::new());
     let repnet = repnet_server((*counters).clone()).await?;
+    let (plain, greeting) = (plain_server().await?, greeting_server().await?);
+    let own = |mode| connector(mode, &counters);
+    // Each with the case that it is compared with: the same without this library.
     let cases = [
-        ("one connection", Case::Plain(plain_server().await?)),
-        ("two bare connections", Case::Bare(greeting_server().await?)),
+        ("one connection", Case::Plain(plain), 0),
+        ("mode off", Case::RepNet(own(None)?, plain), 0),
         (
-            "RepSYN",
-            Case::RepNet(connector(Mode::RepSyn, &counters)?, repnet),
+            "two bare connections, one carries the flow",
+            Case::Bare(greeting, Mode::RepSyn),
+            0,
+        ),
+        ("RepSYN", Case::RepNet(own(Some(Mode::RepSyn))?, repnet), 2),
+        (
+            "two bare connections, both carry the flow",
+            Case::Bare(greeting, Mode::RepFlow),
+            0,
         ),
         (
             "RepFlow",
-            Case::RepNet(connector(Mode::RepFlow, &counters)?, repnet),
+            Case::RepNet(own(Some(Mode::RepFlow))?, repnet),
+            4,
         ),
     ];
     let mut taken = vec![Vec::new(); cases.len()];
     let mut times = taken.clone();
     // The first round warms up.
     for round in 0..=rounds {
-        for (((_, case), taken), times) in cases.iter().zip(&mut taken).zip(&mut times) {
+        for (((_, case, _), taken), times) in cases.iter().zip(&mut taken).zip(&mut times) {
             let cost = measure(case, flows, &counters).await?;
             let time = alone(case, flows).await?;
             if round > 0 {
@@ -215,26 +237,34 @@ async fn main() -> io::Result<()> {
     }
     println!("{rounds} rounds of {flows} flows, {BYTES} bytes there and back\n");
     println!(
-        "| case | us of CPU a flow | against one connection (least to most) | us alone | longer than \
-         one connection (least to most) |"
+        "| case | us of CPU for each flow | against one connection | against the bare case | us alone \
+         | us longer than one connection (least to most) |"
     );
-    println!("|---|---|---|---|---|");
-    let (plain, plain_times) = (taken[0].clone(), times[0].clone());
-    for (((name, _), taken), times) in cases.iter().zip(&mut taken).zip(&mut times) {
-        let longer = times.iter().zip(&plain_times);
+    println!("|---|---|---|---|---|---|");
+    for (at, (name, _, bare)) in cases.iter().enumerate() {
+        let us = median(&mut taken[at].clone()) / 1_000.0;
+        let (one, bare) = (
+            ratio(&taken[at], &taken[0]),
+            ratio(&taken[at], &taken[*bare]),
+        );
+        let alone = median(&mut times[at].clone());
+        let longer = times[at].iter().zip(&times[0]);
         let mut longer: Vec<f64> = longer.map(|(own, plain)| own - plain).collect();
         let added = median(&mut longer);
         let (shortest, longest) = (longer[0], longer[longer.len() - 1]);
-        let alone = median(times);
-        let ratios = taken.iter().zip(&plain).map(|(own, plain)| own / plain);
-        let mut ratios: Vec<f64> = ratios.collect();
-        let middle = median(&mut ratios);
-        let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
-        let us = median(taken) / 1_000.0;
         println!(
-            "| {name} | {us:.0} | {middle:.2} ({least:.2} to {most:.2}) | {alone:.0} | {added:.0} \
-             ({shortest:.0} to {longest:.0}) |"
+            "| {name} | {us:.0} | {one} | {bare} | {alone:.0} | {added:.0} ({shortest:.0} to \
+             {longest:.0}) |"
         );
     }
     Ok(())
+}
+
+/// The median of the rounds' ratios, with the least and the most.
+fn ratio(own: &[f64], other: &[f64]) -> String {
+    let ratios = own.iter().zip(other).map(|(own, other)| own / other);
+    let mut ratios: Vec<f64> = ratios.collect();
+    let middle = median(&mut ratios);
+    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+    format!("{middle:.2} ({least:.2} to {most:.2})")
 }

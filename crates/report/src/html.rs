@@ -2,9 +2,9 @@
 
 use crate::network::{dark_heat, heat_rules, light_heat};
 use crate::plot::{cell_rules, dark_cells, dark_colours, light_cells, light_colours};
-use crate::sections::{opening, sections};
+use crate::sections::{Section, opening, sections};
 use crate::study::Study;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::path::Path;
 use tailcut_record::Error;
 
@@ -26,7 +26,31 @@ pub fn write_html(study: &Study, path: impl AsRef<Path>) -> Result<(), Error> {
 /// The report as one self-contained HTML file.
 pub fn html(study: &Study) -> String {
     let designs = study.designs().join(", ");
-    let sections = sections(study);
+    let manifest = study.manifest();
+    document(&Document {
+        title: &designs,
+        when: &manifest.started_at,
+        version: &manifest.version,
+        opening: opening(study),
+        sections: sections(study),
+    })
+}
+
+/// A page before it is written.
+pub(crate) struct Document<'a> {
+    /// What it is about.
+    pub title: &'a str,
+    /// When that was.
+    pub when: &'a str,
+    /// The version of the program that wrote it.
+    pub version: &'a str,
+    /// What is said first.
+    pub opening: Markup,
+    pub sections: Vec<Section>,
+}
+
+/// A page in the report's looks.
+pub(crate) fn document(page: &Document<'_>) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -34,24 +58,24 @@ pub fn html(study: &Study) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { "tailcut: " (designs) }
+                title { "tailcut: " (page.title) }
                 style { (PreEscaped(style())) }
             }
             body {
                 header {
-                    p { b { "tailcut" } " · " (designs) " · " (study.manifest().started_at) }
+                    p { b { "tailcut" } " · " (page.title) " · " (page.when) }
                     button type="button" id="theme" { "Dark" }
                 }
                 main {
-                    (opening(study))
+                    (page.opening)
                     nav aria-label="Sections" {
-                        @for section in &sections { a href={ "#" (section.id) } { (section.title) } }
+                        @for section in &page.sections { a href={ "#" (section.id) } { (section.title) } }
                     }
-                    @for section in &sections {
+                    @for section in &page.sections {
                         section id=(section.id) { h2 { (section.title) } (section.body) }
                     }
                 }
-                footer { "Written by tailcut " (study.manifest().version) ". This file is complete: it loads nothing." }
+                footer { "Written by tailcut " (page.version) ". This file is complete: it loads nothing." }
                 script { (PreEscaped(SCRIPT)) (PreEscaped(NETWORK_SCRIPT)) }
             }
         }

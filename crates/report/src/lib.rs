@@ -29,6 +29,7 @@ mod markup;
 mod network;
 mod over_axes;
 mod overhead;
+mod page;
 mod plot;
 mod plots;
 mod population;
@@ -62,6 +63,7 @@ pub use estimate::{
 pub use format::Quantity;
 pub use gap::Gap;
 pub use html::{html, write_html};
+pub use page::{Page, PageSection};
 #[cfg(feature = "png")]
 pub use plot::PngError;
 pub use plot::{Axis, Mark, Picture, Plot, Point, Reference, Scale, Series, Shown, Whisker};

@@ -96,6 +96,21 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<std::ffi::OsString>,
     },
+    /// Tell what RepNet would gain on this network, by handshakes with a server, without root
+    #[cfg(all(feature = "probe", target_os = "linux"))]
+    #[command(after_help = "\
+Examples:
+  tailcut probe web1:443
+  tailcut probe 10.1.2.3:6379 --volleys 1000 --out probe-of-redis
+  tailcut probe web1:443 --every 5m --for 6h --out probe-of-a-day")]
+    Probe(tailcut_probe::command::Probe),
+    /// Tell what RepNet would gain on this network: not in this build
+    #[cfg(not(all(feature = "probe", target_os = "linux")))]
+    #[command(hide = true)]
+    Probe {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
     /// Carry connections of any program over two paths, as a sidecar
     #[cfg(feature = "proxy")]
     #[command(subcommand)]
@@ -104,6 +119,16 @@ Examples:
     #[cfg(not(feature = "proxy"))]
     #[command(hide = true)]
     Proxy {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
+    /// Stand before an HTTP service: bounded concurrency, three classes, work dropped when its client leaves
+    #[cfg(feature = "guard")]
+    Guard(tailcut_rans::sidecar::GuardCommand),
+    /// Stand before an HTTP service: not in this build
+    #[cfg(not(feature = "guard"))]
+    #[command(hide = true)]
+    Guard {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<std::ffi::OsString>,
     },

@@ -69,11 +69,24 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Lab(command) => command::lab::execute(command, common),
         #[cfg(not(all(feature = "lab", target_os = "linux")))]
         Command::Lab { .. } => command::lab::refuse(),
+        #[cfg(all(feature = "probe", target_os = "linux"))]
+        Command::Probe(arguments) => command::probe::execute(arguments, common),
+        #[cfg(not(all(feature = "probe", target_os = "linux")))]
+        Command::Probe { .. } => Err(Failure::Refused(anyhow::anyhow!(
+            "this build has no probe: it takes Linux, and `cargo build --release` without \
+             --no-default-features"
+        ))),
         #[cfg(feature = "proxy")]
         Command::Proxy(command) => Ok(tailcut_repnet::proxy::execute(command)?),
         #[cfg(not(feature = "proxy"))]
         Command::Proxy { .. } => Err(Failure::Refused(anyhow::anyhow!(
             "this build has no proxy: it takes `cargo build --release` without --no-default-features"
+        ))),
+        #[cfg(feature = "guard")]
+        Command::Guard(command) => Ok(tailcut_rans::sidecar::execute(command)?),
+        #[cfg(not(feature = "guard"))]
+        Command::Guard { .. } => Err(Failure::Refused(anyhow::anyhow!(
+            "this build has no guard: it takes `cargo build --release` without --no-default-features"
         ))),
         Command::Bench(arguments) => command::bench::execute(arguments, common),
         Command::Completions { shell } => command::shell::completions(*shell),

@@ -379,6 +379,38 @@ fn place_of(legs: &[[Option<usize>; 2]; 2], leg: Leg) -> &Option<usize> {
     &legs[SERVER_SIDE][leg as usize]
 }
 
+#[test]
+fn a_leg_that_came_first_and_alone_carries_on_when_the_other_one_is_late_whatever_was_written() {
+    for first in Leg::ALL {
+        let mut flow = Flow::server(Time::ZERO, Mode::RepFlow, first, LIMITS);
+        // More than is kept for the other leg.
+        flow.write(Time::ZERO, LIMITS.archive_cap + 1);
+        assert_eq!(flow.state(), State::Chosen);
+        let late = Time::ZERO + LIMITS.waiting_list_timeout;
+        flow.on_timeout(late);
+        assert_eq!(flow.leg(first), LegState::Live, "{first:?}");
+        assert_eq!(flow.received(late, first, 7), 7);
+        flow.end_received(late, first);
+        let commands = std::iter::from_fn(|| flow.poll_command());
+        assert!(
+            commands
+                .into_iter()
+                .any(|command| command == Command::EndOfStream)
+        );
+    }
+}
+
+#[test]
+fn a_flow_whose_only_leg_has_failed_ends_when_the_other_one_is_late() {
+    for first in Leg::ALL {
+        let mut flow = Flow::server(Time::ZERO, Mode::RepFlow, first, LIMITS);
+        flow.failed(Time::ZERO, first);
+        assert_eq!(flow.state(), State::OneConn);
+        flow.on_timeout(Time::ZERO + LIMITS.waiting_list_timeout);
+        assert_eq!(flow.state(), State::Ended, "{first:?}");
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Step { at: usize, end: usize, most: u64 },

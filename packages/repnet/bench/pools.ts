@@ -1,18 +1,21 @@
 /**
  * What repnet does behind a pool of kept-alive connections, against fresh ones:
  *
- *   npm run bench:pools [-- --seeds 20 --requests 1600 --json result.json --check]
+ *   npm run bench:pools [-- --seeds 20 --requests 1600 --json result.json --check --sidecar TAILCUT]
  *
  * 32 connections, requests of 1 KB with answers of 10 KB, pauses between them. Each connection takes one of three paths, of which one is
  * congested: everything on it, hellos included, waits for a random time (exponential), and now and then for a retransmission timeout.
  * Compared are the 99th percentiles of plain `net` and of RepFlow, once over the pool, once with a connection for each request. All four
  * cases take turns within a seed. Reported: the median over all seeds of the change of the p99, with its 95 % interval, and what the pool
  * loses against fresh connections.
+ *
+ * With `--sidecar` client and server are plain `net`, each behind `TAILCUT proxy repnet`: the paths are between the two proxies.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import net from 'node:net';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 import repnet = require('repnet');
@@ -69,10 +72,25 @@ function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
   from.on('error', () => resetSocket(to));
 }
 
+/** Starts a sidecar with one route; it ends with this process. Resolves with its port. */
+async function startSidecar(program: string, route: string): Promise<number> {
+  const child = spawn(program, ['proxy', 'repnet', '--no-admin', '--route', `name=bench,listen=${HOST}:0,${route}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  process.on('exit', () => child.kill('SIGKILL'));
+  // The process of the paths is ended by a signal, which alone would leave its sidecar behind.
+  for (const end of ['SIGTERM', 'disconnect'] as const) process.on(end, () => process.exit());
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+  if (port === undefined) throw new Error(`${program} says ${line}, and no port`);
+  return Number(port);
+}
+
 /** The server, and the paths before it. Answers its port; takes seeds by message. */
-async function serve(): Promise<void> {
+async function serve(sidecar: string | undefined): Promise<void> {
   let random = new Random(1);
-  const server = repnet.createServer({ noDelay: true }, (socket) => {
+  const create: typeof net.createServer = sidecar === undefined ? repnet.createServer : net.createServer;
+  const server = create({ noDelay: true }, (socket) => {
     let received = 0;
     socket.on('error', () => {});
     socket.on('data', (chunk: Buffer) => {
@@ -81,7 +99,8 @@ async function serve(): Promise<void> {
     });
   });
   await once(server.listen(0, HOST), 'listening');
-  const { port } = server.address() as net.AddressInfo;
+  const own = (server.address() as net.AddressInfo).port;
+  const port = sidecar === undefined ? own : await startSidecar(sidecar, `to=${HOST}:${own},replicate=in`);
   const door = (offset: number): net.Server =>
     net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       const congested = random.below(PATHS) === 0;
@@ -129,9 +148,7 @@ function ask(socket: net.Socket): Promise<void> {
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Completion times of all requests, in milliseconds. */
-async function run(port: number, kind: Kind, use: Use, requests: number, seed: number): Promise<number[]> {
-  const dial = (): net.Socket =>
-    repnet.connect({ host: HOST, port, noDelay: true, repnet: kind === 'plain' ? 'off' : { mode: 'repflow', assumeCapable: true } });
+async function run(dial: () => net.Socket, use: Use, requests: number, seed: number): Promise<number[]> {
   const times: number[] = [];
   const lane = async (number: number): Promise<void> => {
     const random = new Random(seed * 1_000 + number);
@@ -170,6 +187,7 @@ async function main(): Promise<void> {
       requests: { type: 'string', default: '1600' },
       json: { type: 'string' },
       check: { type: 'boolean', default: false },
+      sidecar: { type: 'string' },
     },
   });
   const [seeds, requests] = (['seeds', 'requests'] as const).map((name) => {
@@ -177,15 +195,27 @@ async function main(): Promise<void> {
     if (!Number.isInteger(value) || value < 1) throw new Error(`--${name}: found ${values[name]}; must be an integer of at least 1`);
     return value;
   }) as [number, number];
-  const child: ChildProcess = fork(__filename, ['serve']);
+  const { sidecar } = values;
+  const child: ChildProcess = fork(__filename, sidecar === undefined ? ['serve'] : ['serve', sidecar]);
   const [port] = (await once(child, 'message')) as [number];
+  const dial = {} as Record<Kind, () => net.Socket>;
+  for (const kind of KINDS) {
+    if (sidecar === undefined) {
+      const how = kind === 'plain' ? 'off' : ({ mode: 'repflow', assumeCapable: true } as const);
+      dial[kind] = () => repnet.connect({ host: HOST, port, noDelay: true, repnet: how });
+    } else {
+      const mode = kind === 'plain' ? 'off' : 'repflow';
+      const before = await startSidecar(sidecar, `to=${HOST}:${port},replicate=out,assumeCapable=true,mode=${mode}`);
+      dial[kind] = () => net.connect({ host: HOST, port: before, noDelay: true });
+    }
+  }
   const p99: Record<Use, Record<Kind, number[]>> = { pool: { plain: [], repflow: [] }, fresh: { plain: [], repflow: [] } };
   for (let seed = 1; seed <= seeds; seed++) {
     const cases = USES.flatMap((use) => KINDS.map((kind) => [use, kind] as const));
     for (const [use, kind] of seed % 2 === 0 ? cases : cases.reverse()) {
       child.send(seed);
       await once(child, 'message');
-      p99[use][kind].push(percentile(await run(port, kind, use, requests, seed), 0.99));
+      p99[use][kind].push(percentile(await run(dial[kind], use, requests, seed), 0.99));
     }
     process.stderr.write(`\rseed ${seed} of ${seeds}`);
   }
@@ -204,7 +234,7 @@ async function main(): Promise<void> {
   const met = loss.high <= POINTS;
   const interval = `${loss.median.toFixed(1)} points (${loss.low.toFixed(1)} to ${loss.high.toFixed(1)})`;
   console.log(`the pool against fresh connections: ${interval}; at most ${POINTS} more: ${met ? 'met' : 'MISSED'}`);
-  console.log(`second connections that rejoined: ${repnet.stats().legs.rejoined}`);
+  if (sidecar === undefined) console.log(`second connections that rejoined: ${repnet.stats().legs.rejoined}`);
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ node: process.version, seeds, requests, p99 }, null, 2)}\n`);
   if (values.check && !met) process.exitCode = 1;
@@ -212,7 +242,7 @@ async function main(): Promise<void> {
   process.exit();
 }
 
-if (process.argv[2] === 'serve') void serve();
+if (process.argv[2] === 'serve') void serve(process.argv[3]);
 else {
   main().catch((error: unknown) => {
     console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);

@@ -237,7 +237,9 @@ export class Flow implements LegOwner {
 
   /** Server: the second leg did not come in time. */
   waitingListTimedOut(): void {
-    const missing = this.status[0] === 'pending' ? 0 : 1;
+    // It is not pending any more where too much had been written to keep for it.
+    const [first, second] = this.status;
+    const missing = first === 'pending' || (first === 'gone' && second === 'live') ? 0 : 1;
     this.#dispatch('waiting_list_timeout', missing, this.#held);
   }
 

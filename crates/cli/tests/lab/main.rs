@@ -5,10 +5,13 @@
 mod dctcp;
 mod harness;
 mod hosts;
+mod kernel_routers;
 mod life;
 mod measured;
 mod mischief;
 mod network;
 mod nics;
+mod probe;
 mod replicated;
+mod routed;
 mod user;

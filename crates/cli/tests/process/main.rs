@@ -6,6 +6,8 @@ mod collected;
 mod commands;
 mod finished_work;
 mod grid;
+#[cfg(unix)]
+mod guard;
 mod interruption;
 mod limits;
 mod names;

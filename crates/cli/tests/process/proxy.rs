@@ -108,6 +108,50 @@ fn a_file_is_read_again_at_sighup_and_sigterm_lets_open_flows_finish() {
 }
 
 #[test]
+fn a_reload_that_cannot_listen_leaves_every_route_as_it_was() {
+    let target = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let to = target.local_addr().expect("an address");
+    let somebody = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = somebody.local_addr().expect("an address").port();
+    let config = |routes: &[(&str, u16, &str)]| {
+        let routes: Vec<String> = routes
+            .iter()
+            .map(|(name, listen, more)| {
+                format!(r#"{{"name":"{name}","listen":"127.0.0.1:{listen}","to":"{to}"{more}}}"#)
+            })
+            .collect();
+        format!(r#"{{"routes":[{}],"admin":false}}"#, routes.join(","))
+    };
+    let out = r#","replicate":"out""#;
+    let place = Place::new();
+    place.file("proxy.json", &config(&[("first", 0, out)]));
+    let mut proxy = Running::start(&place, &["--config", "proxy.json"]);
+    let first = proxy.port();
+    let refused = |proxy: &mut Running, routes: &[(&str, u16, &str)]| {
+        place.file("proxy.json", &config(routes));
+        proxy.signal(Signal::HUP);
+        assert_eq!(proxy.line(), "SIGHUP: not reloaded");
+        drop(through(first, &target));
+    };
+
+    // A new route at somebody else's port, and the old one changed.
+    refused(&mut proxy, &[("first", first, out), ("second", taken, out)]);
+    // The old one's own port for another route, whose replica port is somebody else's.
+    let inwards = format!(r#","replicate":"in","replicaPort":{taken}"#);
+    refused(&mut proxy, &[("second", first, &inwards)]);
+
+    // Where nobody is in the way the port goes over to the other route.
+    place.file("proxy.json", &config(&[("second", first, out)]));
+    proxy.signal(Signal::HUP);
+    assert_eq!(proxy.line(), "SIGHUP: reloaded");
+    assert_eq!(proxy.port(), first);
+    drop(through(first, &target));
+    proxy.signal(Signal::TERM);
+    assert_eq!(proxy.line(), "SIGTERM: draining");
+    assert_eq!(proxy.child.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
 fn a_wrong_configuration_is_refused_before_any_port_is_opened() {
     let place = Place::new();
     let arguments = [

@@ -131,12 +131,18 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// A packet that was dropped leaves the network.
     fn leave(&mut self, time: Time) -> Option<Output<B>> {
-        let Waste { id, port, reason } = self.edge.next_dropped()?;
+        let Waste {
+            id,
+            port,
+            ended_at,
+            reason,
+        } = self.edge.next_dropped()?;
         let packet = *self.packets.get(id);
         let body = self.packets.remove(id)?;
         Some(Output::Dropped(Dropped {
             time,
             port: port.map(PortId),
+            ended_at,
             reason,
             packet,
             body,
@@ -149,6 +155,23 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         &mut self,
         now: Time,
         port: Option<u32>,
+        id: PacketId,
+        reason: DropReason,
+    ) {
+        self.discard(now, port, None, id, reason);
+    }
+
+    /// A packet has passed as many switches as it may, and ends at this one.
+    #[cold]
+    pub(super) fn end_at(&mut self, now: Time, switch: u32, id: PacketId) {
+        self.discard(now, None, Some(switch), id, DropReason::HopLimit);
+    }
+
+    fn discard(
+        &mut self,
+        now: Time,
+        port: Option<u32>,
+        ended_at: Option<u32>,
         id: PacketId,
         reason: DropReason,
     ) {
@@ -165,7 +188,12 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             let port = port.map(PortId);
             self.observer.dropped(now, port, reason, packet, body);
         }
-        self.edge.drop(Waste { id, port, reason });
+        self.edge.drop(Waste {
+            id,
+            port,
+            ended_at,
+            reason,
+        });
         self.engine.push(self.behind_links(now, OUTLET, id));
     }
 

@@ -46,9 +46,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         chooser.levels(now, port.0, &self.network)
     }
 
-    /// A packet arrives at a switch of a network that has a chooser, groups, or packets that purge.
+    /// A packet arrives at a switch of a network that has a chooser, groups, packets that purge, or packets
+    /// with a hop limit.
     #[inline(never)]
     pub(super) fn arrive_specially(&mut self, now: Time, link: u32, switch: u32, id: PacketId) {
+        let packet = self.packets.get(id);
+        if packet.hop_limit != 0 && packet.hops >= packet.hop_limit && !packet.dst.is_group() {
+            return self.end_at(now, switch, id);
+        }
         let purges = self.purge_keys.purges(id);
         if purges != 0 {
             self.purge_at(now, switch, purges);

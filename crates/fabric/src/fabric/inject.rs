@@ -42,8 +42,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     ) -> Injected {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        if self.is_special || hints.is_some() {
-            self.note_hints(packet.dst, id, hints.unwrap_or(&Hints::NONE));
+        if self.is_special || hints.is_some() || packet.hop_limit != 0 {
+            self.note_hints(&packet, id, hints.unwrap_or(&Hints::NONE));
         }
         if now != self.now && self.is_ahead(now) {
             return self.enter_later(now, from, id);
@@ -63,13 +63,29 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         }
     }
 
+    /// A switch sends a packet of its own at the fabric's time, such as a router's answer to a packet whose
+    /// hop limit has ended there. It takes the port that ECMP says, and counts as injected. Its source is
+    /// a host that the network has: the one that the sender stands for.
+    #[cold]
+    pub fn inject_at_switch(&mut self, switch: u32, packet: Packet, body: B) {
+        self.books.injected.add(packet.size);
+        let id = self.packets.insert(packet, body);
+        self.note_hints(&packet, id, &Hints::NONE);
+        let is_switch = (switch as usize) < self.network.switches.len();
+        if is_switch && self.knows(packet.src, &packet) {
+            self.forward(self.now, switch, id);
+        } else {
+            self.drop_packet(self.now, None, id, DropReason::UnknownAddress);
+        }
+    }
+
     /// A host has dropped a packet that found no room behind those that it cannot inject yet. It counts as
     /// injected, and as dropped by the host's first uplink for want of room; [`Fabric::advance`] gives it back.
     #[cold]
     pub fn drop_at_host(&mut self, from: HostId, packet: Packet, body: B) {
         self.books.injected.add(packet.size);
         let id = self.packets.insert(packet, body);
-        self.note_hints(packet.dst, id, &Hints::NONE);
+        self.note_hints(&packet, id, &Hints::NONE);
         let uplink = self.uplinks.get(from.0 as usize);
         let uplink = uplink.map(|uplinks| uplinks.first);
         self.drop_packet(self.now, uplink, id, DropReason::QueueFull);
@@ -159,13 +175,13 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
 
     /// What a packet needs beside its header, in a network that has a chooser or groups or purges.
     #[inline(never)]
-    fn note_hints(&mut self, dst: HostId, id: PacketId, hints: &Hints) {
-        if hints.purges != 0 || hints.purge_key != 0 {
+    fn note_hints(&mut self, packet: &Packet, id: PacketId, hints: &Hints) {
+        if hints.purges != 0 || hints.purge_key != 0 || packet.hop_limit != 0 {
             self.is_special = true;
         }
         self.purge_keys.enter(id, hints);
-        if dst.is_group() {
-            self.multicast.enter(dst, id);
+        if packet.dst.is_group() {
+            self.multicast.enter(packet.dst, id);
         }
         if let Some(chooser) = &mut self.chooser {
             chooser.enters(id, hints.reverse_hash);

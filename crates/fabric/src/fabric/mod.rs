@@ -77,8 +77,8 @@ pub struct Fabric<B, O = ()> {
     /// What chooses paths by more than one switch knows; `None` where nothing does.
     chooser: Option<Box<PathChooser>>,
     purge_keys: PurgeKeys,
-    /// Whether packets may need more than forwarding: there is a chooser, there are groups, or some
-    /// purge. One look spares the others every hop.
+    /// Whether packets may need more than forwarding: there is a chooser, there are groups, some purge, or
+    /// some have a hop limit. One look spares the others every hop.
     is_special: bool,
     /// Links that are, or have been, other than they were built.
     links: Links,

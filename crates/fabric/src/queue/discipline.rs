@@ -51,6 +51,8 @@ pub enum DropReason {
     UnknownAddress,
     /// Queued packets have waited too long (CoDel and its like).
     ActiveQueue,
+    /// It has passed as many switches as it may ([`Packet::hop_limit`]).
+    HopLimit,
 }
 
 impl DropReason {
@@ -67,6 +69,7 @@ impl DropReason {
             Self::Purged => "purged",
             Self::UnknownAddress => "unknown-address",
             Self::ActiveQueue => "active-queue",
+            Self::HopLimit => "hop-limit",
         }
     }
 }

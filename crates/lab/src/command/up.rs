@@ -3,6 +3,7 @@
 use crate::control;
 use crate::host;
 use crate::plan::LabPlan;
+use crate::routers::USUAL_RATE;
 use crate::world::child::Waiting;
 use crate::world::{self, Stage};
 use anyhow::{Context, Result, bail};
@@ -34,6 +35,12 @@ pub struct Up {
     /// Let the reset of a TCP connection take its queued segments out of the switches that it passes
     #[arg(long)]
     purge_by_reset: bool,
+    /// Make the switches routers: they decrement the TTL of IPv4, and answer where it ends
+    #[arg(long)]
+    routed: bool,
+    /// Answers a second that each router gives at most [default: 1000]
+    #[arg(long, value_name = "N", requires = "routed")]
+    icmp_rate: Option<NonZeroU32>,
     /// The lab's name, by which other commands know it
     #[arg(long, value_name = "NAME", default_value = "lab")]
     name: String,
@@ -116,6 +123,9 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
     }
     let mut plan = LabPlan::new(name, &scenario, arguments.slowdown.get())?;
     plan.purges_by_reset = arguments.purge_by_reset;
+    if arguments.routed {
+        plan.route(arguments.icmp_rate.unwrap_or(USUAL_RATE))?;
+    }
     Ok(plan)
 }
 

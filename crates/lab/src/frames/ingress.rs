@@ -35,6 +35,8 @@ pub struct Arrival {
     pub hints: Hints,
     /// Whom it is for.
     pub to: Destination,
+    /// The TTL of an IPv4 packet.
+    pub ttl: Option<u8>,
     /// The TCP segment in it, if there is one.
     pub tcp: Option<TcpSegment>,
 }
@@ -102,6 +104,7 @@ pub fn arrive(
         packet: packet(&view, from),
         hints: hints(&view),
         to: destination(&view, hosts).ok_or(Refusal::NoHost)?,
+        ttl: view.ip.filter(|ip| ip.src.is_ipv4()).map(|ip| ip.ttl),
         tcp: TcpSegment::of(&view),
     })
 }
@@ -165,7 +168,7 @@ fn hints(view: &View<'_>) -> Hints {
 }
 
 /// The line time of a frame from a TAP, in bytes.
-fn line_time(bytes: usize) -> u32 {
+pub fn line_time(bytes: usize) -> u32 {
     (bytes as u32 + LINE_OVERHEAD).max(SHORTEST_LINE_TIME)
 }
 

@@ -10,7 +10,7 @@ mod tcp;
 
 pub use buffer::{Buffers, Frame};
 pub use egress::leave;
-pub use ingress::{Arrival, Destination, Refusal, arrive, code_point};
+pub use ingress::{Arrival, Destination, Refusal, arrive, code_point, line_time};
 pub use line::LINE_OVERHEAD;
 pub use purge::by_reset;
 pub use shown::OnFrames;

@@ -83,7 +83,7 @@ fn make_hosts(plan: &LabPlan) -> Result<Vec<Host>> {
     for kind in [Namespace::Mount, Namespace::Ipc, Namespace::HostName] {
         leave_for_new(kind).with_context(|| format!("cannot make a namespace: {kind:?}"))?;
     }
-    mounts::lay_out(hosts)?;
+    mounts::lay_out(hosts, &plan.routers())?;
     let made = (0..hosts).map(|host| Host::create(HostId(host), hosts, &plan.kernel));
     let made = made.collect::<Result<_>>()?;
     leave_for_new(Namespace::Network).context("cannot make a network namespace")?;

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use std::fmt::Write;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use tailcut_units::HostId;
 
@@ -19,7 +20,7 @@ const OWN: [(&str, u32); 2] = [("tmp", 0o1777), ("run", 0o755)];
 ///
 /// # Errors
 /// The system refuses.
-pub fn lay_out(hosts: u32) -> Result<()> {
+pub fn lay_out(hosts: u32, routers: &[(String, Ipv4Addr)]) -> Result<()> {
     let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
     mount_change("/", private).context("cannot take the lab's mounts apart from the machine's")?;
     // The lab's own processes, and no others. Where a container hides parts of /proc, the kernel refuses.
@@ -35,7 +36,7 @@ pub fn lay_out(hosts: u32) -> Result<()> {
         }
     }
     let names = Path::new(STORE).join("hosts");
-    fs::write(&names, hosts_file(hosts)).context(refused)?;
+    fs::write(&names, hosts_file(hosts, routers)).context(refused)?;
     mount_bind(&names, "/etc/hosts").context("cannot give the hosts their names in /etc/hosts")?;
     // There is nobody to ask for other names. Where the file leads into /run, it is gone already.
     let nobody = Path::new(STORE).join("resolv.conf");
@@ -67,13 +68,18 @@ const fn secure() -> MountFlags {
 }
 
 /// What `/etc/hosts` says in a lab.
-fn hosts_file(hosts: u32) -> String {
+fn hosts_file(hosts: u32, routers: &[(String, Ipv4Addr)]) -> String {
     let mut text = String::from("127.0.0.1 localhost\n::1 localhost\n");
     for host in (0..hosts).map(HostId) {
         let (four, six) = (addresses::ipv4(host), addresses::ipv6(host));
         let number = host.0;
         // Names alone mean IPv4; h0-6 is the same host by IPv6.
         let _ = writeln!(text, "{four} h{number}\n{six} h{number}-6");
+    }
+    for (name, address) in routers {
+        // A host name has no brackets: leaf[0] is leaf0, and edge[1.0] is edge1.0.
+        let name = name.replace(['[', ']'], "");
+        let _ = writeln!(text, "{address} {name}");
     }
     text
 }
@@ -84,8 +90,10 @@ mod tests {
 
     #[test]
     fn every_host_has_a_name() {
-        let text = hosts_file(2);
+        let router = ("edge[1.0]".to_owned(), addresses::switch_ipv4(0));
+        let text = hosts_file(2, &[router]);
         assert!(text.contains("\n10.0.0.1 h0\n") && text.contains("\n10.0.0.2 h1\n"));
         assert!(text.contains("\nfd74:6375:74::2 h1-6\n"));
+        assert!(text.ends_with("\n10.0.255.254 edge1.0\n"));
     }
 }

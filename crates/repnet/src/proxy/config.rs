@@ -52,6 +52,28 @@ pub struct RouteConfig {
     pub settings: FlowSettings,
 }
 
+impl RouteConfig {
+    /// Where it accepts second connections: beside `listen`, with [`Side::In`] only.
+    fn replica(&self) -> Option<Endpoint> {
+        let next = self.listen.port.checked_add(1);
+        let port = self.settings.replica_port.or(next)?;
+        let host = self.listen.host.clone();
+        (self.replicate == Side::In).then_some(Endpoint { host, port })
+    }
+
+    /// Whether both listen on a port of the same number. Port 0 is of nobody.
+    pub(super) fn shares_port(&self, other: &Self) -> bool {
+        let ports = |route: &Self| {
+            let own = Some(route.listen.port).filter(|port| *port != 0);
+            let replica = own.and(route.replica()).map(|replica| replica.port);
+            [own, replica]
+        };
+        let others = ports(other);
+        let mut own = ports(self).into_iter().flatten();
+        own.any(|port| others.contains(&Some(port)))
+    }
+}
+
 /// The whole configuration.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProxyConfig {
@@ -349,19 +371,13 @@ fn refuse_collisions(at: At<'_>, config: &ProxyConfig) -> Result<()> {
         }
         claim(format!("{key}.listen"), route.listen.clone())?;
         if route.replicate == Side::In && route.listen.port != 0 {
-            let next = route.listen.port.checked_add(1);
-            let port = route.settings.replica_port.or(next);
-            let Some(port) = port else {
+            let Some(replica) = route.replica() else {
                 let found = json!(route.listen.to_string());
                 return at.refuse(
                     &format!("{key}.listen"),
                     Some(&found),
                     "a port up to 65534, or a replicaPort",
                 );
-            };
-            let replica = Endpoint {
-                port,
-                ..route.listen.clone()
             };
             claim(format!("{key}.listen (its replica port)"), replica)?;
         }

@@ -7,6 +7,7 @@ mod command;
 mod config;
 mod metrics;
 mod relay;
+mod reload;
 
 pub use command::{ProxyCommand, execute};
 pub use config::{Endpoint, ProxyConfig, RouteConfig, Side, parse, route_of_flag};
@@ -43,11 +44,39 @@ struct Flows {
     cut: watch::Sender<bool>,
 }
 
+impl Flows {
+    fn of(config: &RouteConfig) -> Arc<Self> {
+        Arc::new(Self {
+            config: config.clone(),
+            counts: RouteCounts::default(),
+            open: watch::Sender::new(0),
+            cut: watch::Sender::new(false),
+        })
+    }
+}
+
 /// A route that accepts. Dropping it closes its port; its flows go on.
 struct Route {
     flows: Arc<Flows>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
+}
+
+impl Route {
+    /// Its configuration with the port that it has, where 0 was asked.
+    fn bound(&self) -> RouteConfig {
+        let mut config = self.flows.config.clone();
+        config.listen.port = self.address.port();
+        config
+    }
+
+    /// Closes its port, and waits until it is free.
+    async fn close(mut self) -> Arc<Flows> {
+        self.accepting.abort();
+        // It was aborted: what it ended with says no more.
+        let _ = (&mut self.accepting).await;
+        Arc::clone(&self.flows)
+    }
 }
 
 impl Drop for Route {
@@ -130,104 +159,60 @@ impl Proxy {
             drain_timeout: config.drain_timeout,
         };
         for route in &config.routes {
-            proxy.open(route).await?;
+            let route = proxy.open(&Flows::of(route), &route.listen).await?;
+            proxy.shown.routes().push(Arc::clone(&route.flows));
+            proxy.routes.push(route);
         }
-        proxy.open_admin(config.admin.as_ref()).await?;
+        if let Some(asked) = &config.admin {
+            proxy.admin = Some(proxy.open_admin(asked).await?);
+        }
         Ok(proxy)
     }
 
-    /// Takes a new configuration: routes that are alike go on, others are closed and opened. Flows
-    /// go on in any case.
-    ///
-    /// # Errors
-    /// An address that cannot be listened on. What was opened until then stays open.
-    pub async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
-        self.drain_timeout = config.drain_timeout;
-        self.routes
-            .retain(|route| config.routes.contains(&route.flows.config));
-        for wanted in &config.routes {
-            let is_there = self
-                .routes
-                .iter()
-                .any(|route| route.flows.config == *wanted);
-            if !is_there {
-                self.open(wanted).await?;
-            }
-        }
-        self.open_admin(config.admin.as_ref()).await?;
-        // Of routes that have gone only those with flows are shown.
-        let accepting = &self.routes;
-        self.shown.routes().retain(|flows| {
-            *flows.open.borrow() > 0
-                || accepting
-                    .iter()
-                    .any(|route| Arc::ptr_eq(&route.flows, flows))
-        });
-        Ok(())
+    async fn open_admin(&self, asked: &Endpoint) -> Result<Admin> {
+        let listening = listen(asked).await;
+        let listener = listening.with_context(|| format!("admin: cannot listen on {asked}"))?;
+        let address = listener.local_addr()?;
+        let pages = Arc::clone(&self.shown);
+        Ok(Admin {
+            asked: asked.clone(),
+            address,
+            serving: tokio::spawn(admin::serve(listener, pages)),
+        })
     }
 
-    async fn open_admin(&mut self, wanted: Option<&Endpoint>) -> Result<()> {
-        if self.admin.as_ref().map(|admin| &admin.asked) == wanted {
-            return Ok(());
-        }
-        self.admin = None;
-        if let Some(asked) = wanted {
-            let listening = listen(asked).await;
-            let listener = listening.with_context(|| format!("admin: cannot listen on {asked}"))?;
-            let address = listener.local_addr()?;
-            let pages = Arc::clone(&self.shown);
-            self.admin = Some(Admin {
-                asked: asked.clone(),
-                address,
-                serving: tokio::spawn(admin::serve(listener, pages)),
-            });
-        }
-        Ok(())
-    }
-
-    async fn open(&mut self, config: &RouteConfig) -> Result<()> {
-        let RouteConfig {
-            name, listen: at, ..
-        } = config;
-        let flows = Arc::new(Flows {
-            config: config.clone(),
-            counts: RouteCounts::default(),
-            open: watch::Sender::new(0),
-            cut: watch::Sender::new(false),
-        });
+    /// Listens for a route.
+    async fn open(&self, flows: &Arc<Flows>, at: &Endpoint) -> Result<Route> {
+        let config = &flows.config;
+        let name = &config.name;
         let settings = Settings {
             flow: config.settings,
             ..Settings::default()
         };
-        let opening = format!("route {name}: cannot listen on {at}");
+        let opening = || format!("route {name}: cannot listen on {at}");
         let counters = self.shown.counters.clone();
         let (address, accepting) = match config.replicate {
             Side::In => {
-                let address = resolve(at).await.context(opening.clone())?;
+                let address = resolve(at).await.with_context(opening)?;
                 let listener = TcpListener::bind_with(address, settings, counters).await;
-                let listener = listener.context(opening)?;
+                let listener = listener.with_context(opening)?;
                 let address = listener.local_addr()?;
-                (
-                    address,
-                    tokio::spawn(serve_in(listener, Arc::clone(&flows))),
-                )
+                (address, tokio::spawn(serve_in(listener, Arc::clone(flows))))
             }
             Side::Out => {
-                let listener = listen(at).await.context(opening)?;
+                let listener = listen(at).await.with_context(opening)?;
                 let connector = Connector::with_counters(settings, counters);
                 let connector = connector.with_context(|| format!("route {name}"))?;
                 let address = listener.local_addr()?;
-                let serving = serve_out(listener, connector, Arc::clone(&flows));
+                let serving = serve_out(listener, connector, Arc::clone(flows));
                 (address, tokio::spawn(serving))
             }
         };
-        self.shown.routes().push(Arc::clone(&flows));
-        self.routes.push(Route {
-            flows,
+        Ok(Route {
+            flows: Arc::clone(flows),
             address,
             accepting,
-        });
-        Ok(())
+        })
     }
 
     /// Where a route listens; of use where its port was 0.

@@ -29,7 +29,12 @@ pub struct Kind {
     pub pairing: Pairing,
     pub flows: usize,
     pub concurrency: usize,
+    /// Legs have less time than a path that delays them takes.
+    pub hurried: bool,
 }
+
+/// What a leg of a hurried flow has, to be established, to be waited for and to be confirmed.
+const HURRY: Duration = Duration::from_millis(20);
 
 impl Kind {
     fn names(&self) -> (&'static str, &'static str) {
@@ -45,6 +50,8 @@ impl Kind {
     }
 
     fn settings(&self) -> Settings {
+        let usual = Settings::default();
+        let in_time = |usual| if self.hurried { HURRY } else { usual };
         Settings {
             flow: FlowSettings {
                 mode: Some(self.mode),
@@ -53,11 +60,14 @@ impl Kind {
                 // What chaos does to some flows says nothing about the others.
                 adaptive: false,
                 fallback_delay: None,
-                ..FlowSettings::default()
+                leg_deadline: in_time(usual.flow.leg_deadline),
+                confirm_timeout: in_time(usual.flow.confirm_timeout),
+                ..usual.flow
             },
+            waiting_list_timeout: in_time(usual.waiting_list_timeout),
             // Of a server that ended a hello too early the next flow thinks well again.
             capability_ttl: Duration::from_millis(1),
-            ..Settings::default()
+            ..usual
         }
     }
 }
@@ -73,7 +83,12 @@ pub struct Report {
     pub failed: u64,
     pub open: u64,
     pub descriptors: u64,
+    /// Of a process of its own: what it held at the end of each quarter of the flows, in bytes.
+    pub memory: [u64; QUARTERS],
 }
+
+/// In how many parts of a run memory is measured.
+pub const QUARTERS: usize = 4;
 
 /// What a client says of its flows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -84,6 +99,15 @@ pub struct Outcome {
     /// Descriptors.
     pub before: u64,
     pub after: u64,
+    /// What its process held at the end of each quarter of the flows, in bytes.
+    pub memory: [u64; QUARTERS],
+}
+
+/// What this process holds, in bytes.
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
 pub fn descriptors() -> u64 {
@@ -111,7 +135,7 @@ fn drawn(seed: u64, length: usize) -> Vec<u8> {
 
 #[derive(Default)]
 struct Ran {
-    runs: HashMap<Vec<u8>, u64>,
+    runs: HashMap<[u8; TAG], u32>,
     wrong: u64,
     failed: u64,
     open: u64,
@@ -155,11 +179,12 @@ impl RustServer {
         let ran = self.ran.lock().expect("a lock");
         Report {
             ran: ran.runs.len() as u64,
-            most: ran.runs.values().copied().max().unwrap_or(0),
+            most: ran.runs.values().copied().max().unwrap_or(0).into(),
             wrong: ran.wrong,
             failed: ran.failed,
             open: ran.open,
             descriptors: descriptors(),
+            memory: [0; QUARTERS],
         }
     }
 
@@ -176,7 +201,8 @@ async fn serve(
 ) -> io::Result<()> {
     let mut bytes = Vec::new();
     let run = |bytes: &[u8]| {
-        let tag = bytes[..TAG.min(bytes.len())].to_vec();
+        let mut tag = [0; TAG];
+        tag.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         *ran.lock().expect("a lock").runs.entry(tag).or_default() += 1;
     };
     match service {
@@ -216,38 +242,42 @@ pub async fn rust_client(kind: &Kind, ports: [u16; 3], seed: u64) -> io::Result<
     let connector = Arc::new(Connector::new(kind.settings())?);
     let before = descriptors();
     let next = Arc::new(Mutex::new(0..kind.flows));
+    let run = Arc::<Mutex<Outcome>>::default();
     let mut workers = JoinSet::new();
     for _ in 0..kind.concurrency {
-        let (connector, next) = (Arc::clone(&connector), Arc::clone(&next));
+        let (connector, next, run) = (Arc::clone(&connector), Arc::clone(&next), Arc::clone(&run));
+        let (quarter, flows) = (kind.flows.div_ceil(QUARTERS), kind.flows);
         workers.spawn(async move {
-            let mut outcomes = Vec::new();
             loop {
                 let index = next.lock().expect("a lock").next();
                 let Some(index) = index else {
-                    return outcomes;
+                    return;
                 };
                 let seed = seed << 32 | index as u64;
                 let flow = flow(&connector, ports, index, seed);
-                outcomes.push(match tokio::time::timeout(STUCK, flow).await {
+                let outcome = match tokio::time::timeout(STUCK, flow).await {
                     Ok(Ok(true)) => "right".to_owned(),
                     Ok(Ok(false)) => "wrong".to_owned(),
-                    Ok(Err(error)) => format!("failed: {error}"),
+                    Ok(Err(error)) => format!("failed: {}", error.kind()),
                     Err(_) => format!("stuck: flow {index}"),
-                });
+                };
+                let mut run = run.lock().expect("a lock");
+                *run.outcomes.entry(outcome).or_default() += 1;
+                if (index + 1) % quarter == 0 || index + 1 == flows {
+                    run.memory[index / quarter] = resident();
+                }
             }
         });
     }
-    let mut outcomes = BTreeMap::new();
-    for outcome in workers.join_all().await.into_iter().flatten() {
-        *outcomes.entry(outcome).or_default() += 1;
-    }
+    workers.join_all().await;
+    let run = std::mem::take(&mut *run.lock().expect("a lock"));
     let stats = connector.stats();
     Ok(Outcome {
-        outcomes,
         replicated: stats.opened,
         diverged: stats.diverged,
         before,
         after: before,
+        ..run
     })
 }
 
@@ -299,6 +329,10 @@ pub async fn expect_node() {
     );
 }
 
+fn quarters(found: &Value) -> [u64; QUARTERS] {
+    std::array::from_fn(|at| found[at].as_u64().unwrap_or(0))
+}
+
 pub struct Node {
     child: Child,
     stdin: ChildStdin,
@@ -308,6 +342,11 @@ pub struct Node {
 impl Node {
     fn start(role: &str, kind: &Kind, more: Value) -> io::Result<Self> {
         let (mode, pairing) = kind.names();
+        let mut settings = json!({ "adaptive": false, "fallbackDelay": "Infinity" });
+        if kind.hurried {
+            settings["legDeadline"] = json!(HURRY.as_millis() as u64);
+            settings["confirmTimeout"] = settings["legDeadline"].clone();
+        }
         let mut task = json!({
             "role": role,
             "package": package(),
@@ -316,13 +355,15 @@ impl Node {
             "sizes": SIZES,
             "flows": kind.flows,
             "concurrency": kind.concurrency,
-            "settings": { "adaptive": false, "fallbackDelay": "Infinity" },
+            "settings": settings,
+            "hurry": kind.hurried.then_some(HURRY.as_millis() as u64),
         });
         for (key, value) in more.as_object().expect("an object") {
             task[key] = value.clone();
         }
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/node_matrix/peer.cjs");
         let mut child = Command::new("node")
+            .arg("--expose-gc")
             .arg(script)
             .arg(task.to_string())
             .stdin(Stdio::piped())
@@ -363,6 +404,7 @@ impl Node {
             failed: field("failed"),
             open: field("open"),
             descriptors: field("descriptors"),
+            memory: quarters(&report["memory"]),
         })
     }
 
@@ -387,6 +429,7 @@ pub async fn node_client(kind: &Kind, ports: [u16; 3]) -> io::Result<Outcome> {
         diverged: field("diverged"),
         before: field("before"),
         after: field("after"),
+        memory: quarters(&client["memory"]),
     };
     node.stop().await?;
     Ok(outcome)

@@ -1,24 +1,31 @@
 //! The library and the npm package, at either end: the same bytes, each request run once.
 //!
-//! `TAILCUT_REPNET_FLOWS` sets how many flows run for each pair of ends, mode and pairing.
+//! `TAILCUT_REPNET_CHAOS` sets how many flows run through a network that harms them, in each of 16
+//! combinations; `make soak` runs a million in all, and prints what `results.md` here has.
 
 mod ends;
 mod relay;
 
-use ends::{Kind, Node, Outcome, Report, RustServer, descriptors, node_client, rust_client};
+use ends::{
+    Kind, Node, Outcome, QUARTERS, Report, RustServer, descriptors, node_client, rust_client,
+};
 use relay::Relay;
 use std::io;
 use std::time::Duration;
 use tailcut_repnet::{Mode, Pairing};
 
 const FLOWS: usize = 21;
+/// A thousandth of what `make soak` runs.
+const CHAOS_FLOWS: usize = 63;
 const CONCURRENCY: usize = 7;
+/// From so many flows in a combination on memory has to stay where it is.
+const LONG: usize = 10_000;
 const SEED: u64 = 20_261_120;
 
-fn flows() -> usize {
-    match std::env::var("TAILCUT_REPNET_FLOWS") {
-        Ok(text) => text.parse().expect("TAILCUT_REPNET_FLOWS is a number"),
-        Err(_) => FLOWS,
+fn chaos_flows() -> usize {
+    match std::env::var("TAILCUT_REPNET_CHAOS") {
+        Ok(text) => text.parse().expect("TAILCUT_REPNET_CHAOS is a number"),
+        Err(_) => CHAOS_FLOWS,
     }
 }
 
@@ -129,12 +136,13 @@ async fn matrix() -> io::Result<()> {
     for mode in [Mode::RepFlow, Mode::RepSyn] {
         for pairing in [Pairing::Hello, Pairing::Port] {
             for ends in PAIRS {
-                let flows = flows();
+                let flows = FLOWS;
                 let kind = Kind {
                     mode,
                     pairing,
                     flows,
                     concurrency: CONCURRENCY,
+                    hurried: false,
                 };
                 let (outcome, report) = run(ends, &kind, None).await?;
                 let what = format!("{ends:?} {mode:?} {pairing:?}: {outcome:?}, {report:?}");
@@ -161,26 +169,86 @@ async fn matrix() -> io::Result<()> {
 }
 
 async fn chaos() -> io::Result<()> {
-    for (seed, mode) in (1..).zip([Mode::RepFlow, Mode::RepSyn]) {
+    let flows = chaos_flows();
+    // More of them at once where there are many.
+    let concurrency = if flows < LONG { CONCURRENCY } else { 50 };
+    println!(
+        "| client | server | mode | timeouts | right | failed | run | memory, MB: client | server |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let modes = [Mode::RepFlow, Mode::RepSyn];
+    let all = modes.map(|mode| [(mode, false), (mode, true)]);
+    for (seed, (mode, hurried)) in (1..).zip(all.into_iter().flatten()) {
         for ends in PAIRS {
             let kind = Kind {
                 mode,
                 pairing: Pairing::Hello,
-                flows: flows(),
-                concurrency: CONCURRENCY,
+                flows,
+                concurrency,
+                hurried,
             };
+            if flows >= LONG {
+                ports_are_free().await?;
+            }
             let (outcome, report) = run(ends, &kind, Some(seed)).await?;
-            let what = format!("{ends:?} {mode:?}, seed {seed}: {outcome:?}, {report:?}");
+            println!("{}", row(ends, &kind, &outcome, &report));
+            let what = format!("{ends:?} {kind:?}, seed {seed}: {outcome:?}, {report:?}");
             // A leg that is lost after the server had ended the flow on it takes the flow along,
             // and in RepSYN one that was chosen: as an error, and never as other bytes.
             assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
             assert!(outcome.outcomes.contains_key("right"), "{what}");
+            assert!(
+                !outcome.outcomes.keys().any(|key| key.starts_with("stuck")),
+                "{what}"
+            );
             assert_eq!((report.wrong, outcome.diverged), (0, 0), "{what}");
             assert!(report.most <= 1, "{what}");
             assert!(outcome.after <= outcome.before, "{what}");
+            for memory in [outcome.memory, report.memory] {
+                let [_, second, _, last] = memory;
+                let is_flat = last <= second + second / 4 + (8 << 20);
+                assert!(flows < LONG || is_flat, "{what}");
+            }
         }
     }
     Ok(())
+}
+
+/// A server needs two free ports in a row, and the kernel keeps those of ended connections for a
+/// minute.
+async fn ports_are_free() -> io::Result<()> {
+    loop {
+        let sockets = tokio::fs::read_to_string("/proc/net/sockstat").await?;
+        let mut words = sockets.split_whitespace().skip_while(|word| *word != "tw");
+        let kept = words.nth(1).and_then(|count| count.parse::<u32>().ok());
+        if kept.is_none_or(|kept| kept < 2_000) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// A line of `results.md`.
+fn row(ends: [End; 2], kind: &Kind, outcome: &Outcome, report: &Report) -> String {
+    let right = outcome.outcomes.get("right").copied().unwrap_or(0);
+    let failed: u64 = outcome.outcomes.values().sum::<u64>() - right;
+    let megabytes = |memory: [u64; QUARTERS]| {
+        let shown = memory.map(|bytes| format!("{:.0}", bytes as f64 / 1e6));
+        shown.join(" / ")
+    };
+    let server = match ends[1] {
+        End::Node => megabytes(report.memory),
+        End::Rust => "–".to_owned(),
+    };
+    let timeouts = if kind.hurried { "20 ms" } else { "default" };
+    format!(
+        "| {:?} | {:?} | {:?} | {timeouts} | {right} | {failed} | {} | {} | {server} |",
+        ends[0],
+        ends[1],
+        kind.mode,
+        report.ran,
+        megabytes(outcome.memory)
+    )
 }
 
 /// One test, since it counts the descriptors of its process.

@@ -11,11 +11,22 @@ const task = JSON.parse(process.argv[2]);
 const net = require(task.package);
 const settings = { mode: task.mode, pairing: task.pairing };
 // Of a server that ended a hello too early the next flow thinks well again.
-net.configure({ capabilityTtl: 1 });
+net.configure({ capabilityTtl: 1, ...(task.hurry && { waitingListTimeout: task.hurry }) });
 const TAG = 16;
 
 const sha256 = (bytes) => crypto.createHash('sha256').update(bytes).digest('hex');
 const descriptors = () => fs.readdirSync('/proc/self/fd').length;
+// What the process holds at the end of each quarter of the flows, without what can be freed.
+const memory = [0, 0, 0, 0];
+const quarter = Math.ceil(task.flows / memory.length);
+function held() {
+  globalThis.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+function measure(flows) {
+  if (flows % quarter === 0) memory[flows / quarter - 1] = held();
+}
 const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
 
 function server() {
@@ -24,6 +35,7 @@ function server() {
   const ran = (bytes) => {
     const tag = bytes.subarray(0, TAG).toString('hex');
     runs.set(tag, (runs.get(tag) ?? 0) + 1);
+    if (runs.get(tag) === 1 && runs.size < task.flows) measure(runs.size);
   };
   const services = [
     (socket) => {
@@ -70,7 +82,8 @@ function server() {
   const lines = readline.createInterface({ input: process.stdin });
   lines.on('line', () => {
     const most = Math.max(0, ...runs.values());
-    say({ report: { ran: runs.size, most, wrong, failed, open, descriptors: descriptors() } });
+    memory[memory.length - 1] = held();
+    say({ report: { ran: runs.size, most, wrong, failed, open, memory, descriptors: descriptors() } });
   });
   lines.on('close', () => process.exit(0));
 }
@@ -114,21 +127,23 @@ async function client() {
   await flow(0);
   const before = descriptors();
   const outcomes = {};
-  let next = 0;
+  let [next, done] = [0, 0];
   const worker = async () => {
     while (next < task.flows) {
       const outcome = await flow(next++);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      measure(++done);
     }
   };
   await Promise.all(Array.from({ length: task.concurrency }, worker));
+  memory[memory.length - 1] = held();
   const { flows } = net.stats();
   const settled = async () => {
     // Connections that linger end by themselves.
     for (let tries = 0; descriptors() > before && tries < 1_000; tries++) await new Promise((go) => setTimeout(go, 10));
     return descriptors();
   };
-  say({ client: { outcomes, replicated: flows.opened, diverged: flows.diverged, before, after: await settled() } });
+  say({ client: { outcomes, replicated: flows.opened, diverged: flows.diverged, memory, before, after: await settled() } });
   process.exit(0);
 }
 

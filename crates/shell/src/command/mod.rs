@@ -5,6 +5,8 @@ pub mod case;
 pub mod compare;
 pub mod lab;
 pub mod list;
+#[cfg(all(feature = "probe", target_os = "linux"))]
+pub mod probe;
 pub mod report;
 pub mod reproduce;
 pub mod run;

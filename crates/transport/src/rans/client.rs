@@ -48,6 +48,10 @@ struct Pending {
     sent: u8,
     /// Copies that have arrived whole.
     whole: u8,
+    /// Copies that will not answer.
+    failed: u8,
+    /// When the next copy is due.
+    due: Option<Time>,
     /// Where the bytes of all copies count.
     aggregation: Option<Aggregation>,
 }
@@ -125,6 +129,8 @@ impl Client {
             servers: named,
             sent: 0,
             whole: 0,
+            failed: 0,
+            due: None,
             aggregation: self
                 .policy
                 .aggregates
@@ -190,12 +196,57 @@ impl Client {
         }
     }
 
+    /// A copy will not answer: its server cannot be reached, or has answered with an error. Another copy is
+    /// sent at once where the policy has one left that it would have sent later, budget or not. `false`:
+    /// no copy is left that may still answer, so the request is forgotten.
+    ///
+    /// Bytes of several copies that count are not asked for again elsewhere.
+    pub fn on_failure(&mut self, now: Time, copy: CopyId) -> bool {
+        let Some(pending) = self.pending.get_mut(&copy.request) else {
+            return false;
+        };
+        if copy.copy >= pending.sent {
+            return true;
+        }
+        pending.failed += 1;
+        if pending.sent < pending.servers {
+            if let Some(due) = pending.due.take() {
+                self.hedges.remove(&(due, copy.request));
+            }
+            self.send_next(copy.request);
+            self.plan_hedge(now, copy.request);
+            return true;
+        }
+        if pending.failed < pending.sent {
+            return true;
+        }
+        self.abandon(copy.request);
+        false
+    }
+
+    /// The application does not wait any more. Its copies are the driver's to purge.
+    pub fn abandon(&mut self, request: RequestId) {
+        if let Some(pending) = self.pending.remove(&request)
+            && let Some(due) = pending.due
+        {
+            self.hedges.remove(&(due, request));
+        }
+    }
+
+    /// When a request's next copy is due.
+    pub fn due(&self, request: RequestId) -> Option<Time> {
+        self.pending.get(&request)?.due
+    }
+
     /// Sends copies that are due.
     pub fn on_timeout(&mut self, now: Time) {
         while let Some(&(due, request)) = self.hedges.first()
             && due <= now
         {
             self.hedges.pop_first();
+            if let Some(pending) = self.pending.get_mut(&request) {
+                pending.due = None;
+            }
             if self.may_spend() {
                 self.send_next(request);
                 self.plan_hedge(now, request);
@@ -283,11 +334,13 @@ impl Client {
                 Some(known.unwrap_or(percentile.first))
             }
         };
-        let more = |pending: &Pending| pending.sent < pending.servers;
         if let Some(delay) = delay
-            && self.pending.get(&request).is_some_and(more)
+            && let Some(pending) = self.pending.get_mut(&request)
+            && pending.sent < pending.servers
         {
-            self.hedges.insert((now.saturating_add(delay), request));
+            let due = now.saturating_add(delay);
+            pending.due = Some(due);
+            self.hedges.insert((due, request));
         }
     }
 
@@ -297,8 +350,8 @@ impl Client {
             return;
         };
         self.latencies.add(now.since(pending.start));
-        if self.policy.trigger != Trigger::AtOnce {
-            self.hedges.retain(|(_, planned)| *planned != request);
+        if let Some(due) = pending.due {
+            self.hedges.remove(&(due, request));
         }
         if let Some(scope) = self.policy.purge {
             for index in 0..pending.sent {

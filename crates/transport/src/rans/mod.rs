@@ -7,6 +7,8 @@
 //! included. Bytes of both answers may count ([`Coverage`]). [`Policy`] holds what is done instead by
 //! those who hedge.
 //!
+//! [`Gate`] is the same server where nobody knows how much work a request is: the guard before a service.
+//!
 //! [`Client`] and [`Server`] are plain state as every endpoint here: the driver brings messages and time,
 //! and has the network in between.
 //!
@@ -33,6 +35,7 @@ mod carry;
 mod client;
 mod copying_host;
 mod coverage;
+mod gate;
 mod header;
 mod hedging;
 mod messenger;
@@ -50,6 +53,7 @@ pub use carry::{Carry, CopyChange, CopyEvent, purge_key, purges};
 pub use client::{Client, Completion};
 pub use copying_host::CopyingHost;
 pub use coverage::Coverage;
+pub use gate::{Admission, Class, Gate, GateConfig, Left};
 pub use header::{
     ASK_BYTES, ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, REQUEST_BYTES,
     RequestHeader, RequestId, Response,

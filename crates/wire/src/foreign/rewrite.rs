@@ -119,6 +119,25 @@ pub fn set_dscp(frame: &mut [u8], dscp: u8) -> Result<(), RewriteError> {
     set_traffic_class(frame, 0xfc, dscp << 2)
 }
 
+/// Sets the TTL of an IPv4 packet; the checksum as [`set_ecn`] does (RFC 1624).
+///
+/// # Errors
+/// There is no IPv4 header; the frame is as before.
+pub fn set_ttl(frame: &mut [u8], ttl: u8) -> Result<(), RewriteError> {
+    let at = LaxSlicedPacket::from_ethernet(frame)
+        .ok()
+        .and_then(|packet| locate(frame, &packet));
+    let Some(IpAt::V4(header)) = at else {
+        return Err(RewriteError::NoIp);
+    };
+    // The TTL shares a word with the protocol's number.
+    let [_, protocol] = word(frame, header + 8)
+        .ok_or(RewriteError::NoIp)?
+        .to_be_bytes();
+    let value = u16::from_be_bytes([ttl, protocol]);
+    set_ipv4_word(frame, header, 8, value).ok_or(RewriteError::NoIp)
+}
+
 /// A whole datagram in a frame.
 struct Datagram {
     ip: IpAt,

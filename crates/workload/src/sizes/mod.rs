@@ -151,7 +151,8 @@ impl SizeDistribution {
 
     /// The mean size in bytes: the sum over segments of (F(b) - F(a)) (a + b) / 2, plus the atom.
     pub fn mean(&self) -> f64 {
-        self.moment(1)
+        // A size is a byte at least, wherever between 0 and 1 it is drawn.
+        self.moment(1).max(1.0)
     }
 
     /// The mean of the square of the size, in bytes squared.

@@ -1,7 +1,9 @@
 /** Failure matrix, the rows about a second leg that comes late, or not at all. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import net from 'node:net';
 import { test } from 'node:test';
+import { encodePreamble, VERSION } from '../../src/wire';
 import { Arena, Sink } from '../harness/arena';
 import { PAIRINGS, published } from '../harness/replication';
 
@@ -84,5 +86,30 @@ for (const pairing of PAIRINGS) {
     assert.equal(sink.text(), 'before and after');
     assert.equal(arena.accepted.length, 1);
     client.destroy();
+  });
+
+  test(`a flow whose second leg came first goes on when too much is written for the other one, and it is late (${pairing})`, async (t) => {
+    const arena = await Arena.open(t, {
+      pairing,
+      mode,
+      a: 'hold',
+      server: { archiveCap: 1_000 },
+      process: { waitingListTimeout: 20 },
+      onConnection: (socket) => {
+        if (arena.accepted.length === 1) socket.write('x'.repeat(2_000));
+        socket.pipe(socket);
+      },
+    });
+    const sink = new Sink(arena.connect());
+    await sink.until(2_000);
+    // A stranger's only leg: timers fire in order, so when its flow has waited long enough the first one has.
+    const timedOut = published<{ reason: string }>('repnet:flow:chosen', ({ reason }) => reason === 'waiting_list_timeout');
+    const stranger = net.connect({ host: arena.path.host, port: arena.path.port + (pairing === 'hello' ? 1 : 0) });
+    if (pairing === 'hello') stranger.write(encodePreamble({ version: VERSION, probe: false, mode, leg: 0, flowId: '1'.repeat(32) }));
+    await timedOut;
+    stranger.destroy();
+    sink.socket.end('the end');
+    await sink.untilClose();
+    assert.deepEqual([sink.text().slice(2_000), sink.errors], ['the end', 0]);
   });
 }

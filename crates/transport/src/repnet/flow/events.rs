@@ -271,8 +271,9 @@ impl Flow {
     }
 
     pub(super) fn waiting_list_timed_out(&mut self, now: Time) {
-        let missing = match self.leg(Leg::First) {
-            LegState::Pending => Leg::First,
+        // It is not pending any more where too much had been written to keep for it.
+        let missing = match Leg::ALL.map(|leg| self.leg(leg)) {
+            [LegState::Pending, _] | [LegState::Gone, LegState::Live] => Leg::First,
             _ => Leg::Second,
         };
         self.dispatch(now, Event::WaitingListTimeout, missing);

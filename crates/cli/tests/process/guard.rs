@@ -1,0 +1,193 @@
+//! `tailcut guard` as an operator meets it: a service behind it, clients that leave, metrics, signals.
+
+use crate::place::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Stdio};
+
+struct Running {
+    child: Child,
+    said: BufReader<ChildStdout>,
+    port: u16,
+    admin: u16,
+}
+
+impl Running {
+    fn start(place: &Place, to: u16, more: &[&str]) -> Self {
+        let to = to.to_string();
+        let flags = ["guard", "--listen", "0", "--to", &to, "--admin", "0"];
+        let mut child = place
+            .command(&[&flags, more].concat())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        let mut said = BufReader::new(child.stdout.take().expect("standard output"));
+        let mut port = || {
+            let mut line = String::new();
+            said.read_line(&mut line).expect("a line");
+            let (_, after) = line.split_once("127.0.0.1:").expect("an address");
+            let digits = after.split(|letter: char| !letter.is_ascii_digit());
+            let port = digits.into_iter().next().and_then(|port| port.parse().ok());
+            port.unwrap_or_else(|| panic!("no port in {line:?}"))
+        };
+        let (port, admin) = (port(), port());
+        Self {
+            child,
+            said,
+            port,
+            admin,
+        }
+    }
+
+    /// Sends a request, and does not wait for the answer.
+    fn ask(&self, path: &str, urgency: u8) -> TcpStream {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the guard");
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: shop.example\r\nPriority: u={urgency}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).expect("sent");
+        stream
+    }
+
+    fn metrics(&self) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.admin)).expect("metrics");
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            .expect("sent");
+        let mut page = String::new();
+        stream.read_to_string(&mut page).expect("a page");
+        page
+    }
+
+    fn until(&self, line: &str) {
+        while !self.metrics().contains(line) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended, where nothing failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The service's end of a connection, with the head of a request that came on it.
+fn request(service: &TcpListener) -> (BufReader<TcpStream>, String) {
+    let (stream, _) = service.accept().expect("a connection");
+    let mut stream = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(stream.read_line(&mut head).expect("a line") > 0, "{head:?}");
+    }
+    (stream, head)
+}
+
+fn answer(mut to: BufReader<TcpStream>) {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ndone";
+    to.get_mut().write_all(answer).expect("sent");
+}
+
+fn read(mut from: TcpStream) -> String {
+    let mut text = String::new();
+    from.read_to_string(&mut text).expect("an answer");
+    text
+}
+
+#[test]
+fn a_guard_runs_primaries_first_and_drops_the_work_of_clients_that_leave() {
+    let place = Place::new();
+    let service = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let to = service.local_addr().expect("an address").port();
+    let mut guard = Running::start(&place, to, &["--workers", "1"]);
+
+    let first = guard.ask("/first", 3);
+    let (mut working, head) = request(&service);
+    assert!(head.starts_with("GET /first HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("host: shop.example\r\n"), "{head}");
+    assert!(!head.contains("connection:"), "{head}");
+    let low = guard.ask("/low", 6);
+    guard.until("tailcut_guard_queued{class=\"duplicate\"} 1\n");
+    let high = guard.ask("/high", 3);
+    guard.until("tailcut_guard_queued{class=\"primary\"} 1\n");
+    let refused = read(guard.ask("/optional", 7));
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
+
+    // The client leaves: the service sees the end of its connection.
+    drop(first);
+    assert_eq!(working.read(&mut [0; 1]).expect("an end"), 0);
+    let (next, head) = request(&service);
+    assert!(head.starts_with("GET /high "), "{head}");
+    answer(next);
+    let (next, head) = request(&service);
+    assert!(head.starts_with("GET /low "), "{head}");
+    answer(next);
+    for whole in [read(high), read(low)] {
+        assert!(whole.starts_with("HTTP/1.1 200 OK\r\n"), "{whole}");
+        assert!(whole.contains("via: 1.1 tailcut-guard\r\n"), "{whole}");
+        assert!(whole.ends_with("done"), "{whole}");
+    }
+    guard.until("tailcut_guard_running 0\n");
+    let page = guard.metrics();
+    for line in [
+        "tailcut_guard_killed_total{class=\"primary\"} 1\n",
+        "tailcut_guard_shed_total{class=\"optional\"} 1\n",
+        "tailcut_guard_done_total{class=\"duplicate\"} 1\n",
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+
+    // An open request is answered before it ends.
+    let last = guard.ask("/last", 3);
+    let (working, _) = request(&service);
+    kill_process(Pid::from_child(&guard.child), Signal::TERM).expect("a signal");
+    let mut line = String::new();
+    guard.said.read_line(&mut line).expect("a line");
+    assert_eq!(line, "tailcut guard: SIGTERM: draining\n");
+    answer(working);
+    assert!(read(last).ends_with("done"));
+    assert_eq!(guard.child.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
+fn a_service_that_is_not_there_is_a_bad_gateway() {
+    let place = Place::new();
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let to = nobody.local_addr().expect("an address").port();
+    drop(nobody);
+    let guard = Running::start(&place, to, &["--workers", "2"]);
+    let answer = read(guard.ask("/", 3));
+    assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
+    assert!(
+        answer.ends_with("the service cannot be reached\n"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_wrong_address_or_number_is_refused_with_what_is_allowed() {
+    let place = Place::new();
+    for (flags, said) in [
+        (
+            ["--listen", "nowhere", "--to", "1", "--workers", "1"],
+            "an address and a port",
+        ),
+        (
+            ["--listen", "0", "--to", "http://x", "--workers", "1"],
+            "a host and a port",
+        ),
+        (
+            ["--listen", "0", "--to", "1", "--workers", "0"],
+            "1..=100000",
+        ),
+    ] {
+        let ended = place.run(&[&["guard"], &flags[..]].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+}

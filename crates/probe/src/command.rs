@@ -1,0 +1,280 @@
+//! `tailcut probe`.
+
+use crate::mda::{Limits, Map, StoppingRule, Walk};
+use crate::measurement::{Findings, Measurement};
+use crate::net::{Ports, Shooter, Trouble, trace};
+use crate::pace::MOST;
+use crate::page::CSV_HEADER;
+use anyhow::{Context, Result, bail};
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The confidence with which all next hops are found.
+const CONFIDENCE: f64 = 0.999;
+/// How long a wait between two rounds sleeps at most, to see an interruption.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a probe is begun with.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Probe {
+    /// The target: a name or an address, and a port where a server listens
+    #[arg(value_name = "HOST:PORT")]
+    target: String,
+    /// Volleys, each a handshake from every source port at the same time; in each round of --every
+    #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    volleys: u32,
+    /// Source ports
+    #[arg(long, value_name = "N", default_value = "48", value_parser = clap::value_parser!(u16).range(2..=512))]
+    ports: u16,
+    /// SYNs a second on average, 640 at most
+    #[arg(long, value_name = "N", default_value = "640", value_parser = rate)]
+    rate: f64,
+    /// Allow a --rate above 640: the target is yours, or its owner knows
+    #[arg(long)]
+    allow_high_rate: bool,
+    /// Measure again each time that this has gone by, such as 5m
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "span")]
+    every: Option<Duration>,
+    /// How long to go on measuring, such as 6h
+    #[arg(id = "span", long = "for", value_name = "TIME", value_parser = time, requires = "every")]
+    span: Option<Duration>,
+}
+
+/// How far a probe has come.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress {
+    /// The routers at this distance are asked, and so many probes were sent.
+    Paths(u8, u64),
+    /// So many volleys of so many.
+    Volleys(usize, usize),
+    /// Nothing is sent until the next round, the one of this number, in so long.
+    Resting(u32, Duration),
+}
+
+/// What became of a probe.
+#[derive(Debug)]
+pub struct Probed {
+    /// What it found.
+    pub findings: Findings,
+    /// The report, where a directory was given.
+    pub report: Option<PathBuf>,
+    /// Whether the user ended it.
+    pub is_interrupted: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: Option<f64> = text.parse().ok();
+    let is_sound = |rate: &f64| rate.is_finite() && *rate >= 1.0 && *rate <= 100_000.0;
+    rate.filter(is_sound)
+        .ok_or_else(|| "allowed: 1 to 640 a second, and more with --allow-high-rate".to_owned())
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        "d" => 86_400.0,
+        _ => 0.0,
+    };
+    let seconds = number.parse().unwrap_or(0.0) * seconds;
+    let is_sound = (1.0..=31.0 * 86_400.0).contains(&seconds);
+    is_sound
+        .then(|| Duration::from_secs_f64(seconds))
+        .ok_or_else(|| {
+            "allowed: a time with its unit, such as 30s, 5m or 6h, 31d at most".to_owned()
+        })
+}
+
+/// The first address of a target; one of IPv4 where it has several.
+fn resolve(target: &str) -> Result<SocketAddr> {
+    let is_whole = target
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|p| p > 0));
+    if !is_whole {
+        bail!(
+            "HOST:PORT: found '{target}'; allowed: a name or an address and a port, such as web1:443, \
+             10.1.2.3:80 or [fd00::1]:80"
+        );
+    }
+    let found = target
+        .to_socket_addrs()
+        .with_context(|| format!("HOST:PORT: cannot find an address of '{target}'"))?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found
+        .first()
+        .copied()
+        .with_context(|| format!("HOST:PORT: '{target}' has no address"))
+}
+
+/// Measures, until it is done or `stop` turns true, and says in between how far it is. Results are written
+/// into `out`, if that is given.
+///
+/// # Errors
+/// Wrong input, or nothing could be measured.
+pub fn run(
+    arguments: &Probe,
+    out: Option<&Path>,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(Progress),
+) -> Result<Probed> {
+    if arguments.rate > MOST && !arguments.allow_high_rate {
+        bail!(
+            "--rate: found {}; allowed: {MOST} SYNs a second at most, and more with --allow-high-rate where \
+             the target is yours",
+            arguments.rate
+        );
+    }
+    let address = resolve(&arguments.target)?;
+    let mut files = out.map(Files::create).transpose()?;
+    let mut ports = Ports::new(address, std::process::id());
+    reach(address, &mut ports, stop)?;
+    let map = paths(arguments, address, &mut ports, stop, told)?;
+    let count = usize::from(arguments.ports);
+    let seed = std::process::id().into();
+    let mut shooter = Shooter::new(address, &mut ports, count, arguments.rate, seed)?;
+    let mut measurement = Measurement {
+        target: arguments.target.clone(),
+        address,
+        ports: shooter.ports().to_vec(),
+        map,
+        volleys: Vec::new(),
+        span_us: 0.0,
+    };
+    let began = Instant::now();
+    let mut round = 0;
+    loop {
+        let written = measurement.volleys.len();
+        shoot(arguments, &mut shooter, &mut measurement, stop, told)?;
+        if let Some(files) = &mut files {
+            files.add(&measurement, written)?;
+        }
+        round += 1;
+        let Some((every, span)) = arguments.every.zip(arguments.span) else {
+            break;
+        };
+        if every * round >= span || !rest(began + every * round, round, stop, told) {
+            break;
+        }
+    }
+    let is_interrupted = stop.load(Ordering::Relaxed);
+    if measurement.volleys.is_empty() {
+        return Err(Trouble::Interrupted.into());
+    }
+    let findings = measurement.findings();
+    let report = files
+        .map(|files| files.finish(&measurement, &findings))
+        .transpose()?;
+    Ok(Probed {
+        findings,
+        report,
+        is_interrupted,
+    })
+}
+
+/// Finds out whether the target takes connections at all.
+fn reach(to: SocketAddr, ports: &mut Ports, stop: &AtomicBool) -> Result<()> {
+    let mut first = Shooter::new(to, ports, 1, MOST, 0)?;
+    match first.shoot(stop)? {
+        Some(_) => Ok(()),
+        None => Err(Trouble::Interrupted.into()),
+    }
+}
+
+fn paths(
+    arguments: &Probe,
+    to: SocketAddr,
+    ports: &mut Ports,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(Progress),
+) -> Result<Map> {
+    let rule = StoppingRule::of_graph(CONFIDENCE);
+    let walk = Walk::new(rule, Limits::default(), arguments.ports.into());
+    let said = |walk: &Walk| told(Progress::Paths(walk.ttl() + 1, walk.sent()));
+    Ok(trace(to, ports, walk, arguments.rate, stop, said)?)
+}
+
+/// One round of volleys, as far as it is not interrupted.
+fn shoot(
+    arguments: &Probe,
+    shooter: &mut Shooter,
+    measurement: &mut Measurement,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(Progress),
+) -> Result<()> {
+    for number in 0..arguments.volleys as usize {
+        told(Progress::Volleys(number, arguments.volleys as usize));
+        match shooter.shoot(stop)? {
+            Some(volley) => measurement.volleys.push(volley),
+            None => break,
+        }
+    }
+    measurement.span_us = shooter.median_span();
+    Ok(())
+}
+
+/// Waits for the next round; false where the user has ended it.
+fn rest(until: Instant, round: u32, stop: &AtomicBool, told: &mut dyn FnMut(Progress)) -> bool {
+    while let Some(left) = until.checked_duration_since(Instant::now()) {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        told(Progress::Resting(round + 1, left));
+        std::thread::sleep(left.min(LOOK));
+    }
+    !stop.load(Ordering::Relaxed)
+}
+
+/// What a probe writes.
+struct Files {
+    dir: PathBuf,
+    table: File,
+}
+
+impl Files {
+    /// The table is begun at once: what was measured is on disk after each round.
+    fn create(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir).with_context(|| format!("--out: cannot make {}", dir.display()))?;
+        let path = dir.join("handshakes.csv");
+        let table = File::create_new(&path).with_context(|| {
+            format!(
+                "--out: cannot begin {}; allowed: a directory without an earlier probe",
+                path.display()
+            )
+        });
+        let mut files = Self {
+            table: table?,
+            dir: dir.to_owned(),
+        };
+        files.write(CSV_HEADER)?;
+        Ok(files)
+    }
+
+    fn write(&mut self, text: &str) -> Result<()> {
+        let written = self.table.write_all(text.as_bytes());
+        written.with_context(|| format!("cannot write into {}", self.dir.display()))
+    }
+
+    /// Adds the volleys from the one at place `from` on.
+    fn add(&mut self, measurement: &Measurement, from: usize) -> Result<()> {
+        self.write(&measurement.csv(from))
+    }
+
+    /// Writes the findings and the report, and gives the report's path.
+    fn finish(self, measurement: &Measurement, findings: &Findings) -> Result<PathBuf> {
+        tailcut_record::write_json(&self.dir.join("probe.json"), findings)?;
+        let report = self.dir.join("report.html");
+        let when = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        tailcut_record::write_whole(&report, measurement.html(findings, &when).as_bytes())?;
+        Ok(report)
+    }
+}

@@ -1,0 +1,381 @@
+//! The walk: hop by hop, with flows that are known to reach the node whose next hops are asked for.
+
+use super::map::{Doubt, Hop, Map, Node};
+use super::stopping::StoppingRule;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+
+/// A five-tuple, by its number: the source port is what tells flows apart.
+pub type Flow = usize;
+
+/// A packet to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Probe {
+    /// Of this flow.
+    pub flow: Flow,
+    /// With this TTL, 1 or more.
+    pub ttl: u8,
+}
+
+/// Who answered a probe.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// A router, from this address.
+    Router(IpAddr),
+    /// The target.
+    Target,
+    /// Nobody, however often the probe was repeated.
+    Silent,
+}
+
+/// How far a walk goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The most flows.
+    pub flows: usize,
+    /// The highest TTL.
+    pub ttl: u8,
+    /// Hops in a row that nobody answers, after which the walk ends.
+    pub silent_hops: u8,
+    /// Flows that are asked a second time at each hop with several nodes.
+    pub repeated: usize,
+}
+
+impl Default for Limits {
+    /// 4,096 flows, 30 hops, 3 silent ones, 10 flows asked twice.
+    fn default() -> Self {
+        Self {
+            flows: 4_096,
+            ttl: 30,
+            silent_hops: 3,
+            repeated: 10,
+        }
+    }
+}
+
+/// What the walk is at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// The next hops of the nodes at this TTL.
+    Behind(u8),
+    /// Some flows once more.
+    Again,
+    Over,
+}
+
+/// Unanswered flows behind a node after which no more are sent there, where fewer have answered.
+const MOST_SILENT: u32 = 20;
+
+/// What is known of a node.
+struct Known {
+    node: Node,
+    /// Flows that its rule still wants; 0 where they are not worth it.
+    missing: u32,
+    has_silent: bool,
+}
+
+/// A walk over the paths to one target.
+///
+/// Use: send what [`next_probe`](Self::next_probe) gives, tell each probe's [`answer`](Self::answer), until
+/// [`is_over`](Self::is_over). Probes may be under way together, and answers come in any order.
+#[derive(Debug)]
+pub struct Walk {
+    rule: StoppingRule,
+    limits: Limits,
+    stage: Stage,
+    /// Flows whose whole ways are wanted: the first ones.
+    wanted: usize,
+    /// The answers of each flow, from TTL 1 on.
+    ways: Vec<Vec<Option<Answer>>>,
+    queue: VecDeque<Probe>,
+    under_way: BTreeSet<Probe>,
+    /// Flows that are asked again, with their first answer.
+    repeated: BTreeMap<Probe, Answer>,
+    /// The last TTL behind which next hops were asked for.
+    farthest: u8,
+    /// Hops in a row, up to this one, that nobody has answered.
+    silent_hops: u8,
+    doubts: BTreeSet<Doubt>,
+    probes: u64,
+}
+
+impl Walk {
+    /// A walk that has not begun. The first `wanted` flows are followed all the way, whether the rule needs
+    /// them or not.
+    pub fn new(rule: StoppingRule, limits: Limits, wanted: usize) -> Self {
+        let mut walk = Self {
+            rule,
+            limits,
+            stage: Stage::Behind(0),
+            wanted,
+            ways: vec![Vec::new(); wanted.min(limits.flows)],
+            queue: VecDeque::new(),
+            under_way: BTreeSet::new(),
+            repeated: BTreeMap::new(),
+            farthest: 0,
+            silent_hops: 0,
+            doubts: BTreeSet::new(),
+            probes: 0,
+        };
+        walk.go_on();
+        walk
+    }
+
+    /// The next probe to send, if one may be sent before answers come.
+    pub fn next_probe(&mut self) -> Option<Probe> {
+        let probe = self.queue.pop_front()?;
+        self.under_way.insert(probe);
+        self.probes += 1;
+        Some(probe)
+    }
+
+    /// A probe that was sent is answered, or given up. One that was not sent is passed over.
+    pub fn answer(&mut self, probe: Probe, answer: Answer) {
+        if !self.under_way.remove(&probe) {
+            return;
+        }
+        if let Some(first) = self.repeated.remove(&probe) {
+            let both_answered = first != Answer::Silent && answer != Answer::Silent;
+            if both_answered && first != answer {
+                self.doubts.insert(Doubt::PathsChange { ttl: probe.ttl });
+            }
+        } else {
+            self.note(probe, answer);
+        }
+        if self.queue.is_empty() && self.under_way.is_empty() {
+            self.go_on();
+        }
+    }
+
+    /// A probe was sent once more: counted, and nothing else.
+    pub fn repeated(&mut self) {
+        self.probes += 1;
+    }
+
+    /// Probes sent so far, repetitions included.
+    pub fn sent(&self) -> u64 {
+        self.probes
+    }
+
+    /// Whether all has been asked.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// The TTL behind which next hops are asked for now.
+    pub fn ttl(&self) -> u8 {
+        match self.stage {
+            Stage::Behind(ttl) => ttl,
+            Stage::Again | Stage::Over => self.farthest,
+        }
+    }
+
+    /// What has been found so far.
+    pub fn map(&self) -> Map {
+        let hops: Vec<Hop> = (0..=self.ttl()).map(|ttl| self.hop(ttl)).collect();
+        let mut doubts = self.doubts.clone();
+        let arrives = |hop: &Hop| {
+            hop.nodes
+                .iter()
+                .any(|node| node.next.contains(&Answer::Target))
+        };
+        if !hops.iter().any(arrives) {
+            doubts.insert(Doubt::TargetNotReached);
+        }
+        Map {
+            paths: Map::count_paths(&hops),
+            hops,
+            doubts: doubts.into_iter().collect(),
+            probes: self.probes,
+            ways: self.ways.clone(),
+        }
+    }
+
+    fn note(&mut self, probe: Probe, answer: Answer) {
+        let Some(way) = self.ways.get_mut(probe.flow) else {
+            return;
+        };
+        let place = usize::from(probe.ttl).saturating_sub(1);
+        if way.len() <= place {
+            way.resize(place + 1, None);
+        }
+        way[place] = Some(answer);
+    }
+
+    /// Who answered a flow at a TTL; the host itself at 0.
+    fn at(&self, flow: Flow, ttl: u8) -> Option<Option<Answer>> {
+        match ttl.checked_sub(1) {
+            None => Some(None),
+            Some(place) => self.ways[flow].get(usize::from(place))?.map(Some),
+        }
+    }
+
+    /// The nodes at a TTL, each with the flows that are known to reach it. The target has no next hops. What
+    /// is silent is a node only where nobody answers: beside others it may be one of them.
+    fn nodes(&self, ttl: u8) -> BTreeMap<Option<Answer>, Vec<Flow>> {
+        let mut nodes: BTreeMap<Option<Answer>, Vec<Flow>> = BTreeMap::new();
+        if ttl == 0 {
+            nodes.insert(None, Vec::new());
+        }
+        for flow in 0..self.ways.len() {
+            match self.at(flow, ttl) {
+                None | Some(Some(Answer::Target)) => {}
+                Some(node) => nodes.entry(node).or_default().push(flow),
+            }
+        }
+        if nodes.len() > 1 {
+            nodes.remove(&Some(Answer::Silent));
+        }
+        nodes
+    }
+
+    /// What is known of the next hops of one node.
+    fn known(&self, ttl: u8, at: Option<Answer>, flows: &[Flow]) -> Known {
+        let behind = flows.iter().filter_map(|flow| self.at(*flow, ttl + 1));
+        let behind: Vec<Answer> = behind.flatten().collect();
+        let mut next: BTreeSet<Answer> = behind.iter().copied().collect();
+        let silent = behind
+            .iter()
+            .filter(|answer| **answer == Answer::Silent)
+            .count() as u32;
+        let mut flows = behind.len() as u32;
+        if next.len() > 1 && next.remove(&Answer::Silent) {
+            flows -= silent;
+        }
+        let needed = self.rule.flows(next.len());
+        let gives_up = silent > MOST_SILENT && silent > flows;
+        Known {
+            missing: match gives_up {
+                true => 0,
+                false => needed.saturating_sub(flows),
+            },
+            node: Node {
+                at,
+                is_complete: flows >= needed,
+                next: next.into_iter().collect(),
+                flows,
+            },
+            has_silent: silent > 0,
+        }
+    }
+
+    fn hop(&self, ttl: u8) -> Hop {
+        let nodes = self.nodes(ttl);
+        let nodes = nodes
+            .iter()
+            .map(|(at, flows)| self.known(ttl, *at, flows).node);
+        Hop {
+            ttl,
+            nodes: nodes.collect(),
+        }
+    }
+
+    /// Everything that was asked is answered: asks for what is missing, or goes a hop further.
+    fn go_on(&mut self) {
+        while self.queue.is_empty() {
+            match self.stage {
+                Stage::Behind(ttl) => {
+                    // What shows itself late may belong to a node before.
+                    (0..=ttl).for_each(|ttl| self.ask_behind(ttl));
+                    if self.queue.is_empty() {
+                        self.leave(ttl);
+                    }
+                }
+                Stage::Again => self.stage = Stage::Over,
+                Stage::Over => return,
+            }
+        }
+    }
+
+    /// Asks for as many flows behind each node as its rule wants, as far as flows are known to reach it,
+    /// and for new flows to this distance where they are not.
+    fn ask_behind(&mut self, ttl: u8) {
+        let nodes = self.nodes(ttl);
+        let mut missing = 0;
+        for (at, flows) in &nodes {
+            self.ask_before(ttl, flows);
+            let mut more = self.known(ttl, *at, flows).missing;
+            let is_unasked = |flow: &Flow| self.at(*flow, ttl + 1).is_none();
+            let unasked: Vec<Flow> = flows.iter().copied().filter(is_unasked).collect();
+            for flow in unasked {
+                if more > 0 || flow < self.wanted {
+                    more = more.saturating_sub(1);
+                    self.queue.push_back(Probe { flow, ttl: ttl + 1 });
+                }
+            }
+            // A new flow reaches one of several nodes by chance.
+            missing = missing.max(more.saturating_mul(nodes.len() as u32));
+        }
+        let room = self.limits.flows.saturating_sub(self.ways.len());
+        for _ in 0..room.min(missing as usize) {
+            let flow = self.ways.len();
+            self.ways.push(Vec::new());
+            self.queue.push_back(Probe {
+                flow,
+                ttl: ttl.max(1),
+            });
+        }
+    }
+
+    /// A node at this TTL whose flows were not asked where they came from: one of them is.
+    fn ask_before(&mut self, ttl: u8, flows: &[Flow]) {
+        let before = ttl.saturating_sub(1);
+        let comes_from = |flow: &Flow| before == 0 || self.at(*flow, before).is_some();
+        if let (false, Some(&flow)) = (flows.iter().any(comes_from), flows.first()) {
+            self.queue.push_back(Probe { flow, ttl: before });
+        }
+    }
+
+    /// Nothing more is asked for behind this TTL.
+    fn leave(&mut self, ttl: u8) {
+        let nodes = self.nodes(ttl);
+        let known = nodes.iter().map(|(at, flows)| self.known(ttl, *at, flows));
+        let known: Vec<Known> = known.collect();
+        let next = ttl + 1;
+        let is_silent = !known.is_empty()
+            && known
+                .iter()
+                .all(|known| known.node.next == [Answer::Silent]);
+        if is_silent {
+            self.doubts.insert(Doubt::SilentHop { ttl: next });
+            self.silent_hops += 1;
+        } else {
+            self.silent_hops = 0;
+            if known.iter().any(|known| known.has_silent) {
+                self.doubts.insert(Doubt::SomeUnanswered { ttl: next });
+            }
+            if known.iter().any(|known| known.missing > 0) {
+                self.doubts.insert(Doubt::TooManyFlows { ttl });
+            }
+        }
+        let mut answers = known.iter().flat_map(|known| &known.node.next);
+        let has_more = answers.any(|answer| *answer != Answer::Target);
+        self.farthest = ttl;
+        match has_more && next < self.limits.ttl && self.silent_hops < self.limits.silent_hops {
+            true => self.stage = Stage::Behind(next),
+            false => {
+                self.stage = Stage::Again;
+                self.ask_again();
+            }
+        }
+    }
+
+    /// Asks some flows once more where there are several nodes.
+    fn ask_again(&mut self) {
+        for hop in 1..=self.farthest {
+            let nodes = self.nodes(hop);
+            if nodes.len() < 2 {
+                continue;
+            }
+            let answered = (0..self.ways.len()).filter_map(|flow| {
+                let first = self.at(flow, hop)??;
+                (first != Answer::Silent).then_some((Probe { flow, ttl: hop }, first))
+            });
+            let again: Vec<(Probe, Answer)> = answered.take(self.limits.repeated).collect();
+            self.queue.extend(again.iter().map(|(probe, _)| *probe));
+            self.repeated.extend(again);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One handshake: a socket from its SYN to its end.
+
+use super::queue::{self, Icmp};
+use crate::stats::Handshake;
+use nix::sys::socket::{setsockopt, sockopt};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt as options,
+};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// A socket with a source port, that begins a handshake and is closed by a reset when it is dropped: the
+/// five-tuple can be used again at once, and no state stays at either end.
+#[derive(Debug)]
+pub struct Socket {
+    fd: OwnedFd,
+    to: SocketAddr,
+    pub began: Instant,
+}
+
+/// What became of a handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It is done.
+    Established {
+        /// The round trip of the SYN that was answered, by the kernel.
+        rtt: Duration,
+        /// SYNs that were sent again.
+        resent: u32,
+    },
+    /// The target answered with a reset.
+    Refused,
+    /// ICMP answered.
+    Icmp(Icmp),
+    /// The system ended it.
+    Failed(Errno),
+}
+
+impl Socket {
+    /// A socket that is bound to a source port.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn bound(to: SocketAddr, port: u16) -> Result<Self, Errno> {
+        let (family, any): (AddressFamily, SocketAddr) = match to {
+            SocketAddr::V4(_) => (AddressFamily::INET, (Ipv4Addr::UNSPECIFIED, port).into()),
+            SocketAddr::V6(_) => (AddressFamily::INET6, (Ipv6Addr::UNSPECIFIED, port).into()),
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = socket_with(family, SocketType::STREAM, flags, None)?;
+        // The last one of this five-tuple may not be quite gone.
+        options::set_socket_reuseaddr(&fd, true)?;
+        options::set_socket_linger(&fd, Some(Duration::ZERO))?;
+        bind(&fd, &any)?;
+        Ok(Self {
+            fd,
+            to,
+            began: Instant::now(),
+        })
+    }
+
+    /// Sends the SYN, with a TTL if one is given: then routers on the way are heard, too.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn connect(&mut self, ttl: Option<u8>) -> Result<(), Errno> {
+        let is_v4 = self.to.is_ipv4();
+        if let Some(ttl) = ttl {
+            match is_v4 {
+                true => options::set_ip_ttl(&self.fd, ttl.into())?,
+                false => options::set_ipv6_unicast_hops(&self.fd, Some(ttl))?,
+            }
+        }
+        let heard = match is_v4 {
+            true => setsockopt(&self.fd, sockopt::Ipv4RecvErr, &true),
+            false => setsockopt(&self.fd, sockopt::Ipv6RecvErr, &true),
+        };
+        heard.map_err(|error| Errno::from_raw_os_error(error as i32))?;
+        self.began = Instant::now();
+        match connect(&self.fd, &self.to) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
+            // An earlier word on this very connection: it is in the queue.
+            Err(Errno::HOSTUNREACH | Errno::CONNREFUSED) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What has become of it by now; `None` where that is open. To be asked when the socket is ready.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let info = tcp_info(self.fd.as_fd());
+        // A peer that has closed or reset the connection since has taken part in the handshake.
+        if let Some(info) = info.filter(|info| info.tcpi_rtt > 0) {
+            return Some(Outcome::Established {
+                rtt: Duration::from_micros(info.tcpi_rtt.into()),
+                resent: info.tcpi_total_retrans,
+            });
+        }
+        if let Some(icmp) = queue::take(&self.fd) {
+            return Some(Outcome::Icmp(icmp));
+        }
+        match options::socket_error(&self.fd) {
+            Ok(Err(Errno::CONNREFUSED)) => return Some(Outcome::Refused),
+            Ok(Err(error)) | Err(error) => return Some(Outcome::Failed(error)),
+            Ok(Ok(())) => {}
+        }
+        match info {
+            Some(info) if [SYN_SENT, SYN_RECEIVED].contains(&info.tcpi_state) => None,
+            Some(info) if info.tcpi_state != CLOSED => Some(Outcome::Established {
+                // No round trip was measured: the SYN was sent again.
+                rtt: self.began.elapsed(),
+                resent: info.tcpi_total_retrans.max(1),
+            }),
+            _ => Some(Outcome::Failed(Errno::CONNRESET)),
+        }
+    }
+}
+
+/// The handshake of any connection, as the kernel has measured it; `None` where it did not.
+pub fn handshake_of(socket: impl AsFd) -> Option<Handshake> {
+    let info = tcp_info(socket.as_fd())?;
+    (info.tcpi_rtt > 0).then(|| Handshake {
+        us: f64::from(info.tcpi_rtt),
+        resent: info.tcpi_total_retrans,
+        is_answered: true,
+    })
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Connections' states (include/net/tcp_states.h).
+const SYN_SENT: u8 = 2;
+const SYN_RECEIVED: u8 = 3;
+const CLOSED: u8 = 7;
+
+/// What the kernel says of a connection.
+fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
+    // SAFETY: `tcp_info` is numbers only, for which zeros are values.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: `info` is writable for `length` bytes, which the kernel does not exceed; both live through
+    // the call, and the kernel keeps no pointer to them.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    (answer == 0).then_some(info)
+}
+
+/// Waits until one of the sockets is ready, for so long at most.
+///
+/// # Errors
+/// What the system says.
+pub fn wait_for<'a>(
+    sockets: impl Iterator<Item = &'a Socket>,
+    most: Duration,
+) -> Result<(), Errno> {
+    let mut files: Vec<PollFd<'_>> = sockets
+        .map(|socket| PollFd::new(socket, PollFlags::OUT))
+        .collect();
+    let most = Timespec {
+        tv_sec: most.as_secs() as i64,
+        tv_nsec: most.subsec_nanos().into(),
+    };
+    match poll(&mut files, Some(&most)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

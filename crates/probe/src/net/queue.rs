@@ -1,0 +1,139 @@
+//! The error queue of a socket: who said what of a connection that did not come about.
+
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
+use std::io::IoSliceMut;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Where an entry comes from (include/uapi/linux/errqueue.h).
+const ORIGIN_ICMP: u8 = 2;
+const ORIGIN_ICMP6: u8 = 3;
+/// Time exceeded in transit, and destination unreachable.
+const TIME_EXCEEDED: u8 = 11;
+const UNREACHABLE: u8 = 3;
+const TIME_EXCEEDED_6: u8 = 3;
+const UNREACHABLE_6: u8 = 1;
+/// Room for two entries' control data.
+const CONTROL: usize = 256;
+
+/// What ICMP has said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Icmp {
+    /// The TTL ended at this router.
+    TimeExceeded(IpAddr),
+    /// The packet cannot go where it should.
+    Unreachable {
+        /// Who says so, where that is known.
+        from: Option<IpAddr>,
+        /// The type.
+        kind: u8,
+        /// The code.
+        code: u8,
+    },
+}
+
+/// What an entry's origin, type and code, and the address that sent it, come to; `None` of what is no word
+/// on a way.
+pub fn read(origin: u8, kind: u8, code: u8, from: Option<IpAddr>) -> Option<Icmp> {
+    // 0.0.0.0 stands for no address.
+    let from = from.filter(|from| !from.is_unspecified());
+    let unreachable = Icmp::Unreachable { from, kind, code };
+    match (origin, kind, code) {
+        (ORIGIN_ICMP, TIME_EXCEEDED, 0) | (ORIGIN_ICMP6, TIME_EXCEEDED_6, 0) => {
+            from.map(Icmp::TimeExceeded)
+        }
+        (ORIGIN_ICMP, UNREACHABLE, _) | (ORIGIN_ICMP6, UNREACHABLE_6, _) => Some(unreachable),
+        _ => None,
+    }
+}
+
+/// The first word on the way in a socket's error queue; `None` where it has none.
+pub fn take(socket: impl AsFd) -> Option<Icmp> {
+    let mut quoted = [0; 64];
+    let mut parts = [IoSliceMut::new(&mut quoted)];
+    let mut control = [0; CONTROL];
+    let flags = MsgFlags::MSG_ERRQUEUE.union(MsgFlags::MSG_DONTWAIT);
+    // Other entries, such as a note on the path's MTU, come before it at most a few times.
+    for _ in 0..8 {
+        let socket = socket.as_fd().as_raw_fd();
+        let message = recvmsg::<SockaddrStorage>(socket, &mut parts, Some(&mut control), flags);
+        let message = message.ok()?;
+        let Ok(entries) = message.cmsgs() else {
+            continue;
+        };
+        for entry in entries {
+            let said = match entry {
+                ControlMessageOwned::Ipv4RecvErr(error, from) => {
+                    let from = from.map(|from| Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr)));
+                    read(
+                        error.ee_origin,
+                        error.ee_type,
+                        error.ee_code,
+                        from.map(IpAddr::V4),
+                    )
+                }
+                ControlMessageOwned::Ipv6RecvErr(error, from) => {
+                    let from = from.map(|from| Ipv6Addr::from(from.sin6_addr.s6_addr));
+                    read(
+                        error.ee_origin,
+                        error.ee_type,
+                        error.ee_code,
+                        from.map(IpAddr::V6),
+                    )
+                }
+                _ => None,
+            };
+            if said.is_some() {
+                return said;
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn only_an_address_that_answered_is_a_router(
+            origin in any::<u8>(),
+            kind in any::<u8>(),
+            code in any::<u8>(),
+            from in any::<Option<u32>>(),
+        ) {
+            let from = from.map(|bits| IpAddr::V4(Ipv4Addr::from_bits(bits)));
+            match read(origin, kind, code, from) {
+                Some(Icmp::TimeExceeded(router)) => {
+                    prop_assert_eq!(Some(router), from);
+                    prop_assert!(!router.is_unspecified() && code == 0);
+                }
+                Some(Icmp::Unreachable { kind: told, .. }) => prop_assert_eq!(told, kind),
+                None => {}
+            }
+        }
+    }
+
+    #[test]
+    fn the_two_versions_of_ip_have_numbers_of_their_own() {
+        let router: IpAddr = Ipv4Addr::new(10, 0, 0, 1).into();
+        let six: IpAddr = Ipv6Addr::LOCALHOST.into();
+        assert_eq!(
+            read(2, 11, 0, Some(router)),
+            Some(Icmp::TimeExceeded(router))
+        );
+        assert_eq!(read(3, 3, 0, Some(six)), Some(Icmp::TimeExceeded(six)));
+        // Time for putting fragments together is another matter.
+        assert_eq!(read(2, 11, 1, Some(router)), None);
+        assert_eq!(read(1, 11, 0, Some(router)), None, "the local system");
+        assert_eq!(read(2, 11, 0, None), None);
+        let closed = Icmp::Unreachable {
+            from: Some(router),
+            kind: 3,
+            code: 13,
+        };
+        assert_eq!(read(2, 3, 13, Some(router)), Some(closed));
+    }
+}

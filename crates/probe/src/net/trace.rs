@@ -1,0 +1,205 @@
+//! TCP traceroute: a walk's probes as SYNs whose TTL ends on the way.
+
+use super::handshake::{Outcome, Socket, wait_for};
+use super::ports::Ports;
+use super::queue::Icmp;
+use super::trouble::Trouble;
+use crate::mda::{Answer, Map, Probe, Walk};
+use crate::pace::Pace;
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a probe is sent until it counts as unanswered.
+const TRIES: u32 = 4;
+/// How long each try waits. Less than a second: then the kernel would send the SYN again.
+const WAITS: [Duration; TRIES as usize] = [
+    Duration::from_millis(300),
+    Duration::from_millis(600),
+    Duration::from_millis(900),
+    Duration::from_millis(900),
+];
+/// Before a probe is sent again; twice as long each time.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Sockets that are open at once.
+const MOST_OPEN: usize = 256;
+/// How long the loop sleeps at most, to see an interruption.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often a five-tuple that is in use is tried again, 50 ms apart.
+const MOST_BUSY: u32 = 60;
+const BUSY: Duration = Duration::from_millis(50);
+
+/// A walk under way over real sockets.
+pub struct Tracing<'a> {
+    to: SocketAddr,
+    ports: &'a mut Ports,
+    pace: Pace,
+    walk: Walk,
+    began: Instant,
+    open: Vec<Open>,
+    later: Vec<Later>,
+    /// Distances at which somebody has answered.
+    heard: BTreeSet<u8>,
+}
+
+/// A probe that waits for its answer.
+struct Open {
+    probe: Probe,
+    tries: u32,
+    socket: Socket,
+    until: Instant,
+}
+
+/// A probe that is sent again.
+struct Later {
+    at: Instant,
+    probe: Probe,
+    tries: u32,
+    busy: u32,
+}
+
+/// Walks to a target, at a pace, and tells `told` now and then how far it is.
+///
+/// # Errors
+/// [`Trouble`]; an interruption, too.
+pub fn trace(
+    to: SocketAddr,
+    ports: &mut Ports,
+    walk: Walk,
+    rate: f64,
+    stop: &AtomicBool,
+    mut told: impl FnMut(&Walk),
+) -> Result<Map, Trouble> {
+    let mut tracing = Tracing {
+        to,
+        ports,
+        pace: Pace::new(rate),
+        walk,
+        began: Instant::now(),
+        open: Vec::new(),
+        later: Vec::new(),
+        heard: BTreeSet::new(),
+    };
+    while !tracing.walk.is_over() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Trouble::Interrupted);
+        }
+        let wait = tracing.send()?;
+        tracing.wait(wait)?;
+        tracing.hear();
+        told(&tracing.walk);
+    }
+    Ok(tracing.walk.map())
+}
+
+impl Tracing<'_> {
+    /// Sends what may be sent now, and says how long there is nothing more to do.
+    fn send(&mut self) -> Result<Duration, Trouble> {
+        loop {
+            let now = Instant::now();
+            let due = self.later.iter().position(|later| later.at <= now);
+            if self.open.len() >= MOST_OPEN {
+                return Ok(self.rest(now));
+            }
+            // A probe that is sent again goes first: the walk gives new ones only while it has some.
+            if let Err(later) = self.pace.take(self.began.elapsed().as_secs_f64()) {
+                let free = self.began + Duration::from_secs_f64(later);
+                return Ok(self.rest(now).min(free.saturating_duration_since(now)));
+            }
+            let (probe, tries, busy) = match due {
+                Some(place) => {
+                    let later = self.later.swap_remove(place);
+                    (later.probe, later.tries, later.busy)
+                }
+                None => match self.walk.next_probe() {
+                    Some(probe) => (probe, 0, 0),
+                    None => return Ok(self.rest(now)),
+                },
+            };
+            if tries > 0 {
+                self.walk.repeated();
+            }
+            self.begin(probe, tries, busy)?;
+        }
+    }
+
+    fn begin(&mut self, probe: Probe, tries: u32, busy: u32) -> Result<(), Trouble> {
+        let port = self.ports.get(probe.flow).ok_or(Trouble::NoPorts)?;
+        let socket = Socket::bound(self.to, port).and_then(|mut socket| {
+            socket.connect(Some(probe.ttl))?;
+            Ok(socket)
+        });
+        let now = Instant::now();
+        match socket {
+            Ok(socket) => self.open.push(Open {
+                probe,
+                tries,
+                socket,
+                until: now + WAITS[tries as usize],
+            }),
+            // The five-tuple is under way at another distance, or another program has the port now.
+            Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) if busy < MOST_BUSY => {
+                self.later.push(Later {
+                    at: now + BUSY,
+                    probe,
+                    tries,
+                    busy: busy + 1,
+                });
+            }
+            Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) => self.walk.answer(probe, Answer::Silent),
+            Err(error) => return Err(Trouble::System(self.to, error)),
+        }
+        Ok(())
+    }
+
+    /// Until a probe is to be given up or sent again.
+    fn rest(&self, now: Instant) -> Duration {
+        let open = self.open.iter().map(|open| open.until);
+        let next = open.chain(self.later.iter().map(|later| later.at)).min();
+        next.map_or(LOOK, |next| next.saturating_duration_since(now))
+            .min(LOOK)
+    }
+
+    fn wait(&self, most: Duration) -> Result<(), Trouble> {
+        wait_for(self.open.iter().map(|open| &open.socket), most)
+            .map_err(|error| Trouble::System(self.to, error))
+    }
+
+    /// Takes what has been answered, and gives up what has waited too long.
+    fn hear(&mut self) {
+        let now = Instant::now();
+        let mut place = 0;
+        while let Some(open) = self.open.get(place) {
+            let outcome = open.socket.outcome();
+            if outcome.is_none() && open.until > now {
+                place += 1;
+                continue;
+            }
+            let Open { probe, tries, .. } = self.open.swap_remove(place);
+            let answer = match outcome {
+                Some(Outcome::Established { .. } | Outcome::Refused) => Some(Answer::Target),
+                Some(Outcome::Icmp(Icmp::TimeExceeded(router))) => Some(Answer::Router(router)),
+                _ => None,
+            };
+            if answer.is_some() {
+                self.heard.insert(probe.ttl);
+            }
+            // A hop that nobody has ever answered is silent, not hurried.
+            if self.heard.contains(&probe.ttl) {
+                self.pace.hear(answer.is_some());
+            }
+            match answer {
+                Some(answer) => self.walk.answer(probe, answer),
+                None if tries + 1 < TRIES => self.later.push(Later {
+                    at: now + PAUSE * (1 << tries),
+                    probe,
+                    tries: tries + 1,
+                    busy: 0,
+                }),
+                None => self.walk.answer(probe, Answer::Silent),
+            }
+        }
+    }
+}

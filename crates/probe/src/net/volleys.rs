@@ -1,0 +1,171 @@
+//! Volleys: a handshake from each port at nearly the same time.
+
+use super::handshake::{Outcome, Socket, wait_for};
+use super::ports::Ports;
+use super::queue::Icmp;
+use super::trouble::Trouble;
+use crate::stats::{Handshake, Volley};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a handshake may take. The kernel sends a SYN again after 1 s, and then at 2 or 3 s.
+pub const PATIENCE: Duration = Duration::from_millis(3_500);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Sends volleys to a target.
+#[derive(Debug)]
+pub struct Shooter {
+    to: SocketAddr,
+    ports: Vec<u16>,
+    random: Xoshiro256PlusPlus,
+    /// Seconds between two volleys.
+    every: f64,
+    /// Since when seconds are counted.
+    began: Instant,
+    /// When the next volley may begin.
+    next: Instant,
+    /// Microseconds between each volley's first SYN and its last.
+    spans: Vec<f64>,
+    /// Whether the target has ever answered.
+    is_known: bool,
+}
+
+impl Shooter {
+    /// From the first `ports` ports, at `rate` SYNs a second on average, above 0.
+    ///
+    /// # Errors
+    /// There are no free ports.
+    pub fn new(
+        to: SocketAddr,
+        ports: &mut Ports,
+        count: usize,
+        rate: f64,
+        seed: u64,
+    ) -> Result<Self, Trouble> {
+        let numbers = 0..count;
+        let ports = numbers.map(|number| ports.get(number).ok_or(Trouble::NoPorts));
+        let now = Instant::now();
+        Ok(Self {
+            to,
+            ports: ports.collect::<Result<_, _>>()?,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            every: count as f64 / rate,
+            began: now,
+            next: now,
+            spans: Vec::new(),
+            is_known: false,
+        })
+    }
+
+    /// The ports.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
+    /// Half of the volleys had a shorter time between their first SYN and their last one; microseconds.
+    pub fn median_span(&self) -> f64 {
+        let mut spans = self.spans.clone();
+        spans.sort_unstable_by(f64::total_cmp);
+        spans.get(spans.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    /// Waits until a volley may be sent, and sends it. `None` where `stop` was set meanwhile.
+    ///
+    /// # Errors
+    /// No handshake has ever come about, and why.
+    pub fn shoot(&mut self, stop: &AtomicBool) -> Result<Option<Volley>, Trouble> {
+        while let Some(rest) = self.next.checked_duration_since(Instant::now()) {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            std::thread::sleep(rest.min(LOOK));
+        }
+        let mut order: Vec<usize> = (0..self.ports.len()).collect();
+        // Those that come later wait behind the others on the way out: not always the same ones.
+        for last in (1..order.len()).rev() {
+            let other = (u64::from(self.random.next_u32()) * (last as u64 + 1)) >> 32;
+            order.swap(last, other as usize);
+        }
+        let mut trouble = Trouble::NoAnswer(self.to);
+        let mut bound: Vec<(usize, Socket)> = Vec::new();
+        for number in order {
+            match Socket::bound(self.to, self.ports[number]) {
+                Ok(socket) => bound.push((number, socket)),
+                Err(error) => trouble = Trouble::System(self.to, error),
+            }
+        }
+        let start = Instant::now();
+        self.next = start + Duration::from_secs_f64(self.every);
+        let mut open: Vec<(usize, Socket)> = Vec::new();
+        for (number, mut socket) in bound {
+            match socket.connect(None) {
+                Ok(()) => open.push((number, socket)),
+                Err(error) => trouble = Trouble::System(self.to, error),
+            }
+        }
+        if let (Some((_, first)), Some((_, last))) = (open.first(), open.last()) {
+            let span = last.began.saturating_duration_since(first.began);
+            self.spans.push(span.as_secs_f64() * 1e6);
+        }
+        let mut volley = Volley {
+            at: start.saturating_duration_since(self.began).as_secs_f64(),
+            handshakes: vec![None; self.ports.len()],
+        };
+        while !open.is_empty() && start.elapsed() < PATIENCE {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let rest = PATIENCE.saturating_sub(start.elapsed()).min(LOOK);
+            wait_for(open.iter().map(|(_, socket)| socket), rest)
+                .map_err(|error| Trouble::System(self.to, error))?;
+            open.retain(|(number, socket)| match socket.outcome() {
+                None => true,
+                Some(Outcome::Established { rtt, resent }) => {
+                    let took = match resent {
+                        0 => rtt,
+                        // The kernel's is that of the last SYN alone.
+                        _ => socket.began.elapsed(),
+                    };
+                    volley.handshakes[*number] = Some(Handshake {
+                        us: took.as_secs_f64() * 1e6,
+                        resent,
+                        is_answered: true,
+                    });
+                    false
+                }
+                Some(other) => {
+                    trouble = trouble_of(self.to, other);
+                    false
+                }
+            });
+        }
+        for (number, socket) in open {
+            volley.handshakes[number] = Some(Handshake {
+                us: socket.began.elapsed().as_secs_f64() * 1e6,
+                resent: 1,
+                is_answered: false,
+            });
+        }
+        let mut handshakes = volley.handshakes.iter().flatten();
+        self.is_known |= handshakes.any(|one| one.is_answered);
+        // A target that has answered once and is away for a while is what is to be measured.
+        match self.is_known {
+            true => Ok(Some(volley)),
+            false => Err(trouble),
+        }
+    }
+}
+
+fn trouble_of(to: SocketAddr, outcome: Outcome) -> Trouble {
+    match outcome {
+        Outcome::Refused => Trouble::Refused(to),
+        Outcome::Icmp(Icmp::Unreachable { from, kind, code }) => {
+            Trouble::Unreachable(to, from, kind, code)
+        }
+        Outcome::Failed(error) => Trouble::System(to, error),
+        Outcome::Icmp(Icmp::TimeExceeded(_)) | Outcome::Established { .. } => Trouble::NoAnswer(to),
+    }
+}

@@ -1,0 +1,114 @@
+//! When the next SYN may be sent. Sans-I/O: times are seconds since any start.
+
+/// The most SYNs a second unless the user says that more are meant.
+pub const MOST: f64 = 640.0;
+/// The fewest a second, however few answers there are.
+const FEWEST: f64 = 4.0;
+/// What is sent at once after a pause: few, so that routers are not met with bursts.
+const BURST: f64 = 4.0;
+/// The share of answers that never came which halves the rate.
+const TOO_MANY: f64 = 0.1;
+/// Answers between two changes of the rate.
+const WINDOW: u32 = 20;
+
+/// What is short of a token by less than this is not short: times are not exact.
+const ROUNDING: f64 = 1e-6;
+
+/// A token bucket whose rate halves where answers stay out, and comes back slowly.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    most: f64,
+    rate: f64,
+    tokens: f64,
+    at: f64,
+    answered: u32,
+    missed: u32,
+}
+
+impl Pace {
+    /// `most` a second, above 0.
+    pub fn new(most: f64) -> Self {
+        Self {
+            most,
+            rate: most,
+            tokens: BURST,
+            at: 0.0,
+            answered: 0,
+            missed: 0,
+        }
+    }
+
+    /// Takes leave to send one SYN now; else says when it may be sent.
+    pub fn take(&mut self, now: f64) -> Result<(), f64> {
+        self.tokens = (self.tokens + (now - self.at).max(0.0) * self.rate).min(BURST);
+        self.at = self.at.max(now);
+        if self.tokens >= 1.0 - ROUNDING {
+            self.tokens -= 1.0;
+            return Ok(());
+        }
+        Err(now + (1.0 - self.tokens) / self.rate)
+    }
+
+    /// A router answered, or one that has answered others did not in time.
+    pub fn hear(&mut self, is_answer: bool) {
+        match is_answer {
+            true => self.answered += 1,
+            false => self.missed += 1,
+        }
+        let heard = self.answered + self.missed;
+        if heard < WINDOW {
+            return;
+        }
+        let is_too_fast = f64::from(self.missed) > TOO_MANY * f64::from(heard);
+        self.rate = match is_too_fast {
+            true => (self.rate / 2.0).max(FEWEST.min(self.most)),
+            false => (self.rate * 1.25).min(self.most),
+        };
+        (self.answered, self.missed) = (0, 0);
+    }
+
+    /// SYNs a second now.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many are sent in a second from `start` on, by one who asks whenever it may send.
+    fn sent(pace: &mut Pace, start: f64) -> u32 {
+        let (mut now, mut sent) = (start, 0);
+        while now < start + 1.0 {
+            match pace.take(now) {
+                Ok(()) => sent += 1,
+                Err(later) => now = later,
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn no_second_has_more_than_the_rate_and_a_short_burst() {
+        let mut pace = Pace::new(MOST);
+        for second in 0..10 {
+            let sent = sent(&mut pace, f64::from(second));
+            assert!((638..=645).contains(&sent), "{sent}");
+        }
+        let after_a_pause = sent(&mut pace, 1_000.0);
+        assert!(after_a_pause <= 645, "{after_a_pause}");
+    }
+
+    #[test]
+    fn missing_answers_slow_it_down_and_answers_bring_it_back() {
+        let mut pace = Pace::new(MOST);
+        (0..400).for_each(|number| pace.hear(number % 4 != 0));
+        assert!(pace.rate() < 5.0, "{}", pace.rate());
+        (0..2_000).for_each(|_| pace.hear(true));
+        assert!((pace.rate() - MOST).abs() < 1e-9, "{}", pace.rate());
+        let mut slow = Pace::new(2.0);
+        (0..400).for_each(|_| slow.hear(false));
+        assert!(slow.rate() <= 2.0);
+    }
+}

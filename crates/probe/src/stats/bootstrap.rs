@@ -1,0 +1,137 @@
+//! Blocks of volleys, drawn again and again: how far a figure could have come out otherwise.
+//!
+//! Volleys that follow each other meet the same queues, so that blocks of them are drawn, with replacement and
+//! around the end (the circular block bootstrap: D. N. Politis, J. P. Romano, 1992). A block is three times as
+//! long as the time over which the volleys' means depend on each other (the integrated autocorrelation time,
+//! summed as far as it is positive: A. Sokal, 1997), and no shorter than the cube root of their number. Of few
+//! blocks intervals would be too short: their ends are moved out as Student's t is wider than the normal
+//! distribution, and as the deviation over m - 1 blocks is larger than the one over m (T. Hesterberg, What
+//! Teachers Should Know About the Bootstrap, 2015, section 5.3).
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Resamples.
+const RESAMPLES: usize = 1_000;
+/// Blocks that a resample has at least: with fewer, intervals are too short.
+const FEWEST_BLOCKS: usize = 12;
+
+/// Volleys in a block, for these means of all volleys in order.
+pub fn block_length(means: &[f64]) -> usize {
+    let n = means.len();
+    let shortest = (n as f64).cbrt().ceil() as usize;
+    let dependent = (3.0 * autocorrelation_time(means)).ceil() as usize;
+    shortest.max(dependent).min(n / FEWEST_BLOCKS).max(1)
+}
+
+/// 1 and twice the autocorrelations as far as they are positive.
+fn autocorrelation_time(means: &[f64]) -> f64 {
+    let n = means.len();
+    let mean = means.iter().sum::<f64>() / n.max(1) as f64;
+    let at = |lag: usize| {
+        let pairs = means.iter().zip(means.iter().skip(lag));
+        pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>()
+    };
+    let variance = at(0);
+    if variance <= 0.0 {
+        return 1.0;
+    }
+    let lags = (1..n / 4).map(|lag| at(lag) / variance);
+    1.0 + 2.0
+        * lags
+            .take_while(|correlation| *correlation > 0.0)
+            .sum::<f64>()
+}
+
+/// How often each of `volleys` occurs in each resample. The same for the same numbers, so that a report is
+/// reproducible.
+pub fn resamples(volleys: usize, block: usize) -> impl Iterator<Item = Vec<u16>> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(0x7072_6f62_6500);
+    (0..RESAMPLES).map(move |_| {
+        let mut weights = vec![0; volleys];
+        let mut drawn = 0;
+        while drawn < volleys {
+            let start = ((u64::from(random.next_u32()) * volleys as u64) >> 32) as usize;
+            for step in 0..block.min(volleys - drawn) {
+                weights[(start + step) % volleys] += 1;
+            }
+            drawn += block;
+        }
+        weights
+    })
+}
+
+/// How much farther from a figure the ends of its interval are, where so many volleys are in blocks of this
+/// length.
+pub fn expansion(volleys: usize, block: usize) -> f64 {
+    let blocks = (volleys as f64 / block as f64).max(2.0);
+    // The 97.5 % quantile of Student's t over that of the normal distribution, by the first terms of its
+    // expansion in 1 / freedom (Abramowitz and Stegun, 26.7.5).
+    let z = 1.959_964_f64;
+    let freedom = blocks - 1.0;
+    let first = (z.powi(2) + 1.0) / (4.0 * freedom);
+    let second = (5.0 * z.powi(4) + 16.0 * z.powi(2) + 3.0) / (96.0 * freedom.powi(2));
+    (1.0 + first + second) * (blocks / (blocks - 1.0)).sqrt()
+}
+
+/// The middle 95 % of resampled figures.
+pub fn interval(mut figures: Vec<f64>) -> (f64, f64) {
+    figures.sort_unstable_by(f64::total_cmp);
+    let cut = figures.len() / 40;
+    let end = figures.len().saturating_sub(1 + cut);
+    let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
+    (at(cut), at(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_as_long_as_volleys_depend_on_each_other() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut draw = || f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5;
+        let alone: Vec<f64> = (0..1_000).map(|_| draw()).collect();
+        assert!(
+            (10..=14).contains(&block_length(&alone)),
+            "{}",
+            block_length(&alone)
+        );
+        let mut level = 0.0;
+        let mut follow = || {
+            level = 0.9 * level + draw();
+            level
+        };
+        let dependent: Vec<f64> = (0..1_000).map(|_| follow()).collect();
+        // An autoregression by 0.9 has an autocorrelation time of 19.
+        let length = block_length(&dependent);
+        assert!((38..=83).contains(&length), "{length}");
+        assert_eq!(block_length(&[5.0; 100]), 5);
+        assert_eq!(block_length(&[]), 1);
+    }
+
+    #[test]
+    fn intervals_of_few_blocks_are_wider() {
+        // Student's t over 11 degrees of freedom is 2.201, over 99 it is 1.984.
+        let of_12 = 2.201 / 1.96 * (12.0_f64 / 11.0).sqrt();
+        assert!(
+            (expansion(240, 20) - of_12).abs() < 0.002,
+            "{}",
+            expansion(240, 20)
+        );
+        assert!((expansion(1_000, 10) - 1.984 / 1.96 * 1.005).abs() < 0.002);
+    }
+
+    #[test]
+    fn a_resample_has_as_many_volleys_as_there_are() {
+        for weights in resamples(50, 7).take(20) {
+            assert_eq!(
+                weights
+                    .iter()
+                    .map(|weight| usize::from(*weight))
+                    .sum::<usize>(),
+                50
+            );
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What to do, in a sentence.
+
+use crate::mda::Map;
+use crate::stats::{FEWEST_VOLLEYS, Groups, LEVEL, Prediction};
+use serde::Serialize;
+
+/// RepSYN is worth its second SYN where the p99 of handshakes falls by this share at least.
+pub const WORTH: f64 = 0.10;
+/// More volleys than anybody would wait for.
+const TOO_MANY: f64 = 100_000.0;
+
+/// What to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// The p99 of handshakes would fall by a tenth at least, beyond doubt.
+    Deploy,
+    /// It would not, beyond doubt.
+    DoNotDeploy,
+    /// There is one path.
+    OnePath,
+    /// It would fall, but ports do not differ: as much as on one path.
+    NoDifference,
+    /// More volleys would tell.
+    Undecided,
+}
+
+/// A verdict.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Verdict {
+    /// What to do.
+    pub decision: Decision,
+    /// The same as a sentence, with the figure that it rests on.
+    pub sentence: String,
+    /// Volleys that would decide, about; `None` where it is decided, or where no number would do.
+    pub more_volleys: Option<u64>,
+}
+
+impl Verdict {
+    fn of(decision: Decision, sentence: impl Into<String>) -> Self {
+        Self {
+            decision,
+            sentence: sentence.into(),
+            more_volleys: None,
+        }
+    }
+
+    fn undecided(why: &str, more: f64) -> Self {
+        let is_feasible = more.is_finite() && more <= TOO_MANY;
+        let more = is_feasible.then(|| (more.max(1.0) / 10.0).ceil() as u64 * 10);
+        let then = more.map_or(
+            "it is too close to 10 % for any number of volleys".to_owned(),
+            |more| format!("some {more} more volleys would do"),
+        );
+        Self {
+            decision: Decision::Undecided,
+            sentence: format!("undecided: {why}; {then}"),
+            more_volleys: more,
+        }
+    }
+
+    /// Decides. `ports` is the number of handshakes in a volley.
+    pub fn new(
+        map: &Map,
+        volleys: usize,
+        ports: usize,
+        prediction: Option<&Prediction>,
+        groups: Option<&Groups>,
+    ) -> Self {
+        let differ = groups.is_some_and(Groups::differ);
+        if map.is_complete() && map.paths == 1 && !differ {
+            return Self::of(Decision::OnePath, "one path: do not deploy");
+        }
+        let Some(prediction) = prediction else {
+            let missing = FEWEST_VOLLEYS.saturating_sub(volleys);
+            return Self::undecided("too few volleys", missing as f64);
+        };
+        let Some(p99) = prediction.p99 else {
+            let missing = (1_000.0 / ports.max(1) as f64).ceil() - volleys as f64;
+            return Self::undecided("too few handshakes for a p99", missing);
+        };
+        let change = p99.change;
+        let words = format!(
+            "p99 of handshakes {} % ({} to {})",
+            percent(change.value),
+            percent(change.low),
+            percent(change.high)
+        );
+        if change.low > -WORTH {
+            return Self::of(Decision::DoNotDeploy, format!("do not deploy: {words}"));
+        }
+        if change.high > -WORTH {
+            let half = (change.high - change.low) / 2.0;
+            let apart = (change.value + WORTH).abs();
+            let n = prediction.volleys as f64;
+            let more = n * (half / apart).powi(2) - n;
+            return Self::undecided(&words, more.max(n / 10.0));
+        }
+        if !differ {
+            let p = groups.map_or(1.0, |groups| groups.p);
+            return Self::of(
+                Decision::NoDifference,
+                format!(
+                    "do not deploy for now: ports do not differ (p = {p:.2}, {LEVEL} at most to differ), so \
+                     that no path is faster than another; measure when the network is busy"
+                ),
+            );
+        }
+        Self::of(Decision::Deploy, format!("deploy RepSYN: {words}"))
+    }
+}
+
+/// A share as a whole number of per cent.
+fn percent(share: f64) -> i64 {
+    (share * 100.0).round() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mda::Doubt;
+    use crate::stats::{Change, Figure};
+
+    fn map(paths: u64, doubts: &[Doubt]) -> Map {
+        Map {
+            hops: Vec::new(),
+            paths,
+            doubts: doubts.to_vec(),
+            probes: 0,
+            ways: Vec::new(),
+        }
+    }
+
+    fn groups(p: f64) -> Groups {
+        Groups {
+            p,
+            groups: Vec::new(),
+            volleys: 300,
+        }
+    }
+
+    fn prediction(value: f64, low: f64, high: f64) -> Prediction {
+        let figure = Figure { value, low, high };
+        let change = Change {
+            single: figure,
+            pair: figure,
+            change: figure,
+        };
+        Prediction {
+            volleys: 300,
+            handshakes: 14_400,
+            block: 7,
+            mean: change,
+            p50: change,
+            p99: Some(change),
+        }
+    }
+
+    fn decide(map: &Map, p: f64, change: (f64, f64, f64)) -> (Decision, String) {
+        let prediction = prediction(change.0, change.1, change.2);
+        let verdict = Verdict::new(map, 300, 48, Some(&prediction), Some(&groups(p)));
+        (verdict.decision, verdict.sentence)
+    }
+
+    #[test]
+    fn each_decision_has_its_sentence() {
+        let four = map(4, &[]);
+        let (decision, sentence) = decide(&four, 0.005, (-0.47, -0.55, -0.38));
+        assert_eq!(decision, Decision::Deploy);
+        assert_eq!(
+            sentence,
+            "deploy RepSYN: p99 of handshakes -47 % (-55 to -38)"
+        );
+        let (decision, sentence) = decide(&four, 0.005, (-0.02, -0.05, 0.01));
+        assert_eq!(decision, Decision::DoNotDeploy);
+        assert_eq!(sentence, "do not deploy: p99 of handshakes -2 % (-5 to 1)");
+        let (decision, sentence) = decide(&four, 0.4, (-0.3, -0.35, -0.25));
+        assert_eq!(decision, Decision::NoDifference);
+        assert!(sentence.contains("p = 0.40"), "{sentence}");
+        let (decision, sentence) = decide(&map(1, &[]), 0.4, (-0.3, -0.35, -0.25));
+        assert_eq!(decision, Decision::OnePath);
+        assert_eq!(sentence, "one path: do not deploy");
+    }
+
+    #[test]
+    fn one_address_where_ports_differ_is_more_than_one_path() {
+        // A bundle of links below IP.
+        let (decision, _) = decide(&map(1, &[]), 0.005, (-0.3, -0.35, -0.25));
+        assert_eq!(decision, Decision::Deploy);
+        let unsure = map(1, &[Doubt::SilentHop { ttl: 2 }]);
+        let (decision, _) = decide(&unsure, 0.4, (-0.3, -0.35, -0.25));
+        assert_eq!(decision, Decision::NoDifference, "at least one is not one");
+    }
+
+    #[test]
+    fn what_is_undecided_says_what_would_do() {
+        let four = map(4, &[]);
+        let (decision, sentence) = decide(&four, 0.005, (-0.2, -0.4, -0.0));
+        assert_eq!(decision, Decision::Undecided);
+        // Half the width of the interval is twice as much as the distance to 10 %: four times as many.
+        let expected =
+            "undecided: p99 of handshakes -20 % (-40 to 0); some 900 more volleys would do";
+        assert_eq!(sentence, expected);
+        let (_, sentence) = decide(&four, 0.005, (-0.1, -0.4, 0.2));
+        assert!(
+            sentence.ends_with("too close to 10 % for any number of volleys"),
+            "{sentence}"
+        );
+        let few = Verdict::new(&four, 15, 48, None, None);
+        assert_eq!(few.more_volleys, Some(50));
+    }
+}

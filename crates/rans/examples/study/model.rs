@@ -1,0 +1,278 @@
+//! A service of some servers and 16 clients, by the real layers over HTTP/2 in memory, under tokio's paused
+//! clock: hours of load in seconds, and the same result each time.
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::client::conn::http2::SendRequest;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tailcut_rans::client::{Client, ClientConfig, Purges, Replica, ResetBudget};
+use tailcut_rans::guard::{GuardConfig, GuardLayer, OnCancel};
+use tailcut_transport::rans::Policy;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
+use tower_layer::Layer;
+use tower_service::Service;
+
+pub const CLIENTS: usize = 16;
+const MEAN_WORK: Duration = Duration::from_millis(100);
+/// What a slow copy's work is multiplied with.
+const SLOW: u32 = 10;
+
+/// What is asked.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Question {
+    pub servers: usize,
+    /// What is wrong with the first server.
+    pub first: Trouble,
+    /// Of the servers' capacity, slow copies counted, without duplicates.
+    pub load: f64,
+    /// How likely a copy is slow.
+    pub slow: f64,
+    pub design: Design,
+    pub on_cancel: OnCancel,
+    pub requests: usize,
+    pub seed: u64,
+}
+
+/// What may be wrong with a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    None,
+    /// It takes so many times as long.
+    Slow(u32),
+    /// It takes requests, and never answers.
+    Stalled,
+}
+
+/// How clients ask.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Design {
+    /// One server at random.
+    Random,
+    /// Of two that are drawn the one with fewer requests of this client on their way.
+    ShorterOfTwo,
+    /// The client without copies: of two that are drawn the one with the lower load, by requests on their
+    /// way and by latency.
+    LighterOfTwo,
+    /// A low copy at once, both purged by the first answer.
+    Duplicate,
+}
+
+/// Latencies in seconds, and the share of copies' work that was of no use.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub latencies: Vec<f64>,
+}
+
+impl Outcome {
+    pub fn mean(&self) -> f64 {
+        self.latencies.iter().sum::<f64>() / self.latencies.len() as f64
+    }
+
+    /// The nearest rank.
+    pub fn p99(&self) -> f64 {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = (0.99 * sorted.len() as f64).ceil() as usize;
+        sorted[rank.clamp(1, sorted.len()) - 1]
+    }
+}
+
+fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
+    -mean * (1.0 - uniform(random)).ln()
+}
+
+/// A connection to a server, as a service.
+#[derive(Clone)]
+pub struct Way(SendRequest<Empty<Bytes>>);
+
+impl Service<Request<Empty<Bytes>>> for Way {
+    type Response = Response<Incoming>;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = hyper::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Empty<Bytes>>) -> Self::Future {
+        Box::pin(self.0.send_request(request))
+    }
+}
+
+/// Works for as long as the path says, in nanoseconds; some copies take longer.
+#[derive(Clone)]
+struct Work {
+    slow: f64,
+    trouble: Trouble,
+    random: Arc<Mutex<Xoshiro256PlusPlus>>,
+}
+
+impl Service<Request<Incoming>> for Work {
+    type Response = Response<Empty<Bytes>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let told = request.uri().path().trim_start_matches('/').parse();
+        let is_slow = uniform(&mut self.random.lock().expect("a lock")) < self.slow;
+        let factor = match self.trouble {
+            Trouble::None => 1,
+            Trouble::Slow(factor) => factor,
+            Trouble::Stalled => return Box::pin(std::future::pending()),
+        };
+        Box::pin(async move {
+            let mut answer = Response::new(Empty::new());
+            match told {
+                Ok(nanoseconds) => {
+                    let work = Duration::from_nanos(nanoseconds) * factor;
+                    sleep(if is_slow { work * SLOW } else { work }).await;
+                }
+                Err(_) => *answer.status_mut() = StatusCode::BAD_REQUEST,
+            }
+            Ok(answer)
+        })
+    }
+}
+
+/// A connection to a server.
+async fn connect(guard: &GuardLayer, work: &Work) -> Way {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let guarded = guard.layer(work.clone());
+    let serving = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_pending_accept_reset_streams(Some(100_000))
+        .max_local_error_reset_streams(None)
+        .serve_connection(
+            TokioIo::new(far),
+            service_fn(move |request| guarded.clone().call(request)),
+        );
+    tokio::spawn(serving);
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near))
+            .await
+            .expect("a connection in memory");
+    tokio::spawn(connection);
+    Way(sender)
+}
+
+/// Runs it. To be called on a runtime whose clock is paused.
+pub async fn run(question: Question) -> Outcome {
+    let Question {
+        load, slow, design, ..
+    } = question;
+    let guard = GuardConfig {
+        workers: 1,
+        queue: u32::MAX,
+        on_cancel: question.on_cancel,
+        ..GuardConfig::default()
+    };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(question.seed);
+    let servers: Vec<(GuardLayer, Work)> = (0..question.servers)
+        .map(|index| {
+            let random = Xoshiro256PlusPlus::seed_from_u64(random.next_u64());
+            let work = Work {
+                slow,
+                trouble: if index == 0 {
+                    question.first
+                } else {
+                    Trouble::None
+                },
+                random: Arc::new(Mutex::new(random)),
+            };
+            (GuardLayer::new(guard), work)
+        })
+        .collect();
+    let config = ClientConfig {
+        // Of this no server here makes a defence.
+        resets: ResetBudget {
+            rate: 1e6,
+            burst: u32::MAX,
+        },
+        ..ClientConfig::default()
+    };
+    let config = match design {
+        Design::Duplicate => ClientConfig {
+            purging: Policy::DAS,
+            ..config
+        },
+        Design::Random | Design::ShorterOfTwo | Design::LighterOfTwo => config.single(),
+    };
+    let mut clients = Vec::new();
+    for seed in 0..CLIENTS as u64 {
+        let mut replicas = Vec::new();
+        for (guard, work) in &servers {
+            replicas.push(Replica {
+                primary: connect(guard, work).await,
+                copy: connect(guard, work).await,
+                purges: Purges::Yes,
+            });
+        }
+        // Where this program chooses: a client for each server.
+        let groups = match design {
+            Design::Random | Design::ShorterOfTwo => {
+                replicas.into_iter().map(|replica| vec![replica]).collect()
+            }
+            Design::LighterOfTwo | Design::Duplicate => vec![replicas],
+        };
+        let of = |group| Client::new(group, config, seed).expect("a configuration");
+        clients.push(groups.into_iter().map(of).collect::<Vec<_>>());
+    }
+    // Requests of each client on their way to each server.
+    let on_their_way: Vec<Vec<Arc<AtomicUsize>>> = clients
+        .iter()
+        .map(|group| group.iter().map(|_| Arc::default()).collect())
+        .collect();
+    let mean_work = MEAN_WORK.as_secs_f64() * (1.0 + slow * f64::from(SLOW - 1));
+    let gap = mean_work / (load * question.servers as f64);
+    let mut at = Instant::now();
+    let mut asked = JoinSet::new();
+    for _ in 0..question.requests {
+        at += Duration::from_secs_f64(exponential(&mut random, gap));
+        let work = exponential(&mut random, MEAN_WORK.as_secs_f64());
+        let mut below = |count: usize| (random.next_u64() % count as u64) as usize;
+        let from = below(CLIENTS);
+        let (group, counts) = (&clients[from], &on_their_way[from]);
+        let mut to = below(group.len());
+        let other = below(group.len());
+        sleep_until(at).await;
+        let waiting = |server: usize| counts[server].load(Ordering::Relaxed);
+        if design == Design::ShorterOfTwo && waiting(other) < waiting(to) {
+            to = other;
+        }
+        let (mut client, count) = (group[to].clone(), Arc::clone(&counts[to]));
+        let uri = format!("http://service/{}", (work * 1e9) as u64);
+        let request = Request::get(uri).body(Empty::new()).expect("a request");
+        count.fetch_add(1, Ordering::Relaxed);
+        asked.spawn(async move {
+            let began = Instant::now();
+            let answer = client.call(request).await.expect("an answer");
+            assert_eq!(answer.status(), StatusCode::OK);
+            count.fetch_sub(1, Ordering::Relaxed);
+            began.elapsed().as_secs_f64()
+        });
+    }
+    Outcome {
+        latencies: asked.join_all().await,
+    }
+}

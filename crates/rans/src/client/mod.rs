@@ -1,0 +1,108 @@
+//! The client: a service that sends a request to one of several replicas, and a low-priority copy of it to
+//! another one; the first good answer is the answer, and the loser is purged by dropping it.
+//!
+//! When copies are sent and what ends them is [`tailcut_transport::rans::Client`]'s; this is its driver.
+
+mod config;
+mod flight;
+mod race;
+mod replay;
+mod replica;
+mod shared;
+mod standing;
+
+pub use config::{Breaker, ClientConfig, Methods, ResetBudget, acceptable};
+pub use flight::AnswerBody;
+pub use replay::{Once, Replay};
+pub use replica::{ClientCounts, Purges, Replica};
+
+use http::{Request, Response};
+use http_body::Body;
+use race::Race;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use shared::Shared;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tower_service::Service;
+
+/// See the module. Cheap to clone; clones share their state.
+pub struct Client<S> {
+    replicas: Arc<[Replica<S>]>,
+    shared: Arc<Shared>,
+}
+
+impl<S> Clone for Client<S> {
+    fn clone(&self) -> Self {
+        Self {
+            replicas: Arc::clone(&self.replicas),
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<S> fmt::Debug for Client<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("replicas", &self.replicas.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S> Client<S> {
+    /// A client of these replicas, at least one. `seed` draws which of them are asked.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn new(
+        replicas: Vec<Replica<S>>,
+        config: ClientConfig,
+        seed: u64,
+    ) -> Result<Self, &'static str> {
+        if replicas.is_empty() {
+            return Err("a client needs a replica");
+        }
+        let purges = replicas.iter().map(|replica| replica.purges);
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let shared = Arc::new(Shared::new(config, purges, random)?);
+        Ok(Self {
+            replicas: replicas.into(),
+            shared,
+        })
+    }
+
+    /// What it has counted.
+    pub fn counts(&self) -> ClientCounts {
+        self.shared.lock().counts
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for Client<S>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    B: Replay + Send + Sync + 'static,
+    R: Body + Send + 'static,
+{
+    type Response = Response<AnswerBody<R>>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
+
+    /// Always ready: the ways to replicas are asked when a copy takes them.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let mut race = Race::new(
+            Arc::clone(&self.replicas),
+            Arc::clone(&self.shared),
+            request,
+        );
+        Box::pin(poll_fn(move |cx| race.poll(cx)))
+    }
+}

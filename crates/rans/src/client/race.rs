@@ -1,0 +1,275 @@
+//! One request: its copies, and the one that is first.
+
+use super::flight::{AnswerBody, Flight};
+use super::replay::Replay;
+use super::replica::{Purges, Replica};
+use super::shared::{Follows, Orders, Shared};
+use crate::priority::{PRIORITY, field};
+use crate::via::tells_guard;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Request, Response};
+use http_body::Body;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tailcut_transport::rans::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId};
+use tokio::time::{Instant, Sleep, sleep_until};
+use tower_service::Service;
+
+/// The field that says which copy of a request this is.
+const COPY: HeaderName = HeaderName::from_static("tailcut-copy");
+
+type Answering<R, E> = Pin<Box<dyn Future<Output = Result<Response<R>, E>> + Send>>;
+
+/// A copy that is on its way.
+struct Running<R, E> {
+    id: CopyId,
+    replica: usize,
+    began: Instant,
+    answering: Answering<R, E>,
+    flight: Flight,
+}
+
+/// See the module.
+pub(super) struct Race<S, B, R, E>
+where
+    R: Send + 'static,
+    E: Send + 'static,
+{
+    replicas: Arc<[Replica<S>]>,
+    shared: Arc<Shared>,
+    parts: Parts,
+    /// What the last copy takes.
+    body: Option<B>,
+    /// Its number and its policy, once it has begun.
+    request: Option<(RequestId, Follows)>,
+    running: Vec<Running<R, E>>,
+    /// When the next copy is due.
+    timer: Option<Pin<Box<Sleep>>>,
+    /// The first answer that was not acceptable.
+    poor: Option<Result<Response<AnswerBody<R>>, E>>,
+}
+
+impl<S, B, R, E> Race<S, B, R, E>
+where
+    S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    B: Replay + Send + 'static,
+    R: Body + Send + 'static,
+    E: Send + 'static,
+{
+    pub fn new(replicas: Arc<[Replica<S>]>, shared: Arc<Shared>, request: Request<B>) -> Self {
+        let (parts, body) = request.into_parts();
+        Self {
+            replicas,
+            shared,
+            parts,
+            body: Some(body),
+            request: None,
+            running: Vec::new(),
+            timer: None,
+            poor: None,
+        }
+    }
+
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<AnswerBody<R>>, E>> {
+        let (id, follows) = match self.request {
+            Some(request) => request,
+            None => self.begin(),
+        };
+        loop {
+            let orders = self.shared.lock().orders(id, follows);
+            self.obey(orders);
+            if let Some(answer) = self.look(cx, follows) {
+                self.request = None;
+                return Poll::Ready(answer);
+            }
+            let due = self.shared.lock().wait(id, follows, cx.waker());
+            let Some(due) = due else {
+                return Poll::Pending;
+            };
+            let at = self.shared.instant(due);
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+            if timer.deadline() != at {
+                timer.as_mut().reset(at);
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.timer = None;
+            self.shared.lock().on_timeout(due, follows);
+        }
+    }
+
+    fn begin(&mut self) -> (RequestId, Follows) {
+        let now = Instant::now();
+        let allowed = self.shared.config.methods.allow(&self.parts.method);
+        let again = allowed.then(|| self.body.as_ref().and_then(Replay::replay));
+        let is_copied = again.flatten().is_some();
+        let moment = (now, self.shared.time(now));
+        let begun = self.shared.lock().begin(moment, is_copied);
+        let (id, follows, orders) = begun.expect("a client has a replica");
+        self.request = Some((id, follows));
+        self.obey(orders);
+        (id, follows)
+    }
+
+    fn obey(&mut self, orders: Orders) {
+        for (replica, header) in orders {
+            match header.purpose {
+                Purpose::Ask => self.ask(replica, &header),
+                Purpose::Cancel(_) => self.purge(header.copy),
+                // Nothing of HTTP.
+                Purpose::More | Purpose::Reprioritise => {}
+            }
+        }
+    }
+
+    /// Sends a copy.
+    fn ask(&mut self, replica: usize, header: &RequestHeader) {
+        let again = self.body.as_ref().and_then(Replay::replay);
+        let Some(body) = again.or_else(|| self.body.take()) else {
+            return;
+        };
+        let mut parts = self.parts.clone();
+        if self.shared.config.tells_copies {
+            parts
+                .headers
+                .insert(COPY, HeaderValue::from(u16::from(header.copy.copy)));
+        }
+        let ways = &self.replicas[replica];
+        let mut way = match header.priority {
+            HIGH => ways.primary.clone(),
+            _ => {
+                parts.headers.insert(PRIORITY, field(Class::Duplicate));
+                ways.copy.clone()
+            }
+        };
+        if header.copy.copy > 0 {
+            self.shared.lock().counts.copies += 1;
+        }
+        self.running.push(Running {
+            id: header.copy,
+            replica,
+            began: Instant::now(),
+            answering: Box::pin(async move {
+                poll_fn(|cx| way.poll_ready(cx)).await?;
+                way.call(Request::from_parts(parts, body)).await
+            }),
+            flight: Flight::begin(Arc::clone(&self.shared), replica),
+        });
+    }
+
+    /// The answer, if there is one.
+    fn look(
+        &mut self,
+        cx: &mut Context<'_>,
+        follows: Follows,
+    ) -> Option<Result<Response<AnswerBody<R>>, E>> {
+        let mut at = 0;
+        while let Some(copy) = self.running.get_mut(at) {
+            let Poll::Ready(answer) = copy.answering.as_mut().poll(cx) else {
+                at += 1;
+                continue;
+            };
+            let copy = self.running.swap_remove(at);
+            let now = Instant::now();
+            let time = self.shared.time(now);
+            let status = answer.as_ref().ok().map(Response::status);
+            let is_good = status.is_some_and(self.shared.config.acceptable);
+            let mut state = self.shared.lock();
+            let standing = &mut state.standings[copy.replica];
+            match status {
+                Some(status) if !status.is_server_error() => standing.answered(now - copy.began),
+                _ => standing.failed(now, self.shared.config.breaker),
+            }
+            if let Ok(answer) = &answer {
+                let purges = tells_guard(answer.headers());
+                let learns = self.replicas[copy.replica].purges == Purges::Learn;
+                if learns {
+                    standing.purges = Some(purges);
+                }
+            }
+            if is_good {
+                state.counts.won_by_copy += u64::from(copy.id.copy > 0);
+                state.on_answer(time, copy.id, follows);
+                let orders = state.orders(copy.id.request, follows);
+                drop(state);
+                self.obey(orders);
+                return Some(carried(answer, copy.flight));
+            }
+            state.counts.failed += 1;
+            let goes_on = state.on_failure(time, copy.id, follows);
+            let orders = state.orders(copy.id.request, follows);
+            drop(state);
+            let poor = carried(answer, copy.flight);
+            // An answer says more than an error.
+            if self
+                .poor
+                .as_ref()
+                .is_none_or(|known| known.is_err() && poor.is_ok())
+            {
+                self.poor = Some(poor);
+            }
+            if !goes_on {
+                return self.poor.take();
+            }
+            self.obey(orders);
+            at = 0;
+        }
+        None
+    }
+}
+
+impl<S, B, R, E> Race<S, B, R, E>
+where
+    R: Send + 'static,
+    E: Send + 'static,
+{
+    /// Drops a copy, or lets it run to its end where its replica has been reset too often.
+    fn purge(&mut self, id: CopyId) {
+        let Some(at) = self.running.iter().position(|copy| copy.id == id) else {
+            return;
+        };
+        let copy = self.running.swap_remove(at);
+        let mut state = self.shared.lock();
+        let budget = self.shared.config.resets;
+        if state.standings[copy.replica].may_reset(Instant::now(), budget) {
+            state.counts.purged += 1;
+            return;
+        }
+        state.counts.spared += 1;
+        drop(state);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let _ = copy.answering.await;
+                drop(copy.flight);
+            });
+        }
+    }
+}
+
+impl<S, B, R, E> Drop for Race<S, B, R, E>
+where
+    R: Send + 'static,
+    E: Send + 'static,
+{
+    fn drop(&mut self) {
+        // The application has left before the answer.
+        if let Some((id, follows)) = self.request.take() {
+            self.shared.lock().abandon(id, follows);
+        }
+        while let Some(copy) = self.running.last() {
+            let id = copy.id;
+            self.purge(id);
+        }
+    }
+}
+
+fn carried<R, E>(
+    answer: Result<Response<R>, E>,
+    flight: Flight,
+) -> Result<Response<AnswerBody<R>>, E> {
+    answer.map(|answer| answer.map(|body| AnswerBody::new(body, flight)))
+}

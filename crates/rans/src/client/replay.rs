@@ -1,0 +1,58 @@
+//! Bodies of requests that can be sent twice.
+
+use http_body::Body;
+use http_body_util::{Empty, Full};
+
+/// A request's body that may be sent to two replicas.
+pub trait Replay: Body + Sized {
+    /// The same body again; `None` where it can be sent once only. Then the request is not copied.
+    fn replay(&self) -> Option<Self>;
+}
+
+impl<D: bytes::Buf> Replay for Empty<D> {
+    fn replay(&self) -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl<D: bytes::Buf + Clone> Replay for Full<D> {
+    fn replay(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+impl Replay for String {
+    fn replay(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// A body that can be sent once only, such as a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Once<B>(pub B);
+
+impl<B: Body + Unpin> Body for Once<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<B::Data>, B::Error>>> {
+        std::pin::Pin::new(&mut self.0).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.0.size_hint()
+    }
+}
+
+impl<B: Body + Unpin> Replay for Once<B> {
+    fn replay(&self) -> Option<Self> {
+        None
+    }
+}

@@ -1,0 +1,42 @@
+//! The servers of a client, and what it has counted.
+
+/// Whether a replica stops working on a request whose client leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Purges {
+    /// It does when its answers say that a guard is before it (`via: 1.1 tailcut-guard`).
+    #[default]
+    Learn,
+    /// It does, as HTTP/2 servers do that drop what is reset.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// One of several servers that give the same answers.
+#[derive(Clone, Debug)]
+pub struct Replica<S> {
+    /// The way to it for primaries.
+    pub primary: S,
+    /// The way for copies. With HTTP/2 a connection of its own: on one connection an answer of a copy that
+    /// is on its way holds up those behind it.
+    pub copy: S,
+    /// Whether it stops when it is asked to.
+    pub purges: Purges,
+}
+
+/// What a client has counted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct ClientCounts {
+    /// Requests.
+    pub requests: u64,
+    /// Copies beyond the primaries.
+    pub copies: u64,
+    /// Requests that a copy answered.
+    pub won_by_copy: u64,
+    /// Copies, primaries included, that were dropped before their end.
+    pub purged: u64,
+    /// Copies that ran to their end unseen, since the budget of resets was spent.
+    pub spared: u64,
+    /// Copies that failed, or whose answer was not acceptable.
+    pub failed: u64,
+}

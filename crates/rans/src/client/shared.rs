@@ -1,0 +1,203 @@
+//! What all requests of a client share: the replicas' standing, and the policy's state.
+
+use super::config::ClientConfig;
+use super::replica::{ClientCounts, Purges};
+use super::standing::Standing;
+use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use tailcut_transport::rans::{Client, CopyId, RequestHeader, RequestId};
+use tailcut_units::{HostId, Time};
+use tokio::time::Instant;
+
+/// Which of the client's policies a request follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Follows {
+    Purging,
+    Elsewhere,
+}
+
+/// What a request is told to do: messages to replicas.
+pub(super) type Orders = Vec<(usize, RequestHeader)>;
+
+#[derive(Default)]
+struct Inbox {
+    orders: Orders,
+    waker: Option<Waker>,
+}
+
+pub(super) struct State {
+    pub standings: Vec<Standing>,
+    pub counts: ClientCounts,
+    policies: [Client; 2],
+    /// Orders for requests that another one has asked for, when it was their time too.
+    inboxes: HashMap<RequestId, Inbox>,
+    next: u32,
+    random: Xoshiro256PlusPlus,
+}
+
+/// The state of a client.
+pub(super) struct Shared {
+    pub config: ClientConfig,
+    began: Instant,
+    state: Mutex<State>,
+}
+
+impl Shared {
+    pub fn new(
+        config: ClientConfig,
+        replicas: impl Iterator<Item = Purges>,
+        random: Xoshiro256PlusPlus,
+    ) -> Result<Self, &'static str> {
+        if let Some(fault) = config.fault() {
+            return Err(fault);
+        }
+        let began = Instant::now();
+        let standing = |purges| {
+            let known = match purges {
+                Purges::Learn => None,
+                Purges::Yes => Some(true),
+                Purges::No => Some(false),
+            };
+            Standing::new(began, known, config.resets)
+        };
+        let state = State {
+            standings: replicas.map(standing).collect(),
+            counts: ClientCounts::default(),
+            policies: [Client::new(config.purging)?, Client::new(config.elsewhere)?],
+            inboxes: HashMap::new(),
+            next: 0,
+            random,
+        };
+        Ok(Self {
+            config,
+            began,
+            state: Mutex::new(state),
+        })
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn time(&self, now: Instant) -> Time {
+        let since = (now - self.began).as_nanos().min(u64::MAX.into()) as u64;
+        Time::from_ns(since)
+    }
+
+    pub fn instant(&self, time: Time) -> Instant {
+        self.began + std::time::Duration::from_nanos(time.as_ns())
+    }
+}
+
+impl State {
+    /// A request begins: its primary goes to the less loaded of two replicas that were drawn, its copy to
+    /// any other one. `None` where there is no replica.
+    pub fn begin(
+        &mut self,
+        (now, time): (Instant, Time),
+        is_copied: bool,
+    ) -> Option<(RequestId, Follows, Orders)> {
+        let open = |(index, standing): (usize, &Standing)| standing.is_open(now).then_some(index);
+        let mut candidates: Vec<usize> =
+            self.standings.iter().enumerate().filter_map(open).collect();
+        if candidates.is_empty() {
+            // All of them fail: one of them has to show that it is well again.
+            candidates.extend(0..self.standings.len());
+        }
+        let first = self.draw(&mut candidates)?;
+        let second = self.draw(&mut candidates);
+        let (primary, other) = match second {
+            Some(second) if self.standings[second].load() < self.standings[first].load() => {
+                (second, Some(first))
+            }
+            _ => (first, second),
+        };
+        candidates.extend(other);
+        let copy = match is_copied {
+            true => self.draw(&mut candidates),
+            false => None,
+        };
+        let purges = |replica: usize| self.standings[replica].purges == Some(true);
+        let follows = match copy {
+            Some(copy) if purges(copy) && purges(primary) => Follows::Purging,
+            _ => Follows::Elsewhere,
+        };
+        let mut id = RequestId(self.next);
+        // The two policies share the inboxes, so their numbers differ.
+        while self.policies.iter().any(|client| client.is_pending(id)) {
+            id = RequestId(id.0.wrapping_add(1));
+        }
+        self.next = id.0.wrapping_add(1);
+        let hosts = [Some(primary), copy].map(|replica| replica.map(|index| HostId(index as u32)));
+        let hosts: Vec<HostId> = hosts.into_iter().flatten().collect();
+        self.policies[follows as usize].submit(time, id, 1, &hosts);
+        self.counts.requests += 1;
+        Some((id, follows, self.orders(id, follows)))
+    }
+
+    /// Takes one of the candidates at random.
+    fn draw(&mut self, candidates: &mut Vec<usize>) -> Option<usize> {
+        let count = candidates.len() as u64;
+        let drawn = (u128::from(self.random.next_u64()) * u128::from(count)) >> 64;
+        (count > 0).then(|| candidates.swap_remove(drawn as usize))
+    }
+
+    /// What a request is to do now.
+    pub fn orders(&mut self, id: RequestId, follows: Follows) -> Orders {
+        let mut orders = match self.inboxes.get_mut(&id) {
+            Some(inbox) => std::mem::take(&mut inbox.orders),
+            None => Orders::new(),
+        };
+        let client = &mut self.policies[follows as usize];
+        while let Some((server, header)) = client.poll_transmit() {
+            let order = (server.0 as usize, header);
+            if header.copy.request == id {
+                orders.push(order);
+            } else if let Some(inbox) = self.inboxes.get_mut(&header.copy.request) {
+                inbox.orders.push(order);
+                if let Some(waker) = inbox.waker.take() {
+                    waker.wake();
+                }
+            }
+        }
+        // Completions say no more than the orders.
+        while client.poll_completion().is_some() {}
+        orders
+    }
+
+    /// A request waits. Gives when its next copy is due.
+    pub fn wait(&mut self, id: RequestId, follows: Follows, waker: &Waker) -> Option<Time> {
+        let due = self.policies[follows as usize].due(id)?;
+        let inbox = self.inboxes.entry(id).or_default();
+        inbox.waker = Some(waker.clone());
+        Some(due)
+    }
+
+    pub fn on_timeout(&mut self, time: Time, follows: Follows) {
+        self.policies[follows as usize].on_timeout(time);
+    }
+
+    /// A copy has been answered well.
+    pub fn on_answer(&mut self, time: Time, copy: CopyId, follows: Follows) {
+        self.policies[follows as usize].on_bytes(time, copy, 1);
+        self.inboxes.remove(&copy.request);
+    }
+
+    /// A copy will not be answered well. `false`: no other one is left.
+    pub fn on_failure(&mut self, time: Time, copy: CopyId, follows: Follows) -> bool {
+        let goes_on = self.policies[follows as usize].on_failure(time, copy);
+        if !goes_on {
+            self.inboxes.remove(&copy.request);
+        }
+        goes_on
+    }
+
+    /// Nobody waits for a request any more.
+    pub fn abandon(&mut self, id: RequestId, follows: Follows) {
+        self.policies[follows as usize].abandon(id);
+        self.inboxes.remove(&id);
+    }
+}

@@ -1,0 +1,144 @@
+//! What a client knows of a replica.
+
+use super::config::{Breaker, ResetBudget};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How much the latest latency counts in the average.
+const WEIGHT: f64 = 0.2;
+/// Of a replica that has not answered yet, in seconds.
+const FIRST_LATENCY: f64 = 1e-3;
+
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    /// Copies on their way.
+    pub in_flight: u32,
+    /// Whether it purges; `None`: not known.
+    pub purges: Option<bool>,
+    /// Average latency in seconds.
+    latency: Option<f64>,
+    failures: u32,
+    pause: Duration,
+    paused_until: Option<Instant>,
+    /// Resets that may still be sent at `counted`.
+    resets: f64,
+    counted: Instant,
+}
+
+impl Standing {
+    pub fn new(now: Instant, purges: Option<bool>, budget: ResetBudget) -> Self {
+        Self {
+            in_flight: 0,
+            purges,
+            latency: None,
+            failures: 0,
+            pause: Duration::ZERO,
+            paused_until: None,
+            resets: budget.burst.into(),
+            counted: now,
+        }
+    }
+
+    /// Whether it may be asked. After a pause one request tries whether it is well again.
+    pub fn is_open(&self, now: Instant) -> bool {
+        match self.paused_until {
+            Some(until) => now >= until && self.in_flight == 0,
+            None => true,
+        }
+    }
+
+    /// How long an answer would take, about: the less, the better.
+    pub fn load(&self) -> f64 {
+        f64::from(self.in_flight + 1) * self.latency.unwrap_or(FIRST_LATENCY)
+    }
+
+    pub fn answered(&mut self, latency: Duration) {
+        let latest = latency.as_secs_f64();
+        let average = self.latency.unwrap_or(latest);
+        self.latency = Some(average + WEIGHT * (latest - average));
+        (self.failures, self.pause, self.paused_until) = (0, Duration::ZERO, None);
+    }
+
+    pub fn failed(&mut self, now: Instant, breaker: Breaker) {
+        self.failures += 1;
+        if self.failures >= breaker.failures {
+            let pause = (self.pause * 2).clamp(breaker.pause, breaker.longest);
+            (self.pause, self.paused_until) = (pause, Some(now + pause));
+        }
+    }
+
+    /// Takes a reset from the budget, if there is one.
+    pub fn may_reset(&mut self, now: Instant, budget: ResetBudget) -> bool {
+        let earned = (now - self.counted).as_secs_f64() * budget.rate;
+        self.resets = (self.resets + earned).min(budget.burst.into());
+        self.counted = now;
+        let may = self.resets >= 1.0;
+        self.resets -= f64::from(u8::from(may));
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BREAKER: Breaker = Breaker {
+        failures: 3,
+        pause: Duration::from_secs(1),
+        longest: Duration::from_secs(3),
+    };
+    const BUDGET: ResetBudget = ResetBudget {
+        rate: 2.0,
+        burst: 3,
+    };
+
+    #[test]
+    fn a_replica_that_fails_again_and_again_is_left_alone_longer_each_time() {
+        let mut now = Instant::now();
+        let mut standing = Standing::new(now, None, BUDGET);
+        for _ in 0..2 {
+            standing.failed(now, BREAKER);
+            assert!(standing.is_open(now));
+        }
+        for seconds in [1, 2, 3, 3] {
+            standing.failed(now, BREAKER);
+            let pause = Duration::from_secs(seconds);
+            assert!(!standing.is_open(now + pause - Duration::from_millis(1)));
+            now += pause;
+            assert!(standing.is_open(now));
+            // One request at a time tries it.
+            standing.in_flight = 1;
+            assert!(!standing.is_open(now));
+            standing.in_flight = 0;
+        }
+        standing.answered(Duration::from_millis(5));
+        standing.failed(now, BREAKER);
+        assert!(standing.is_open(now));
+    }
+
+    #[test]
+    fn resets_come_back_at_their_rate_up_to_a_burst() {
+        let mut now = Instant::now();
+        let mut standing = Standing::new(now, None, BUDGET);
+        let spend = |standing: &mut Standing, now| {
+            (0..10).filter(|_| standing.may_reset(now, BUDGET)).count()
+        };
+        assert_eq!(spend(&mut standing, now), 3);
+        now += Duration::from_secs(1);
+        assert_eq!(spend(&mut standing, now), 2);
+        now += Duration::from_secs(60);
+        assert_eq!(spend(&mut standing, now), 3);
+    }
+
+    #[test]
+    fn the_replica_with_the_longer_queue_or_the_slower_answers_has_the_higher_load() {
+        let now = Instant::now();
+        let mut fast = Standing::new(now, None, BUDGET);
+        let mut slow = fast.clone();
+        fast.answered(Duration::from_millis(10));
+        slow.answered(Duration::from_millis(30));
+        assert!(fast.load() < slow.load());
+        fast.in_flight = 5;
+        assert!(fast.load() > slow.load());
+    }
+}

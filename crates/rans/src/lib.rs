@@ -1,0 +1,63 @@
+//! Duplicate-aware HTTP, after "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar,
+//! Dogar, Qazi; HotNets 2014): every request goes to two servers, the second time at low priority; the
+//! first answer purges the other copy, also while it runs. No new protocol: `Priority` (RFC 9218) tells the
+//! class, and a client that leaves (RST_STREAM, or the end of a connection) purges.
+//!
+//! - [`guard`]: a tower layer before a service: bounded concurrency, three strict classes, purge.
+//! - [`client`]: a tower service over several replicas: primary, copy, the first good answer.
+//!
+//! Both take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
+//!
+//! ```
+//! use http::{Request, Response};
+//! use http_body_util::Full;
+//! use bytes::Bytes;
+//! use tailcut_rans::client::{Client, ClientConfig, Purges, Replica};
+//! use tailcut_rans::guard::{GuardConfig, GuardLayer};
+//! use tower_layer::Layer;
+//! use tower_service::Service;
+//! # use std::{convert::Infallible, future::{Ready, ready}, task::{Context, Poll}};
+//! # #[derive(Clone)]
+//! # struct Hello;
+//! # impl<B> Service<Request<B>> for Hello {
+//! #     type Response = Response<Full<Bytes>>;
+//! #     type Error = Infallible;
+//! #     type Future = Ready<Result<Self::Response, Infallible>>;
+//! #     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+//! #         Poll::Ready(Ok(()))
+//! #     }
+//! #     fn call(&mut self, _: Request<B>) -> Self::Future {
+//! #         ready(Ok(Response::new(Full::from("hello"))))
+//! #     }
+//! # }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // At each server: 8 requests at once, the others wait in their class.
+//! let guard = || GuardLayer::new(GuardConfig { workers: 8, ..GuardConfig::default() });
+//! let servers = [guard().layer(Hello), guard().layer(Hello)];
+//!
+//! // At the client: here the services themselves, else connections to them.
+//! let replicas = servers.map(|server| Replica {
+//!     primary: server.clone(),
+//!     copy: server,
+//!     purges: Purges::Learn,
+//! });
+//! let mut client = Client::new(replicas.to_vec(), ClientConfig::default(), 1)?;
+//! let answer = client.call(Request::get("/").body(Full::<Bytes>::default())?).await?;
+//! assert_eq!(answer.status(), 200);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+pub mod client;
+pub mod guard;
+pub mod priority;
+#[cfg(feature = "guard")]
+pub mod sidecar;
+mod via;

@@ -1,0 +1,104 @@
+//! The class of a request: the urgency of its `Priority` field (RFC 9218, section 4.1).
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tailcut_transport::rans::Class;
+
+/// The field's name.
+pub const PRIORITY: HeaderName = HeaderName::from_static("priority");
+/// What stands for an urgency that is not told (RFC 9218, section 4.1).
+const DEFAULT_URGENCY: u8 = 3;
+
+/// The urgency that a class is told by.
+pub const fn urgency(class: Class) -> u8 {
+    match class {
+        Class::Primary => DEFAULT_URGENCY,
+        Class::Duplicate => 6,
+        Class::Optional => 7,
+    }
+}
+
+/// The class of an urgency: 0 to 5 are primaries.
+pub const fn class(urgency: u8) -> Class {
+    match urgency {
+        0..=5 => Class::Primary,
+        6 => Class::Duplicate,
+        _ => Class::Optional,
+    }
+}
+
+/// The class of a request by its `Priority` field. A field that cannot be read counts as none, as RFC
+/// 9218 asks for.
+pub fn class_of(headers: &HeaderMap) -> Class {
+    // Several fields are one list.
+    let fields = headers.get_all(PRIORITY).iter();
+    let texts = fields.filter_map(|field| field.to_str().ok());
+    let mut told = texts
+        .flat_map(|text| text.split(','))
+        .filter_map(urgency_in);
+    // Of several urgencies the last one counts (RFC 8941, section 3.2).
+    class(told.next_back().unwrap_or(DEFAULT_URGENCY))
+}
+
+/// The urgency of one member of the field, such as ` u=5;x`.
+fn urgency_in(member: &str) -> Option<u8> {
+    let item = member.split(';').next()?;
+    let value = item.trim().strip_prefix("u=")?;
+    value.parse().ok().filter(|urgency| *urgency <= 7)
+}
+
+/// The field for a copy of a class.
+pub fn field(class: Class) -> HeaderValue {
+    match class {
+        Class::Primary => HeaderValue::from_static("u=3"),
+        Class::Duplicate => HeaderValue::from_static("u=6"),
+        Class::Optional => HeaderValue::from_static("u=7"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(fields: &[&str]) -> Class {
+        let mut headers = HeaderMap::new();
+        for field in fields {
+            headers.append(
+                PRIORITY,
+                HeaderValue::from_bytes(field.as_bytes()).expect("a field"),
+            );
+        }
+        class_of(&headers)
+    }
+
+    #[test]
+    fn the_last_urgency_that_can_be_read_says_the_class() {
+        assert_eq!(of(&[]), Class::Primary);
+        assert_eq!(of(&["u=6"]), Class::Duplicate);
+        assert_eq!(of(&["i, u=7;a=b"]), Class::Optional);
+        assert_eq!(of(&["u=0", "i"]), Class::Primary);
+        assert_eq!(of(&["u=1, u=6"]), Class::Duplicate);
+        for wrong in [
+            "u", "u=8", "u=-1", "u=six", "U=6", "xu=6", "u=6 5", "", ",,;;",
+        ] {
+            assert_eq!(of(&[wrong]), Class::Primary, "{wrong:?}");
+        }
+        for each in Class::ALL {
+            let mut headers = HeaderMap::new();
+            headers.insert(PRIORITY, field(each));
+            assert_eq!(class_of(&headers), each);
+            assert_eq!(class(urgency(each)), each);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_field_has_a_class(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok(field) = HeaderValue::from_bytes(&bytes) {
+                let mut headers = HeaderMap::new();
+                headers.insert(PRIORITY, field);
+                let _ = class_of(&headers);
+            }
+        }
+    }
+}

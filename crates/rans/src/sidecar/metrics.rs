@@ -1,0 +1,75 @@
+//! A guard's counts for Prometheus.
+
+use crate::guard::{ClassCounts, GuardCounts};
+use std::fmt::Write;
+
+const CLASSES: [&str; 3] = ["primary", "duplicate", "optional"];
+
+/// The page, in Prometheus' text format 0.0.4.
+pub(super) fn metrics(counts: &GuardCounts) -> String {
+    type Value = fn(&ClassCounts) -> f64;
+    let by_class: [(&str, &str, &str, Value); 8] = [
+        (
+            "requests_total",
+            "counter",
+            "Requests that came.",
+            |class| class.came as f64,
+        ),
+        ("queued", "gauge", "Requests that wait.", |class| {
+            class.waiting as f64
+        }),
+        (
+            "done_total",
+            "counter",
+            "Requests whose answer went out whole.",
+            |class| class.done as f64,
+        ),
+        (
+            "purged_total",
+            "counter",
+            "Requests whose client left while they waited.",
+            |class| class.purged as f64,
+        ),
+        (
+            "killed_total",
+            "counter",
+            "Requests stopped when their client left.",
+            |class| class.killed as f64,
+        ),
+        (
+            "held_total",
+            "counter",
+            "Requests that ran on when their client left.",
+            |class| class.held as f64,
+        ),
+        (
+            "shed_total",
+            "counter",
+            "Requests refused with 503.",
+            |class| class.refused as f64,
+        ),
+        (
+            "wasted_seconds_total",
+            "counter",
+            "Time that requests had run whose answer nobody got.",
+            |class| class.wasted.as_secs_f64(),
+        ),
+    ];
+    let mut page = String::new();
+    for (name, kind, help, value) in by_class {
+        head(&mut page, name, kind, help);
+        for (class, counts) in CLASSES.iter().zip(&counts.classes) {
+            let value = value(counts);
+            // Writing to a string does not fail.
+            let _ = writeln!(page, "tailcut_guard_{name}{{class=\"{class}\"}} {value}");
+        }
+    }
+    head(&mut page, "running", "gauge", "Workers that are taken.");
+    let _ = writeln!(page, "tailcut_guard_running {}", counts.running);
+    page
+}
+
+fn head(page: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(page, "# HELP tailcut_guard_{name} {help}");
+    let _ = writeln!(page, "# TYPE tailcut_guard_{name} {kind}");
+}

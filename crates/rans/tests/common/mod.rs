@@ -1,0 +1,215 @@
+//! Servers on real sockets, and connections to them.
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tower_service::Service;
+
+/// Which HTTP a connection speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    One,
+    Two,
+}
+
+pub const VERSIONS: [Version; 2] = [Version::One, Version::Two];
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
+
+/// Works on each request until it is allowed to end, and knows which ones it was asked, and which were
+/// dropped.
+#[derive(Clone, Debug)]
+pub struct Held {
+    pub seen: Arc<watch::Sender<Seen>>,
+    allowed: Arc<Semaphore>,
+}
+
+#[derive(Clone, Default, Debug)]
+pub struct Seen {
+    pub began: Vec<String>,
+    pub dropped: Vec<String>,
+    pub ended: Vec<String>,
+}
+
+impl Held {
+    pub fn new() -> Self {
+        Self {
+            seen: Arc::new(watch::Sender::new(Seen::default())),
+            allowed: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    /// So many requests may end.
+    pub fn allow(&self, count: usize) {
+        self.allowed.add_permits(count);
+    }
+
+    /// Resolves when it is so.
+    pub async fn until(&self, is_so: impl Fn(&Seen) -> bool) {
+        let mut seen = self.seen.subscribe();
+        seen.wait_for(|seen| is_so(seen)).await.expect("held here");
+    }
+}
+
+/// Notes that a request was dropped, unless it ended.
+struct Noted {
+    path: Option<String>,
+    seen: Arc<watch::Sender<Seen>>,
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take() {
+            self.seen.send_modify(|seen| seen.dropped.push(path));
+        }
+    }
+}
+
+impl<B: Send + 'static> Service<Request<B>> for Held {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Answering {
+        let path = request.uri().path().to_owned();
+        let (seen, allowed) = (Arc::clone(&self.seen), Arc::clone(&self.allowed));
+        Box::pin(async move {
+            seen.send_modify(|seen| seen.began.push(path.clone()));
+            let mut noted = Noted {
+                path: Some(path.clone()),
+                seen: Arc::clone(&seen),
+            };
+            allowed.acquire().await.expect("never closed").forget();
+            noted.path = None;
+            seen.send_modify(|seen| seen.ended.push(path.clone()));
+            Ok(Response::new(Full::from(path)))
+        })
+    }
+}
+
+/// Serves connections of any number, over HTTP/1.1 and HTTP/2.
+pub async fn serve<S, R>(version: Version, service: S) -> SocketAddr
+where
+    S: Service<Request<Incoming>, Response = Response<R>> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    S::Error: std::error::Error + Send + Sync,
+    R: http_body::Body + Send + 'static,
+    R::Data: Send,
+    R::Error: std::error::Error + Send + Sync,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let service = service.clone();
+            let answering = service_fn(move |request| service.clone().call(request));
+            let stream = TokioIo::new(stream);
+            tokio::spawn(async move {
+                // A client that leaves is what these tests are about.
+                let _ = match version {
+                    Version::One => {
+                        let serving = hyper::server::conn::http1::Builder::new();
+                        serving.serve_connection(stream, answering).await
+                    }
+                    Version::Two => {
+                        let runtime = TokioExecutor::new();
+                        let serving = hyper::server::conn::http2::Builder::new(runtime);
+                        serving.serve_connection(stream, answering).await
+                    }
+                };
+            });
+        }
+    });
+    address
+}
+
+enum Sender {
+    One(Mutex<Option<hyper::client::conn::http1::SendRequest<Full<Bytes>>>>),
+    Two(hyper::client::conn::http2::SendRequest<Full<Bytes>>),
+}
+
+/// A way to a server: with HTTP/2 one connection, with HTTP/1.1 one for each request.
+#[derive(Clone)]
+pub struct Way {
+    address: SocketAddr,
+    sender: Option<Arc<Sender>>,
+}
+
+impl Way {
+    pub async fn to(version: Version, address: SocketAddr) -> Self {
+        let sender = match version {
+            Version::One => None,
+            Version::Two => Some(Arc::new(
+                open(version, address).await.expect("a connection"),
+            )),
+        };
+        Self { address, sender }
+    }
+}
+
+async fn open(version: Version, address: SocketAddr) -> hyper::Result<Sender> {
+    let stream = TcpStream::connect(address).await.expect("a server");
+    let stream = TokioIo::new(stream);
+    Ok(match version {
+        Version::One => {
+            let (sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
+            tokio::spawn(connection);
+            Sender::One(Mutex::new(Some(sender)))
+        }
+        Version::Two => {
+            let runtime = TokioExecutor::new();
+            let (sender, connection) =
+                hyper::client::conn::http2::handshake(runtime, stream).await?;
+            tokio::spawn(connection);
+            Sender::Two(sender)
+        }
+    })
+}
+
+impl Service<Request<Full<Bytes>>> for Way {
+    type Response = Response<Incoming>;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = hyper::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<hyper::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Full<Bytes>>) -> Self::Future {
+        let (sender, address) = (self.sender.clone(), self.address);
+        Box::pin(async move {
+            let sender = match sender {
+                Some(sender) => sender,
+                None => Arc::new(open(Version::One, address).await?),
+            };
+            match &*sender {
+                Sender::One(one) => {
+                    let own = one.lock().expect("a lock").take();
+                    own.expect("one request").send_request(request).await
+                }
+                Sender::Two(two) => two.clone().send_request(request).await,
+            }
+        })
+    }
+}
+
+pub fn get(path: &str) -> Request<Full<Bytes>> {
+    let uri = format!("http://service{path}");
+    let request = Request::get(uri).header(http::header::HOST, "service");
+    request.body(Full::default()).expect("a request")
+}

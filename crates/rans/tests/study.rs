@@ -1,0 +1,76 @@
+//! The gain of duplicates, by the real layers under a paused clock.
+
+#[path = "../examples/study/model.rs"]
+mod model;
+
+use model::{Design, Outcome, Question, Trouble, run};
+use tailcut_rans::guard::OnCancel;
+
+async fn ask(load: f64, design: Design) -> Outcome {
+    run(Question {
+        servers: 16,
+        first: Trouble::None,
+        load,
+        slow: 0.05,
+        design,
+        on_cancel: OnCancel::Kill,
+        requests: 4_000,
+        seed: 11,
+    })
+    .await
+}
+
+/// The bars of the study at two of its loads; `cargo run --release --example study` has all of them, with
+/// intervals.
+#[tokio::test(start_paused = true)]
+async fn a_purged_duplicate_cuts_the_mean_and_the_tail_of_one_copy() {
+    for (load, random, shorter) in [(0.3, 0.45, 0.55), (0.6, 0.28, 0.45)] {
+        let duplicate = ask(load, Design::Duplicate).await;
+        let one = ask(load, Design::Random).await;
+        let two = ask(load, Design::ShorterOfTwo).await;
+        assert!(duplicate.mean() < random * one.mean(), "{load}");
+        assert!(duplicate.mean() < shorter * two.mean(), "{load}");
+        assert!(duplicate.p99() < 0.35 * one.p99(), "{load}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_study_repeats_itself_to_the_nanosecond() {
+    let (one, other) = (
+        ask(0.6, Design::Duplicate).await,
+        ask(0.6, Design::Duplicate).await,
+    );
+    assert_eq!(one.latencies, other.latencies);
+}
+
+fn of_six(first: Trouble, design: Design) -> Question {
+    Question {
+        servers: 6,
+        first,
+        load: 0.25,
+        slow: 0.0,
+        design,
+        on_cancel: OnCancel::Kill,
+        requests: 2_000,
+        seed: 5,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_costs_no_request_where_duplicates_go_to_others() {
+    let stalled = run(of_six(Trouble::Stalled, Design::Duplicate)).await;
+    let well = run(of_six(Trouble::None, Design::Duplicate)).await;
+    assert_eq!(stalled.latencies.len(), 2_000);
+    assert!(stalled.p99() < 2.0 * well.p99());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_server_costs_less_with_duplicates_than_with_the_shorter_of_two_queues() {
+    let duplicates = run(of_six(Trouble::Slow(3), Design::Duplicate)).await;
+    let shorter = run(of_six(Trouble::Slow(3), Design::ShorterOfTwo)).await;
+    assert!(duplicates.mean() < 0.7 * shorter.mean());
+    assert!(duplicates.p99() < 0.7 * shorter.p99());
+    // One that also knows latencies does better, and still not as well.
+    let lighter = run(of_six(Trouble::Slow(3), Design::LighterOfTwo)).await;
+    assert!(duplicates.mean() < lighter.mean() && lighter.mean() < shorter.mean());
+}

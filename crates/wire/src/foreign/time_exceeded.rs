@@ -1,0 +1,78 @@
+//! What a router says of a packet whose TTL has ended: ICMP time exceeded (RFC 792; RFC 1812, 4.3 and
+//! 5.3.1; RFC 1122, 3.2.2).
+
+use super::view::{Content, IcmpKind, View};
+use crate::checksum::{add, finish};
+use core::net::{IpAddr, Ipv4Addr};
+use etherparse::LaxSlicedPacket;
+
+/// Bytes of the longest frame that [`time_exceeded`] writes: a packet of 576 bytes (RFC 1812, 4.3.2.3) behind
+/// an Ethernet header.
+pub const LONGEST_TIME_EXCEEDED: usize = ETHERNET + 576;
+
+const ETHERNET: usize = 14;
+const IPV4: usize = 20;
+const ICMP: usize = 8;
+/// Precedence 6, internetwork control, as routers send such messages (RFC 1812, 4.3.2.5).
+const TRAFFIC_CLASS: u8 = 48 << 2;
+const TTL: u8 = 64;
+const TYPE_TIME_EXCEEDED: u8 = 11;
+
+/// A router's own addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RouterAddress {
+    /// Its Ethernet address.
+    pub mac: [u8; 6],
+    /// Its IPv4 address.
+    pub ipv4: Ipv4Addr,
+}
+
+/// Writes the frame by which a router tells the sender of `frame` that its TTL has ended on the way (type 11,
+/// code 0), and gives its length. It quotes the packet as the frame has it, 548 bytes of it at most. `None`
+/// where routers are silent: for what is not IPv4, other fragments than the first, packets from or to more
+/// than one host, and ICMP errors; or where `out` has no room.
+pub fn time_exceeded(frame: &[u8], router: RouterAddress, out: &mut [u8]) -> Option<usize> {
+    let view = View::read(frame).ok()?;
+    let ip = view.ip?;
+    let (IpAddr::V4(src), IpAddr::V4(dst)) = (ip.src, ip.dst) else {
+        return None;
+    };
+    let is_of_one = |address: Ipv4Addr| {
+        !address.is_multicast() && !address.is_broadcast() && !address.is_unspecified()
+    };
+    let is_error = match view.content {
+        Content::Icmp(kind) => !matches!(kind, IcmpKind::EchoRequest | IcmpKind::EchoReply),
+        Content::Malformed => true,
+        _ => false,
+    };
+    let is_later = ip.fragment.is_some_and(|fragment| fragment.offset > 0);
+    if is_error || is_later || !is_of_one(src) || !is_of_one(dst) {
+        return None;
+    }
+    // Behind VLAN tags, if there are any.
+    let carried = LaxSlicedPacket::from_ethernet(frame).ok()?;
+    let quoted = carried.ether_payload()?.payload;
+    let quoted = quoted.get(..quoted.len().min(576 - IPV4 - ICMP))?;
+    let length = IPV4 + ICMP + quoted.len();
+    let out = out.get_mut(..ETHERNET + length)?;
+    let (ethernet, packet) = out.split_at_mut_checked(ETHERNET)?;
+    ethernet.get_mut(..6)?.copy_from_slice(&view.source);
+    ethernet.get_mut(6..12)?.copy_from_slice(&router.mac);
+    ethernet.get_mut(12..)?.copy_from_slice(&[0x08, 0x00]);
+    let (header, message) = packet.split_at_mut_checked(IPV4)?;
+    let [high, low] = (length as u16).to_be_bytes();
+    let first = [0x45, TRAFFIC_CLASS, high, low, 0, 0, 0, 0, TTL, 1, 0, 0];
+    header.get_mut(..12)?.copy_from_slice(&first);
+    header
+        .get_mut(12..16)?
+        .copy_from_slice(&router.ipv4.octets());
+    header.get_mut(16..)?.copy_from_slice(&src.octets());
+    let checksum = finish(add(0, header)).to_be_bytes();
+    header.get_mut(10..12)?.copy_from_slice(&checksum);
+    message.get_mut(..ICMP)?.fill(0);
+    *message.first_mut()? = TYPE_TIME_EXCEEDED;
+    message.get_mut(ICMP..)?.copy_from_slice(quoted);
+    let checksum = finish(add(0, message)).to_be_bytes();
+    message.get_mut(2..4)?.copy_from_slice(&checksum);
+    Some(ETHERNET + length)
+}
