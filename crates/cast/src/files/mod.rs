@@ -1,0 +1,1 @@
+//! Files, trees and streams as sequences of slabs with hashes, on disk.

@@ -1,0 +1,10 @@
+//! SCDP over UDP sockets ("SCDP: Systematic Rateless Coding for Efficient Data Transport in Data
+//! Centres"): the driver of [`tailcut_transport::scdp`] under the wall clock.
+//!
+//! - [`codec`]: RaptorQ (RFC 6330) over real bytes.
+//! - [`files`]: what is sent and received: files, trees and streams, cut into slabs with hashes.
+//! - [`udp`]: batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
+
+pub mod codec;
+pub mod files;
+pub mod udp;
