@@ -58,6 +58,7 @@ struct Readme;
 pub mod client;
 pub mod guard;
 pub mod priority;
+pub mod ranges;
 #[cfg(feature = "guard")]
 pub mod sidecar;
 mod via;

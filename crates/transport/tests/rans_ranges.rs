@@ -1,7 +1,7 @@
 //! Ranges of an object from several sides: each byte comes, once where nothing fails, and in bounded memory.
 
 use proptest::prelude::*;
-use tailcut_transport::rans::{AskId, ByteRange, Coverage, Ranges, Taken};
+use tailcut_transport::rans::{AskId, ByteRange, Coverage, Idle, Ranges};
 use tailcut_units::{Duration, Time};
 
 const AT: Time = Time::ZERO;
@@ -54,13 +54,14 @@ fn what_waits_is_taken_back_once_and_what_has_begun_is_not() {
     ranges.end(one);
     // It is not known to wait before another answer would have begun for long.
     let due = AT + Duration::from_ms(2);
-    assert_eq!(ranges.take_back(moment, front), Some(Taken::At(due)));
-    assert_eq!(ranges.take_back(due, front), Some(Taken::Now(other)));
+    assert_eq!(ranges.idle(moment, front), Some(Idle::Until(due)));
+    assert_eq!(ranges.idle(due, front), Some(Idle::TakeBack(other)));
+    ranges.take_back(other);
     let (again, taken) = ask(&mut ranges, front);
     assert_eq!(taken, range);
     // The other side does not take it back in turn.
     let later = due + Duration::from_ms(9);
-    assert_eq!(ranges.take_back(later, back), None);
+    assert_eq!(ranges.idle(later, back), None);
     ranges.begun(later, again);
     ranges.arrived(again, 100);
     assert!(ranges.is_whole());
@@ -156,7 +157,8 @@ proptest! {
                 Step::End(at) => if at < asks.len() {
                     ranges.end(asks.remove(at).0);
                 },
-                Step::TakeBack(side) => if let Some(Taken::Now(id)) = ranges.take_back(now, side) {
+                Step::TakeBack(side) => if let Some(Idle::TakeBack(id)) = ranges.idle(now, side) {
+                    ranges.take_back(id);
                     prop_assert!(ranges.left(id).is_none());
                     asks.retain(|(other, _)| *other != id);
                 },

@@ -63,7 +63,7 @@ pub use header::{
 };
 pub use messenger::Messenger;
 pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Trigger};
-pub use ranges::{AskId, Ranges, Taken};
+pub use ranges::{AskId, Idle, Ranges};
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};
 pub use stream::{

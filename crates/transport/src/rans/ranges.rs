@@ -18,17 +18,20 @@ use super::header::ByteRange;
 use alloc::vec::Vec;
 use tailcut_units::{Duration, Time};
 
+/// An answer may take so long to begin without having waited: programs do not run at once.
+const LEAST_PATIENCE: Duration = Duration::from_ms(1);
+
 /// Something that a side was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct AskId(pub u64);
 
 /// What a side without work may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
-    /// This was taken back from another side: it is to be purged there, and to be asked for here.
-    Now(AskId),
+pub enum Idle {
+    /// This may be taken back from another side ([`Ranges::take_back`]).
+    TakeBack(AskId),
     /// There may be something to take back from this moment on.
-    At(Time),
+    Until(Time),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,13 +136,13 @@ impl Ranges {
             return None;
         }
         let range = match self.is_front(side) {
-            true => self.from_front(),
-            false => self.from_back(),
+            true => self.front(),
+            false => self.back(),
         }?;
         Some((self.note(now, side, range), range))
     }
 
-    fn from_front(&self) -> Option<ByteRange> {
+    fn front(&self) -> Option<ByteRange> {
         let gap = self.asked.first_gap(ByteRange {
             from: self.taken,
             to: self.limit(),
@@ -149,7 +152,7 @@ impl Ranges {
         Some(ByteRange { from, to })
     }
 
-    fn from_back(&self) -> Option<ByteRange> {
+    fn back(&self) -> Option<ByteRange> {
         let mut from = self.taken - self.taken % self.segment;
         while from < self.limit() {
             let to = from.saturating_add(self.segment).min(self.bytes);
@@ -178,13 +181,14 @@ impl Ranges {
         of_side.map(|ask| ask.left.to - ask.left.from).sum()
     }
 
-    /// Takes something back from another side for one that has nothing to do, where there is something: what
-    /// has waited twice as long as the quickest answer took to begin, and was not taken back before.
-    pub fn take_back(&mut self, now: Time, side: usize) -> Option<Taken> {
+    /// What a side that has nothing to do may take back from another one, if there is anything: what has
+    /// waited twice as long as the quickest answer took to begin, and 1 ms at least, and was not taken back
+    /// before.
+    pub fn idle(&self, now: Time, side: usize) -> Option<Idle> {
         if !self.is_open(side) || self.owed(side) > 0 {
             return None;
         }
-        let patience = self.soonest? * 2;
+        let patience = (self.soonest? * 2).max(LEAST_PATIENCE);
         let waits = |ask: &&Ask| ask.side != side && !ask.has_begun && !self.moved.has(ask.left);
         let waiting = self.asks.iter().filter(waits);
         let place = |ask: &&Ask| ask.left.from;
@@ -193,13 +197,23 @@ impl Ranges {
             false => waiting.max_by_key(place),
         }?;
         let due = ask.asked_at.saturating_add(patience);
-        if due > now {
-            return Some(Taken::At(due));
-        }
-        let (id, left) = (ask.id, ask.left);
-        self.moved.add(left);
+        Some(match due > now {
+            true => Idle::Until(due),
+            false => Idle::TakeBack(ask.id),
+        })
+    }
+
+    /// An ask is purged, and what it was for is to be asked of another side; once only.
+    pub fn take_back(&mut self, id: AskId) {
+        self.keep(id);
         self.end(id);
-        Some(Taken::Now(id))
+    }
+
+    /// An ask stays where it is, however long it waits.
+    pub fn keep(&mut self, id: AskId) {
+        if let Some(left) = self.left(id) {
+            self.moved.add(left);
+        }
     }
 
     /// The answer to an ask has begun.
