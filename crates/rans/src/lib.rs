@@ -5,8 +5,9 @@
 //!
 //! - [`guard`]: a tower layer before a service: bounded concurrency, three strict classes, purge.
 //! - [`client`]: a tower service over several replicas: primary, copy, the first good answer.
+//! - [`ranges`]: objects from two replicas at once, from both ends until they meet.
 //!
-//! Both take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
+//! All take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
 //!
 //! ```
 //! use http::{Request, Response};
