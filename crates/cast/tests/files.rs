@@ -1,4 +1,5 @@
 //! Files, trees and streams from a source to a sink, without a network between.
+#![cfg(target_os = "linux")]
 
 #[path = "files/common.rs"]
 mod common;
