@@ -6,12 +6,14 @@
 //! its corpus and on changes of it, on stable Rust; `cargo fuzz run NAME` searches with coverage
 //! (see `README.md`).
 
+mod cast;
 mod http_fields;
 mod scenario;
 mod stored;
 mod wire;
 mod workload;
 
+pub use cast::cast_manifest;
 pub use http_fields::http_part;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
@@ -24,7 +26,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 22] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -45,5 +47,6 @@ pub const TARGETS: [Target; 21] = [
     ("wire_repnet", wire_repnet),
     ("wire_segment", wire_segment),
     ("wire_frame", wire_frame),
+    ("cast_manifest", cast_manifest),
     ("http_part", http_part),
 ];
