@@ -5,6 +5,7 @@
 //!
 //! - [`guard`]: a tower layer before a service: bounded concurrency, three strict classes, purge.
 //! - [`client`]: a tower service over several replicas: primary, copy, the first good answer.
+//! - `ways` (a feature): connections to replicas, which are opened again when they end.
 //!
 //! Both take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
 //!
@@ -60,4 +61,8 @@ pub mod guard;
 pub mod priority;
 #[cfg(feature = "guard")]
 pub mod sidecar;
+#[cfg(feature = "ways")]
+pub mod socket;
 mod via;
+#[cfg(feature = "ways")]
+pub mod ways;

@@ -38,6 +38,15 @@ pub struct ResetBudget {
     pub burst: u32,
 }
 
+impl ResetBudget {
+    /// No bound: for ways that replace a connection before it was reset too often, and for servers that
+    /// do not mind.
+    pub const UNBOUNDED: Self = Self {
+        rate: 1e9,
+        burst: u32::MAX,
+    };
+}
+
 /// When a replica is left alone for a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Breaker {

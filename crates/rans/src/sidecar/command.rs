@@ -3,6 +3,7 @@
 use super::metrics::metrics;
 use super::pass::Pass;
 use crate::guard::{GuardConfig, GuardLayer, OnCancel};
+use crate::socket::{ClassMarks, MarkedStream, SocketOptions};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use http::{Request, Response, StatusCode};
@@ -17,7 +18,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use tower_layer::Layer;
@@ -31,8 +32,6 @@ const MOST_FIELDS: u32 = 64 << 10;
 const MOST_STREAMS: u32 = 1_000;
 /// Requests that a client resets before they were looked at: beyond it, its connection ends.
 const MOST_PENDING_RESETS: usize = 10_000;
-/// Bytes that wait in the kernel at most: the rest can still be purged.
-const LOW_WATER: u32 = 16 << 10;
 /// Before accepting is tried again when the process has no descriptors left.
 const BACK_OFF: Duration = Duration::from_millis(20);
 
@@ -78,6 +77,9 @@ pub struct GuardCommand {
     #[arg(long, value_name = "SECONDS", default_value_t = 1,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     retry_after: u64,
+    /// DSCP of what goes to clients, for primaries, duplicates and optional work, such as 0,1,1
+    #[arg(long, value_name = "N,N,N")]
+    dscp: Option<ClassMarks>,
     /// Connections at once
     #[arg(long, value_name = "N", default_value_t = 10_000,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -171,9 +173,14 @@ async fn run(command: &GuardCommand) -> Result<()> {
             continue;
         };
         let service = service.clone();
-        let answering = service_fn(move |request| service.clone().call(request));
+        SocketOptions::default().set(&stream);
+        let (stream, mark) = MarkedStream::new(stream, command.dscp.unwrap_or_default());
+        let answering = service_fn(move |request| {
+            mark.on_request(&request);
+            service.clone().call(request)
+        });
         let serving = builder()
-            .serve_connection(TokioIo::new(prepared(stream)), answering)
+            .serve_connection(TokioIo::new(stream), answering)
             .into_owned();
         let serving = graceful.watch(serving);
         tokio::spawn(async move {
@@ -207,15 +214,6 @@ fn builder() -> auto::Builder<TokioExecutor> {
         .max_concurrent_streams(MOST_STREAMS)
         .max_pending_accept_reset_streams(Some(MOST_PENDING_RESETS));
     builder
-}
-
-/// What goes out waits here, where a purge reaches it, and not in the kernel.
-fn prepared(stream: TcpStream) -> TcpStream {
-    let socket = socket2::SockRef::from(&stream);
-    // Both only make it faster.
-    let _ = socket.set_tcp_nodelay(true);
-    let _ = socket.set_tcp_notsent_lowat(LOW_WATER);
-    stream
 }
 
 async fn serve_admin(listener: TcpListener, guard: GuardLayer) {
