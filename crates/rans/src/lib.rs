@@ -57,7 +57,11 @@
 struct Readme;
 
 pub mod client;
+#[cfg(feature = "gateway")]
+pub mod gateway;
 pub mod guard;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod hop;
 pub mod priority;
 #[cfg(feature = "guard")]
 pub mod sidecar;

@@ -102,7 +102,7 @@ pub async fn conduct<R: Running>(
             Told::Reload(why) => why,
         };
         if !running.can_reload() {
-            say(name, &format!("{why}: nothing to read again without --config"))?;
+            say(name, &format!("{why}: nothing to read again"))?;
             continue;
         }
         let before = Watched::new(running.files());

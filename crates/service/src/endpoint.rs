@@ -112,8 +112,21 @@ mod tests {
             let read = Endpoint::target(text).expect("an address");
             assert_eq!((read.host.as_str(), read.port), (host, port));
         }
-        assert_eq!(Endpoint::target("[::1]:80").map(|at| at.to_string()), Ok("[::1]:80".to_owned()));
-        for wrong in ["", ":80", "x", "x:", "x:65536", "::1:80", "http://x:80", "a@b:1", "x:0"] {
+        assert_eq!(
+            Endpoint::target("[::1]:80").map(|at| at.to_string()),
+            Ok("[::1]:80".to_owned())
+        );
+        for wrong in [
+            "",
+            ":80",
+            "x",
+            "x:",
+            "x:65536",
+            "::1:80",
+            "http://x:80",
+            "a@b:1",
+            "x:0",
+        ] {
             let allowed = Endpoint::target(wrong).expect_err(wrong);
             assert!(allowed.contains("from 1 to 65535"), "{allowed}");
         }

@@ -157,14 +157,20 @@ impl<'a> Place<'a> {
     ///
     /// # Errors
     /// Anything else.
-    pub fn time(&self, key: &str, found: &Value, range: RangeInclusive<Duration>) -> Result<Duration> {
+    pub fn time(
+        &self,
+        key: &str,
+        found: &Value,
+        range: RangeInclusive<Duration>,
+    ) -> Result<Duration> {
         let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
         let read = found.as_str().and_then(|text| scaled(text, &units));
         match read.map(Duration::from_millis) {
             Some(time) if range.contains(&time) => Ok(time),
             _ => {
                 let [least, most] = [range.start(), range.end()].map(|time| span(*time));
-                let allowed = format!("a time such as \"250ms\", \"10s\" or \"2m\", from {least} to {most}");
+                let allowed =
+                    format!("a time such as \"250ms\", \"10s\" or \"2m\", from {least} to {most}");
                 self.refuse(key, Some(found), &allowed)
             }
         }
@@ -175,7 +181,12 @@ impl<'a> Place<'a> {
     /// # Errors
     /// Anything else.
     pub fn size(&self, key: &str, found: &Value, range: RangeInclusive<u64>) -> Result<u64> {
-        let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
+        let units = [
+            ("KiB", 1 << 10),
+            ("MiB", 1 << 20),
+            ("GiB", 1 << 30),
+            ("B", 1),
+        ];
         let read = match found {
             Value::String(text) => scaled(text, &units),
             _ => found.as_u64(),
@@ -184,7 +195,9 @@ impl<'a> Place<'a> {
             Some(size) => Ok(size),
             None => {
                 let (least, most) = (range.start(), range.end());
-                let allowed = format!("bytes, or a size such as \"64KiB\" or \"1MiB\", from {least} to {most}");
+                let allowed = format!(
+                    "bytes, or a size such as \"64KiB\" or \"1MiB\", from {least} to {most}"
+                );
                 self.refuse(key, Some(found), &allowed)
             }
         }
@@ -251,7 +264,12 @@ mod tests {
     #[test]
     fn times_and_sizes_have_units_and_a_range() {
         let day = Duration::from_millis(1)..=Duration::from_secs(86_400);
-        for (text, ms) in [("250ms", 250), ("10s", 10_000), ("2m", 120_000), ("1 h", 3_600_000)] {
+        for (text, ms) in [
+            ("250ms", 250),
+            ("10s", 10_000),
+            ("2m", 120_000),
+            ("1 h", 3_600_000),
+        ] {
             let time = AT.time("t", &json!(text), day.clone()).expect("a time");
             assert_eq!(time.as_millis(), ms);
         }
@@ -259,10 +277,19 @@ mod tests {
         for (value, bytes) in [(json!(7), 7), (json!("64KiB"), 65_536), (json!("2 B"), 2)] {
             assert_eq!(AT.size("s", &value, 0..=1 << 20).expect("a size"), bytes);
         }
-        for wrong in [json!("10"), json!(10), json!("s"), json!("0ms"), json!("2d"), json!("99999999999h")] {
+        for wrong in [
+            json!("10"),
+            json!(10),
+            json!("s"),
+            json!("0ms"),
+            json!("2d"),
+            json!("99999999999h"),
+        ] {
             assert!(AT.time("t", &wrong, day.clone()).is_err(), "{wrong}");
         }
-        let refused = AT.size("s", &json!("2MiB"), 0..=1 << 20).expect_err("too much");
+        let refused = AT
+            .size("s", &json!("2MiB"), 0..=1 << 20)
+            .expect_err("too much");
         assert_eq!(
             refused.to_string(),
             "a.toml: \"routes[0].s\" is \"2MiB\"; allowed: bytes, or a size such as \"64KiB\" or \"1MiB\", \
@@ -274,7 +301,9 @@ mod tests {
     fn an_unknown_key_is_told_with_those_that_are_known() {
         let table = json!({ "name": "a", "nmae": "b" });
         let fields = AT.fields("x", &table).expect("a table");
-        let refused = AT.only(fields, &["name", "listen"]).expect_err("an unknown key");
+        let refused = AT
+            .only(fields, &["name", "listen"])
+            .expect_err("an unknown key");
         assert_eq!(
             refused.to_string(),
             "a.toml: \"routes[0].nmae\" is not a key here; allowed: name, listen"

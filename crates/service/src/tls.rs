@@ -1,7 +1,6 @@
 //! TLS on both sides, by rustls with ring: certificates and keys in PEM, ALPN, clients that show a
 //! certificate.
 
-use crate::http::Accept;
 use anyhow::{Context as _, Result, anyhow, bail};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -72,7 +71,8 @@ fn provider() -> Arc<CryptoProvider> {
 /// Certificates or keys that cannot be read, or do not belong together.
 pub fn server(identity: &Identity, client_ca: Option<&[u8]>) -> Result<Arc<ServerConfig>> {
     let (chain, key) = identity.read()?;
-    let builder = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
+    let builder =
+        ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
     let builder = match client_ca {
         Some(pem) => {
             let verifier = WebPkiClientVerifier::builder_with_provider(roots(pem)?, provider());
@@ -123,7 +123,11 @@ impl Client {
     ///
     /// # Errors
     /// A server that is not who it should be, or speaks another protocol.
-    pub async fn connect(&self, name: ServerName<'static>, stream: TcpStream) -> io::Result<Stream> {
+    pub async fn connect(
+        &self,
+        name: ServerName<'static>,
+        stream: TcpStream,
+    ) -> io::Result<Stream> {
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let stream = connector.connect(name, stream).await?;
         let agreed = stream.get_ref().1.alpn_protocol();
@@ -214,25 +218,19 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// A listener with TLS where this gives a configuration, which may be another one for each connection.
-#[derive(Clone, Debug)]
-pub struct Tls<F>(pub F);
-
-impl<F> Accept for Tls<F>
-where
-    F: Fn() -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
-{
-    type Stream = Stream;
-    /// Whether it is TLS.
-    type Told = bool;
-
-    async fn accept(&self, stream: TcpStream) -> io::Result<(Stream, bool)> {
-        match (self.0)() {
-            Some(config) => {
-                let stream = TlsAcceptor::from(config).accept(stream).await?;
-                Ok((Stream::Tls(Box::new(stream.into())), true))
-            }
-            None => Ok((Stream::Plain(stream), false)),
+/// Speaks TLS with a client, where there is a configuration for it. Gives also whether it does.
+///
+/// # Errors
+/// A client that does not speak TLS, or shows no certificate where it should.
+pub async fn accept(
+    config: Option<Arc<ServerConfig>>,
+    stream: TcpStream,
+) -> io::Result<(Stream, bool)> {
+    match config {
+        Some(config) => {
+            let stream = TlsAcceptor::from(config).accept(stream).await?;
+            Ok((Stream::Tls(Box::new(stream.into())), true))
         }
+        None => Ok((Stream::Plain(stream), false)),
     }
 }

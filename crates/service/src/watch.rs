@@ -61,10 +61,14 @@ impl Watched {
                     return file.0.clone();
                 }
             }
-            moving = self.files.iter().enumerate().find_map(|(at, (file, known))| {
-                let now = state(file);
-                (now.is_some() && now != *known).then_some((at, now))
-            });
+            moving = self
+                .files
+                .iter()
+                .enumerate()
+                .find_map(|(at, (file, known))| {
+                    let now = state(file);
+                    (now.is_some() && now != *known).then_some((at, now))
+                });
         }
     }
 }

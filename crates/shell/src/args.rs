@@ -132,6 +132,16 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<std::ffi::OsString>,
     },
+    /// Stand before replicas of an HTTP service: requests go to two of them, the first good answer counts
+    #[cfg(feature = "gateway")]
+    Gateway(tailcut_rans::gateway::GatewayCommand),
+    /// Stand before replicas of an HTTP service: not in this build
+    #[cfg(not(feature = "gateway"))]
+    #[command(hide = true)]
+    Gateway {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
     /// Measure the speed of the simulator on this machine, on one core; with lab-udp, lab-queue, lab-tcp or
     /// lab-12x100M that of the lab
     Bench(Bench),

@@ -130,7 +130,8 @@ impl Progress {
 
     fn note(&self) {
         let since = self.began.elapsed().as_millis();
-        self.moved.store(since.try_into().unwrap_or(u64::MAX), Relaxed);
+        self.moved
+            .store(since.try_into().unwrap_or(u64::MAX), Relaxed);
     }
 
     /// When the client's bytes came last.
@@ -192,7 +193,9 @@ impl Body for Upload {
             }
             Poll::Pending => {
                 let stall = self.stall;
-                let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(stall)));
+                let timer = self
+                    .timer
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(stall)));
                 ready!(timer.as_mut().poll(cx));
                 self.fail(Fault::Stalled)
             }
@@ -232,7 +235,11 @@ impl Ask {
     }
 
     /// Takes a client's body: it is kept where its length is known and small.
-    pub async fn take(mut body: Incoming, limits: UploadLimits, may_keep: bool) -> Result<Self, Fault> {
+    pub async fn take(
+        mut body: Incoming,
+        limits: UploadLimits,
+        may_keep: bool,
+    ) -> Result<Self, Fault> {
         if body.is_end_stream() {
             return Ok(Self::empty());
         }
@@ -425,7 +432,10 @@ pub(super) enum Reply {
     /// The gateway's own words.
     Own(Whole),
     /// A replica's answer. The request keeps its place until it was taken whole.
-    Of(Box<AnswerBody<Given>>, OwnedSemaphorePermit),
+    Of {
+        body: Box<AnswerBody<Given>>,
+        _place: OwnedSemaphorePermit,
+    },
 }
 
 impl Body for Reply {
@@ -438,21 +448,21 @@ impl Body for Reply {
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerFault>>> {
         match &mut *self {
             Self::Own(whole) => Poll::Ready(whole.next()),
-            Self::Of(body, _) => Pin::new(&mut **body).poll_frame(cx),
+            Self::Of { body, .. } => Pin::new(&mut **body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Own(whole) => whole.is_over(),
-            Self::Of(body, _) => body.is_end_stream(),
+            Self::Of { body, .. } => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Own(whole) => SizeHint::with_exact(whole.size()),
-            Self::Of(body, _) => body.size_hint(),
+            Self::Of { body, .. } => body.size_hint(),
         }
     }
 }

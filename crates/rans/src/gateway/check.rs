@@ -17,7 +17,11 @@ use tower_service::Service;
 pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let is_name = |host: &str| host.parse::<IpAddr>().is_err();
-    if config.replicas.iter().any(|replica| is_name(&replica.to.host)) {
+    if config
+        .replicas
+        .iter()
+        .any(|replica| is_name(&replica.to.host))
+    {
         tasks.spawn(resolve_again(route.clone(), config.times.resolve));
     }
     if let Some(check) = &config.check {

@@ -93,12 +93,15 @@ impl GatewayCommand {
         route.insert("listen".to_owned(), json!(listen));
         route.insert("replicas".to_owned(), json!(self.replica));
         for text in &self.set {
-            let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.is_empty()) else {
+            let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.is_empty())
+            else {
                 bail!("command line: \"--set\" is {text:?}; allowed: KEY=VALUE");
             };
             // What is no value of TOML is text.
             let value = document("", &format!("value = {value}"));
-            let value = value.ok().and_then(|mut table| Some(table.get_mut("value")?.take()));
+            let value = value
+                .ok()
+                .and_then(|mut table| Some(table.get_mut("value")?.take()));
             let value = value.unwrap_or_else(|| json!(text[path.len() + 1..]));
             let mut table = &mut route;
             let mut keys = path.split('.').peekable();
@@ -134,7 +137,10 @@ pub fn execute(command: &GatewayCommand) -> Result<()> {
     let config = command.read()?;
     if command.check {
         let routes = config.routes.len();
-        return say(NAME, &format!("the configuration is valid: {routes} route(s)"));
+        return say(
+            NAME,
+            &format!("the configuration is valid: {routes} route(s)"),
+        );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

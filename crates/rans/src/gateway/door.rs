@@ -5,17 +5,20 @@ use super::config::{GatewayConfig, RouteConfig};
 use super::metrics::{self, Shown};
 use super::route::Route;
 use super::translate::Caller;
+use crate::socket::SocketOptions;
 use anyhow::{Context as _, Result};
 use std::convert::Infallible;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tailcut_service::admin::{Admin, Pages};
-use tailcut_service::http::{Front, Limits};
-use tailcut_service::tls::{ServerConfig, Tls, server};
+use tailcut_service::http::{Accept, Front, Limits};
+use tailcut_service::tls::{self, ServerConfig, Stream, server};
 use tailcut_service::{Doors, Endpoint, exchange};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 /// What is behind a listener now.
@@ -47,6 +50,20 @@ type Slot = Arc<RwLock<Behind>>;
 
 fn behind(slot: &Slot) -> Behind {
     slot.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Connections with TLS, where the route has it now.
+struct Secured(Slot);
+
+impl Accept for Secured {
+    type Stream = Stream;
+    /// Whether it is TLS.
+    type Told = bool;
+
+    async fn accept(&self, stream: TcpStream) -> io::Result<(Stream, bool)> {
+        SocketOptions::default().set(&stream);
+        tls::accept(behind(&self.0).tls, stream).await
+    }
 }
 
 /// A listener.
@@ -137,12 +154,11 @@ impl Doors for Known {
         } = plan;
         let opening = || format!("route {name}: cannot listen on {at}");
         let listener = at.listen().await.with_context(opening)?;
-        let for_tls = Arc::clone(slot);
         let for_requests = Arc::clone(slot);
         let front = Front::start(
             listener,
             *limits,
-            Tls(move || behind(&for_tls).tls),
+            Secured(Arc::clone(slot)),
             move |address, is_secure| {
                 let slot = Arc::clone(&for_requests);
                 let caller = Caller { address, is_secure };
@@ -239,7 +255,11 @@ impl Gateway {
                 behind.route.counts.keep(old.pool().client.counts());
             }
             let plan = Plan::of(&behind);
-            if let Some(door) = self.doors.iter_mut().find(|door| Known::serves(door, &plan)) {
+            if let Some(door) = self
+                .doors
+                .iter_mut()
+                .find(|door| Known::serves(door, &plan))
+            {
                 door.name = plan.name;
                 door.limits = plan.limits;
                 door.front.limit(plan.limits);

@@ -133,21 +133,32 @@ impl Files<'_> {
     }
 }
 
-fn route(top: Place<'_>, index: usize, found: &Value, files: &mut Files<'_>) -> Result<RouteConfig> {
+fn route(
+    top: Place<'_>,
+    index: usize,
+    found: &Value,
+    files: &mut Files<'_>,
+) -> Result<RouteConfig> {
     let key = format!("routes[{index}]");
     let fields = top.fields(&key, found)?;
     let before = format!("{key}.");
     let at = top.table(&before);
     at.only(fields, &ROUTE)?;
     let get = |key: &str| fields.get(key);
-    let name = at.name("name", get("name").or(Some(&json!("gateway"))))?.to_owned();
+    let name = at
+        .name("name", get("name").or(Some(&json!("gateway"))))?
+        .to_owned();
     let listen = at.endpoint("listen", get("listen"), ANY_PORT)?;
     let list = at.list("replicas", get("replicas"), "replica")?;
     let mut replicas = Vec::new();
     for (index, found) in list.iter().enumerate() {
         let one = replica(at, &format!("replicas[{index}]"), found)?;
         if replicas.contains(&one) {
-            return at.refuse(&format!("replicas[{index}]"), Some(found), "each replica once");
+            return at.refuse(
+                &format!("replicas[{index}]"),
+                Some(found),
+                "each replica once",
+            );
         }
         replicas.push(one);
     }
@@ -156,7 +167,11 @@ fn route(top: Place<'_>, index: usize, found: &Value, files: &mut Files<'_>) -> 
         Some(found) => at.word("protocol", found, &protocols)?,
         None => Protocol::One,
     };
-    let purging = [("learn", Purges::Learn), ("yes", Purges::Yes), ("no", Purges::No)];
+    let purging = [
+        ("learn", Purges::Learn),
+        ("yes", Purges::Yes),
+        ("no", Purges::No),
+    ];
     let purges = match get("purges") {
         Some(found) => at.word("purges", found, &purging)?,
         None => Purges::Learn,
@@ -247,7 +262,9 @@ fn replica(at: Place<'_>, key: &str, found: &Value) -> Result<ReplicaConfig> {
     };
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     // A host alone has the port of its scheme.
-    let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
+    let has_port = rest
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.contains(']'));
     let is_port = rest.parse::<u16>().is_ok();
     let whole = match has_port || is_port || rest.is_empty() {
         true => rest.to_owned(),
@@ -263,7 +280,11 @@ fn replica(at: Place<'_>, key: &str, found: &Value) -> Result<ReplicaConfig> {
     }
 }
 
-fn server_tls(at: Place<'_>, found: Option<&Value>, files: &mut Files<'_>) -> Result<Option<ServerTls>> {
+fn server_tls(
+    at: Place<'_>,
+    found: Option<&Value>,
+    files: &mut Files<'_>,
+) -> Result<Option<ServerTls>> {
     let Some(found) = found else {
         return Ok(None);
     };
@@ -283,7 +304,11 @@ fn server_tls(at: Place<'_>, found: Option<&Value>, files: &mut Files<'_>) -> Re
             identity,
             client_ca,
         })),
-        Err(error) => at.refuse("tls", Some(found), &format!("files that TLS can use ({error:#})")),
+        Err(error) => at.refuse(
+            "tls",
+            Some(found),
+            &format!("files that TLS can use ({error:#})"),
+        ),
     }
 }
 
@@ -314,7 +339,11 @@ fn replica_tls(
     tls.identity = files.identity(inner, fields)?;
     let is_used = replicas.iter().any(|replica| replica.is_https);
     if found.is_some() && !is_used {
-        return at.refuse("replica_tls", found, "only with replicas that are https://...");
+        return at.refuse(
+            "replica_tls",
+            found,
+            "only with replicas that are https://...",
+        );
     }
     if is_used {
         let client = Client::new(
@@ -323,7 +352,11 @@ fn replica_tls(
             protocol == Protocol::Two,
         );
         if let Err(error) = client {
-            return at.refuse("replica_tls", found, &format!("files that TLS can use ({error:#})"));
+            return at.refuse(
+                "replica_tls",
+                found,
+                &format!("files that TLS can use ({error:#})"),
+            );
         }
     }
     Ok(tls)
@@ -436,9 +469,15 @@ fn refuse_collisions(at: Place<'_>, config: &GatewayConfig) -> Result<()> {
             return at.refuse(&format!("{key}.name"), Some(&json!(route.name)), &allowed);
         }
         let listen = &route.listen;
-        if listen.port != 0 && let Some(owner) = addresses.insert(listen, key.clone()) {
+        if listen.port != 0
+            && let Some(owner) = addresses.insert(listen, key.clone())
+        {
             let allowed = format!("an address that {owner} does not use");
-            return at.refuse(&format!("{key}.listen"), Some(&json!(listen.to_string())), &allowed);
+            return at.refuse(
+                &format!("{key}.listen"),
+                Some(&json!(listen.to_string())),
+                &allowed,
+            );
         }
     }
     match &config.admin {

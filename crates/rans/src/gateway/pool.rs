@@ -3,14 +3,15 @@
 
 use super::body::Ask;
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
-use super::upstream::{Counts, Upstream};
+use super::upstream::{Counts, Failure, Upstream};
 use crate::client::{Client, ClientConfig, Replica};
 use crate::socket::SocketOptions;
-use crate::ways::{Connector, Way, WayConfig};
+use crate::ways::{Connector, Way, WayConfig, WayError};
 use anyhow::{Context as _, Result, anyhow};
 use http::uri::Authority;
 use hyper_util::rt::TokioIo;
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::io;
@@ -126,7 +127,8 @@ impl Pool {
             // Seeded by the system: gateways that start together ask different replicas.
             RandomState::new().hash_one(0)
         };
-        let client = Client::new(replicas.collect(), client(config), seed).map_err(|why| anyhow!(why))?;
+        let client =
+            Client::new(replicas.collect(), client(config), seed).map_err(|why| anyhow!(why))?;
         Ok(Self { members, client })
     }
 }
@@ -175,6 +177,14 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
     })
 }
 
+/// Whether a replica has not seen a request.
+fn unsent(error: &dyn Any) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(Failure::Way(WayError::Connect(_)))
+    )
+}
+
 /// How a route's client works.
 fn client(config: &RouteConfig) -> ClientConfig {
     let percentile = Percentile {
@@ -204,6 +214,7 @@ fn client(config: &RouteConfig) -> ClientConfig {
         purging: policy(config.duplicates, None),
         elsewhere: policy(config.elsewhere, elsewhere),
         methods: config.methods,
+        unsent,
         tells_copies: config.tells_copies,
         ..ClientConfig::default()
     }

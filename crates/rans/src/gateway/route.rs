@@ -42,7 +42,8 @@ impl Route {
         });
         let pool = alike.map(Self::pool);
         let members = pool.as_ref().map_or(&[][..], |pool| &pool.members);
-        let pool = Pool::new(config, &addresses, members).with_context(|| format!("route {name}"))?;
+        let pool =
+            Pool::new(config, &addresses, members).with_context(|| format!("route {name}"))?;
         let counts = before.map(|before| Arc::clone(&before.counts));
         Ok(Arc::new_cyclic(|route| Self {
             config: config.clone(),
@@ -88,10 +89,17 @@ impl Route {
         answer
     }
 
-    async fn ask(&self, caller: Caller, request: Request<Incoming>) -> Result<Response<Reply>, Refusal> {
+    async fn ask(
+        &self,
+        caller: Caller,
+        request: Request<Incoming>,
+    ) -> Result<Response<Reply>, Refusal> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.counts.refused();
-            return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, "too many requests are open\n"));
+            return Err(Refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many requests are open\n",
+            ));
         };
         let (mut parts, body) = request.into_parts();
         translate::request(&mut parts, caller, &self.config)?;
@@ -107,7 +115,10 @@ impl Route {
         let progress = ask.progress();
         let mut client = self.pool().client.clone();
         match client.call(Request::from_parts(parts, ask)).await {
-            Ok(answer) => Ok(answer.map(|body| Reply::Of(Box::new(body), place))),
+            Ok(answer) => Ok(answer.map(|body| Reply::Of {
+                body: Box::new(body),
+                _place: place,
+            })),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {
                 Some(fault) => of_fault(fault),
                 None => of_failure(&failure),
@@ -137,7 +148,9 @@ fn of_failure(failure: &Failure) -> Refusal {
         }
         Failure::Answer(AnswerFault::Cut(_)) => Refusal(bad, "the replica cut its answer\n"),
         Failure::Slow => Refusal(slow, "the replica did not begin its answer\n"),
-        Failure::Answer(AnswerFault::Stalled) => Refusal(slow, "the replica's answer stopped to come\n"),
+        Failure::Answer(AnswerFault::Stalled) => {
+            Refusal(slow, "the replica's answer stopped to come\n")
+        }
     }
 }
 

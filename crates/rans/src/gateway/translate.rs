@@ -23,7 +23,11 @@ pub(super) struct Caller {
 pub(super) struct Refusal(pub StatusCode, pub &'static str);
 
 /// Makes a request to a replica of a client's.
-pub(super) fn request(parts: &mut Parts, caller: Caller, route: &RouteConfig) -> Result<(), Refusal> {
+pub(super) fn request(
+    parts: &mut Parts,
+    caller: Caller,
+    route: &RouteConfig,
+) -> Result<(), Refusal> {
     if parts.method == Method::CONNECT {
         return Err(Refusal(
             StatusCode::NOT_IMPLEMENTED,
@@ -58,7 +62,9 @@ pub(super) fn request(parts: &mut Parts, caller: Caller, route: &RouteConfig) ->
             Version::HTTP_10 => "1.0 tailcut-gateway",
             _ => "1.1 tailcut-gateway",
         };
-        parts.headers.append(header::VIA, HeaderValue::from_static(via));
+        parts
+            .headers
+            .append(header::VIA, HeaderValue::from_static(via));
     }
     Ok(())
 }
@@ -119,7 +125,8 @@ mod tests {
         let absolute = Request::get("http://shop.example/a?b=c").header("host", "other");
         let h2 = Request::get("https://shop.example/a?b=c").version(Version::HTTP_2);
         for request in [h1, absolute, h2] {
-            let parts = translated("off", request.body(()).expect("a request")).expect("translated");
+            let parts =
+                translated("off", request.body(()).expect("a request")).expect("translated");
             assert_eq!(fields(&parts, "host"), ["shop.example"]);
             assert_eq!(parts.uri, "/a?b=c");
             assert_eq!(fields(&parts, "x-forwarded-for").len(), 0);
@@ -130,10 +137,16 @@ mod tests {
     fn replicas_are_told_of_the_client_where_they_should_be() {
         let get = || {
             let request = Request::get("/").header("x-forwarded-for", "198.51.100.7");
-            request.header("x-forwarded-proto", "ftp").body(()).expect("a request")
+            request
+                .header("x-forwarded-proto", "ftp")
+                .body(())
+                .expect("a request")
         };
         let parts = translated("x-forwarded", get()).expect("translated");
-        assert_eq!(fields(&parts, "x-forwarded-for"), ["198.51.100.7", "192.0.2.1"]);
+        assert_eq!(
+            fields(&parts, "x-forwarded-for"),
+            ["198.51.100.7", "192.0.2.1"]
+        );
         assert_eq!(fields(&parts, "x-forwarded-proto"), ["https"]);
         let parts = translated("forwarded", get()).expect("translated");
         assert_eq!(fields(&parts, "forwarded"), ["for=192.0.2.1;proto=https"]);
@@ -144,10 +157,15 @@ mod tests {
     fn upgrades_are_refused_but_for_the_offer_of_http2_in_the_clear() {
         let socket = Request::get("/").header("upgrade", "websocket").body(());
         let refused = translated("off", socket.expect("a request")).map(|_| ());
-        assert_eq!(refused.map_err(|refusal| refusal.0), Err(StatusCode::NOT_IMPLEMENTED));
+        assert_eq!(
+            refused.map_err(|refusal| refusal.0),
+            Err(StatusCode::NOT_IMPLEMENTED)
+        );
         let connect = Request::connect("a:1").body(()).expect("a request");
         assert!(translated("off", connect).is_err());
-        let h2c = Request::get("/").header("upgrade", "h2c").header("http2-settings", "x");
+        let h2c = Request::get("/")
+            .header("upgrade", "h2c")
+            .header("http2-settings", "x");
         let parts = translated("off", h2c.body(()).expect("a request")).expect("translated");
         assert!(!parts.headers.contains_key("upgrade"));
         assert!(!parts.headers.contains_key("http2-settings"));

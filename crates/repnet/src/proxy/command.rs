@@ -103,7 +103,10 @@ pub fn execute(command: &ProxyCommand) -> Result<()> {
     let config = flags.read()?;
     if flags.check {
         let routes = config.routes.len();
-        return say(NAME, &format!("the configuration is valid: {routes} route(s)"));
+        return say(
+            NAME,
+            &format!("the configuration is valid: {routes} route(s)"),
+        );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

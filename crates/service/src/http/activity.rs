@@ -52,7 +52,11 @@ impl Activity {
     }
 
     fn age(&self) -> u64 {
-        self.began.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
+        self.began
+            .elapsed()
+            .as_millis()
+            .try_into()
+            .unwrap_or(u64::MAX)
     }
 
     fn note(&self) {

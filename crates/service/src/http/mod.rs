@@ -26,8 +26,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Bytes that wait in the kernel at most: the rest can still be purged.
-const LOW_WATER: u32 = 16 << 10;
 /// Requests that a client resets before they were looked at: beyond it, its connection ends.
 const MOST_PENDING_RESETS: usize = 10_000;
 /// Bytes of an answer that wait for the client to take them, for each request.
@@ -65,7 +63,7 @@ impl Default for Limits {
     }
 }
 
-/// What is done with a connection before HTTP is spoken: nothing, or TLS.
+/// What is done with a connection before HTTP is spoken: options of its socket, TLS.
 pub trait Accept: Send + Sync + 'static {
     /// What HTTP is spoken over.
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
@@ -77,19 +75,6 @@ pub trait Accept: Send + Sync + 'static {
         &self,
         stream: TcpStream,
     ) -> impl Future<Output = io::Result<(Self::Stream, Self::Told)>> + Send;
-}
-
-/// No TLS.
-#[derive(Clone, Copy, Debug)]
-pub struct Plain;
-
-impl Accept for Plain {
-    type Stream = TcpStream;
-    type Told = ();
-
-    async fn accept(&self, stream: TcpStream) -> io::Result<(TcpStream, ())> {
-        Ok((stream, ()))
-    }
 }
 
 /// What a listener does.
@@ -175,7 +160,10 @@ impl Front {
     pub async fn drain(mut self, time: Duration) -> Drained {
         self.stage.send_replace(Stage::Drains(time));
         // Fails where the listener has gone already.
-        let _ = self.is_listening.wait_for(|is_listening| !is_listening).await;
+        let _ = self
+            .is_listening
+            .wait_for(|is_listening| !is_listening)
+            .await;
         Drained(self)
     }
 }
@@ -233,20 +221,8 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// What goes out waits here, where a purge reaches it, and not in the kernel.
-fn prepared(stream: TcpStream) -> TcpStream {
-    let socket = socket2::SockRef::from(&stream);
-    // Both only make it faster.
-    let _ = socket.set_tcp_nodelay(true);
-    let _ = socket.set_tcp_notsent_lowat(LOW_WATER);
-    stream
-}
-
-async fn serve<A, M, S, F, B, E>(
-    listener: TcpListener,
-    mut outside: Outside,
-    each: Arc<Each<A, M>>,
-) where
+async fn serve<A, M, S, F, B, E>(listener: TcpListener, mut outside: Outside, each: Arc<Each<A, M>>)
+where
     A: Accept,
     M: Fn(SocketAddr, A::Told) -> S + Send + Sync + 'static,
     S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
@@ -273,7 +249,12 @@ async fn serve<A, M, S, F, B, E>(
             continue;
         };
         let watcher = graceful.watcher();
-        connections.spawn(connection(Arc::clone(&each), limits, (stream, address), watcher));
+        connections.spawn(connection(
+            Arc::clone(&each),
+            limits,
+            (stream, address),
+            watcher,
+        ));
     };
     drop(listener);
     outside.tell.send_replace(false);
@@ -294,7 +275,7 @@ async fn connection<A, M, S, F, B, E>(
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
-    let accepting = each.accept.accept(prepared(stream));
+    let accepting = each.accept.accept(stream);
     let Ok(Ok((stream, known))) = tokio::time::timeout(limits.head_time, accepting).await else {
         return;
     };
@@ -310,7 +291,9 @@ async fn connection<A, M, S, F, B, E>(
         }
     });
     let stream = TokioIo::new(Noted::new(stream, Arc::clone(&activity)));
-    let serving = builder(&limits).serve_connection(stream, service).into_owned();
+    let serving = builder(&limits)
+        .serve_connection(stream, service)
+        .into_owned();
     let patience = Patience {
         head: limits.head_time,
         idle: limits.idle_time,
