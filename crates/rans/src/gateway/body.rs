@@ -215,7 +215,9 @@ impl Body for Upload {
 pub(super) enum Ask {
     /// It can be sent again.
     Kept(Whole),
-    /// It cannot, since it is being handed on, or since the request says that it is a copy itself.
+    /// It is there, and is sent once, since the request says that it is a copy itself.
+    Low(Whole),
+    /// It is being handed on.
     Once(Box<Upload>),
 }
 
@@ -223,6 +225,7 @@ impl fmt::Debug for Ask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kept(_) => "Kept",
+            Self::Low(_) => "Low",
             Self::Once(_) => "Once",
         })
     }
@@ -241,7 +244,10 @@ impl Ask {
         may_keep: bool,
     ) -> Result<Self, Fault> {
         if body.is_end_stream() {
-            return Ok(Self::empty());
+            return Ok(match may_keep {
+                true => Self::empty(),
+                false => Self::Low(Whole::default()),
+            });
         }
         let length = body.size_hint().exact();
         if length.is_some_and(|length| length > limits.most) {
@@ -269,7 +275,7 @@ impl Ask {
     /// How it goes on, where it is handed on.
     pub fn progress(&self) -> Option<Arc<Progress>> {
         match self {
-            Self::Kept(_) => None,
+            Self::Kept(_) | Self::Low(_) => None,
             Self::Once(upload) => Some(Arc::clone(&upload.progress)),
         }
     }
@@ -279,7 +285,7 @@ impl Replay for Ask {
     fn replay(&self) -> Option<Self> {
         match self {
             Self::Kept(whole) => Some(Self::Kept(whole.clone())),
-            Self::Once(_) => None,
+            Self::Low(_) | Self::Once(_) => None,
         }
     }
 }
@@ -293,21 +299,21 @@ impl Body for Ask {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
         match &mut *self {
-            Self::Kept(whole) => Poll::Ready(whole.next()),
+            Self::Kept(whole) | Self::Low(whole) => Poll::Ready(whole.next()),
             Self::Once(upload) => Pin::new(&mut **upload).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Kept(whole) => whole.is_over(),
+            Self::Kept(whole) | Self::Low(whole) => whole.is_over(),
             Self::Once(upload) => upload.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Kept(whole) => SizeHint::with_exact(whole.size()),
+            Self::Kept(whole) | Self::Low(whole) => SizeHint::with_exact(whole.size()),
             Self::Once(upload) => upload.size_hint(),
         }
     }

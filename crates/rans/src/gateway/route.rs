@@ -10,7 +10,7 @@ use super::upstream::Failure;
 use crate::priority::class_of;
 use crate::ways::WayError;
 use anyhow::{Context as _, Result};
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::sync::{Arc, PoisonError, RwLock};
 use tailcut_transport::rans::Class;
@@ -81,9 +81,10 @@ impl Route {
     /// Answers a request.
     pub async fn answer(&self, caller: Caller, request: Request<Incoming>) -> Response<Reply> {
         let mut asked = Asked::begin(&self.counts);
+        let is_head = request.method() == Method::HEAD;
         let answer = match self.ask(caller, request).await {
             Ok(answer) => answer,
-            Err(refusal) => refused(refusal),
+            Err(refusal) => refused(refusal, is_head),
         };
         asked.answered(answer.status());
         answer
@@ -154,7 +155,8 @@ fn of_failure(failure: &Failure) -> Refusal {
     }
 }
 
-fn refused(Refusal(status, text): Refusal) -> Response<Reply> {
+fn refused(Refusal(status, text): Refusal, is_head: bool) -> Response<Reply> {
+    let text = if is_head { "" } else { text };
     let mut answer = Response::new(Reply::Own(Whole::from(text)));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();

@@ -1,10 +1,10 @@
 //! One replica of a gateway: a way to it, and what is held against its answers.
 
-use super::body::{AnswerFault, Ask, Given};
+use super::body::{AnswerFault, Ask, Given, Whole};
 use super::pool::Dial;
 use crate::hop;
 use crate::ways::{Way, WayError};
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -68,6 +68,7 @@ impl Service<Request<Ask>> for Upstream {
         Box::pin(async move {
             counts.asked.fetch_add(1, Relaxed);
             let progress = request.body().progress();
+            let is_head = request.method() == Method::HEAD;
             let mut answering = way.call(request);
             let mut due = Instant::now() + time;
             let answer = loop {
@@ -85,7 +86,11 @@ impl Service<Request<Ask>> for Upstream {
                 Ok(answer) => {
                     let (mut parts, body) = answer.into_parts();
                     hop::drop_fields(&mut parts.headers);
-                    let given = Given::take(body, whole, time).await;
+                    let given = match is_head {
+                        // The length that it tells is another answer's.
+                        true => Ok(Given::Whole(Whole::default())),
+                        false => Given::take(body, whole, time).await,
+                    };
                     given
                         .map(|given| Response::from_parts(parts, given))
                         .map_err(Failure::Answer)
