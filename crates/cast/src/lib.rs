@@ -3,8 +3,9 @@
 //!
 //! - [`codec`]: RaptorQ (RFC 6330) over real bytes.
 //! - [`files`]: what is sent and received: files, trees and streams, cut into slabs with hashes.
-//! - [`udp`]: batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
+//! - `udp` (Linux): batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
 
 pub mod codec;
 pub mod files;
+#[cfg(target_os = "linux")]
 pub mod udp;

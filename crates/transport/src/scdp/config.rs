@@ -1,13 +1,11 @@
 //! SCDP's parameters.
 
+use super::limits::{Limits, MAX_WINDOW};
 use crate::receiver_driven::Demotion;
 use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
 use alloc::format;
 use core::fmt;
 use tailcut_units::{Duration, Time};
-
-/// Symbols that a sender may push; a receiver takes more for nonsense.
-pub(crate) const MAX_WINDOW: u32 = 4_096;
 
 /// How a receiver hands objects to its application.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -79,6 +77,8 @@ pub struct ScdpConfig {
     pub port: u16,
     /// What the host's application is told of what arrives. Default: of whole objects.
     pub delivery: Delivery,
+    /// What peers may claim. Default: [`Limits::WIDEST`].
+    pub limits: Limits,
 }
 
 impl Default for ScdpConfig {
@@ -100,6 +100,7 @@ impl Default for ScdpConfig {
             time_wait: Duration::from_ms(100),
             port: SERVICE_PORT,
             delivery: Delivery::Whole,
+            limits: Limits::WIDEST,
         }
     }
 }
@@ -168,6 +169,7 @@ impl ScdpConfig {
             &self.max_timeout,
             "at least timeout",
         )?;
+        self.limits.validate()?;
         let has_room = !matches!(self.delivery, Delivery::Blocks { window: 0, .. });
         let window = "a window of more than 0 bytes";
         check(has_room, "delivery", &self.delivery, window)

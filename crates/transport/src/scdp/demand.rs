@@ -38,6 +38,10 @@ struct Missing {
     owed: Vec<u32>,
 }
 
+/// A receiver may ask for blocks as far ahead of the first that it has not whole, and no farther: what
+/// is remembered of it is bounded.
+pub(super) const MAX_AHEAD: u32 = 65_536;
+
 /// All blocks: of a receiver that is done.
 pub(super) const ALL: u32 = u32::MAX;
 
@@ -50,15 +54,12 @@ impl Demand {
     }
 
     /// A receiver's pull. No more than `most` symbols are owed by it. Says of an only receiver whether more
-    /// is owed by it than before.
+    /// is owed by it than before; `None` where it asks for a block too far ahead of what it has.
     #[inline]
-    pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
+    pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> Option<bool> {
         match self {
             Self::Unicast(demand) => demand.pull(header, most),
-            Self::Group(demand) => {
-                demand.pull(receiver, header, most);
-                false
-            }
+            Self::Group(demand) => demand.pull(receiver, header, most).then_some(false),
         }
     }
 
@@ -143,7 +144,11 @@ impl Demand {
 }
 
 impl UnicastDemand {
-    fn pull(&mut self, header: &ScdpHeader, most: u32) -> bool {
+    fn pull(&mut self, header: &ScdpHeader, most: u32) -> Option<bool> {
+        let first = self.whole.max(header.blocks);
+        if header.block.saturating_sub(first) >= MAX_AHEAD {
+            return None;
+        }
         let block = header.block as usize;
         if self.answered.len() <= block {
             self.answered.resize(block + 1, 0);
@@ -167,14 +172,15 @@ impl UnicastDemand {
                 _ => self.owed.push_back(header.block),
             }
         }
-        owes_more
+        Some(owes_more)
     }
 
     /// The receiver waits for nothing more of the first `whole` blocks, whatever it has asked for.
     fn leave_unanswered(&mut self, whole: u32) {
-        let blocks = self.answered.iter_mut().zip(&self.pulled);
-        let closed = blocks.take(whole as usize).skip(self.whole as usize);
-        closed.for_each(|(answered, pulled)| *answered = *pulled);
+        // No look at those that were whole before.
+        let end = self.answered.len().min(whole as usize);
+        let closed = (self.whole as usize).min(end)..end;
+        self.answered[closed.clone()].copy_from_slice(&self.pulled[closed]);
         self.whole = whole;
     }
 
@@ -217,10 +223,11 @@ mod tests {
     #[test]
     fn a_count_that_has_been_served_is_ignored_and_a_gap_is_filled() {
         let mut demand = Demand::new(1);
-        assert!(demand.pull(0, &pull(0, 3), 100));
-        assert!(!demand.pull(0, &pull(0, 2), 100));
-        assert!(demand.pull(0, &pull(0, 5), 100));
-        assert!(demand.pull(0, &pull(2, 1), 100), "blocks count apart");
+        assert_eq!(demand.pull(0, &pull(0, 3), 100), Some(true));
+        assert_eq!(demand.pull(0, &pull(0, 2), 100), Some(false));
+        assert_eq!(demand.pull(0, &pull(0, 5), 100), Some(true));
+        let apart = demand.pull(0, &pull(2, 1), 100);
+        assert_eq!(apart, Some(true), "blocks count apart");
         assert_eq!(answers(&mut demand), [0, 0, 0, 0, 0, 2]);
         assert!(!demand.is_due());
     }
@@ -245,7 +252,8 @@ mod tests {
     #[test]
     fn nobody_is_owed_more_than_there_is_reason_for() {
         let mut demand = Demand::new(1);
-        assert!(demand.pull(0, &pull(0, u32::MAX), 100));
+        assert_eq!(demand.pull(0, &pull(0, u32::MAX), 100), Some(true));
+        assert_eq!(demand.pull(0, &pull(MAX_AHEAD, 1), 100), None);
         assert_eq!(answers(&mut demand).len(), 100);
     }
 }

@@ -8,6 +8,7 @@ mod timers;
 use super::codec::Codec;
 use super::config::ScdpConfig;
 use super::header::{ScdpHeader, ScdpKind};
+use super::limits::Census;
 use super::object::Object;
 use super::receiver::Receiver;
 use super::sender::{Sender, Task};
@@ -65,6 +66,9 @@ pub struct Host<C> {
     events: VecDeque<Event>,
     register: Register,
     open: usize,
+    census: Census,
+    /// Whether the driver vouches for the address that a segment comes from.
+    is_vouched: bool,
     ignored: u64,
 }
 
@@ -114,6 +118,8 @@ impl<C: Codec> Host<C> {
             events: VecDeque::new(),
             register: Register::default(),
             open: 0,
+            census: Census::default(),
+            is_vouched: false,
             ignored: 0,
         })
     }
@@ -203,6 +209,10 @@ impl<C: Codec> Host<C> {
             self.on_nonsense(now, key, segment, header);
             return;
         }
+        if receiver.half_open && !header.syn {
+            receiver.half_open = false;
+            self.census.half_open -= 1;
+        }
         let short_by = self.config.symbol.saturating_sub(segment.payload);
         let is_whole = segment.condition == Condition::Whole;
         if is_whole && !header.syn && !was_complete {
@@ -238,6 +248,10 @@ impl<C: Codec> Host<C> {
             self.events
                 .extend(blocks.map(|block| Event::Block(flow, block)));
             self.control.extend(receiver.still_here(now));
+        }
+        if receiver.half_open && receiver.complete {
+            receiver.half_open = false;
+            self.census.half_open -= 1;
         }
         if receiver.complete {
             self.open -= 1;
@@ -393,6 +407,10 @@ impl<C: Codec> Host<C> {
 
     fn drop_receiver(&mut self, key: SessionKey) {
         if let Some(receiver) = self.receivers.remove(key) {
+            self.census.half_open -= u32::from(receiver.half_open);
+            if let Some(first) = receiver.tuples().next() {
+                self.census.leave(first.dst);
+            }
             for tuple in receiver.tuples() {
                 self.directory.remove(tuple);
                 self.collections.remove(&tuple.src_port);

@@ -59,6 +59,7 @@ mod demand;
 mod group_demand;
 mod header;
 mod host;
+mod limits;
 mod object;
 mod receiver;
 mod sender;
@@ -68,4 +69,5 @@ pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, DriverCodec, Job, ModelCo
 pub use config::{BlockOrder, Delivery, ScdpConfig};
 pub use header::{MAX_ESI, ScdpHeader, ScdpKind};
 pub use host::Host;
+pub use limits::Limits;
 pub use object::Object;

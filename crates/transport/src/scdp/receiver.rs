@@ -6,8 +6,9 @@ mod reading;
 
 use super::block::{Block, State};
 use super::codec::Codec;
-use super::config::{Delivery, MAX_WINDOW, ScdpConfig};
+use super::config::{Delivery, ScdpConfig};
 use super::header::{MAX_ESI, ScdpHeader};
+use super::limits::Limits;
 use super::object::Object;
 use super::source::Source;
 use crate::receiver_driven::SessionKey;
@@ -43,6 +44,8 @@ pub(crate) struct Receiver {
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
+    /// Whether nothing that was asked for has come yet, and the sender's address may be forged.
+    pub(crate) half_open: bool,
     /// Whether what arrives is below all classes.
     pub(crate) below: bool,
     /// Blocks that the application has been told of.
@@ -62,9 +65,13 @@ impl Receiver {
         now: Time,
         segment: &Segment,
         header: &ScdpHeader,
-        delivery: Delivery,
+        config: &ScdpConfig,
     ) -> Option<Self> {
         let object = Object::from_options(header.length, header.symbol, header.blocks)?;
+        let delivery = config.delivery;
+        if !object.is_within(&config.limits) {
+            return None;
+        }
         let reader = match delivery {
             Delivery::Whole => None,
             Delivery::Blocks { order, window } => Some(Reader::new(order, window, &object)?),
@@ -92,6 +99,7 @@ impl Receiver {
             blocks: VecDeque::new(),
             receipt: Receipt::default(),
             in_pull_queue: false,
+            half_open: false,
             below: false,
             told: 0,
             timer_at: Time::MAX,
@@ -108,6 +116,7 @@ impl Receiver {
         tuple: FiveTuple,
         session: FlowId,
         header: &ScdpHeader,
+        limits: &Limits,
     ) -> bool {
         let told = Object::from_options(header.length, header.symbol, header.blocks);
         let share = Share {
@@ -118,7 +127,8 @@ impl Receiver {
         if told != Some(self.object)
             || share.index >= share.of
             || pushed == 0
-            || pushed > MAX_WINDOW
+            || share.of > limits.senders
+            || pushed > limits.pushed
             || u64::from(pushed) > self.object.symbols()
             || self.sources.len() == usize::from(share.of)
         {

@@ -300,7 +300,9 @@ impl Sender {
             .source_symbols(header.block)
             .saturating_add(config.overhead)
             .saturating_add(self.window);
-        let owes_more = self.demand.pull(peer, header, most);
+        let Some(owes_more) = self.demand.pull(peer, header, most) else {
+            return false;
+        };
         if self.peers.len() > 1 {
             self.peers[peer].fin = header.fin;
             self.fin = self.all_said_fin();

@@ -63,11 +63,19 @@ impl<C: Codec> Host<C> {
         let key = if let Some(key) = known {
             let receiver = self.receivers.get_mut(key)?;
             receiver
-                .join(now, tuple, segment.flow, header)
+                .join(now, tuple, segment.flow, header, &self.config.limits)
                 .then_some(key)?
         } else {
-            let mut receiver = Receiver::new(now, segment, header, self.config.delivery)?;
-            if !receiver.join(now, tuple, segment.flow, header) {
+            let (limits, sessions) = (self.config.limits, self.receivers.len());
+            let is_vouched = self.is_vouched || collected.is_some();
+            if !self
+                .census
+                .has_room(&limits, sessions, tuple.dst, is_vouched)
+            {
+                return None;
+            }
+            let mut receiver = Receiver::new(now, segment, header, &self.config)?;
+            if !receiver.join(now, tuple, segment.flow, header, &limits) {
                 return None;
             }
             let flow = match collected {
@@ -76,6 +84,9 @@ impl<C: Codec> Host<C> {
             };
             self.forget(now);
             self.open += usize::from(collected.is_none());
+            receiver.half_open = !is_vouched;
+            self.census.half_open += u32::from(!is_vouched);
+            self.census.enter(&limits, tuple.dst);
             let key = self.receivers.insert(receiver);
             if let Some(receiver) = self.receivers.get_mut(key) {
                 receiver.set_names(key, flow, collected.is_some());
