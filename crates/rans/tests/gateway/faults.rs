@@ -33,7 +33,7 @@ where
         while let Ok((mut stream, _)) = listener.accept().await {
             tokio::spawn(async move {
                 let mut head = Vec::new();
-                while !head.ends_with(b"\r\n\r\n") {
+                while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
                     match stream.read_buf(&mut head).await {
                         Ok(0) | Err(_) => return,
                         Ok(_) => {}

@@ -202,15 +202,17 @@ async fn load(
     }
 }
 
-fn nginx_of(folder: &Path, requests: u32) -> [Nginx; 3] {
+/// Three that end a connection after so many requests, and the certificates that they start with.
+fn nginx_of(folder: &Path, requests: u32) -> ([Nginx; 3], Certificates) {
     let certificates = Certificates::new(&["files.example"]);
-    [(); 3].map(|()| Nginx::start(folder, &certificates, requests))
+    let nginx = [(); 3].map(|()| Nginx::start(folder, &certificates, requests));
+    (nginx, certificates)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_nginx_ends_after_some_requests_cost_none() {
     let (folder, digests) = files();
-    let nginx = nginx_of(folder.path(), 100);
+    let (nginx, _certificates) = nginx_of(folder.path(), 100);
     for protocol in ["http1", "http2"] {
         let replicas = nginx.each_ref().map(|nginx| match protocol {
             "http1" => nginx.one,
@@ -229,7 +231,7 @@ async fn connections_that_nginx_ends_after_some_requests_cost_none() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_that_are_killed_stopped_and_started_again_under_load_cost_no_request() {
     let (folder, digests) = files();
-    let mut nginx = nginx_of(folder.path(), 1_000);
+    let (mut nginx, _certificates) = nginx_of(folder.path(), 1_000);
     for protocol in ["http1", "http2"] {
         let replicas = nginx.each_ref().map(|nginx| match protocol {
             "http1" => nginx.one,

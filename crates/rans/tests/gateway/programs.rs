@@ -1,6 +1,6 @@
 //! Programs of others, as processes: nginx with files, Node, curl, a store for S3 and its client.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -78,13 +78,17 @@ impl Certificates {
         let write =
             |name: String, text: String| fs::write(folder.path().join(name), text).expect("a file");
         let mut params = CertificateParams::default();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         let authority = CertifiedIssuer::self_signed(params, key).expect("an authority");
         write("ca.pem".to_owned(), authority.pem());
         for name in names {
             let key = KeyPair::generate().expect("a key");
-            let params = CertificateParams::new(vec![(*name).to_owned()]).expect("a name");
+            let mut params = CertificateParams::new(vec![(*name).to_owned()]).expect("a name");
+            params.distinguished_name.push(DnType::CommonName, *name);
             let certificate = params.signed_by(&key, &authority).expect("a certificate");
             write(format!("{name}.pem"), certificate.pem());
             write(format!("{name}.key"), key.serialize_pem());
