@@ -1,5 +1,5 @@
 //! What the proxies have in common: [`Endpoint`]s, errors of configurations ([`Place`]), what a process does at
-//! signals and when its files change ([`conduct`]), reloads ([`exchange`]), health and metrics ([`admin`],
+//! signals and when its files change ([`conduct()`]), reloads ([`exchange()`]), health and metrics ([`admin`],
 //! [`Page`]), serving HTTP (`http`), and TLS (`tls`).
 #![forbid(unsafe_code)]
 
