@@ -10,6 +10,7 @@ mod body;
 mod check;
 mod command;
 mod config;
+mod counts;
 mod door;
 mod metrics;
 mod parse;

@@ -3,7 +3,7 @@
 use super::body::{AnswerFault, Ask, Fault, Reply, UploadLimits, Whole};
 use super::check;
 use super::config::RouteConfig;
-use super::metrics::{Asked, RouteCounts};
+use super::counts::{Asked, RouteCounts};
 use super::pool::{Addresses, Pool, resolve};
 use super::translate::{self, Caller, Refusal};
 use super::upstream::Failure;

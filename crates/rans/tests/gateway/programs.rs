@@ -126,7 +126,7 @@ impl Nginx {
              http {{ access_log off; {} keepalive_requests {requests};\n\
              server {{ listen {one}; listen {two} http2; listen {tls} ssl http2; root {};\n\
              ssl_certificate {}; ssl_certificate_key {}; ssl_client_certificate {}; ssl_verify_client optional;\n\
-             location /who {{ return 200 \"$ssl_client_verify $http_host $server_protocol\"; }} }} }}\n",
+             location /who {{ return 200 \"$ssl_client_verify $host $server_protocol\"; }} }} }}\n",
             paths.join(" "),
             files.display(),
             pem("files.example.pem"),
