@@ -125,6 +125,7 @@ const FUZZ: Rule = rule(
         "tailcut-sim",
         "tailcut-report",
         "tailcut-record",
+        "tailcut-cast",
         "tailcut-wire",
         "tailcut-transport",
     ],
