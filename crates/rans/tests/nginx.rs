@@ -1,9 +1,11 @@
 //! Files by ranges from two real nginx.
 
 mod common;
+#[path = "common/way.rs"]
+mod way;
 
 use bytes::Bytes;
-use common::{Version, Way, get};
+use common::{Version, get};
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -16,6 +18,7 @@ use tailcut_rans::client::{Client, ClientConfig, Purges, Replica};
 use tailcut_rans::ranges::{Ranges, RangesConfig};
 use tempfile::TempDir;
 use tower_service::Service;
+use way::Way;
 
 const OBJECT: usize = 5_000_000;
 

@@ -94,13 +94,21 @@ impl Shared {
 
 impl State {
     /// A request begins: its primary goes to the less loaded of two replicas that were drawn, its copy to
-    /// any other one. `None` where there is no replica.
+    /// any other one. Those of `asked` have failed it already. `None` where no replica is left.
     pub fn begin(
         &mut self,
         (now, time): (Instant, Time),
         is_copied: bool,
+        asked: &[usize],
     ) -> Option<(RequestId, Follows, Orders)> {
         let mut candidates = self.open(now);
+        if !asked.is_empty() {
+            candidates.retain(|replica| !asked.contains(replica));
+        }
+        if candidates.is_empty() {
+            // Also those that fail others.
+            candidates.extend((0..self.standings.len()).filter(|replica| !asked.contains(replica)));
+        }
         let (primary, other) = self.lighter_of_two(&mut candidates)?;
         candidates.extend(other);
         let copy = match is_copied {
@@ -121,7 +129,7 @@ impl State {
         let hosts = [Some(primary), copy].map(|replica| replica.map(|index| HostId(index as u32)));
         let hosts: Vec<HostId> = hosts.into_iter().flatten().collect();
         self.policies[follows as usize].submit(time, id, 1, &hosts);
-        self.counts.requests += 1;
+        self.counts.requests += u64::from(asked.is_empty());
         Some((id, follows, self.orders(id, follows)))
     }
 
