@@ -269,6 +269,7 @@ const READERS: &[(&str, &str)] = &[
     ("hull", "hull"),
     ("ndp", "ndp-plus"),
     ("scdp", "scdp"),
+    ("scdp_plain", "scdp-plain"),
     ("letflow", "tcp@letflow"),
     ("conga", "tcp@conga"),
     ("expeditus", "tcp@expeditus"),

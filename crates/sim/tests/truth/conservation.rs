@@ -21,7 +21,7 @@ use tailcut_sim::{
 };
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 
-const DESIGNS: [&str; 19] = [
+const DESIGNS: [&str; 20] = [
     "tcp",
     "cubic",
     "dctcp",
@@ -35,6 +35,7 @@ const DESIGNS: [&str; 19] = [
     "ndp-plus@spray",
     "scdp",
     "scdp@ecmp",
+    "scdp-plain",
     "pfabric",
     "pfabric@spray",
     "pias",

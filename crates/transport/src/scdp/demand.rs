@@ -1,5 +1,6 @@
 //! What receivers have asked a sender for and not got.
 
+use super::credit_demand::CreditDemand;
 use super::group_demand::GroupDemand;
 use super::header::ScdpHeader;
 use alloc::collections::VecDeque;
@@ -12,6 +13,8 @@ pub(crate) enum Demand {
     Unicast(UnicastDemand),
     /// Of several, to whom a symbol goes when each of them has a pull pending.
     Group(GroupDemand),
+    /// Of receivers that give credits.
+    Credit(CreditDemand),
 }
 
 /// The demand of an only receiver: a count of pulls a block.
@@ -60,11 +63,15 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.pull(header, most),
             Self::Group(demand) => demand.pull(receiver, header, most).then_some(false),
+            Self::Credit(_) => None,
         }
     }
 
     /// The application of a sender to one receiver has handed over the blocks before `from`; `None`: all.
     pub(crate) fn set_missing(&mut self, from: Option<u32>) {
+        if let Self::Credit(demand) = self {
+            demand.set_ready(from.unwrap_or(ALL));
+        }
         if let Self::Unicast(demand) = self {
             let owed = demand
                 .missing
@@ -85,6 +92,7 @@ impl Demand {
             // What is owed of a block may turn out to be answered.
             Self::Unicast(demand) => !demand.owed.is_empty(),
             Self::Group(demand) => demand.next().is_some(),
+            Self::Credit(demand) => demand.next().is_some(),
         }
     }
 
@@ -94,6 +102,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.answer(),
             Self::Group(demand) => demand.answer(),
+            Self::Credit(demand) => demand.next(),
         }
     }
 
@@ -102,6 +111,7 @@ impl Demand {
         match self {
             Self::Unicast(_) => false,
             Self::Group(demand) => demand.holds_up(receiver),
+            Self::Credit(demand) => demand.holds_up(receiver),
         }
     }
 
@@ -114,6 +124,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => usize::from(demand.whole == ALL),
             Self::Group(demand) => demand.done(),
+            Self::Credit(demand) => demand.done(),
         }
     }
 
@@ -122,7 +133,7 @@ impl Demand {
     pub(crate) fn is_closed(&self, block: u32) -> bool {
         match self {
             Self::Unicast(demand) => demand.whole > block,
-            Self::Group(_) => false,
+            Self::Group(_) | Self::Credit(_) => false,
         }
     }
 
@@ -131,6 +142,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.whole,
             Self::Group(demand) => demand.first_wanted(receiver),
+            Self::Credit(demand) => demand.first_wanted(receiver),
         }
     }
 
@@ -139,6 +151,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.whole = ALL,
             Self::Group(demand) => demand.finish(receiver),
+            Self::Credit(demand) => demand.finish(receiver),
         }
     }
 }
