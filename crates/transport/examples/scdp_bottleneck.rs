@@ -137,44 +137,42 @@ fn shares() {
         (20, 167),
         (20, 334),
     ] {
-        for permille in [0.0] {
-            let link = slow_link(round_trip, queue, permille);
-            let (a, b) = pair(
-                link,
-                vec![scdp(0, &link), scdp(1, &link), cubic(2), cubic(3)],
-                0.5,
-                60.0,
-                3,
-            );
-            let (c, d) = pair(
-                link,
-                vec![cubic(0), cubic(1), scdp(2, &link), scdp(3, &link)],
-                0.5,
-                60.0,
-                4,
-            );
-            let (e, f) = pair(
-                link,
-                (0..4).map(|id| scdp(id, &link)).collect(),
-                0.5,
-                60.0,
-                5,
-            );
-            let (g, h) = pair(
-                link,
-                (0..4).map(|id| scdp(id, &link)).collect(),
-                3.3,
-                60.0,
-                6,
-            );
-            println!(
-                "  {round_trip:2} ms {queue:3} packets: first {a:5.1} {b:5.1} {:.2}, second {d:5.1} {c:5.1} {:.2}, own {e:5.1} {f:5.1} {:.2} {g:5.1} {h:5.1} {:.2}",
-                a / b,
-                d / c,
-                e / f,
-                g / h
-            );
-        }
+        let link = slow_link(round_trip, queue, 0.0);
+        let (a, b) = pair(
+            link,
+            vec![scdp(0, &link), scdp(1, &link), cubic(2), cubic(3)],
+            0.5,
+            60.0,
+            3,
+        );
+        let (c, d) = pair(
+            link,
+            vec![cubic(0), cubic(1), scdp(2, &link), scdp(3, &link)],
+            0.5,
+            60.0,
+            4,
+        );
+        let (e, f) = pair(
+            link,
+            (0..4).map(|id| scdp(id, &link)).collect(),
+            0.5,
+            60.0,
+            5,
+        );
+        let (g, h) = pair(
+            link,
+            (0..4).map(|id| scdp(id, &link)).collect(),
+            3.3,
+            60.0,
+            6,
+        );
+        println!(
+            "  {round_trip:2} ms {queue:3} packets: first {a:5.1} {b:5.1} {:.2}, second {d:5.1} {c:5.1} {:.2}, own {e:5.1} {f:5.1} {:.2} {g:5.1} {h:5.1} {:.2}",
+            a / b,
+            d / c,
+            e / f,
+            g / h
+        );
     }
 }
 

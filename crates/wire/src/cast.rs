@@ -452,7 +452,7 @@ fn read_pull(
         wants: [Want::NONE; WANTS],
     };
     let rest = length - PULL_BYTES;
-    if rest % WANT_BYTES != 0 || rest > WANTS * WANT_BYTES {
+    if !rest.is_multiple_of(WANT_BYTES) || rest > WANTS * WANT_BYTES {
         return Err(DecodeError::Length {
             expected: PULL_BYTES + (rest / WANT_BYTES).min(WANTS) * WANT_BYTES,
             found: length,

@@ -259,7 +259,7 @@ impl Controller {
         } else {
             // Of the symbols that were pushed at once a quarter may be lost.
             self.lost_first += count;
-            self.lost_first.saturating_mul(4) <= number.saturating_add(1)
+            self.lost_first.saturating_mul(4) <= granted
         };
         if !by_chance {
             self.close(now, number, granted, KEPT_ON_LOSS);

@@ -4,9 +4,8 @@
 //! A receiver tells how many symbols of a block are to use credits from one number on, so the sender,
 //! who knows which block each number was of, counts those that are lost as the receiver cannot.
 
-use super::demand::{ALL, MAX_AHEAD};
 use super::header::{CreditHeader, Want};
-use super::limits::MAX_WINDOW;
+use super::limits::{ALL, MAX_AHEAD, MAX_WINDOW};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 

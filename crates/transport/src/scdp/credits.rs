@@ -49,6 +49,8 @@ pub(crate) struct Credits {
     swept: u32,
     in_flight: u32,
     lost: u32,
+    /// The highest credit that was taken for lost.
+    last_lost: u32,
     reordering: u32,
 }
 
@@ -62,6 +64,7 @@ impl Credits {
             swept: 0,
             in_flight: 0,
             lost: 0,
+            last_lost: 0,
             reordering: REORDERING,
         };
         credits.give(Time::MAX, pushed);
@@ -98,9 +101,9 @@ impl Credits {
         self.next
     }
 
-    /// One past the highest that has been used.
-    pub(crate) fn highest(&self) -> u32 {
-        self.highest
+    /// The highest that was taken for lost.
+    pub(crate) fn last_lost(&self) -> u32 {
+        self.last_lost
     }
 
     /// Given, not used and not lost.
@@ -179,6 +182,7 @@ impl Credits {
                 }
                 credit.state = State::Lost;
                 lost += 1;
+                self.last_lost = self.swept;
             }
             self.swept += 1;
         }

@@ -3,6 +3,7 @@
 use super::credit_demand::CreditDemand;
 use super::group_demand::GroupDemand;
 use super::header::ScdpHeader;
+use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -40,13 +41,6 @@ struct Missing {
     /// Those of which symbols will be owed, in the order of the pulls.
     owed: Vec<u32>,
 }
-
-/// A receiver may ask for blocks as far ahead of the first that it has not whole, and no farther: what
-/// is remembered of it is bounded.
-pub(super) const MAX_AHEAD: u32 = 65_536;
-
-/// All blocks: of a receiver that is done.
-pub(super) const ALL: u32 = u32::MAX;
 
 impl Demand {
     pub(crate) fn new(receivers: usize) -> Self {

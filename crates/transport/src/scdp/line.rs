@@ -34,6 +34,8 @@ pub(crate) struct Line {
     probed_at: Time,
     /// Timeouts in a row.
     pub(crate) timeouts: u32,
+    /// The same since a symbol came: each waits twice as long.
+    fruitless: u32,
     /// Whether the window held the last pull back.
     limited: bool,
     waits_since: Time,
@@ -62,6 +64,7 @@ impl Line {
             probe_due: false,
             probed_at: Time::ZERO,
             timeouts: 0,
+            fruitless: 0,
             limited: false,
             waits_since: now,
             heard_at: now,
@@ -174,12 +177,14 @@ impl Line {
         let round_trip = match used {
             Use::Nonsense => return None,
             Use::Late => {
+                self.fruitless = 0;
                 self.hear(arrival.now);
                 return Some(used);
             }
             Use::InFlight(given_at) => given_at.map(|given_at| arrival.now.since(given_at)),
         };
-        let silent = self.is_silent();
+        let silent = self.fruitless > 0;
+        self.fruitless = 0;
         self.hear(arrival.now);
         let arrival = Arrival {
             // What was asked for before a pause says little.
@@ -213,8 +218,7 @@ impl Line {
 
     fn on_lost(&mut self, now: Time, lost: u32) {
         if lost > 0 {
-            let (highest, granted) = (self.credits.highest(), self.credits.granted());
-            let number = highest.saturating_sub(1);
+            let (number, granted) = (self.credits.last_lost(), self.credits.granted());
             self.control.on_lost(now, lost, number, granted);
         }
         if self.credits.advance() {
@@ -236,7 +240,7 @@ impl Line {
         let span = self
             .control
             .timeout()
-            .saturating_mul(1 << self.timeouts.min(20));
+            .saturating_mul(1 << self.fruitless.min(20));
         let span = span.min(config.max_timeout.max(self.control.timeout()));
         owes.then(|| self.waits_since.saturating_add(span))
     }
@@ -244,6 +248,7 @@ impl Line {
     /// It is overdue: it is asked whether anything comes.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.timeouts = self.timeouts.saturating_add(1);
+        self.fruitless = self.fruitless.saturating_add(1);
         self.waits_since = now;
         self.probe_due = true;
         self.tell_all();

@@ -244,7 +244,6 @@ impl Sender {
 
     /// A header without a symbol.
     fn word(&mut self, now: Time, kind: ScdpKind, syn: bool) -> Segment {
-        self.waits_since = now;
         let header = match (&self.demand, kind) {
             (Demand::Credit(demand), ScdpKind::Status) => ScdpHeader {
                 kind,
@@ -544,7 +543,10 @@ impl Sender {
         }
         self.timeouts = 0;
         self.probes.retain(|probed| *probed != peer);
-        self.waits_since = now;
+        if self.peers.len() == 1 || !self.uses_credits() {
+            self.waits_since = now;
+        }
+        // Else others may ask again and again, and the one that all wait for never hears a word.
     }
 
     /// When the sender stops waiting, or takes receivers for stragglers; `None` while it has something
@@ -573,6 +575,10 @@ impl Sender {
         }
         self.stats.timeouts += 1;
         self.timeouts += 1;
+        if self.uses_credits() {
+            // Answers to probes are no sign that all goes well.
+            self.waits_since = now;
+        }
         let open = (0..self.peers.len()).filter(|&peer| !self.demand.is_done(peer));
         self.probes.extend(open);
         self.timeouts <= config.max_timeouts

@@ -46,7 +46,7 @@ impl<C: Codec> Host<C> {
             Some(_) => None,
             None => {
                 match self.on_new_source(now, segment, header) {
-                    Some(slot) => self.settle_slot(now, slot),
+                    Some(slot) => self.settle_slot(now, slot, segment),
                     None => self.ignored += 1,
                 }
                 return;
@@ -65,9 +65,12 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    fn settle_slot(&mut self, now: Time, slot: u32) {
-        if let Some((key, _)) = self.receivers.at(slot) {
-            self.settle_receiver(now, key);
+    /// A source has joined, perhaps after the end.
+    fn settle_slot(&mut self, now: Time, slot: u32, segment: &Segment) {
+        match self.receivers.at(slot) {
+            Some((key, receiver)) if receiver.complete => self.repeat_done(key, segment),
+            Some((key, _)) => self.settle_receiver(now, key),
+            None => {}
         }
     }
 
