@@ -72,6 +72,7 @@ python: build
 soak: npm-build
 	cd packages/repnet && npm run soak
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
+	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
 
 # Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN
 # in brief: `make node-suite-all` runs it whole.

@@ -120,6 +120,7 @@ const FUZZ: Rule = rule(
         "tailcut-sim",
         "tailcut-report",
         "tailcut-record",
+        "tailcut-cast",
         "tailcut-wire",
         "tailcut-transport",
     ],
