@@ -18,7 +18,7 @@ pub use http_fields::http_part;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
 pub use wire::{
-    wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
+    wire_cast, wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
 };
 pub use workload::{size_name, size_table, trace};
 
@@ -41,6 +41,7 @@ pub const TARGETS: [Target; 22] = [
     ("comparisons", comparisons),
     ("sensitivity", sensitivity),
     ("wire_scdp", wire_scdp),
+    ("wire_cast", wire_cast),
     ("wire_ndp", wire_ndp),
     ("wire_pfabric", wire_pfabric),
     ("wire_rans", wire_rans),
