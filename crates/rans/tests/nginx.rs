@@ -1,6 +1,8 @@
 //! Files by ranges from two real nginx.
 
+#[allow(dead_code, reason = "the other tests use the rest of it")]
 mod common;
+#[allow(dead_code, reason = "the other tests use the rest of it")]
 #[path = "common/way.rs"]
 mod way;
 
