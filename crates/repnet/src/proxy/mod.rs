@@ -5,17 +5,18 @@
 mod admin;
 mod command;
 mod config;
+mod environment;
 mod metrics;
 mod relay;
 mod reload;
 
 pub use command::{ProxyCommand, execute};
 pub use config::{Endpoint, ProxyConfig, RouteConfig, Side, parse, route_of_flag};
+pub use environment::settings_of_environment;
 
 use crate::connector::Connector;
 use crate::counters::{Counters, Stats};
 use crate::listener::TcpListener;
-use crate::settings::Settings;
 use crate::stream::TcpStream;
 use admin::Pages;
 use anyhow::{Context, Result};
@@ -185,10 +186,7 @@ impl Proxy {
     async fn open(&self, flows: &Arc<Flows>, at: &Endpoint) -> Result<Route> {
         let config = &flows.config;
         let name = &config.name;
-        let settings = Settings {
-            flow: config.settings,
-            ..Settings::default()
-        };
+        let settings = config.settings;
         let opening = || format!("route {name}: cannot listen on {at}");
         let counters = self.shown.counters.clone();
         let (address, accepting) = match config.replicate {
