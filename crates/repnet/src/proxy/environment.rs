@@ -1,10 +1,11 @@
 //! `REPNET_*` variables, as the npm package reads them: `maxBytes` is `REPNET_MAX_BYTES`. They are the
 //! defaults of what a route does not say, and they alone set what holds for the whole process.
 
-use super::config::{At, MOST_SAFE, SETTINGS, set, value_of_text};
+use super::config::{MOST_SAFE, SETTINGS, set, value_of_text};
 use crate::settings::Settings;
 use anyhow::Result;
 use std::time::Duration;
+use tailcut_service::Place;
 
 const LONGEST_MS: u64 = (1 << 31) - 1;
 
@@ -35,7 +36,7 @@ pub fn settings_of_environment(variable: impl Fn(&str) -> Option<String>) -> Res
     for key in SETTINGS {
         if let Some((place, text)) = given(key) {
             let found = value_of_text(key, &text);
-            set(At::top(&place), &mut settings.flow, key, &found)?;
+            set(Place::top(&place), &mut settings.flow, key, &found)?;
         }
     }
     for key in OF_PROCESS {
@@ -59,10 +60,9 @@ fn name_of(key: &str) -> String {
 }
 
 fn set_of_process(place: &str, settings: &mut Settings, key: &str, text: &str) -> Result<()> {
-    let at = At::top(place);
+    let at = Place::top(place);
     let found = value_of_text(key, text);
-    let whole = |most| at.number(key, &found, 1, most, false);
-    let count = |most| whole(most).map(|found| found.unwrap_or(most));
+    let count = |most| at.number(key, &found, 1..=most);
     let size = |most| count(most).map(|found| usize::try_from(found).unwrap_or(usize::MAX));
     let time = || count(LONGEST_MS).map(Duration::from_millis);
     match key {
@@ -83,7 +83,7 @@ fn set_of_process(place: &str, settings: &mut Settings, key: &str, text: &str) -
             };
         }
         _ => {
-            let most = at.number(key, &found, 0, MOST_SAFE, true)?;
+            let most = at.number_or_endless(key, &found, 0..=MOST_SAFE)?;
             settings.incast_limit = most.unwrap_or(u64::MAX);
         }
     }
