@@ -501,7 +501,7 @@ impl Server {
             flow: Arc::clone(&flow),
             from,
         };
-        let ticket = table.add(key, leg, entry);
+        let ticket = table.add(clock::now(), key, leg, entry);
         drop(table);
         core.remember(ticket);
         core.first_leg(leg, line);

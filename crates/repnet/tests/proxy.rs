@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
+use tailcut_repnet::Settings;
 use tailcut_repnet::proxy::{Proxy, parse};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -25,7 +26,7 @@ async fn a_flow_that_does_not_end_is_reset_when_the_time_to_drain_is_over() -> i
     let mut route = route(target.local_addr()?.port(), "in", "repflow", "hello");
     route["name"] = json!("slow");
     let config = json!({ "routes": [route], "admin": "127.0.0.1:0", "drainTimeout": 1 });
-    let config = parse("a test", &config).expect("a valid configuration");
+    let config = parse("a test", &config, &Settings::default()).expect("a valid configuration");
     let proxy = Proxy::start(&config).await.expect("free ports");
     let port = proxy.address("slow").expect("the route").port();
     let (client, accepted) = tokio::join!(TcpStream::connect(("127.0.0.1", port)), target.accept());
@@ -104,14 +105,17 @@ fn what_is_wrong_in_a_configuration_is_named_with_its_place_and_what_is_allowed(
         ),
     ];
     for (config, message) in cases {
-        let error = parse("f", &config).expect_err("not allowed");
+        let error = parse("f", &config, &Settings::default()).expect_err("not allowed");
         assert_eq!(error.to_string(), message);
     }
     let endless = parse(
         "f",
         &route(json!({ "maxBytes": "Infinity", "idleTime": "Infinity" })),
+        &Settings::default(),
     );
-    let settings = endless.expect("a valid configuration").routes[0].settings;
+    let settings = endless.expect("a valid configuration").routes[0]
+        .settings
+        .flow;
     assert_eq!((settings.max_bytes, settings.idle_time), (u64::MAX, None));
 }
 
@@ -122,6 +126,6 @@ fn the_example_of_the_guide_is_a_valid_configuration() {
     let example = guide.split("```json\n").nth(1).expect("an example");
     let example = example.split("```").next().expect("its end");
     let example: Value = serde_json::from_str(example).expect("JSON");
-    let config = parse("the guide", &example).expect("a valid configuration");
+    let config = parse("the guide", &example, &Settings::default()).expect("a valid configuration");
     assert_eq!(config.routes.len(), 2);
 }

@@ -13,7 +13,7 @@ fn at(ms: u64) -> Time {
 fn a_late_second_leg_of_an_ended_flow_is_no_new_flow_until_the_tombstone_goes() {
     let mut table = FlowTable::new(false, LIFETIME, 8);
     assert_eq!(table.place(at(0), &7_u128, Leg::First), Place::New);
-    let ticket = table.add(7, Leg::First, 'a');
+    let ticket = table.add(at(0), 7, Leg::First, 'a');
     assert_eq!(table.place(at(1), &7, Leg::Second), Place::Known('a'));
     table.bury(at(2), &7, ticket);
     // Again and again, and on either leg: a random key is never used again.
@@ -29,7 +29,7 @@ fn a_late_second_leg_of_an_ended_flow_is_no_new_flow_until_the_tombstone_goes() 
 #[test]
 fn a_flow_of_which_both_legs_came_needs_no_tombstone() {
     let mut table = FlowTable::new(false, LIFETIME, 8);
-    let ticket = table.add(7_u128, Leg::Second, 'a');
+    let ticket = table.add(at(0), 7_u128, Leg::Second, 'a');
     table.saw(&7, Leg::First);
     table.bury(at(0), &7, ticket);
     assert_eq!(table.tombstones(), 0);
@@ -38,9 +38,9 @@ fn a_flow_of_which_both_legs_came_needs_no_tombstone() {
 #[test]
 fn a_table_that_could_not_remember_one_more_takes_no_new_flow() {
     let mut table = FlowTable::new(false, LIFETIME, 2);
-    let ticket = table.add(1_u128, Leg::First, 'a');
+    let ticket = table.add(at(0), 1_u128, Leg::First, 'a');
     table.bury(at(0), &1, ticket);
-    table.add(2, Leg::First, 'b');
+    table.add(at(0), 2, Leg::First, 'b');
     assert_eq!(table.place(at(1), &3, Leg::First), Place::Full);
     assert_eq!(table.place(at(1), &2, Leg::Second), Place::Known('b'));
     assert_eq!(table.place(at(30_000), &3, Leg::First), Place::New);
@@ -49,10 +49,10 @@ fn a_table_that_could_not_remember_one_more_takes_no_new_flow() {
 #[test]
 fn an_address_may_be_used_again_by_the_next_flow() {
     let mut table = FlowTable::new(true, LIFETIME, 8);
-    let old = table.add("10.0.0.1:5000", Leg::First, 'a');
+    let old = table.add(at(0), "10.0.0.1:5000", Leg::First, 'a');
     // The flow lives here still, while its client has taken the port for another one.
     assert_eq!(table.place(at(0), &"10.0.0.1:5000", Leg::First), Place::New);
-    table.add("10.0.0.1:5000", Leg::First, 'b');
+    table.add(at(0), "10.0.0.1:5000", Leg::First, 'b');
     table.bury(at(1), &"10.0.0.1:5000", old);
     let place = table.place(at(1), &"10.0.0.1:5000", Leg::Second);
     assert_eq!(place, Place::Known('b'));
@@ -64,7 +64,7 @@ fn with_addresses_a_second_leg_is_turned_away_while_a_flow_may_have_been_forgott
     for (key, flow) in [(1, 'a'), (2, 'b')] {
         // A connection to the service's own port is always taken.
         assert_eq!(table.place(at(0), &key, Leg::First), Place::New);
-        let ticket = table.add(key, Leg::First, flow);
+        let ticket = table.add(at(0), key, Leg::First, flow);
         table.bury(at(0), &key, ticket);
     }
     assert_eq!(table.place(at(1), &1, Leg::Second), Place::Late);

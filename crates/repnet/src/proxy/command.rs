@@ -2,6 +2,7 @@
 
 use super::Proxy;
 use super::config::{DEFAULT_ADMIN, DEFAULT_DRAIN_MS, ProxyConfig, Side, parse, route_of_flag};
+use super::environment::settings_of_environment;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -21,6 +22,8 @@ A route is name=value pairs with commas between:
 and any setting of a flow: mode=repflow|repsyn|off, pairing=hello|port, maxBytes=N|Infinity, ...
 A route with replicate=in listens on its port and the next one; one with replicate=out connects to
 its target's port and the next one, and to no other. docs/repnet-proxy.md tells all of it.
+
+REPNET_* variables are the defaults of routes, and set what holds for the whole process.
 
 SIGTERM stops accepting and lets open flows finish; SIGHUP reads the file of --config again.
 
@@ -83,7 +86,9 @@ impl Repnet {
                 fields.insert("drainTimeout".to_owned(), json!(drain));
             }
         }
-        parse(&place, &given)
+        // A variable that is not UTF-8 is none of ours.
+        let defaults = settings_of_environment(|name| std::env::var(name).ok())?;
+        parse(&place, &given, &defaults)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The configuration of the proxy: a JSON file, flags, or both. Everything is checked before a
 //! socket is opened, and every error names the place, the key, what was found and what is allowed.
 
-use crate::settings::{FlowSettings, Pairing, SecondLegFrom};
+use crate::settings::{FlowSettings, Pairing, SecondLegFrom, Settings};
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -30,14 +30,14 @@ pub struct RouteConfig {
     /// Which side is replicated.
     pub replicate: Side,
     /// How flows are replicated.
-    pub settings: FlowSettings,
+    pub settings: Settings,
 }
 
 impl RouteConfig {
     /// Where it accepts second connections: beside `listen`, with [`Side::In`] only.
     fn replica(&self) -> Option<Endpoint> {
         let next = self.listen.port.checked_add(1);
-        let port = self.settings.replica_port.or(next)?;
+        let port = self.settings.flow.replica_port.or(next)?;
         let host = self.listen.host.clone();
         (self.replicate == Side::In).then_some(Endpoint { host, port })
     }
@@ -73,7 +73,7 @@ pub const DEFAULT_DRAIN_MS: u64 = 10_000;
 const HOUR_MS: u64 = 3_600_000;
 
 /// The settings of flows, by the names of the npm package.
-const SETTINGS: [&str; 14] = [
+pub(super) const SETTINGS: [&str; 14] = [
     "mode",
     "pairing",
     "replicaPort",
@@ -90,10 +90,15 @@ const SETTINGS: [&str; 14] = [
     "eager",
 ];
 const WORDS: [&str; 3] = ["mode", "pairing", "secondLegFrom"];
-const MOST_SAFE: u64 = (1 << 53) - 1;
+pub(super) const MOST_SAFE: u64 = (1 << 53) - 1;
 const LONGEST_MS: u64 = (1 << 31) - 1;
 
-fn set(at: Place<'_>, settings: &mut FlowSettings, key: &str, found: &Value) -> Result<()> {
+pub(super) fn set(
+    at: Place<'_>,
+    settings: &mut FlowSettings,
+    key: &str,
+    found: &Value,
+) -> Result<()> {
     let milliseconds = |most| at.number(key, found, 1..=most).map(Duration::from_millis);
     let or_endless = || {
         let number = at.number_or_endless(key, found, 1..=LONGEST_MS)?;
@@ -149,7 +154,7 @@ fn set(at: Place<'_>, settings: &mut FlowSettings, key: &str, found: &Value) -> 
     Ok(())
 }
 
-fn route(top: Place<'_>, index: usize, found: &Value) -> Result<RouteConfig> {
+fn route(top: Place<'_>, index: usize, found: &Value, defaults: &Settings) -> Result<RouteConfig> {
     let key = format!("routes[{index}]");
     let Some(fields) = found.as_object() else {
         return top.refuse(&key, Some(found), "an object");
@@ -157,10 +162,10 @@ fn route(top: Place<'_>, index: usize, found: &Value) -> Result<RouteConfig> {
     let before = format!("{key}.");
     let at = top.table(&before);
     let name = at.name("name", fields.get("name"))?;
-    let mut settings = FlowSettings::default();
+    let mut settings = *defaults;
     for (key, found) in fields {
         if !["name", "listen", "to", "replicate"].contains(&key.as_str()) {
-            set(at, &mut settings, key, found)?;
+            set(at, &mut settings.flow, key, found)?;
         }
     }
     let replicate = fields.get("replicate");
@@ -177,11 +182,12 @@ fn route(top: Place<'_>, index: usize, found: &Value) -> Result<RouteConfig> {
     })
 }
 
-/// Checks a configuration as it comes from JSON. `place` is where it stands.
+/// Checks a configuration as it comes from JSON. `place` is where it stands; `defaults` holds for what a
+/// route does not say.
 ///
 /// # Errors
 /// What is not allowed: the place, the key, what was found, and what is allowed.
-pub fn parse(place: &str, found: &Value) -> Result<ProxyConfig> {
+pub fn parse(place: &str, found: &Value, defaults: &Settings) -> Result<ProxyConfig> {
     let at = Place::top(place);
     let Some(fields) = found.as_object() else {
         return at.refuse("(the whole)", Some(found), "an object");
@@ -194,7 +200,7 @@ pub fn parse(place: &str, found: &Value) -> Result<ProxyConfig> {
     }
     let list = at.list("routes", fields.get("routes"), "route")?;
     let list = list.iter().enumerate();
-    let routes = list.map(|(index, found)| route(at, index, found));
+    let routes = list.map(|(index, found)| route(at, index, found, defaults));
     let routes = routes.collect::<Result<Vec<RouteConfig>>>()?;
     let default = json!(DEFAULT_ADMIN);
     let admin = match fields.get("admin") {
@@ -258,6 +264,17 @@ fn refuse_collisions(at: Place<'_>, config: &ProxyConfig) -> Result<()> {
     }
 }
 
+/// The value of a setting that was given as text, in JSON's shape.
+pub(super) fn value_of_text(key: &str, text: &str) -> Value {
+    match (text.parse::<u64>(), text) {
+        _ if WORDS.contains(&key) => json!(text),
+        (Ok(number), _) => json!(number),
+        (_, "true") => json!(true),
+        (_, "false") => json!(false),
+        _ => json!(text),
+    }
+}
+
 /// `name=redis,listen=127.0.0.1:6379,...` as one route in JSON's shape.
 ///
 /// # Errors
@@ -268,12 +285,9 @@ pub fn route_of_flag(text: &str, number: usize) -> Result<Value> {
         let Some((key, value)) = part.split_once('=').filter(|(key, _)| !key.is_empty()) else {
             bail!("command line: \"--route (number {number})\" is {part:?}; allowed: name=value");
         };
-        let is_setting = SETTINGS.contains(&key) && !WORDS.contains(&key);
-        let parsed = match value.parse::<u64>() {
-            Ok(number) if is_setting => json!(number),
-            _ if is_setting && value == "true" => json!(true),
-            _ if is_setting && value == "false" => json!(false),
-            _ => json!(value),
+        let parsed = match SETTINGS.contains(&key) {
+            true => value_of_text(key, value),
+            false => json!(value),
         };
         fields.insert(key.to_owned(), parsed);
     }

@@ -4,12 +4,14 @@
 
 mod command;
 mod config;
+mod environment;
 mod metrics;
 mod relay;
 mod reload;
 
 pub use command::{ProxyCommand, execute};
 pub use config::{ProxyConfig, RouteConfig, Side, parse, route_of_flag};
+pub use environment::settings_of_environment;
 pub use tailcut_service::Endpoint;
 
 use crate::connector::Connector;

@@ -4,7 +4,6 @@ use super::config::Side;
 use super::{Flows, Proxy, ProxyConfig, Route, Shown, serve_in, serve_out};
 use crate::connector::Connector;
 use crate::listener::TcpListener;
-use crate::settings::Settings;
 use anyhow::{Context, Result};
 use std::sync::Arc;
 use tailcut_service::admin::Admin;
@@ -71,10 +70,7 @@ impl Doors for Shown {
         let Plan { flows, at } = plan;
         let config = &flows.config;
         let name = &config.name;
-        let settings = Settings {
-            flow: config.settings,
-            ..Settings::default()
-        };
+        let settings = config.settings;
         let opening = || format!("route {name}: cannot listen on {at}");
         let counters = self.counters.clone();
         let (address, accepting) = match config.replicate {

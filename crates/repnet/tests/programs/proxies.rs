@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
+use tailcut_repnet::Settings;
 use tailcut_repnet::proxy::{Proxy, parse};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -24,7 +25,11 @@ pub enum Running {
 impl Running {
     pub async fn start(kind: Kind, route: Value) -> io::Result<Self> {
         if kind == Kind::Rust {
-            let config = parse("a test", &json!({ "routes": [route], "admin": false }));
+            let config = parse(
+                "a test",
+                &json!({ "routes": [route], "admin": false }),
+                &Settings::default(),
+            );
             let config = config.expect("a valid configuration");
             let proxy = Proxy::start(&config).await.expect("free ports");
             return Ok(Self::Rust(proxy));

@@ -1,19 +1,10 @@
-//! The flows of one server over real sockets: those that live, and *tombstones* of flows that have
-//! ended while a leg of theirs may still be on its way. A leg that finds a tombstone is turned
-//! away; taken for a new flow it would run the request twice.
-//!
-//! The simulated endpoint has its [`WaitingList`](super::WaitingList), the paper's, which knows a
-//! flow by its client's address alone and when a client sends its last SYN. Here a client may be
-//! anybody's: a tombstone never goes before its time, and a server that could not remember one
+//! The flows of one server over real sockets: [`FlowsByName`] under the rules of a server whose clients
+//! may be anybody's. A tombstone never goes before its time, and a server that could not remember one
 //! more takes no new flow.
 
+use super::flows_by_name::{FlowsByName, Holder, Ticket};
 use super::state::Leg;
-use alloc::collections::{BTreeMap, VecDeque};
 use tailcut_units::{Duration, Time};
-
-/// Names a flow's entry, also when its key is in use again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ticket(u64);
 
 /// Where a leg belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,21 +19,6 @@ pub enum Place<F> {
     Known(F),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Live<F> {
-    ticket: Ticket,
-    /// One bit a leg.
-    seen: u8,
-    flow: F,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Tombstone {
-    seen: u8,
-    /// The last of several with one key is the one that counts.
-    until: Time,
-}
-
 /// The flows of one server. `K` names a flow on the wire, `F` in the driver.
 #[derive(Debug)]
 pub struct FlowTable<K, F> {
@@ -51,18 +27,9 @@ pub struct FlowTable<K, F> {
     reusable: bool,
     lifetime: Duration,
     limit: usize,
-    live: BTreeMap<K, Live<F>>,
-    tombstones: BTreeMap<K, Tombstone>,
-    by_time: VecDeque<(Time, K)>,
+    flows: FlowsByName<K, F>,
     /// With reusable keys: until then flows may have ended that could not be remembered.
     blind_until: Time,
-    tickets: u64,
-}
-
-const BOTH: u8 = 0b11;
-
-const fn bit(leg: Leg) -> u8 {
-    1 << leg as u8
 }
 
 impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
@@ -73,34 +40,31 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
             reusable,
             lifetime,
             limit,
-            live: BTreeMap::new(),
-            tombstones: BTreeMap::new(),
-            by_time: VecDeque::new(),
+            flows: FlowsByName::new(),
             blind_until: Time::ZERO,
-            tickets: 0,
         }
     }
 
     /// Where a leg that has come belongs.
     pub fn place(&mut self, now: Time, key: &K, leg: Leg) -> Place<F> {
         self.forget(now);
-        if let Some(live) = self.live.get(key) {
-            return match self.reusable && live.seen & bit(leg) != 0 {
+        let may_open = self.may_open(now, leg);
+        match self.flows.holder(key) {
+            Holder::Live(live) => match self.reusable && live.seen.has(leg) {
                 true => Place::New,
                 false => Place::Known(live.flow.clone()),
-            };
-        }
-        let seen = self.tombstones.get(key).map(|stone| stone.seen);
-        match seen {
-            Some(seen) if !self.reusable => {
-                self.bury_key(now, *key, seen | bit(leg));
+            },
+            Holder::Ended(stone) if !self.reusable => {
+                let until = now.saturating_add(self.lifetime);
+                let seen = stone.seen.with(leg);
+                self.flows.bury(*key, seen, stone.entered, until);
                 Place::Late
             }
-            Some(seen) if seen & bit(leg) == 0 => {
-                self.tombstones.remove(key);
+            Holder::Ended(stone) if !stone.seen.has(leg) => {
+                self.flows.dig_up(key);
                 Place::Late
             }
-            _ if self.may_open(now, leg) => Place::New,
+            _ if may_open => Place::New,
             _ => Place::Full,
         }
     }
@@ -112,90 +76,64 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         if self.reusable && leg == Leg::First {
             return true;
         }
-        self.live.len() + self.tombstones.len() < self.limit
+        self.flows.len() + self.flows.tombstones() < self.limit
             && !(self.reusable && now < self.blind_until)
     }
 
-    /// A new flow lives, whose first leg was `leg`.
-    pub fn add(&mut self, key: K, leg: Leg, flow: F) -> Ticket {
-        self.tickets += 1;
-        let ticket = Ticket(self.tickets);
-        self.tombstones.remove(&key);
-        let seen = bit(leg);
-        self.live.insert(key, Live { ticket, seen, flow });
-        ticket
+    /// A new flow lives at `now`, whose first leg was `leg`.
+    pub fn add(&mut self, now: Time, key: K, leg: Leg, flow: F) -> Ticket {
+        self.flows.add(now, key, leg, flow)
     }
 
     /// A leg has come to a flow that lives, whether or not it was taken.
     pub fn saw(&mut self, key: &K, leg: Leg) {
-        if let Some(live) = self.live.get_mut(key) {
-            live.seen |= bit(leg);
+        if let Holder::Live(live) = self.flows.holder(key) {
+            live.seen = live.seen.with(leg);
         }
     }
 
     /// The flow of this key, while it lives.
     pub fn live(&self, key: &K) -> Option<F> {
-        self.live.get(key).map(|live| live.flow.clone())
+        self.flows.live(key).map(|live| live.flow.clone())
     }
 
     /// A flow has ended: a tombstone takes its place if a leg of it may still come.
     pub fn bury(&mut self, now: Time, key: &K, ticket: Ticket) {
         self.forget(now);
-        let Some(live) = self.live.get(key).filter(|live| live.ticket == ticket) else {
+        let Some(live) = self.flows.end(key, ticket) else {
             return;
         };
-        let seen = live.seen;
-        self.live.remove(key);
-        if seen == BOTH {
+        if live.seen.missing().is_none() {
             return;
         }
-        if self.reusable && self.tombstones.len() >= self.limit {
-            self.blind_until = now.saturating_add(self.lifetime);
-        } else {
-            self.bury_key(now, *key, seen);
-        }
-    }
-
-    fn bury_key(&mut self, now: Time, key: K, seen: u8) {
         let until = now.saturating_add(self.lifetime);
-        self.tombstones.insert(key, Tombstone { seen, until });
-        self.by_time.push_back((until, key));
-        // A leg that comes again and again leaves its old times behind.
-        if self.by_time.len() > 2 * self.tombstones.len() + 64 {
-            let stones = &self.tombstones;
-            let stands = |(at, key): &(Time, K)| stones.get(key).is_some_and(|s| s.until == *at);
-            self.by_time.retain(stands);
+        if self.reusable && self.flows.tombstones() >= self.limit {
+            self.blind_until = until;
+        } else {
+            self.flows.bury(*key, live.seen, live.entered, until);
         }
     }
 
     fn forget(&mut self, now: Time) {
-        while let Some((at, key)) = self.by_time.front().copied()
-            && at <= now
-        {
-            self.by_time.pop_front();
-            if self.tombstones.get(&key).is_some_and(|s| s.until <= now) {
-                self.tombstones.remove(&key);
-            }
-        }
+        while self.flows.pop_forgotten(now, usize::MAX).is_some() {}
     }
 
     /// Nothing comes any more: nothing has to be remembered. The flows that live.
     pub fn stop(&mut self) -> impl Iterator<Item = F> + '_ {
-        self.tombstones.clear();
-        self.by_time.clear();
-        self.live.values().map(|live| live.flow.clone())
+        self.flows.forget_all_tombstones();
+        self.flows.flows().cloned()
     }
 
     /// Flows that live.
     pub fn len(&self) -> usize {
-        self.live.len()
+        self.flows.len()
     }
     /// Whether no flow lives.
     pub fn is_empty(&self) -> bool {
-        self.live.is_empty()
+        self.len() == 0
     }
     /// Flows that have ended and are remembered.
     pub fn tombstones(&self) -> usize {
-        self.tombstones.len()
+        self.flows.tombstones()
     }
 }

@@ -10,6 +10,7 @@
  */
 const { spawn, execFileSync } = require('node:child_process');
 const { once } = require('node:events');
+const { readFileSync } = require('node:fs');
 const path = require('node:path');
 const readline = require('node:readline');
 const { parseArgs } = require('node:util');
@@ -61,6 +62,13 @@ async function run(transport) {
   return all.flatMap(({ times }) => times).sort((a, b) => a - b);
 }
 
+/** Ticks that the machine's processors were busy, and all of their ticks, so far. */
+function processors() {
+  const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0].trim().split(/\s+/).slice(1, 9).map(Number);
+  const all = ticks.reduce((sum, some) => sum + some, 0);
+  return { busy: all - ticks[3] - ticks[4], all };
+}
+
 /** A quantile, where ten jobs at least are beyond it. */
 function at(times, share) {
   const beyond = Math.round(times.length * (1 - share));
@@ -71,11 +79,14 @@ async function main() {
   const topology = `leaf-spine:hosts=${hosts / 2},leaves=2,spines=3,rate=${values.rate}`;
   execFileSync(tailcut, ['lab', 'up', '--detach', '--name', lab, '--topology', topology, '--design', 'cubic'], { stdio: 'inherit' });
   try {
-    console.log('| transport | jobs | median, ms | p99, ms | p99.9, ms |\n|---|---|---|---|---|');
+    console.log('| transport | jobs | median, ms | p99, ms | p99.9, ms | processors busy, % |\n|---|---|---|---|---|---|');
     for (const transport of ['net', 'repflow', 'repsyn']) {
+      const before = processors();
       const times = await run(transport);
+      const after = processors();
+      const busy = ((after.busy - before.busy) / (after.all - before.all)) * 100;
       const shown = [0.5, 0.99, 0.999].map((share) => at(times, share));
-      console.log(`| ${[transport, times.length, ...shown].join(' | ')} |`);
+      console.log(`| ${[transport, times.length, ...shown, busy.toFixed(0)].join(' | ')} |`);
     }
     const { lateness } = JSON.parse(execFileSync(tailcut, ['lab', 'status', '--lab', lab, '--json'], { encoding: 'utf8' }));
     console.log(`lateness of packets: ${JSON.stringify(lateness)}`);
