@@ -64,7 +64,7 @@ fn sums_of_any_length_and_alignment_are_right_and_touch_nothing_else() {
 fn every_factor_times_every_byte_is_right() {
     let all: Vec<u8> = (0..=255).collect();
     for kernel in Kernel::available() {
-        for factor in 0..=255 {
+        for factor in (0..=255).step_by(if cfg!(miri) { 51 } else { 1 }) {
             let expected: Vec<u8> = all.iter().map(|&b| field::multiply(factor, b)).collect();
             let mut output = [0; 256];
             kernel.product(&[factor], &[&all], &mut [&mut output]);
