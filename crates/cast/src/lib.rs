@@ -2,11 +2,12 @@
 //! Centres"): the driver of [`tailcut_transport::scdp`] under the wall clock.
 //!
 //! - [`codec`]: RaptorQ (RFC 6330) over real bytes.
-//! - [`files`]: what is sent and received: files, trees and streams, cut into slabs with hashes.
+//! - `files` (Linux): what is sent and received: files, trees and streams, cut into slabs with hashes.
 //! - [`seal`]: protection by a key that both ends have, and address tokens.
 //! - `udp` (Linux): batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
 
 pub mod codec;
+#[cfg(target_os = "linux")]
 pub mod files;
 pub mod seal;
 #[cfg(target_os = "linux")]

@@ -1,9 +1,11 @@
 //! The client before real servers: which copies are sent, which answer wins, what becomes of the loser.
 
 mod common;
+#[path = "common/way.rs"]
+mod way;
 
 use bytes::Bytes;
-use common::{Held, Seen, VERSIONS, Version, Way, get, serve};
+use common::{Held, Seen, VERSIONS, Version, get, serve};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -17,6 +19,7 @@ use tailcut_rans::guard::{GuardConfig, GuardLayer};
 use tailcut_transport::rans::{Policy, Trigger};
 use tower_layer::Layer;
 use tower_service::Service;
+use way::Way;
 
 async fn replica(version: Version, address: SocketAddr, purges: Purges) -> Replica<Way> {
     Replica {

@@ -1,8 +1,10 @@
 //! The guard before real HTTP/1.1 and HTTP/2 connections: who runs, who is purged, who is refused.
 
 mod common;
+#[path = "common/way.rs"]
+mod way;
 
-use common::{Held, VERSIONS, Version, Way, get, serve};
+use common::{Held, VERSIONS, Version, get, serve};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use std::net::SocketAddr;
@@ -11,6 +13,7 @@ use tailcut_rans::priority::{PRIORITY, field};
 use tailcut_transport::rans::Class;
 use tower_layer::Layer;
 use tower_service::Service;
+use way::Way;
 
 struct Stage {
     work: Held,

@@ -1,0 +1,325 @@
+//! What is set on the TCP sockets of guards and clients: how much may wait in the kernel, where no purge
+//! reaches it, and the class that the network sees.
+
+use crate::priority::class_of;
+use http::{Request, Version};
+use socket2::SockRef;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll};
+use tailcut_transport::rans::Class;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// Bytes that wait in the kernel at most (`TCP_NOTSENT_LOWAT`): the rest can still be purged.
+pub const LOW_WATER: u32 = 16 << 10;
+
+/// A differentiated services code point (RFC 2474): the class that switches see in IP headers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// Best effort, what packets have that nobody marks.
+    pub const DEFAULT: Self = Self(0);
+    /// Lower effort (RFC 8622): behind everything else.
+    pub const LOWER_EFFORT: Self = Self(1);
+
+    /// A code point, 0 to 63.
+    pub const fn new(value: u8) -> Option<Self> {
+        match value {
+            0..=63 => Some(Self(value)),
+            _ => None,
+        }
+    }
+
+    /// The number, 0 to 63.
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+}
+
+impl FromStr for Dscp {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let told = text.parse().ok().and_then(Self::new);
+        told.ok_or("allowed: a DSCP, a number from 0 to 63 such as 1 (lower effort)")
+    }
+}
+
+/// What a socket gets. What the system refuses is left out: each of them only makes it better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SocketOptions {
+    /// The DSCP of what it sends. `None`: the system's.
+    pub dscp: Option<Dscp>,
+    /// The priority in this host's own queues (`SO_PRIORITY`, 0 to 6 without privileges). `None`: the
+    /// system's, which follows the DSCP.
+    pub priority: Option<u32>,
+    /// Bytes that wait in the kernel at most (`TCP_NOTSENT_LOWAT`). `None`: the system's.
+    pub low_water: Option<u32>,
+}
+
+impl Default for SocketOptions {
+    fn default() -> Self {
+        Self {
+            dscp: None,
+            priority: None,
+            low_water: Some(LOW_WATER),
+        }
+    }
+}
+
+impl SocketOptions {
+    /// Sets them on a socket, and has it send small writes at once. Before the socket connects, so that
+    /// its SYN tells the DSCP, too: a server with `tcp_reflect_tos` takes it from there.
+    pub fn set<'socket>(&self, socket: impl Into<SockRef<'socket>>) {
+        let socket = socket.into();
+        let _ = socket.set_tcp_nodelay(true);
+        if let Some(dscp) = self.dscp {
+            mark(&socket, dscp);
+        }
+        #[cfg(target_os = "linux")]
+        {
+            // After the DSCP, which sets it, too.
+            if let Some(priority) = self.priority {
+                let _ = socket.set_priority(priority);
+            }
+            if let Some(low_water) = self.low_water {
+                let _ = socket.set_tcp_notsent_lowat(low_water);
+            }
+        }
+    }
+}
+
+/// Sets the DSCP of what a socket sends, whichever IP it speaks. The ECN bits are TCP's own.
+fn mark(socket: &SockRef<'_>, dscp: Dscp) {
+    let field = u32::from(dscp.0) << 2;
+    let _ = socket.set_tos_v4(field);
+    let _ = socket.set_tclass_v6(field);
+}
+
+/// The DSCP of each class: primaries, duplicates, optional work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassMarks(pub [Dscp; 3]);
+
+impl ClassMarks {
+    /// The DSCP of a class.
+    pub const fn of(&self, class: Class) -> Dscp {
+        self.0[class as usize]
+    }
+}
+
+impl FromStr for ClassMarks {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let allowed = "allowed: three DSCPs, numbers from 0 to 63, for primaries, duplicates and \
+                       optional work, such as 0,1,1";
+        let marks: Result<Vec<Dscp>, _> = text.split(',').map(str::parse).collect();
+        let marks = marks.ok().and_then(|marks| marks.try_into().ok());
+        marks.map(Self).ok_or(allowed)
+    }
+}
+
+/// The DSCP of what an accepted connection sends from now on. With HTTP/1.1 it is that of the request
+/// that is answered. HTTP/2 answers side by side: there it is that of the most urgent class that has
+/// come on the connection, so a client keeps a connection for each class.
+#[derive(Clone, Debug)]
+pub struct ConnectionMark {
+    marks: ClassMarks,
+    told: Arc<AtomicU8>,
+    most_urgent: Arc<AtomicU8>,
+}
+
+impl ConnectionMark {
+    /// The class of a request that came on the connection.
+    pub fn on_request<B>(&self, request: &Request<B>) {
+        let class = class_of(request.headers());
+        let class = match request.version() {
+            Version::HTTP_2 => {
+                let before = self.most_urgent.fetch_min(class as u8, Ordering::Relaxed);
+                match before < class as u8 {
+                    true => return,
+                    false => class,
+                }
+            }
+            _ => class,
+        };
+        self.told
+            .store(self.marks.of(class).value(), Ordering::Relaxed);
+    }
+}
+
+/// An accepted TCP stream whose DSCP follows its requests.
+#[derive(Debug)]
+pub struct MarkedStream {
+    stream: TcpStream,
+    told: Arc<AtomicU8>,
+    set: u8,
+}
+
+impl MarkedStream {
+    /// A stream, and what tells it the classes of its requests. What it sends before has the system's DSCP.
+    pub fn new(stream: TcpStream, marks: ClassMarks) -> (Self, ConnectionMark) {
+        let told = Arc::new(AtomicU8::new(Dscp::DEFAULT.value()));
+        let mark = ConnectionMark {
+            marks,
+            told: Arc::clone(&told),
+            most_urgent: Arc::new(AtomicU8::new(u8::MAX)),
+        };
+        let stream = Self {
+            stream,
+            told,
+            set: Dscp::DEFAULT.value(),
+        };
+        (stream, mark)
+    }
+
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
+        Pin::new(&mut self.get_mut().stream)
+    }
+
+    /// Before something is sent.
+    fn marked(mut self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
+        let told = self.told.load(Ordering::Relaxed);
+        if told != self.set {
+            self.set = told;
+            mark(&SockRef::from(&self.stream), Dscp(told));
+        }
+        self.stream()
+    }
+}
+
+impl AsyncRead for MarkedStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.stream().poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for MarkedStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.marked().poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.marked().poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_shutdown(cx)
+    }
+}
+
+/// Listeners whose connections send as their requests are marked.
+#[cfg(feature = "guard")]
+#[derive(Clone, Copy, Debug)]
+pub struct Marked(pub ClassMarks);
+
+#[cfg(feature = "guard")]
+impl tailcut_service::http::Accept for Marked {
+    type Stream = MarkedStream;
+    type Told = ConnectionMark;
+
+    async fn accept(&self, stream: TcpStream) -> io::Result<(MarkedStream, ConnectionMark)> {
+        SocketOptions::default().set(&stream);
+        Ok(MarkedStream::new(stream, self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::priority::{PRIORITY, field};
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    async fn accepted(marks: ClassMarks) -> (MarkedStream, ConnectionMark, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let near = TcpStream::connect(address).await.expect("a connection");
+        let (far, _) = listener.accept().await.expect("a connection");
+        SocketOptions::default().set(&far);
+        let (far, mark) = MarkedStream::new(far, marks);
+        (far, mark, near)
+    }
+
+    fn request(class: Class, version: Version) -> Request<()> {
+        let request = Request::get("/").version(version);
+        let request = request.header(PRIORITY, field(class)).body(());
+        request.expect("a request")
+    }
+
+    async fn sent_as(stream: &mut MarkedStream) -> u32 {
+        stream.write_all(b"x").await.expect("sent");
+        SockRef::from(&stream.stream).tos_v4().expect("an option") >> 2
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_marked_as_its_request_and_a_connection_as_its_most_urgent_one() {
+        let marks = ClassMarks([0, 8, 1].map(|value| Dscp::new(value).expect("a DSCP")));
+        let (mut stream, mark, _near) = accepted(marks).await;
+        for (class, dscp) in [
+            (Class::Duplicate, 8),
+            (Class::Primary, 0),
+            (Class::Optional, 1),
+        ] {
+            mark.on_request(&request(class, Version::HTTP_11));
+            assert_eq!(sent_as(&mut stream).await, dscp);
+        }
+        let (mut stream, mark, _near) = accepted(marks).await;
+        for (class, dscp) in [
+            (Class::Optional, 1),
+            (Class::Duplicate, 8),
+            (Class::Optional, 8),
+            (Class::Primary, 0),
+            (Class::Duplicate, 0),
+        ] {
+            mark.on_request(&request(class, Version::HTTP_2));
+            assert_eq!(sent_as(&mut stream).await, dscp);
+        }
+    }
+
+    #[tokio::test]
+    async fn little_waits_in_the_kernel() {
+        let (stream, ..) = accepted(ClassMarks::default()).await;
+        let socket = SockRef::from(&stream.stream);
+        assert_eq!(socket.tcp_notsent_lowat().expect("an option"), LOW_WATER);
+        assert!(socket.tcp_nodelay().expect("an option"));
+    }
+
+    #[test]
+    fn a_code_point_has_six_bits() {
+        assert_eq!("63".parse(), Ok(Dscp(63)));
+        for wrong in ["64", "-1", "", "ef", "1 "] {
+            assert!(wrong.parse::<Dscp>().is_err(), "{wrong:?}");
+        }
+        let marks: ClassMarks = "0,8,1".parse().expect("three");
+        assert_eq!(marks.of(Class::Duplicate), Dscp(8));
+        for wrong in ["0,8", "0,8,1,1", "0,8,64", ""] {
+            assert!(wrong.parse::<ClassMarks>().is_err(), "{wrong:?}");
+        }
+    }
+}

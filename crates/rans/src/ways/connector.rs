@@ -1,0 +1,75 @@
+//! Opens TCP connections to one server.
+
+use crate::socket::SocketOptions;
+use http::uri::Authority;
+use hyper_util::rt::TokioIo;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use tower_service::Service;
+
+/// Opens TCP connections to one server, and sets their options before the SYN. Its name is looked up each
+/// time, and its addresses are tried in their order. A service for TLS wraps it.
+#[derive(Clone, Debug)]
+pub struct Connector {
+    to: Authority,
+    options: SocketOptions,
+    time: Duration,
+}
+
+impl Connector {
+    /// To a host and a port. Each of its addresses has `time` to accept.
+    ///
+    /// # Errors
+    /// A server without a port.
+    pub fn new(
+        to: Authority,
+        options: SocketOptions,
+        time: Duration,
+    ) -> Result<Self, &'static str> {
+        if to.port_u16().is_none() || to.as_str().contains('@') {
+            return Err("a server is a host and a port, such as 10.1.2.3:9000");
+        }
+        Ok(Self { to, options, time })
+    }
+
+    async fn open(self) -> io::Result<TokioIo<TcpStream>> {
+        let mut last = None;
+        for address in lookup_host(self.to.as_str()).await? {
+            let opening = tokio::time::timeout(self.time, self.open_to(address)).await;
+            match opening.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(stream) => return Ok(TokioIo::new(stream)),
+                Err(error) => last = Some(error),
+            }
+        }
+        let nowhere = || io::Error::new(io::ErrorKind::NotFound, "its name has no address");
+        Err(last.unwrap_or_else(nowhere))
+    }
+
+    async fn open_to(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        self.options.set(&socket);
+        socket.connect(address).await
+    }
+}
+
+impl Service<()> for Connector {
+    type Response = TokioIo<TcpStream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        Box::pin(self.clone().open())
+    }
+}

@@ -1,0 +1,385 @@
+//! Ways to servers: connections that are opened when a request needs one, kept for the next, and opened
+//! again when they end. What a [`crate::client::Client`] asks its replicas through.
+//!
+//! - HTTP/1.1: a connection for each request on its way. A purge closes it.
+//! - HTTP/2 with prior knowledge: one connection. A purge resets the stream. Servers defend themselves
+//!   against clients that reset often (CVE-2023-44487), each connection by itself. So a connection that has
+//!   been reset [`WayConfig::resets`] times is replaced: requests that are on it end there, new ones take the
+//!   next. After a GOAWAY, too; requests that the server says it did not begin are sent again.
+
+mod body;
+mod connector;
+mod error;
+mod one;
+mod two;
+
+pub use body::WayBody;
+pub use connector::Connector;
+pub use error::WayError;
+
+use crate::client::{Purges, Replay, Replica};
+use crate::socket::{Dscp, SocketOptions};
+use body::Lease;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Request, Response, Uri, Version, header, request::Parts};
+use http_body::Body;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use one::{Borrowed, Idle};
+use std::error::Error;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tower_service::Service;
+use two::{Connection, Current};
+
+/// How often a request is sent again that the server did not begin.
+const MOST_TRIES: usize = 4;
+
+/// Which HTTP a way speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    #[default]
+    One,
+    /// HTTP/2, which the server has to know beforehand, or by ALPN.
+    Two,
+}
+
+/// How a way works.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WayConfig {
+    /// Which HTTP it speaks.
+    pub protocol: Protocol,
+    /// `https` or `http`: what requests over HTTP/2 say, and not whether there is TLS, which is the
+    /// connector's.
+    pub is_https: bool,
+    /// HTTP/1.1: connections that wait for a request, at most.
+    pub idle: usize,
+    /// HTTP/1.1: for how long one waits before it is closed.
+    pub idle_time: Duration,
+    /// HTTP/2: resets after which a connection is replaced. Node's HTTP/2 allows 1,000 at once.
+    pub resets: u32,
+    /// HTTP/2: how often a connection is asked whether it is alive.
+    pub ping: Duration,
+    /// HTTP/2: in which it has to answer. Else it ends, with the requests on it.
+    pub ping_time: Duration,
+}
+
+impl Default for WayConfig {
+    fn default() -> Self {
+        Self {
+            protocol: Protocol::One,
+            is_https: false,
+            idle: 64,
+            idle_time: Duration::from_secs(15),
+            resets: 500,
+            ping: Duration::from_secs(10),
+            ping_time: Duration::from_secs(10),
+        }
+    }
+}
+
+/// In which an address has to accept a connection, by default.
+pub const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// A server over TCP with a way for primaries and one for copies, whose packets have a DSCP of their own.
+///
+/// # Errors
+/// A server without a port.
+pub fn replica<B: Body + Send + Sync + 'static>(
+    to: &Authority,
+    config: WayConfig,
+    copies: Option<Dscp>,
+    purges: Purges,
+) -> Result<Replica<Way<Connector, B>>, &'static str> {
+    let way = |dscp| {
+        let options = SocketOptions {
+            dscp,
+            ..SocketOptions::default()
+        };
+        let connector = Connector::new(to.clone(), options, CONNECT_TIME)?;
+        Ok::<_, &'static str>(Way::new(connector, to.clone(), config))
+    };
+    Ok(Replica {
+        primary: way(None)?,
+        copy: way(copies)?,
+        purges,
+    })
+}
+
+enum Connections<B> {
+    One(Arc<Idle<B>>),
+    Two(Arc<Current<B>>),
+}
+
+impl<B> Clone for Connections<B> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::One(idle) => Self::One(Arc::clone(idle)),
+            Self::Two(current) => Self::Two(Arc::clone(current)),
+        }
+    }
+}
+
+/// A way to a server. Clones share its connections. `C` opens them: a service of `()` that gives a
+/// stream, such as [`Connector`].
+pub struct Way<C, B> {
+    connector: C,
+    /// What requests say that have no host.
+    to: Authority,
+    config: WayConfig,
+    connections: Connections<B>,
+}
+
+impl<C: Clone, B> Clone for Way<C, B> {
+    fn clone(&self) -> Self {
+        Self {
+            connector: self.connector.clone(),
+            to: self.to.clone(),
+            config: self.config,
+            connections: self.connections.clone(),
+        }
+    }
+}
+
+impl<C, B> fmt::Debug for Way<C, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Way")
+            .field("to", &self.to)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C, B: Send + Sync + 'static> Way<C, B> {
+    /// A way without connections. `to` is the host of requests that have none.
+    pub fn new(connector: C, to: Authority, config: WayConfig) -> Self {
+        let connections = match config.protocol {
+            Protocol::One => Connections::One(Idle::new(config.idle, config.idle_time)),
+            Protocol::Two => Connections::Two(Current::new(config.resets.max(1))),
+        };
+        Self {
+            connector,
+            to,
+            config,
+            connections,
+        }
+    }
+}
+
+impl<C, B, I> Service<Request<B>> for Way<C, B>
+where
+    C: Service<(), Response = I> + Clone + Send + Sync + 'static,
+    C::Error: Into<Box<dyn Error + Send + Sync>> + Send,
+    C::Future: Send,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    B: Replay + Unpin + Send + Sync + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Response = Response<WayBody<B>>;
+    type Error = WayError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, WayError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), WayError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let way = self.clone();
+        Box::pin(async move {
+            let (mut parts, body) = request.into_parts();
+            way.address(&mut parts)?;
+            let request = Request::from_parts(parts, body);
+            match &way.connections {
+                Connections::One(idle) => way.over_one(idle, request).await,
+                Connections::Two(current) => way.over_two(current, request).await,
+            }
+        })
+    }
+}
+
+impl<C, B, I> Way<C, B>
+where
+    C: Service<(), Response = I> + Clone + Send + Sync + 'static,
+    C::Error: Into<Box<dyn Error + Send + Sync>> + Send,
+    C::Future: Send,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    B: Replay + Unpin + Send + Sync + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    /// Says the address as the protocol does: the host is what the request says, whoever is asked.
+    fn address(&self, parts: &mut Parts) -> Result<(), WayError> {
+        let told = parts.headers.get(header::HOST);
+        let told = told.and_then(|host| Authority::try_from(host.as_bytes()).ok());
+        let host = parts.uri.authority().cloned().or(told);
+        let host = host.unwrap_or_else(|| self.to.clone());
+        let path = parts.uri.path_and_query().cloned();
+        let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let mut uri = http::uri::Parts::default();
+        uri.path_and_query = Some(path);
+        match self.config.protocol {
+            Protocol::One => {
+                parts.version = Version::HTTP_11;
+                if !parts.headers.contains_key(header::HOST) {
+                    let host = HeaderValue::from_str(host.as_str());
+                    let host = host.map_err(|_| WayError::Address)?;
+                    parts.headers.insert(header::HOST, host);
+                }
+            }
+            Protocol::Two => {
+                parts.version = Version::HTTP_2;
+                parts.headers.remove(header::HOST);
+                let https = self.config.is_https;
+                uri.scheme = Some(if https { Scheme::HTTPS } else { Scheme::HTTP });
+                uri.authority = Some(host);
+            }
+        }
+        parts.uri = Uri::from_parts(uri).map_err(|_| WayError::Address)?;
+        Ok(())
+    }
+
+    async fn over_one(
+        &self,
+        idle: &Arc<Idle<B>>,
+        mut request: Request<B>,
+    ) -> Result<Response<WayBody<B>>, WayError> {
+        // A server may close a connection that waits in the moment in which it is used again.
+        while let Some(borrowed) = idle.take().await {
+            let again = match request.method().is_idempotent() {
+                true => copy_of(&request),
+                false => None,
+            };
+            match (send(borrowed, request).await, again) {
+                (Ok(answer), _) => return Ok(answer),
+                (Err(Failed::Unsent(unsent)), _) => request = *unsent,
+                (Err(Failed::Sent(error)), Some(again)) if error.is_incomplete_message() => {
+                    request = again;
+                    break;
+                }
+                (Err(Failed::Sent(error)), _) => return Err(WayError::Http(Arc::new(error))),
+            }
+        }
+        let stream = open(self.connector.clone()).await?;
+        let (sender, connection) = http1::handshake(stream).await.map_err(refused)?;
+        // How it ended, its request is told.
+        tokio::spawn(connection);
+        match send(idle.lend(sender), request).await {
+            Ok(answer) => Ok(answer),
+            Err(Failed::Sent(error)) => Err(WayError::Http(Arc::new(error))),
+            Err(Failed::Unsent(_)) => Err(ended()),
+        }
+    }
+
+    async fn over_two(
+        &self,
+        current: &Current<B>,
+        mut request: Request<B>,
+    ) -> Result<Response<WayBody<B>>, WayError> {
+        for _ in 0..MOST_TRIES {
+            let mut connection = current.get(|| self.open_two()).await?;
+            let again = copy_of(&request);
+            let stream = connection.begin();
+            let failure = match connection.sender.try_send_request(request).await {
+                Ok(answer) => {
+                    return Ok(answer.map(|body| WayBody::new(body, Lease::Two(stream))));
+                }
+                Err(failure) => failure,
+            };
+            // What the server ended is no reset of ours.
+            stream.end();
+            let (unsent, error) = taken(failure);
+            request = match (unsent, again) {
+                (Some(unsent), _) => unsent,
+                (None, Some(again)) if WayError::is_unprocessed(&error) => again,
+                (None, _) => return Err(WayError::Http(Arc::new(error))),
+            };
+        }
+        Err(ended())
+    }
+
+    fn open_two(&self) -> impl Future<Output = Result<Connection<B>, WayError>> + Send + 'static {
+        let (connector, config) = (self.connector.clone(), self.config);
+        async move {
+            let stream = open(connector).await?;
+            let mut builder = http2::Builder::new(TokioExecutor::new());
+            builder
+                .timer(TokioTimer::new())
+                .keep_alive_interval(config.ping)
+                .keep_alive_timeout(config.ping_time)
+                // Frames that still come for a stream that was reset are told from wrong ones.
+                .max_concurrent_reset_streams(2 * config.resets.max(1) as usize);
+            let (sender, connection) = builder.handshake(stream).await.map_err(refused)?;
+            tokio::spawn(connection);
+            Ok(Connection::new(sender))
+        }
+    }
+}
+
+/// Why a request was not answered.
+enum Failed<B> {
+    /// It was not sent; here it is again.
+    Unsent(Box<Request<B>>),
+    Sent(hyper::Error),
+}
+
+async fn send<B>(
+    mut borrowed: Borrowed<B>,
+    request: Request<B>,
+) -> Result<Response<WayBody<B>>, Failed<B>>
+where
+    B: Body + Send + 'static,
+{
+    match borrowed.sender.try_send_request(request).await {
+        Ok(answer) => Ok(answer.map(|body| WayBody::new(body, Lease::One(borrowed)))),
+        Err(failure) => Err(match taken(failure) {
+            (Some(unsent), _) => Failed::Unsent(Box::new(unsent)),
+            (None, error) => Failed::Sent(error),
+        }),
+    }
+}
+
+fn taken<B>(
+    mut failure: hyper::client::conn::TrySendError<Request<B>>,
+) -> (Option<Request<B>>, hyper::Error) {
+    (failure.take_message(), failure.into_error())
+}
+
+/// The same request again, where its body can be sent twice.
+fn copy_of<B: Replay>(request: &Request<B>) -> Option<Request<B>> {
+    let body = request.body().replay()?;
+    let mut copy = Request::new(body);
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    Some(copy)
+}
+
+async fn open<C, I>(mut connector: C) -> Result<I, WayError>
+where
+    C: Service<(), Response = I>,
+    C::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let opening = async {
+        poll_fn(|cx| connector.poll_ready(cx)).await?;
+        connector.call(()).await
+    };
+    opening
+        .await
+        .map_err(|error| WayError::Connect(Arc::from(error.into())))
+}
+
+fn refused(error: hyper::Error) -> WayError {
+    WayError::Connect(Arc::new(error))
+}
+
+/// Connections ended before the request could be sent on one of them.
+fn ended() -> WayError {
+    WayError::Connect(Arc::new(io::Error::from(io::ErrorKind::ConnectionAborted)))
+}

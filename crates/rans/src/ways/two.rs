@@ -1,0 +1,120 @@
+//! The HTTP/2 connection to a server: one at a time, replaced when the server says goodbye, and before it
+//! has been reset so often that the server would defend itself.
+
+use super::error::WayError;
+use hyper::client::conn::http2::SendRequest;
+use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// A connection, and how many of its streams were reset.
+pub(super) struct Connection<B> {
+    pub sender: SendRequest<B>,
+    resets: Arc<AtomicU32>,
+}
+
+impl<B> Clone for Connection<B> {
+    fn clone(&self) -> Self {
+        Self {
+            sender: self.sender.clone(),
+            resets: Arc::clone(&self.resets),
+        }
+    }
+}
+
+impl<B> Connection<B> {
+    pub fn new(sender: SendRequest<B>) -> Self {
+        let resets = Arc::default();
+        Self { sender, resets }
+    }
+
+    /// A request on it.
+    pub fn begin(&self) -> Stream {
+        Stream(Some(Arc::clone(&self.resets)))
+    }
+}
+
+/// A request on a connection. Dropping it before its end resets it.
+pub(super) struct Stream(Option<Arc<AtomicU32>>);
+
+impl Stream {
+    /// It ended by itself.
+    pub fn end(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Some(resets) = &self.0 {
+            resets.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A try to connect: `None` while it goes on.
+type Attempt<B> = watch::Receiver<Option<Result<Connection<B>, WayError>>>;
+
+/// The connection that requests take now.
+pub(super) struct Current<B> {
+    attempt: Mutex<Option<Attempt<B>>>,
+    /// Resets after which another connection takes its place.
+    most_resets: u32,
+}
+
+impl<B: Send + Sync + 'static> Current<B> {
+    pub fn new(most_resets: u32) -> Arc<Self> {
+        let attempt = Mutex::new(None);
+        Arc::new(Self {
+            attempt,
+            most_resets,
+        })
+    }
+
+    /// An open connection. One that is needed is opened by a task of its own, so that a request that is
+    /// purged meanwhile does not take the connection from those that wait for it, too.
+    pub async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Connection<B>, WayError>
+    where
+        F: Future<Output = Result<Connection<B>, WayError>> + Send + 'static,
+    {
+        let mut attempt = self.attempt(open);
+        let outcome = attempt.wait_for(Option::is_some).await;
+        match outcome.as_deref() {
+            Ok(Some(outcome)) => outcome.clone(),
+            // The task was ended with its runtime.
+            _ => Err(WayError::Connect(Arc::new(std::io::Error::from(
+                std::io::ErrorKind::Interrupted,
+            )))),
+        }
+    }
+
+    fn attempt<F>(&self, open: impl FnOnce() -> F) -> Attempt<B>
+    where
+        F: Future<Output = Result<Connection<B>, WayError>> + Send + 'static,
+    {
+        let mut current = self.attempt.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(attempt) = &*current {
+            let serves = match &*attempt.borrow() {
+                None => attempt.has_changed().is_ok(),
+                Some(Ok(connection)) => {
+                    !connection.sender.is_closed()
+                        && connection.resets.load(Ordering::Relaxed) < self.most_resets
+                }
+                Some(Err(_)) => false,
+            };
+            if serves {
+                return attempt.clone();
+            }
+        }
+        let (tell, attempt) = watch::channel(None);
+        let opening = open();
+        tokio::spawn(async move {
+            let outcome = opening.await;
+            // Whoever waited may have left.
+            tell.send_replace(Some(outcome));
+        });
+        *current = Some(attempt.clone());
+        attempt
+    }
+}

@@ -1,0 +1,263 @@
+//! Ways to servers: connections that are kept, replaced and followed, and requests that are not lost with
+//! them.
+#![cfg(feature = "ways")]
+
+mod common;
+
+use bytes::Bytes;
+use common::{Held, Version, get, serve};
+use http::uri::Authority;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tailcut_rans::socket::SocketOptions;
+use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayBody, WayConfig, WayError};
+use tokio::net::TcpListener;
+use tower_service::Service;
+
+type Body = Full<Bytes>;
+type TcpWay = Way<Connector, Body>;
+
+fn way(version: Version, to: SocketAddr, config: WayConfig) -> TcpWay {
+    let to = Authority::try_from(to.to_string()).expect("an address");
+    let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
+    let protocol = match version {
+        Version::One => Protocol::One,
+        Version::Two => Protocol::Two,
+    };
+    let config = WayConfig { protocol, ..config };
+    Way::new(connector.expect("a port"), to, config)
+}
+
+async fn text(answer: Result<Response<WayBody<Body>>, WayError>) -> String {
+    let answer = answer.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::OK);
+    let body = answer.into_body().collect().await.expect("a body");
+    String::from_utf8(body.to_bytes().to_vec()).expect("text")
+}
+
+/// A server on a port of its own that counts its connections.
+async fn counted(version: Version, service: Held) -> (SocketAddr, Arc<AtomicUsize>) {
+    let behind = serve(version, service).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let count = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            counting.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                let mut far = tokio::net::TcpStream::connect(behind).await.expect("it");
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    });
+    (address, count)
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_for_the_next_request() {
+    for version in common::VERSIONS {
+        let work = Held::new();
+        work.allow(20);
+        let (address, connections) = counted(version, work).await;
+        let mut way = way(version, address, WayConfig::default());
+        for number in 0..20 {
+            let path = format!("/{number}");
+            assert_eq!(text(way.call(get(&path)).await).await, path);
+        }
+        assert_eq!(connections.load(Ordering::Relaxed), 1, "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_was_reset_often_is_replaced_and_what_is_on_it_ends_there() {
+    let work = Held::new();
+    let (address, connections) = counted(Version::Two, work.clone()).await;
+    let config = WayConfig {
+        resets: 3,
+        ..WayConfig::default()
+    };
+    let mut way = way(Version::Two, address, config);
+    let first = tokio::spawn(way.call(get("/first")));
+    work.until(|seen| seen.began.len() == 1).await;
+    for purged in 1..=7 {
+        let asked = tokio::spawn(way.call(get("/purged")));
+        work.until(|seen| seen.began.len() == 1 + purged).await;
+        asked.abort();
+        work.until(|seen| seen.dropped.len() == purged).await;
+    }
+    work.allow(2);
+    assert_eq!(text(first.await.expect("no panic")).await, "/first");
+    assert_eq!(text(way.call(get("/last")).await).await, "/last");
+    assert_eq!(connections.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn a_request_that_is_purged_while_the_connection_opens_leaves_it_to_others() {
+    let work = Held::new();
+    work.allow(1);
+    let (address, connections) = counted(Version::Two, work).await;
+    let mut way = way(Version::Two, address, WayConfig::default());
+    let purged = tokio::spawn(way.call(get("/purged")));
+    let kept = tokio::spawn(way.call(get("/kept")));
+    purged.abort();
+    assert_eq!(text(kept.await.expect("no panic")).await, "/kept");
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+}
+
+/// A server that says goodbye after each `each` requests, and answers those that came before.
+async fn forgetful(each: usize) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counting.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+                let mut count = 0;
+                while let Some(Ok((_, mut respond))) = connection.accept().await {
+                    count += 1;
+                    if count == each {
+                        connection.graceful_shutdown();
+                    }
+                    let answer = Response::new(());
+                    let mut body = respond.send_response(answer, false).expect("open");
+                    body.send_data(Bytes::from_static(b"here"), true)
+                        .expect("open");
+                }
+            });
+        }
+    });
+    (address, connections)
+}
+
+#[tokio::test]
+async fn a_goodbye_of_the_server_loses_no_request() {
+    let (address, connections) = forgetful(10).await;
+    let way = way(Version::Two, address, WayConfig::default());
+    let mut asked = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let mut way = way.clone();
+        asked.spawn(async move {
+            for _ in 0..50 {
+                assert_eq!(text(way.call(get("/")).await).await, "here");
+            }
+        });
+    }
+    while let Some(ended) = asked.join_next().await {
+        ended.expect("no request is lost");
+    }
+    assert!(connections.load(Ordering::Relaxed) > 10);
+}
+
+/// Refuses the first stream of each connection that it is asked on, whatever it is.
+async fn refusing() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+                let mut is_first = true;
+                while let Some(Ok((_, mut respond))) = connection.accept().await {
+                    if std::mem::take(&mut is_first) {
+                        respond.send_reset(h2::Reason::REFUSED_STREAM);
+                    } else {
+                        respond
+                            .send_response(Response::new(()), true)
+                            .expect("open");
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn what_a_server_refuses_unseen_is_sent_again_whatever_it_is() {
+    let address = refusing().await;
+    let mut way = way(Version::Two, address, WayConfig::default());
+    let mut request = get("/");
+    *request.method_mut() = http::Method::POST;
+    let answer = way.call(request).await.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn nobody_there_is_an_error_and_the_next_request_tries_again() {
+    for version in common::VERSIONS {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        drop(listener);
+        let mut way = way(version, address, WayConfig::default());
+        for _ in 0..2 {
+            let error = way.call(get("/")).await.expect_err("nobody is there");
+            assert!(matches!(error, WayError::Connect(_)), "{error}");
+            assert!(error.to_string().starts_with("no connection to the server"));
+        }
+    }
+}
+
+/// Answers with the host that it was asked for.
+#[derive(Clone)]
+struct Host;
+
+impl Service<Request<hyper::body::Incoming>> for Host {
+    type Response = Response<Full<Bytes>>;
+    type Error = std::convert::Infallible;
+    type Future = std::future::Ready<Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(
+        &mut self,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), Self::Error>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<hyper::body::Incoming>) -> Self::Future {
+        let told = request.headers().get(http::header::HOST);
+        let told = told.map(|host| host.to_str().expect("text").to_owned());
+        let authority = request.uri().authority().map(ToString::to_string);
+        let said = format!(
+            "{} {}",
+            told.or(authority).unwrap_or_default(),
+            request.uri().path()
+        );
+        std::future::ready(Ok(Response::new(Full::from(said))))
+    }
+}
+
+#[tokio::test]
+async fn a_request_keeps_its_host_whoever_is_asked() {
+    for version in common::VERSIONS {
+        let address = serve(version, Host).await;
+        let mut way = way(version, address, WayConfig::default());
+        let asked = [
+            (
+                "/a",
+                Some("shop.example:81"),
+                "shop.example:81 /a".to_owned(),
+            ),
+            (
+                "http://other.example/b?c",
+                None,
+                "other.example /b".to_owned(),
+            ),
+            ("/", None, format!("{address} /")),
+        ];
+        for (uri, host, said) in asked {
+            let mut request = Request::get(uri);
+            if let Some(host) = host {
+                request = request.header(http::header::HOST, host);
+            }
+            let request = request.body(Full::default()).expect("a request");
+            assert_eq!(text(way.call(request).await).await, said, "{version:?}");
+        }
+    }
+}
