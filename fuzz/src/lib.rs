@@ -16,7 +16,7 @@ pub use cast::cast_manifest;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
 pub use wire::{
-    wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
+    wire_cast, wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
 };
 pub use workload::{size_name, size_table, trace};
 
@@ -24,7 +24,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 22] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -39,6 +39,7 @@ pub const TARGETS: [Target; 21] = [
     ("comparisons", comparisons),
     ("sensitivity", sensitivity),
     ("wire_scdp", wire_scdp),
+    ("wire_cast", wire_cast),
     ("wire_ndp", wire_ndp),
     ("wire_pfabric", wire_pfabric),
     ("wire_rans", wire_rans),
