@@ -203,6 +203,8 @@ impl Engine {
         match header.kind {
             ScdpKind::Symbol => self.on_symbol(now, from, segment, &header, payload),
             ScdpKind::Pull | ScdpKind::Done => self.on_feedback(now, from, segment),
+            // Of receivers that give credits, which these are not.
+            ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => self.counts.malformed += 1,
         }
     }
 
