@@ -12,7 +12,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
+.PHONY: codec-miri services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -95,6 +95,11 @@ node-suite-all:
 	done; \
 	cd packages/repnet && node build/test/node-suite/table.js build/node-suite-20.json build/node-suite-22.json build/node-suite-24.json \
 	    >test/node-suite/results.md && [ -z "$$failed" ]
+
+# The vector instructions of the codec, interpreted: needs a nightly Rust with the component miri.
+codec-miri:
+	RUSTFLAGS="-C target-feature=+avx2,+avx512f,+gfni" MIRIFLAGS=-Zmiri-disable-isolation \
+	    $(CARGO) +nightly miri test -p tailcut-cast --lib codec::
 
 # The figures of docs/performance.md.
 bench: build

@@ -1,5 +1,6 @@
 //! The code of blocks of K source symbols: rows of the generator, and decoding.
 
+use super::choice::solves_sooner;
 use super::kernel::Kernel;
 use super::present::Present;
 use super::solve::System;
@@ -95,7 +96,7 @@ impl Code {
             return Ok(Recovery::NeedsMore);
         }
         match &self.generator {
-            Some(generator) if self.kernel.recovers_sooner(self.source_symbols, missing) => {
+            Some(generator) if solves_sooner(self.kernel, self.source_symbols, missing, symbol) => {
                 Ok(self.solve(generator, block, symbol, present, repair))
             }
             _ => Ok(self.decode(block, symbol, present, repair)),

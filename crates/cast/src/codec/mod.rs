@@ -18,6 +18,7 @@
 //!
 //! Nothing here panics on a wrong length or identifier: they are errors.
 
+mod choice;
 mod code;
 mod encoder;
 mod kernel;
