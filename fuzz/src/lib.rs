@@ -6,11 +6,13 @@
 //! its corpus and on changes of it, on stable Rust; `cargo fuzz run NAME` searches with coverage
 //! (see `README.md`).
 
+mod http;
 mod scenario;
 mod stored;
 mod wire;
 mod workload;
 
+pub use self::http::{http_priority, http_via};
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
 pub use wire::{
@@ -22,7 +24,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 22] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -43,4 +45,6 @@ pub const TARGETS: [Target; 20] = [
     ("wire_repnet", wire_repnet),
     ("wire_segment", wire_segment),
     ("wire_frame", wire_frame),
+    ("http_priority", http_priority),
+    ("http_via", http_via),
 ];

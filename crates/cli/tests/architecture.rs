@@ -122,6 +122,7 @@ const FUZZ: Rule = rule(
         "tailcut-record",
         "tailcut-wire",
         "tailcut-transport",
+        "tailcut-rans",
     ],
 );
 

@@ -63,6 +63,6 @@ pub mod priority;
 pub mod sidecar;
 #[cfg(feature = "ways")]
 pub mod socket;
-mod via;
+pub mod via;
 #[cfg(feature = "ways")]
 pub mod ways;

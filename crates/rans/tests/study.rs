@@ -1,9 +1,10 @@
 //! The gain of duplicates, by the real layers under a paused clock.
 
 #[path = "../examples/study/model.rs"]
+#[allow(dead_code, reason = "each program asks its own questions")]
 mod model;
 
-use model::{Design, Outcome, Question, Trouble, run};
+use model::{Design, Medium, Outcome, Question, Trouble, run};
 use tailcut_rans::guard::OnCancel;
 
 async fn ask(load: f64, design: Design) -> Outcome {
@@ -16,6 +17,7 @@ async fn ask(load: f64, design: Design) -> Outcome {
         on_cancel: OnCancel::Kill,
         requests: 4_000,
         seed: 11,
+        medium: Medium::Memory,
     })
     .await
 }
@@ -53,6 +55,7 @@ fn of_six(first: Trouble, design: Design) -> Question {
         on_cancel: OnCancel::Kill,
         requests: 2_000,
         seed: 5,
+        medium: Medium::Memory,
     }
 }
 

@@ -1,5 +1,5 @@
-//! A service of some servers and 16 clients, by the real layers over HTTP/2 in memory, under tokio's paused
-//! clock: hours of load in seconds, and the same result each time.
+//! A service of some servers and 16 clients, by the real layers over HTTP/2. In memory, under tokio's paused
+//! clock: hours of load in seconds, and the same result each time. Or over TCP, under the wall clock.
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -12,14 +12,17 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_rans::client::{Client, ClientConfig, Purges, Replica, ResetBudget};
-use tailcut_rans::guard::{GuardConfig, GuardLayer, OnCancel};
+use tailcut_rans::guard::{Guard, GuardConfig, GuardLayer, OnCancel};
 use tailcut_transport::rans::Policy;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tower_layer::Layer;
@@ -44,6 +47,16 @@ pub struct Question {
     pub on_cancel: OnCancel,
     pub requests: usize,
     pub seed: u64,
+    pub medium: Medium,
+}
+
+/// What connections are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Medium {
+    /// Pipes in memory.
+    Memory,
+    /// TCP over loopback.
+    Loopback,
 }
 
 /// What may be wrong with a server.
@@ -155,28 +168,78 @@ impl Service<Request<Incoming>> for Work {
     }
 }
 
-/// A connection to a server.
-async fn connect(guard: &GuardLayer, work: &Work) -> Way {
-    let (near, far) = tokio::io::duplex(1 << 16);
-    let guarded = guard.layer(work.clone());
+/// A guarded server.
+struct Server {
+    guard: GuardLayer,
+    work: Work,
+    /// Where it is, over TCP.
+    address: Option<SocketAddr>,
+}
+
+impl Server {
+    async fn start(guard: GuardLayer, work: Work, medium: Medium) -> Self {
+        let mut server = Self {
+            guard,
+            work,
+            address: None,
+        };
+        if medium == Medium::Loopback {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            server.address = Some(listener.local_addr().expect("an address"));
+            let (guard, work) = (server.guard.clone(), server.work.clone());
+            tokio::spawn(async move {
+                while let Ok((stream, _)) = listener.accept().await {
+                    stream.set_nodelay(true).expect("an option");
+                    serve(guard.layer(work.clone()), stream);
+                }
+            });
+        }
+        server
+    }
+
+    /// A connection to it.
+    async fn connect(&self) -> Way {
+        match self.address {
+            None => {
+                let (near, far) = tokio::io::duplex(1 << 16);
+                serve(self.guard.layer(self.work.clone()), far);
+                open(near).await
+            }
+            Some(address) => {
+                let near = TcpStream::connect(address).await.expect("a server");
+                near.set_nodelay(true).expect("an option");
+                open(near).await
+            }
+        }
+    }
+}
+
+fn serve<T>(guarded: Guard<Work>, stream: T)
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let serving = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_pending_accept_reset_streams(Some(100_000))
         .max_local_error_reset_streams(None)
         .serve_connection(
-            TokioIo::new(far),
+            TokioIo::new(stream),
             service_fn(move |request| guarded.clone().call(request)),
         );
     tokio::spawn(serving);
-    let (sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near))
-            .await
-            .expect("a connection in memory");
+}
+
+async fn open<T>(stream: T) -> Way
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let opening = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (sender, connection) = opening.await.expect("a connection");
     tokio::spawn(connection);
     Way(sender)
 }
 
-/// Runs it. To be called on a runtime whose clock is paused.
+/// Runs it. With memory to be called on a runtime whose clock is paused.
 pub async fn run(question: Question) -> Outcome {
     let Question {
         load, slow, design, ..
@@ -188,21 +251,21 @@ pub async fn run(question: Question) -> Outcome {
         ..GuardConfig::default()
     };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(question.seed);
-    let servers: Vec<(GuardLayer, Work)> = (0..question.servers)
-        .map(|index| {
-            let random = Xoshiro256PlusPlus::seed_from_u64(random.next_u64());
-            let work = Work {
-                slow,
-                trouble: if index == 0 {
-                    question.first
-                } else {
-                    Trouble::None
-                },
-                random: Arc::new(Mutex::new(random)),
-            };
-            (GuardLayer::new(guard), work)
-        })
-        .collect();
+    let mut servers = Vec::new();
+    for index in 0..question.servers {
+        let random = Xoshiro256PlusPlus::seed_from_u64(random.next_u64());
+        let work = Work {
+            slow,
+            trouble: if index == 0 {
+                question.first
+            } else {
+                Trouble::None
+            },
+            random: Arc::new(Mutex::new(random)),
+        };
+        let guard = GuardLayer::new(guard);
+        servers.push(Server::start(guard, work, question.medium).await);
+    }
     let config = ClientConfig {
         // Of this no server here makes a defence.
         resets: ResetBudget {
@@ -221,10 +284,10 @@ pub async fn run(question: Question) -> Outcome {
     let mut clients = Vec::new();
     for seed in 0..CLIENTS as u64 {
         let mut replicas = Vec::new();
-        for (guard, work) in &servers {
+        for server in &servers {
             replicas.push(Replica {
-                primary: connect(guard, work).await,
-                copy: connect(guard, work).await,
+                primary: server.connect().await,
+                copy: server.connect().await,
                 purges: Purges::Yes,
             });
         }
