@@ -53,6 +53,10 @@ impl Stage {
         self.ways.lock().expect("a lock").push(way.clone());
         let mut request = get(path);
         request.headers_mut().insert(PRIORITY, field(class));
+        if self.version == Version::Two {
+            // The address has it; nginx refuses both.
+            request.headers_mut().remove(http::header::HOST);
+        }
         tokio::spawn(async move { way.call(request).await.expect("an answer") })
     }
 
