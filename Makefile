@@ -12,7 +12,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
+.PHONY: services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -25,7 +25,7 @@ test: tools lint rust-test npm-test node-suite python
 build:
 	$(CARGO) build --release --locked --bin tailcut
 
-# The same without the lab, the proxy and the guard, whose libraries a first look does not need.
+# The same without the lab, the proxy, the guard and the gateway, whose libraries a first look does not need.
 build-small:
 	$(CARGO) build --release --locked --bin tailcut --no-default-features
 
@@ -45,14 +45,14 @@ lint:
 	fi
 
 # The library and the npm package are tested against each other.
-rust-test: npm-build
+rust-test: npm-build services
 	$(CARGO) test --workspace --locked
 
 npm-build:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run build
 
 # The property tests on cases of their own, ten times as many.
-explore: npm-build
+explore: npm-build services
 	env -u PROPTEST_RNG_SEED PROPTEST_CASES=2560 $(CARGO) test --workspace --locked
 
 npm-test:
@@ -60,6 +60,11 @@ npm-test:
 	cd packages/repnet && for major in $(OTHER_NODES); do \
 	    npm exec --yes --package=node@$$major -c 'npm run test:built' || exit 1; \
 	done
+
+# A store for S3 and its client, for the tests of the gateway.
+services:
+	$(PYTHON) -m venv target/services
+	target/services/bin/pip install --quiet --disable-pip-version-check 'moto[s3,server]==5.2.1' 'boto3==1.43.11'
 
 # The Python package, installed into an environment of its own, and its tests, notebooks and types.
 python: build
@@ -74,6 +79,7 @@ soak: npm-build
 	cd packages/repnet && npm run soak
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
 	$(CARGO) run --release --locked -p tailcut-rans --features guard --example soak -- 3600 100 crates/rans/tests/soak.md
+	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
 
 # Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN
 # in brief: `make node-suite-all` runs it whole.

@@ -6,6 +6,7 @@
 //! its corpus and on changes of it, on stable Rust; `cargo fuzz run NAME` searches with coverage
 //! (see `README.md`).
 
+mod cast;
 mod http;
 mod scenario;
 mod stored;
@@ -13,10 +14,11 @@ mod wire;
 mod workload;
 
 pub use self::http::{http_priority, http_via};
+pub use cast::cast_manifest;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
 pub use wire::{
-    wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
+    wire_cast, wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
 };
 pub use workload::{size_name, size_table, trace};
 
@@ -24,7 +26,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 24] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -39,6 +41,7 @@ pub const TARGETS: [Target; 22] = [
     ("comparisons", comparisons),
     ("sensitivity", sensitivity),
     ("wire_scdp", wire_scdp),
+    ("wire_cast", wire_cast),
     ("wire_ndp", wire_ndp),
     ("wire_pfabric", wire_pfabric),
     ("wire_rans", wire_rans),
@@ -47,4 +50,5 @@ pub const TARGETS: [Target; 22] = [
     ("wire_frame", wire_frame),
     ("http_priority", http_priority),
     ("http_via", http_via),
+    ("cast_manifest", cast_manifest),
 ];

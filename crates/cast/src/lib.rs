@@ -2,9 +2,14 @@
 //! Centres"): the driver of [`tailcut_transport::scdp`] under the wall clock.
 //!
 //! - [`codec`]: RaptorQ (RFC 6330) over real bytes.
-//! - [`files`]: what is sent and received: files, trees and streams, cut into slabs with hashes.
-//! - [`udp`]: batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
+//! - `files` (Linux): what is sent and received: files, trees and streams, cut into slabs with hashes.
+//! - `driver` (Linux): endpoints that send and receive objects.
+//! - `udp` (Linux): batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
 
 pub mod codec;
+#[cfg(target_os = "linux")]
+pub mod driver;
+#[cfg(target_os = "linux")]
 pub mod files;
+#[cfg(target_os = "linux")]
 pub mod udp;

@@ -5,6 +5,7 @@
 //!
 //! - [`guard`]: a tower layer before a service: bounded concurrency, three strict classes, purge.
 //! - [`client`]: a tower service over several replicas: primary, copy, the first good answer.
+//! - `gateway` (a feature): the client as an HTTP service in front of replicas.
 //! - `ways` (a feature): connections to replicas, which are opened again when they end.
 //!
 //! Both take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
@@ -57,7 +58,11 @@
 struct Readme;
 
 pub mod client;
+#[cfg(feature = "gateway")]
+pub mod gateway;
 pub mod guard;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod hop;
 pub mod priority;
 #[cfg(feature = "guard")]
 pub mod sidecar;

@@ -233,6 +233,22 @@ impl AsyncWrite for MarkedStream {
     }
 }
 
+/// Listeners whose connections send as their requests are marked.
+#[cfg(feature = "guard")]
+#[derive(Clone, Copy, Debug)]
+pub struct Marked(pub ClassMarks);
+
+#[cfg(feature = "guard")]
+impl tailcut_service::http::Accept for Marked {
+    type Stream = MarkedStream;
+    type Told = ConnectionMark;
+
+    async fn accept(&self, stream: TcpStream) -> io::Result<(MarkedStream, ConnectionMark)> {
+        SocketOptions::default().set(&stream);
+        Ok(MarkedStream::new(stream, self.0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

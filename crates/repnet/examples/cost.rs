@@ -5,6 +5,9 @@
 //! ```sh
 //! cargo run --release -p tailcut-repnet --example cost -- [ROUNDS] [FLOWS]
 //! ```
+//!
+//! A third argument, the name of a case, runs that case alone and prints nothing: for tools that
+//! count, such as `strace -c` and `valgrind --tool=callgrind`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -142,7 +145,9 @@ impl Case {
                 }
             }
             Self::RepNet(connector, to) => {
-                ask(connector.connect("127.0.0.1", to.port()).await?).await
+                let stream = connector.connect("127.0.0.1", to.port()).await?;
+                stream.set_nodelay(true)?;
+                ask(stream).await
             }
         }
     }
@@ -197,6 +202,7 @@ async fn main() -> io::Result<()> {
         None => Ok(default),
     };
     let (rounds, flows) = (number(9)?, number(400)?);
+    let only = arguments.next();
     let counters = Arc::new(Counters::new());
     let repnet = repnet_server((*counters).clone()).await?;
     let (plain, greeting) = (plain_server().await?, greeting_server().await?);
@@ -222,6 +228,14 @@ async fn main() -> io::Result<()> {
             4,
         ),
     ];
+    if let Some(only) = only {
+        let known = cases.iter().find(|(name, ..)| *name == only);
+        let (_, case, _) = known.ok_or_else(|| io::Error::other(format!("no case '{only}'")))?;
+        for _ in 0..rounds {
+            measure(case, flows, &counters).await?;
+        }
+        return Ok(());
+    }
     let mut taken = vec![Vec::new(); cases.len()];
     let mut times = taken.clone();
     // The first round warms up.

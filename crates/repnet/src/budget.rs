@@ -3,8 +3,7 @@
 //! they do not. Many live RepFlow flows at once are taken for an incast, in which a second copy of
 //! every answer makes things worse: RepSYN is used then (RepNet paper, section II-C).
 
-use std::collections::HashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use tailcut_transport::repnet::Mode;
 
 /// Legs between two adaptations.
@@ -63,7 +62,7 @@ pub(crate) enum Allowed {
 
 #[derive(Debug, Default)]
 pub(crate) struct Budgets {
-    targets: HashMap<Target, Budget>,
+    targets: BTreeMap<Target, Budget>,
     by_age: VecDeque<Target>,
 }
 

@@ -2,7 +2,7 @@
 //! from the hellos of flows. That one does is not forgotten when its time is over, since each
 //! hello asks again before any byte of the application is sent.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
 use tailcut_units::{Duration, Time};
 
@@ -22,7 +22,7 @@ pub(crate) enum Capability {
 #[derive(Debug)]
 pub(crate) struct Capabilities {
     lifetime: Duration,
-    known: HashMap<SocketAddr, (Capability, Time)>,
+    known: BTreeMap<SocketAddr, (Capability, Time)>,
     probing: HashSet<SocketAddr>,
 }
 
@@ -30,7 +30,7 @@ impl Capabilities {
     pub fn new(lifetime: Duration) -> Self {
         Self {
             lifetime,
-            known: HashMap::new(),
+            known: BTreeMap::new(),
             probing: HashSet::new(),
         }
     }

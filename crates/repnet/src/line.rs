@@ -21,6 +21,8 @@ pub(crate) enum Slot {
     Empty,
     Connecting(Connecting),
     Line(Line),
+    /// It lost its race: until the server ends it, what still comes on it is discarded.
+    Leaving(TcpStream),
 }
 
 /// A connection.
@@ -35,6 +37,8 @@ pub(crate) struct Line {
     /// The end of the peer's direction was read.
     ended: bool,
     finished: bool,
+    /// What `TCP_NODELAY` was set to; `None`: as the system has it.
+    nodelay: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -79,6 +83,15 @@ impl Line {
             broken: None,
             ended: false,
             finished: false,
+            nodelay: None,
+        }
+    }
+
+    /// Whether small writes go out at once.
+    pub fn set_nodelay(&mut self, nodelay: bool) {
+        if self.nodelay.replace(nodelay) != Some(nodelay) {
+            // What fails here is a connection that is gone already.
+            let _ = self.tcp.set_nodelay(nodelay);
         }
     }
 
@@ -174,8 +187,12 @@ impl Line {
         if self.broken.is_some() {
             return Poll::Ready(None);
         }
-        let slices = bytes.map(IoSlice::new);
-        match ready!(Pin::new(&mut self.tcp).poll_write_vectored(cx, &slices)) {
+        let tcp = Pin::new(&mut self.tcp);
+        let written = match bytes {
+            [bytes, []] => tcp.poll_write(cx, bytes),
+            pieces => tcp.poll_write_vectored(cx, &pieces.map(IoSlice::new)),
+        };
+        match ready!(written) {
             Ok(0) => Poll::Ready(None),
             Ok(written) => Poll::Ready(Some(written)),
             Err(error) => {
@@ -183,6 +200,11 @@ impl Line {
                 Poll::Ready(None)
             }
         }
+    }
+
+    /// Whether closing the connection now is the end of our direction, after everything before.
+    pub fn may_end_by_closing(&self) -> bool {
+        self.banner.is_none() && self.broken.is_none()
     }
 
     /// Ends our direction. Whether it was possible.

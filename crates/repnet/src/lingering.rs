@@ -85,7 +85,7 @@ impl Lingering {
 }
 
 /// Reads until the end of the stream, or an error.
-fn discard(leg: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+pub(crate) fn discard(leg: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
     loop {
         let mut scrap = [const { MaybeUninit::uninit() }; 4_096];
         let mut scrap = ReadBuf::uninit(&mut scrap);

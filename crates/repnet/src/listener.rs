@@ -28,6 +28,8 @@ use tokio::task::JoinHandle;
 
 /// How often `bind` asks the kernel for another port when the one after it is taken.
 const KERNEL_TRIES: u32 = 64;
+/// How often `bind` tries ports of its own choice after that.
+const OWN_TRIES: u32 = 4_096;
 /// Before accepting is tried again when the process has no descriptors left.
 const BACK_OFF: Duration = Duration::from_millis(20);
 
@@ -188,30 +190,65 @@ async fn bind_both(
     // Ports that are held until the search is over, so that the kernel picks others.
     let mut held = Vec::new();
     loop {
-        let service = net::TcpListener::bind(address).await?;
-        let mut replica = service.local_addr()?;
-        let port = replica_port.or_else(|| replica.port().checked_add(1));
-        let bound = match port {
-            Some(port) => {
-                replica.set_port(port);
-                net::TcpListener::bind(replica).await
-            }
-            None => Err(io::ErrorKind::AddrInUse.into()),
-        };
-        tries += 1;
-        match bound {
-            Ok(replica) => return Ok((service, replica)),
-            Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Err(error),
-            Err(_) if address.port() == 0 && tries < KERNEL_TRIES => held.push(service),
-            Err(error) => {
-                let after = match port {
-                    Some(port) => format!("{port}: {error}"),
-                    None => format!("there is none after {}", replica.port()),
-                };
-                let message = format!("the replica port {after}");
-                return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
-            }
+        let mut wanted = address;
+        if address.port() == 0 && tries >= KERNEL_TRIES {
+            wanted.set_port(random_port()?);
         }
+        let bound = bind_pair(wanted, replica_port).await;
+        tries += 1;
+        let chooses = address.port() == 0 && replica_port.is_none();
+        let may_go_on = chooses && tries < KERNEL_TRIES + OWN_TRIES;
+        match bound {
+            Ok(pair) => return Ok(pair),
+            Err((error, service)) if may_go_on && is_taken(&error) => {
+                held.extend(service.filter(|_| tries < KERNEL_TRIES));
+            }
+            Err((error, _)) => return Err(error),
+        }
+    }
+}
+
+/// Whether another port may do. Some are for the system alone.
+fn is_taken(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrInUse, PermissionDenied};
+    matches!(error.kind(), AddrInUse | PermissionDenied)
+}
+
+/// A port that has one after it. The kernel's own choice does not do where connections in TIME_WAIT
+/// hold most ports that clients are given: it picks servers' ports between those.
+fn random_port() -> io::Result<u16> {
+    const PORTS: std::ops::Range<u128> = 1_024..65_535;
+    let offset = ids::random()? % (PORTS.end - PORTS.start);
+    Ok(u16::try_from(PORTS.start + offset).unwrap_or(u16::MAX - 1))
+}
+
+/// Listens on a port and the replica port that belongs to it. Beside the error is the first of
+/// them, where it was free.
+async fn bind_pair(
+    address: SocketAddr,
+    replica_port: Option<u16>,
+) -> Result<(net::TcpListener, net::TcpListener), (io::Error, Option<net::TcpListener>)> {
+    let service = net::TcpListener::bind(address)
+        .await
+        .map_err(|error| (error, None))?;
+    let mut replica = match service.local_addr() {
+        Ok(replica) => replica,
+        Err(error) => return Err((error, None)),
+    };
+    let Some(port) = replica_port.or_else(|| replica.port().checked_add(1)) else {
+        let message = format!("the replica port: there is none after {}", replica.port());
+        let error = io::Error::new(io::ErrorKind::AddrInUse, message);
+        return Err((error, Some(service)));
+    };
+    replica.set_port(port);
+    match net::TcpListener::bind(replica).await {
+        Ok(replica) => Ok((service, replica)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            let message = format!("the replica port {port}: {error}");
+            let error = io::Error::new(io::ErrorKind::AddrInUse, message);
+            Err((error, Some(service)))
+        }
+        Err(error) => Err((error, Some(service))),
     }
 }
 

@@ -10,8 +10,16 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub fn extend(&mut self, bytes: &[u8]) {
+    /// Adds bytes of this position: the one after the last, or any later one where nothing is kept.
+    pub fn extend(&mut self, position: u64, bytes: &[u8]) {
+        if self.bytes.is_empty() {
+            self.from = position;
+        }
         self.bytes.extend(bytes);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
     /// What is there from a position on, in two pieces.

@@ -92,10 +92,7 @@ Examples:
     /// Run programs on Linux hosts of their own: not in this build
     #[cfg(not(all(feature = "lab", target_os = "linux")))]
     #[command(hide = true)]
-    Lab {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<std::ffi::OsString>,
-    },
+    Lab(Absent),
     /// Tell what RepNet would gain on this network, by handshakes with a server, without root
     #[cfg(all(feature = "probe", target_os = "linux"))]
     #[command(after_help = "\
@@ -107,10 +104,7 @@ Examples:
     /// Tell what RepNet would gain on this network: not in this build
     #[cfg(not(all(feature = "probe", target_os = "linux")))]
     #[command(hide = true)]
-    Probe {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<std::ffi::OsString>,
-    },
+    Probe(Absent),
     /// Carry connections of any program over two paths, as a sidecar
     #[cfg(feature = "proxy")]
     #[command(subcommand)]
@@ -118,20 +112,21 @@ Examples:
     /// Carry connections of any program over two paths: not in this build
     #[cfg(not(feature = "proxy"))]
     #[command(hide = true)]
-    Proxy {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<std::ffi::OsString>,
-    },
+    Proxy(Absent),
     /// Stand before an HTTP service: bounded concurrency, three classes, work dropped when its client leaves
     #[cfg(feature = "guard")]
     Guard(tailcut_rans::sidecar::GuardCommand),
     /// Stand before an HTTP service: not in this build
     #[cfg(not(feature = "guard"))]
     #[command(hide = true)]
-    Guard {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<std::ffi::OsString>,
-    },
+    Guard(Absent),
+    /// Stand before replicas of an HTTP service: requests go to two of them, the first good answer counts
+    #[cfg(feature = "gateway")]
+    Gateway(tailcut_rans::gateway::GatewayCommand),
+    /// Stand before replicas of an HTTP service: not in this build
+    #[cfg(not(feature = "gateway"))]
+    #[command(hide = true)]
+    Gateway(Absent),
     /// Measure the speed of the simulator on this machine, on one core; with lab-udp, lab-queue, lab-tcp or
     /// lab-12x100M that of the lab
     Bench(Bench),
@@ -142,6 +137,14 @@ Examples:
     },
     /// Print the manual page
     Man,
+}
+
+/// What follows a command that is not in this build. Nobody reads it, and a whole build has none.
+#[allow(dead_code)]
+#[derive(Args, Debug)]
+pub struct Absent {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<std::ffi::OsString>,
 }
 
 /// What may be changed of a scenario on the command line.

@@ -88,6 +88,12 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Guard { .. } => Err(Failure::Refused(anyhow::anyhow!(
             "this build has no guard: it takes `cargo build --release` without --no-default-features"
         ))),
+        #[cfg(feature = "gateway")]
+        Command::Gateway(command) => Ok(tailcut_rans::gateway::execute(command)?),
+        #[cfg(not(feature = "gateway"))]
+        Command::Gateway { .. } => Err(Failure::Refused(anyhow::anyhow!(
+            "this build has no gateway: it takes `cargo build --release` without --no-default-features"
+        ))),
         Command::Bench(arguments) => command::bench::execute(arguments, common),
         Command::Completions { shell } => command::shell::completions(*shell),
         Command::Man => command::shell::manual(),

@@ -175,11 +175,11 @@ fn a_wrong_address_or_number_is_refused_with_what_is_allowed() {
     for (flags, said) in [
         (
             ["--listen", "nowhere", "--to", "1", "--workers", "1"],
-            "an address and a port",
+            "allowed: \"host:port\"",
         ),
         (
             ["--listen", "0", "--to", "http://x", "--workers", "1"],
-            "a host and a port",
+            "allowed: \"host:port\"",
         ),
         (
             ["--listen", "0", "--to", "1", "--workers", "0"],

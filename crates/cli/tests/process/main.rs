@@ -5,6 +5,8 @@ mod captures;
 mod collected;
 mod commands;
 mod finished_work;
+#[cfg(unix)]
+mod gateway;
 mod grid;
 #[cfg(unix)]
 mod guard;

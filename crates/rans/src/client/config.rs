@@ -1,6 +1,7 @@
 //! What a client does: which requests are copied, when, and to whom.
 
 use http::{Method, StatusCode};
+use std::any::Any;
 use std::time::Duration;
 use tailcut_transport::rans::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 
@@ -72,6 +73,10 @@ pub struct ClientConfig {
     /// Which answers end a request; any other one counts only when no copy is left. By default all but 404,
     /// 408, 425, 429 and 5xx.
     pub acceptable: fn(StatusCode) -> bool,
+    /// Whether an error (of the ways' type) says that its replica has not seen the request. After such an error
+    /// any request may go to another replica, after others only an idempotent one (RFC 9110, section 9.2.2): each
+    /// replica is asked once, and a body has to be there that can be sent again. By default no error says so.
+    pub unsent: fn(&dyn Any) -> bool,
     /// How many copies may be reset. A copy beyond it runs to its end, unseen.
     pub resets: ResetBudget,
     /// When a replica is left alone for a while.
@@ -100,6 +105,7 @@ impl Default for ClientConfig {
             },
             methods: Methods::Safe,
             acceptable,
+            unsent: |_| false,
             resets: ResetBudget {
                 rate: 30.0,
                 burst: 500,

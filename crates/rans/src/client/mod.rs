@@ -14,7 +14,7 @@ mod standing;
 pub use config::{Breaker, ClientConfig, Methods, ResetBudget, acceptable};
 pub use flight::AnswerBody;
 pub use replay::{Once, Replay};
-pub use replica::{ClientCounts, Purges, Replica};
+pub use replica::{ClientCounts, Purges, Replica, ReplicaState};
 
 use http::{Request, Response};
 use http_body::Body;
@@ -27,6 +27,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::time::Instant;
 use tower_service::Service;
 
 /// See the module. Cheap to clone; clones share their state.
@@ -77,6 +78,28 @@ impl<S> Client<S> {
     /// What it has counted.
     pub fn counts(&self) -> ClientCounts {
         self.shared.lock().counts
+    }
+
+    /// What it knows of its replicas now, in their order.
+    pub fn states(&self) -> Vec<ReplicaState> {
+        let now = Instant::now();
+        let state = self.shared.lock();
+        let standings = state.standings.iter();
+        let states = standings.map(|standing| ReplicaState {
+            in_flight: standing.in_flight,
+            latency: standing.latency(),
+            is_open: standing.is_open(now),
+            purges: standing.purges,
+        });
+        states.collect()
+    }
+
+    /// Says whether a replica is well: one that is not is left alone, unless all are. What answers show is
+    /// counted beside that.
+    pub fn set_well(&self, replica: usize, is_well: bool) {
+        if let Some(standing) = self.shared.lock().standings.get_mut(replica) {
+            standing.is_well = is_well;
+        }
     }
 }
 

@@ -45,6 +45,8 @@ where
     /// Its number and its policy, once it has begun.
     request: Option<(RequestId, Follows)>,
     running: Vec<Running<R, E>>,
+    /// Replicas that it was sent to.
+    asked: Vec<usize>,
     /// When the next copy is due.
     timer: Option<Pin<Box<Sleep>>>,
     /// The first answer that was not acceptable.
@@ -68,22 +70,26 @@ where
             body: Some(body),
             request: None,
             running: Vec::new(),
+            asked: Vec::new(),
             timer: None,
             poor: None,
         }
     }
 
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<AnswerBody<R>>, E>> {
-        let (id, follows) = match self.request {
-            Some(request) => request,
-            None => self.begin(),
-        };
         loop {
+            let (id, follows) = match self.request {
+                Some(request) => request,
+                None => self.begin().expect("a client has a replica"),
+            };
             let orders = self.shared.lock().orders(id, follows);
             self.obey(orders);
             if let Some(answer) = self.look(cx, follows) {
                 self.request = None;
                 return Poll::Ready(answer);
+            }
+            if self.request != Some((id, follows)) {
+                continue;
             }
             let due = self.shared.lock().wait(id, follows, cx.waker());
             let Some(due) = due else {
@@ -102,17 +108,27 @@ where
         }
     }
 
-    fn begin(&mut self) -> (RequestId, Follows) {
+    /// `None`: it has been sent to every replica.
+    fn begin(&mut self) -> Option<(RequestId, Follows)> {
         let now = Instant::now();
         let allowed = self.shared.config.methods.allow(&self.parts.method);
         let again = allowed.then(|| self.body.as_ref().and_then(Replay::replay));
         let is_copied = again.flatten().is_some();
         let moment = (now, self.shared.time(now));
-        let begun = self.shared.lock().begin(moment, is_copied);
-        let (id, follows, orders) = begun.expect("a client has a replica");
+        let begun = self.shared.lock().begin(moment, is_copied, &self.asked);
+        let (id, follows, orders) = begun?;
         self.request = Some((id, follows));
         self.obey(orders);
-        (id, follows)
+        Some((id, follows))
+    }
+
+    /// Sends it to replicas that it has not been sent to, where that is allowed after such a failure: all that it
+    /// was sent to have failed, without an answer.
+    fn go_elsewhere(&mut self, error: &E) -> bool {
+        let is_unsent = (self.shared.config.unsent)(error);
+        let may = is_unsent || self.parts.method.is_idempotent();
+        let can = self.body.as_ref().and_then(Replay::replay).is_some();
+        may && can && self.begin().is_some()
     }
 
     fn obey(&mut self, orders: Orders) {
@@ -138,6 +154,7 @@ where
                 .headers
                 .insert(COPY, HeaderValue::from(u16::from(header.copy.copy)));
         }
+        self.asked.push(replica);
         let ways = &self.replicas[replica];
         let mut way = match header.priority {
             HIGH => ways.primary.clone(),
@@ -203,6 +220,13 @@ where
             let goes_on = state.on_failure(time, copy.id, follows);
             let orders = state.orders(copy.id.request, follows);
             drop(state);
+            if let Err(error) = &answer
+                && !goes_on
+                && self.poor.as_ref().is_none_or(Result::is_err)
+                && self.go_elsewhere(error)
+            {
+                return None;
+            }
             let poor = carried(answer, copy.flight);
             // An answer says more than an error.
             if self

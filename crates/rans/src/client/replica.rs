@@ -1,5 +1,7 @@
 //! The servers of a client, and what it has counted.
 
+use std::time::Duration;
+
 /// Whether a replica stops working on a request whose client leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Purges {
@@ -22,6 +24,19 @@ pub struct Replica<S> {
     pub copy: S,
     /// Whether it stops when it is asked to.
     pub purges: Purges,
+}
+
+/// What a client knows of a replica now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReplicaState {
+    /// Copies, primaries included, that it has to answer.
+    pub in_flight: u32,
+    /// Its average latency; `None`: it has not answered yet.
+    pub latency: Option<Duration>,
+    /// Whether it may be asked.
+    pub is_open: bool,
+    /// Whether it purges; `None`: not known yet.
+    pub purges: Option<bool>,
 }
 
 /// What a client has counted.

@@ -94,11 +94,12 @@ impl Shared {
 
 impl State {
     /// A request begins: its primary goes to the less loaded of two replicas that were drawn, its copy to
-    /// any other one. `None` where there is no replica.
+    /// any other one. Those of `asked` have failed it already. `None` where no replica is left.
     pub fn begin(
         &mut self,
         (now, time): (Instant, Time),
         is_copied: bool,
+        asked: &[usize],
     ) -> Option<(RequestId, Follows, Orders)> {
         let open = |(index, standing): (usize, &Standing)| standing.is_open(now).then_some(index);
         let mut candidates: Vec<usize> =
@@ -106,6 +107,13 @@ impl State {
         if candidates.is_empty() {
             // All of them fail: one of them has to show that it is well again.
             candidates.extend(0..self.standings.len());
+        }
+        if !asked.is_empty() {
+            candidates.retain(|replica| !asked.contains(replica));
+        }
+        if candidates.is_empty() {
+            // Also those that fail others.
+            candidates.extend((0..self.standings.len()).filter(|replica| !asked.contains(replica)));
         }
         let first = self.draw(&mut candidates)?;
         let second = self.draw(&mut candidates);
@@ -134,7 +142,7 @@ impl State {
         let hosts = [Some(primary), copy].map(|replica| replica.map(|index| HostId(index as u32)));
         let hosts: Vec<HostId> = hosts.into_iter().flatten().collect();
         self.policies[follows as usize].submit(time, id, 1, &hosts);
-        self.counts.requests += 1;
+        self.counts.requests += u64::from(asked.is_empty());
         Some((id, follows, self.orders(id, follows)))
     }
 

@@ -15,6 +15,8 @@ pub(super) struct Standing {
     pub in_flight: u32,
     /// Whether it purges; `None`: not known.
     pub purges: Option<bool>,
+    /// Whether nobody has said that it is not.
+    pub is_well: bool,
     /// Average latency in seconds.
     latency: Option<f64>,
     failures: u32,
@@ -30,6 +32,7 @@ impl Standing {
         Self {
             in_flight: 0,
             purges,
+            is_well: true,
             latency: None,
             failures: 0,
             pause: Duration::ZERO,
@@ -41,10 +44,16 @@ impl Standing {
 
     /// Whether it may be asked. After a pause one request tries whether it is well again.
     pub fn is_open(&self, now: Instant) -> bool {
-        match self.paused_until {
-            Some(until) => now >= until && self.in_flight == 0,
-            None => true,
-        }
+        self.is_well
+            && match self.paused_until {
+                Some(until) => now >= until && self.in_flight == 0,
+                None => true,
+            }
+    }
+
+    /// Average latency, once it is known.
+    pub fn latency(&self) -> Option<Duration> {
+        self.latency.map(Duration::from_secs_f64)
     }
 
     /// How long an answer would take, about: the less, the better.

@@ -1,11 +1,11 @@
 //! A guard's counts for Prometheus.
 
 use crate::guard::{ClassCounts, GuardCounts};
-use std::fmt::Write;
+use tailcut_service::Page;
 
 const CLASSES: [&str; 3] = ["primary", "duplicate", "optional"];
 
-/// The page, in Prometheus' text format 0.0.4.
+/// The page.
 pub(super) fn metrics(counts: &GuardCounts) -> String {
     type Value = fn(&ClassCounts) -> f64;
     let by_class: [(&str, &str, &str, Value); 8] = [
@@ -55,21 +55,18 @@ pub(super) fn metrics(counts: &GuardCounts) -> String {
             |class| class.wasted.as_secs_f64(),
         ),
     ];
-    let mut page = String::new();
+    let mut page = Page::new("tailcut_guard");
     for (name, kind, help, value) in by_class {
-        head(&mut page, name, kind, help);
+        page.family(name, kind, Some(help));
         for (class, counts) in CLASSES.iter().zip(&counts.classes) {
-            let value = value(counts);
-            // Writing to a string does not fail.
-            let _ = writeln!(page, "tailcut_guard_{name}{{class=\"{class}\"}} {value}");
+            page.sample(&[("class", class)], value(counts));
         }
     }
-    head(&mut page, "running", "gauge", "Workers that are taken.");
-    let _ = writeln!(page, "tailcut_guard_running {}", counts.running);
-    page
-}
-
-fn head(page: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(page, "# HELP tailcut_guard_{name} {help}");
-    let _ = writeln!(page, "# TYPE tailcut_guard_{name} {kind}");
+    page.single(
+        "running",
+        "gauge",
+        Some("Workers that are taken."),
+        counts.running,
+    );
+    page.finish()
 }

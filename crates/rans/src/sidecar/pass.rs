@@ -1,11 +1,10 @@
 //! Hands requests on to one HTTP/1.1 service.
 
+use crate::hop;
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, Version, header,
-};
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version, header};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
@@ -22,16 +21,6 @@ use tower_service::Service;
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// A connection that waits longer for the next request is closed.
 const IDLE_TIME: Duration = Duration::from_secs(30);
-
-/// Fields that concern one connection only (RFC 9110, section 7.6.1).
-const HOP_BY_HOP: [HeaderName; 6] = [
-    header::CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    header::TE,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-];
 
 /// See the module. Dropping an answer that is to come closes the connection to the service.
 #[derive(Clone, Debug)]
@@ -74,7 +63,7 @@ impl Service<Request<Incoming>> for Pass {
             }
             Ok(match client.request(request).await {
                 Ok(mut answer) => {
-                    drop_hop_by_hop(answer.headers_mut());
+                    hop::drop_fields(answer.headers_mut());
                     answer.map(|body| PassBody(Either::Left(body)))
                 }
                 Err(error) if error.is_connect() => {
@@ -153,19 +142,6 @@ fn prepare(request: &mut Request<Incoming>, to: Authority) -> Result<(), &'stati
     parts.path_and_query = Some(path);
     *request.uri_mut() = Uri::from_parts(parts).map_err(|_| "the address cannot be handed on\n")?;
     *request.version_mut() = Version::HTTP_11;
-    drop_hop_by_hop(request.headers_mut());
+    hop::drop_fields(request.headers_mut());
     Ok(())
-}
-
-fn drop_hop_by_hop(headers: &mut HeaderMap) {
-    // `Connection` names more of them.
-    let named = headers.get_all(header::CONNECTION).iter();
-    let names: Vec<HeaderName> = named
-        .filter_map(|field| field.to_str().ok())
-        .flat_map(|text| text.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    for name in HOP_BY_HOP.iter().chain(&names) {
-        headers.remove(name);
-    }
 }

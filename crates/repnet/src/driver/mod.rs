@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tailcut_transport::repnet::{Command, Flow, Leg, LegState, Rejoin, Role, Ticket};
+use tailcut_transport::repnet::{Command, Flow, Leg, LegState, Mode, Rejoin, Role, Ticket};
 use tailcut_units::Time;
 use tokio::io::ReadBuf;
 use tokio::runtime::Handle;
@@ -105,7 +105,8 @@ pub(crate) struct Core {
     /// What each leg failed of.
     errors: [Option<io::Error>; 2],
     log: Log,
-    check: Option<PrefixCheck>,
+    /// RepFlow, while both legs may bring bytes.
+    check: Option<Box<PrefixCheck>>,
     seen: Seen,
     wakers: Wakers,
     timer: Timer,
@@ -133,12 +134,13 @@ impl Core {
             Role::Client => counters.opened.up(),
             Role::Server => counters.accepted.up(),
         }
+        let check = (flow.mode() == Mode::RepFlow).then(Box::default);
         Self {
             flow,
             slots: Default::default(),
             errors: Default::default(),
             log: Log::default(),
-            check: Some(PrefixCheck::default()),
+            check,
             seen: Seen {
                 nodelay: true,
                 ..Seen::default()
@@ -183,14 +185,13 @@ impl Core {
         self.slots[leg as usize] = Slot::Line(line);
         self.obey();
         self.pump_now();
-        self.wake_driver();
         None
     }
 
     /// A leg rejoins; the caller has asked [`Flow::stands_at`].
     pub fn rejoin(&mut self, leg: Leg, rejoin: &Rejoin, line: Line) {
         let now = clock::now();
-        self.check = Some(PrefixCheck::default());
+        self.check = Some(Box::default());
         self.counted.rejoining = true;
         // What has this place still is dropped before, not the one that comes.
         let old = std::mem::take(&mut self.slots[leg as usize]);
@@ -214,7 +215,6 @@ impl Core {
         self.slots[leg as usize] = Slot::Line(line);
         self.apply_nodelay(leg);
         self.pump_now();
-        self.wake_driver();
     }
 
     // The application.
@@ -240,9 +240,6 @@ impl Core {
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.seen.inbound.is_empty() && !self.seen.end {
-            self.pump_now();
-        }
         if !self.seen.inbound.is_empty() {
             let was_full = self.seen.inbound.len() >= BUFFER;
             let (first, second) = self.seen.inbound.as_slices();
@@ -285,16 +282,26 @@ impl Core {
             return Poll::Pending;
         }
         let bytes = &bytes[..count];
-        self.log.extend(bytes);
         let live = Leg::ALL
             .iter()
             .filter(|leg| self.flow.leg(**leg) == LegState::Live);
         if live.count() == 2 {
             self.around.counters.0.bytes_sent_twice.add(count as u64);
         }
+        let nothing_waits = self.log.is_empty() && self.flow.keep_from() == self.flow.written();
+        let from = self.flow.written();
         self.flow.write(clock::now(), count as u64);
         self.obey();
-        self.pump_now();
+        if nothing_waits {
+            self.write_now(from, bytes);
+        }
+        let given = self.flow.keep_from().saturating_sub(from);
+        let given = usize::try_from(given).map_or(count, |given| given.min(count));
+        self.log.extend(from + given as u64, &bytes[given..]);
+        match self.log.is_empty() {
+            true => self.wake_if_due(),
+            false => self.pump_now(),
+        }
         Poll::Ready(Ok(count))
     }
 
@@ -367,10 +374,10 @@ impl Core {
         self.seen.nodelay
     }
 
-    fn apply_nodelay(&self, leg: Leg) {
-        if let Slot::Line(line) = &self.slots[leg as usize] {
-            // What fails here is a connection that is gone already.
-            let _ = line.tcp().set_nodelay(self.seen.nodelay);
+    fn apply_nodelay(&mut self, leg: Leg) {
+        let nodelay = self.seen.nodelay;
+        if let Some(line) = self.line(leg) {
+            line.set_nodelay(nodelay);
         }
     }
 
@@ -378,7 +385,7 @@ impl Core {
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let found = self.slots.iter().find_map(|slot| match slot {
             Slot::Line(line) => line.tcp().local_addr().ok(),
-            Slot::Empty | Slot::Connecting(_) => None,
+            Slot::Empty | Slot::Connecting(_) | Slot::Leaving(_) => None,
         });
         found.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }

@@ -4,7 +4,6 @@ use super::Core;
 use crate::clock;
 use crate::error::RepNetError;
 use crate::line::{Line, Slot};
-use crate::prefix_check::PrefixCheck;
 use std::io;
 use tailcut_transport::repnet::{Cause, Command, Leg, Reason, Role, State};
 
@@ -26,7 +25,6 @@ impl Core {
     }
 
     pub(super) fn perform(&mut self, command: Command) {
-        let counters = self.around.counters.clone();
         match command {
             Command::Open(leg) => {
                 self.slots[leg as usize] = Slot::Connecting(self.host.open(leg));
@@ -40,14 +38,18 @@ impl Core {
             Command::Learn(capable) => self.host.learn(capable),
             Command::Outcome(established) => self.host.outcome(established),
             Command::Promote { leg, paired } => {
-                counters.0.legs_established.up();
+                self.around.counters.0.legs_established.up();
                 self.apply_nodelay(leg);
                 if paired {
-                    counters.0.legs_paired.up();
-                    counters.0.bytes_sent_twice.add(self.flow.to_send(leg).1);
+                    self.around.counters.0.legs_paired.up();
+                    self.around
+                        .counters
+                        .0
+                        .bytes_sent_twice
+                        .add(self.flow.to_send(leg).1);
                     self.counted.paired = true;
                     if std::mem::take(&mut self.counted.rejoining) {
-                        counters.0.legs_rejoined.up();
+                        self.around.counters.0.legs_rejoined.up();
                     }
                 }
             }
@@ -56,11 +58,13 @@ impl Core {
             Command::Settled => self.check = None,
             Command::Reset(leg, reason) => self.reset(leg, reason),
             Command::Leave(leg) => {
-                counters.0.dropped_lost.up();
+                self.around.counters.0.dropped_lost.up();
                 match (self.flow.role(), self.take_line(leg)) {
                     (Role::Client, Some(line)) => {
-                        let leg = line.into_parts().0;
-                        self.around.lingering.add(&self.runtime, leg, false);
+                        let tcp = line.into_parts().0;
+                        // What fails here is a connection that is gone already.
+                        let _ = tcp.set_zero_linger();
+                        self.slots[leg as usize] = Slot::Leaving(tcp);
                     }
                     (Role::Server, line) => drop(line),
                     (Role::Client, None) => {}
@@ -75,12 +79,12 @@ impl Core {
             }
             Command::MayRejoin(leg) => {
                 if self.host.may_rejoin() {
-                    self.check = Some(PrefixCheck::default());
+                    self.check = Some(Box::default());
                     self.counted.rejoining = true;
                     self.flow.rejoin(clock::now(), leg);
                 }
             }
-            Command::NoteDiverged => counters.0.diverged.up(),
+            Command::NoteDiverged => self.around.counters.0.diverged.up(),
             Command::Fail(cause) => self.fail(cause),
             Command::Bury => self.host.bury(),
             Command::Ended => self.end(),
@@ -90,13 +94,13 @@ impl Core {
     fn take_line(&mut self, leg: Leg) -> Option<Line> {
         match std::mem::take(&mut self.slots[leg as usize]) {
             Slot::Line(line) => Some(line),
-            Slot::Empty | Slot::Connecting(_) => None,
+            Slot::Empty | Slot::Connecting(_) | Slot::Leaving(_) => None,
         }
     }
 
     fn reset(&mut self, leg: Leg, reason: Reason) {
         let slot = std::mem::take(&mut self.slots[leg as usize]);
-        if !matches!(slot, Slot::Empty) {
+        if !matches!(slot, Slot::Empty | Slot::Leaving(_)) {
             self.around.counters.0.dropped(reason);
         }
         self.drop_slot(slot);
@@ -107,6 +111,7 @@ impl Core {
             Slot::Line(line) => line.reset(),
             Slot::Connecting(attempt) if self.flow.is_by_hello() => drop(attempt),
             Slot::Connecting(attempt) => self.around.lingering.give_up(&self.runtime, attempt),
+            Slot::Leaving(leg) => self.around.lingering.add(&self.runtime, leg, false),
             Slot::Empty => {}
         }
     }

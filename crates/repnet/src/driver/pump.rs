@@ -4,6 +4,7 @@ use super::{BUFFER, Core};
 use crate::clock;
 use crate::error::{RepNetError, is_local};
 use crate::line::{Answer, Line, Read, Slot};
+use crate::lingering::discard;
 use std::io;
 use std::mem::MaybeUninit;
 use std::task::{Context, Poll};
@@ -21,13 +22,18 @@ impl Core {
             return;
         };
         self.pump(&mut Context::from_waker(&driver), false);
+        self.wake_if_due();
+    }
+
+    /// Wakes the task where there is something for it alone: a timer to set, or its end.
+    pub(super) fn wake_if_due(&self) {
         let earlier = match (self.flow.next_timeout(), self.timer.armed) {
             (Some(at), Some(armed)) => at < armed,
             (Some(_), None) => true,
             (None, _) => false,
         };
         if earlier || self.seen.ended {
-            driver.wake();
+            self.wake_driver();
         }
     }
 
@@ -36,6 +42,16 @@ impl Core {
         loop {
             let mut moved = false;
             for leg in Leg::ALL {
+                match &mut self.slots[leg as usize] {
+                    Slot::Empty => continue,
+                    Slot::Leaving(tcp) => {
+                        if discard(tcp, cx).is_ready() {
+                            self.slots[leg as usize] = Slot::Empty;
+                        }
+                        continue;
+                    }
+                    Slot::Connecting(_) | Slot::Line(_) => {}
+                }
                 moved |= self.pump_handshake(cx, leg, connects);
                 moved |= self.pump_read(cx, leg);
                 moved |= self.pump_write(cx, leg);
@@ -51,7 +67,7 @@ impl Core {
     pub(super) fn line(&mut self, leg: Leg) -> Option<&mut Line> {
         match &mut self.slots[leg as usize] {
             Slot::Line(line) => Some(line),
-            Slot::Empty | Slot::Connecting(_) => None,
+            Slot::Empty | Slot::Connecting(_) | Slot::Leaving(_) => None,
         }
     }
 
@@ -59,7 +75,7 @@ impl Core {
     fn pump_handshake(&mut self, cx: &mut Context<'_>, leg: Leg, connects: bool) -> bool {
         let slot = &mut self.slots[leg as usize];
         match slot {
-            Slot::Empty => false,
+            Slot::Empty | Slot::Leaving(_) => false,
             Slot::Connecting(_) if !connects => false,
             Slot::Connecting(attempt) => {
                 let Poll::Ready(connected) = attempt.as_mut().poll(cx) else {
@@ -87,16 +103,18 @@ impl Core {
                 let Poll::Ready(Some(answer)) = line.poll_hello(cx) else {
                     return false;
                 };
-                let at = line.tcp().peer_addr();
-                let hello = |found: String| match at {
+                let at = || line.tcp().peer_addr();
+                let hello = |found: String| match at() {
                     Ok(at) => RepNetError::Hello { at, found }.into(),
                     Err(error) => error,
                 };
                 match answer {
                     Answer::Banner(banner) => {
-                        let what = format!("the banner {:?}", banner.status);
-                        self.errors[leg as usize] = Some(hello(what));
                         self.flow.banner(clock::now(), leg, &banner);
+                        if self.flow.leg(leg) != LegState::Live {
+                            let what = format!("the banner {:?}", banner.status);
+                            self.errors[leg as usize] = Some(hello(what));
+                        }
                     }
                     Answer::Foreign(what) => {
                         let error = hello(format!("something else ({what})"));
@@ -192,19 +210,56 @@ impl Core {
                 };
                 self.flow.sent(leg, written as u64);
             } else if ends {
-                let was_broken = line.is_broken();
-                let Poll::Ready(true) = line.poll_finish(cx) else {
-                    moved |= !was_broken && line.is_broken();
+                // Where the peer has ended too, the connection is closed at once.
+                let closes = self.flow.closes_with_its_end(leg) && line.may_end_by_closing();
+                if !closes && !self.finish(cx, leg, &mut moved) {
                     break;
-                };
+                }
                 self.seen.end_sent = true;
                 self.flow.end_sent(clock::now(), leg);
                 self.obey();
+                if closes && !self.finish(cx, leg, &mut moved) {
+                    break;
+                }
             } else {
                 break;
             }
             moved = true;
         }
         moved
+    }
+    /// Gives a leg the end of our direction. Whether it took it, or is closed already.
+    fn finish(&mut self, cx: &mut Context<'_>, leg: Leg, moved: &mut bool) -> bool {
+        let Some(line) = self.line(leg) else {
+            return true;
+        };
+        let was_broken = line.is_broken();
+        let taken = line.poll_finish(cx) == Poll::Ready(true);
+        *moved |= !was_broken && line.is_broken();
+        taken
+    }
+
+    /// Gives the legs what the application has just written, which was written at `from`, as far
+    /// as they take it at once. Nothing else waits for them.
+    pub(super) fn write_now(&mut self, from: u64, bytes: &[u8]) {
+        let Some(driver) = self.wakers.driver.clone() else {
+            return;
+        };
+        let mut cx = Context::from_waker(&driver);
+        for leg in Leg::ALL {
+            let (sent, left) = self.flow.to_send(leg);
+            if sent != from || left == 0 {
+                continue;
+            }
+            let Slot::Line(line) = &mut self.slots[leg as usize] else {
+                continue;
+            };
+            match line.poll_write(&mut cx, [bytes, &[]]) {
+                Poll::Ready(Some(written)) => self.flow.sent(leg, written as u64),
+                // What has come is read before the leg counts as failed.
+                Poll::Ready(None) => driver.wake_by_ref(),
+                Poll::Pending => {}
+            }
+        }
     }
 }

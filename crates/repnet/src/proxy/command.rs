@@ -2,12 +2,11 @@
 
 use super::Proxy;
 use super::config::{DEFAULT_ADMIN, DEFAULT_DRAIN_MS, ProxyConfig, Side, parse, route_of_flag};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use tokio::signal::unix::{SignalKind, signal};
+use tailcut_service::{Running, Signals, Watched, conduct, say};
 
 /// The proxies that there are.
 #[derive(Subcommand, Debug)]
@@ -104,7 +103,10 @@ pub fn execute(command: &ProxyCommand) -> Result<()> {
     let config = flags.read()?;
     if flags.check {
         let routes = config.routes.len();
-        return say(&format!("the configuration is valid: {routes} route(s)"));
+        return say(
+            NAME,
+            &format!("the configuration is valid: {routes} route(s)"),
+        );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -112,12 +114,12 @@ pub fn execute(command: &ProxyCommand) -> Result<()> {
     runtime.block_on(run(flags, config))
 }
 
-fn say(what: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "tailcut proxy: {what}").context("cannot write standard output")
-}
+/// The command, in what it says.
+const NAME: &str = "tailcut proxy";
 
-fn announce(proxy: &Proxy, config: &ProxyConfig) -> Result<()> {
+/// What there is to say of a proxy that runs: where it listens.
+fn announcement(proxy: &Proxy, config: &ProxyConfig) -> Vec<String> {
+    let mut lines = Vec::new();
     for route in &config.routes {
         let side = match route.replicate {
             Side::In => "in",
@@ -125,58 +127,46 @@ fn announce(proxy: &Proxy, config: &ProxyConfig) -> Result<()> {
         };
         if let Some(at) = proxy.address(&route.name) {
             let (name, to) = (&route.name, &route.to);
-            say(&format!("{name}: {at} -> {to} (replicate={side})"))?;
+            lines.push(format!("{name}: {at} -> {to} (replicate={side})"));
         }
     }
-    match proxy.admin_address() {
-        Some(at) => say(&format!("admin: http://{at}/metrics")),
-        None => Ok(()),
-    }
+    let admin = proxy.admin_address();
+    lines.extend(admin.map(|at| format!("admin: http://{at}/metrics")));
+    lines
 }
 
 async fn run(flags: &Repnet, config: ProxyConfig) -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    let mut proxy = Proxy::start(&config).await?;
-    announce(&proxy, &config)?;
-    loop {
-        let name = tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-            _ = hang_up.recv() => {
-                reload(&mut proxy, flags).await?;
-                continue;
-            }
-        };
-        say(&format!("{name}: draining"))?;
-        break;
+    let signals = Signals::new()?;
+    let proxy = Proxy::start(&config).await?;
+    for line in announcement(&proxy, &config) {
+        say(NAME, &line)?;
     }
-    tokio::select! {
-        () = proxy.stop() => Ok(()),
-        // A second signal: the operator does not want to wait.
-        _ = terminate.recv() => bail!("stopped before its flows had ended"),
-        _ = interrupt.recv() => bail!("stopped before its flows had ended"),
-    }
+    conduct(NAME, Sidecar { proxy, flags }, signals, Watched::default()).await
 }
 
-/// A configuration that is not allowed changes nothing.
-async fn reload(proxy: &mut Proxy, flags: &Repnet) -> Result<()> {
-    if flags.config.is_none() {
-        return say("SIGHUP: nothing to read again without --config");
+struct Sidecar<'a> {
+    proxy: Proxy,
+    flags: &'a Repnet,
+}
+
+impl Running for Sidecar<'_> {
+    const WORK: &'static str = "flows";
+
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
-    let reloaded = match flags.read() {
-        Ok(config) => proxy.reload(&config).await.map(|()| config),
-        Err(error) => Err(error),
-    };
-    match reloaded {
-        Ok(config) => {
-            say("SIGHUP: reloaded")?;
-            announce(proxy, &config)
-        }
-        Err(error) => {
-            eprintln!("tailcut proxy: SIGHUP: {error:#}");
-            say("SIGHUP: not reloaded")
-        }
+
+    fn can_reload(&self) -> bool {
+        self.flags.config.is_some()
+    }
+
+    async fn reload(&mut self) -> Result<Vec<String>> {
+        let config = self.flags.read()?;
+        self.proxy.reload(&config).await?;
+        Ok(announcement(&self.proxy, &config))
+    }
+
+    async fn stop(self) {
+        self.proxy.stop().await;
     }
 }

@@ -5,28 +5,9 @@ use crate::settings::{FlowSettings, Pairing, SecondLegFrom};
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::fmt;
 use std::time::Duration;
+use tailcut_service::{Endpoint, PORTS, Place};
 use tailcut_transport::repnet::Mode;
-
-/// A TCP address. Port 0 lets the kernel choose, for listening only.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Endpoint {
-    /// A name or an address, without brackets.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port } = self;
-        match host.contains(':') {
-            true => write!(f, "[{host}]:{port}"),
-            false => write!(f, "{host}:{port}"),
-        }
-    }
-}
 
 /// Which side of a route carries replicated flows; the other one is plain TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,95 +71,6 @@ pub const DEFAULT_ADMIN: &str = "127.0.0.1:9464";
 /// How long open flows may go on after a signal to stop, unless the configuration says otherwise.
 pub const DEFAULT_DRAIN_MS: u64 = 10_000;
 const HOUR_MS: u64 = 3_600_000;
-const LOOPBACK: &str = "127.0.0.1";
-
-/// Where a value stands, for messages.
-#[derive(Clone, Copy)]
-struct At<'a> {
-    place: &'a str,
-    before: &'a str,
-}
-
-impl At<'_> {
-    fn refuse<T>(&self, key: &str, found: Option<&Value>, allowed: &str) -> Result<T> {
-        let found = found.map_or_else(|| "absent".to_owned(), Value::to_string);
-        let Self { place, before } = self;
-        bail!("{place}: \"{before}{key}\" is {found}; allowed: {allowed}")
-    }
-
-    fn endpoint(&self, key: &str, found: Option<&Value>, lowest_port: u16) -> Result<Endpoint> {
-        let allowed = format!(
-            "\"host:port\", \"[ipv6]:port\", or a port of {LOOPBACK}, with a port from \
-             {lowest_port} to 65535"
-        );
-        let text = match found {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(port)) => port.to_string(),
-            _ => return self.refuse(key, found, &allowed),
-        };
-        let (host, port) = text.rsplit_once(':').unwrap_or((LOOPBACK, &text));
-        let bracketed = host
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
-        let is_host = match bracketed {
-            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-            None => !host.is_empty() && !host.contains([':', '[', ']']),
-        };
-        match port.parse() {
-            Ok(port) if is_host && port >= lowest_port => Ok(Endpoint {
-                host: bracketed.unwrap_or(host).to_owned(),
-                port,
-            }),
-            _ => self.refuse(key, found, &allowed),
-        }
-    }
-
-    /// An integer in a range; `None` is "Infinity", where that is allowed.
-    fn number(
-        &self,
-        key: &str,
-        found: &Value,
-        least: u64,
-        most: u64,
-        is_endless: bool,
-    ) -> Result<Option<u64>> {
-        let endless = if is_endless { ", or \"Infinity\"" } else { "" };
-        match found {
-            Value::String(text) if is_endless && text == "Infinity" => Ok(None),
-            _ => match found
-                .as_u64()
-                .filter(|number| (least..=most).contains(number))
-            {
-                Some(number) => Ok(Some(number)),
-                None => {
-                    let allowed = format!("an integer from {least} to {most}{endless}");
-                    self.refuse(key, Some(found), &allowed)
-                }
-            },
-        }
-    }
-
-    fn word<T: Copy>(&self, key: &str, found: &Value, words: &[(&str, T)]) -> Result<T> {
-        let known = words.iter().find(|(word, _)| found == word);
-        match known {
-            Some((_, value)) => Ok(*value),
-            None => {
-                let words: Vec<String> = words
-                    .iter()
-                    .map(|(word, _)| format!("\"{word}\""))
-                    .collect();
-                self.refuse(key, Some(found), &words.join(", "))
-            }
-        }
-    }
-
-    fn flag(&self, key: &str, found: &Value) -> Result<bool> {
-        match found.as_bool() {
-            Some(flag) => Ok(flag),
-            None => self.refuse(key, Some(found), "true or false"),
-        }
-    }
-}
 
 /// The settings of flows, by the names of the npm package.
 const SETTINGS: [&str; 14] = [
@@ -201,12 +93,13 @@ const WORDS: [&str; 3] = ["mode", "pairing", "secondLegFrom"];
 const MOST_SAFE: u64 = (1 << 53) - 1;
 const LONGEST_MS: u64 = (1 << 31) - 1;
 
-fn set(at: At<'_>, settings: &mut FlowSettings, key: &str, found: &Value) -> Result<()> {
-    let milliseconds = |most, is_endless| {
-        let number = at.number(key, found, 1, most, is_endless)?;
+fn set(at: Place<'_>, settings: &mut FlowSettings, key: &str, found: &Value) -> Result<()> {
+    let milliseconds = |most| at.number(key, found, 1..=most).map(Duration::from_millis);
+    let or_endless = || {
+        let number = at.number_or_endless(key, found, 1..=LONGEST_MS)?;
         Ok::<_, anyhow::Error>(number.map(Duration::from_millis))
     };
-    let bytes = |least, most| at.number(key, found, least, most, false);
+    let bytes = |least, most| at.number(key, found, least..=most);
     match key {
         "mode" => {
             let modes = [
@@ -228,23 +121,19 @@ fn set(at: At<'_>, settings: &mut FlowSettings, key: &str, found: &Value) -> Res
             settings.second_leg_from = at.word(key, found, &from)?;
         }
         "replicaPort" => {
-            let port = at.number(key, found, 1, 65_535, false)?;
-            settings.replica_port = port.and_then(|port| u16::try_from(port).ok());
+            let port = at.number(key, found, 1..=65_535)?;
+            settings.replica_port = u16::try_from(port).ok();
         }
         "maxBytes" => {
-            let most = at.number(key, found, 0, MOST_SAFE, true)?;
+            let most = at.number_or_endless(key, found, 0..=MOST_SAFE)?;
             settings.max_bytes = most.unwrap_or(u64::MAX);
         }
-        "archiveCap" => settings.archive_cap = bytes(0, 1 << 30)?.unwrap_or_default(),
-        "lagCap" => settings.lag_cap = bytes(65_536, 1 << 30)?.unwrap_or_default(),
-        "legDeadline" => {
-            settings.leg_deadline = milliseconds(LONGEST_MS, false)?.unwrap_or_default()
-        }
-        "confirmTimeout" => {
-            settings.confirm_timeout = milliseconds(60_000, false)?.unwrap_or_default();
-        }
-        "fallbackDelay" => settings.fallback_delay = milliseconds(LONGEST_MS, true)?,
-        "idleTime" => settings.idle_time = milliseconds(LONGEST_MS, true)?,
+        "archiveCap" => settings.archive_cap = bytes(0, 1 << 30)?,
+        "lagCap" => settings.lag_cap = bytes(65_536, 1 << 30)?,
+        "legDeadline" => settings.leg_deadline = milliseconds(LONGEST_MS)?,
+        "confirmTimeout" => settings.confirm_timeout = milliseconds(60_000)?,
+        "fallbackDelay" => settings.fallback_delay = or_endless()?,
+        "idleTime" => settings.idle_time = or_endless()?,
         "assumeCapable" => settings.assume_capable = at.flag(key, found)?,
         "adaptive" => settings.adaptive = at.flag(key, found)?,
         // A server takes eager flows, whatever this says.
@@ -252,7 +141,7 @@ fn set(at: At<'_>, settings: &mut FlowSettings, key: &str, found: &Value) -> Res
         "eager" => at.refuse(key, Some(found), "false (this proxy opens no eager flows)")?,
         _ => bail!(
             "{}: \"{}{key}\" is not a setting here; allowed: name, listen, to, replicate, {}",
-            at.place,
+            at.file,
             at.before,
             SETTINGS.join(", ")
         ),
@@ -260,27 +149,14 @@ fn set(at: At<'_>, settings: &mut FlowSettings, key: &str, found: &Value) -> Res
     Ok(())
 }
 
-fn route(place: &str, index: usize, found: &Value) -> Result<RouteConfig> {
+fn route(top: Place<'_>, index: usize, found: &Value) -> Result<RouteConfig> {
     let key = format!("routes[{index}]");
     let Some(fields) = found.as_object() else {
-        return At { place, before: "" }.refuse(&key, Some(found), "an object");
+        return top.refuse(&key, Some(found), "an object");
     };
     let before = format!("{key}.");
-    let at = At {
-        place,
-        before: &before,
-    };
-    let name = fields.get("name").and_then(Value::as_str).filter(|name| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        (1..=64).contains(&name.len()) && name.chars().all(is_plain)
-    });
-    let Some(name) = name else {
-        return at.refuse(
-            "name",
-            fields.get("name"),
-            "1 to 64 characters of A-Z a-z 0-9 _ . -",
-        );
-    };
+    let at = top.table(&before);
+    let name = at.name("name", fields.get("name"))?;
     let mut settings = FlowSettings::default();
     for (key, found) in fields {
         if !["name", "listen", "to", "replicate"].contains(&key.as_str()) {
@@ -290,8 +166,8 @@ fn route(place: &str, index: usize, found: &Value) -> Result<RouteConfig> {
     let replicate = fields.get("replicate");
     Ok(RouteConfig {
         name: name.to_owned(),
-        listen: at.endpoint("listen", fields.get("listen"), 0)?,
-        to: at.endpoint("to", fields.get("to"), 1)?,
+        listen: at.endpoint("listen", fields.get("listen"), 0..=65_535)?,
+        to: at.endpoint("to", fields.get("to"), PORTS)?,
         replicate: match replicate.and_then(Value::as_str) {
             Some("in") => Side::In,
             Some("out") => Side::Out,
@@ -306,7 +182,7 @@ fn route(place: &str, index: usize, found: &Value) -> Result<RouteConfig> {
 /// # Errors
 /// What is not allowed: the place, the key, what was found, and what is allowed.
 pub fn parse(place: &str, found: &Value) -> Result<ProxyConfig> {
-    let at = At { place, before: "" };
+    let at = Place::top(place);
     let Some(fields) = found.as_object() else {
         return at.refuse("(the whole)", Some(found), "an object");
     };
@@ -316,36 +192,30 @@ pub fn parse(place: &str, found: &Value) -> Result<ProxyConfig> {
     if let Some((key, found)) = unknown {
         return at.refuse(key, Some(found), "only routes, admin and drainTimeout");
     }
-    let routes = fields.get("routes");
-    let list = routes
-        .and_then(Value::as_array)
-        .filter(|list| !list.is_empty());
-    let Some(list) = list else {
-        return at.refuse("routes", routes, "a list of at least one route");
-    };
+    let list = at.list("routes", fields.get("routes"), "route")?;
     let list = list.iter().enumerate();
-    let routes = list.map(|(index, found)| route(place, index, found));
+    let routes = list.map(|(index, found)| route(at, index, found));
     let routes = routes.collect::<Result<Vec<RouteConfig>>>()?;
     let default = json!(DEFAULT_ADMIN);
     let admin = match fields.get("admin") {
         Some(Value::Bool(false)) => None,
-        found => Some(at.endpoint("admin", found.or(Some(&default)), 0)?),
+        found => Some(at.endpoint("admin", found.or(Some(&default)), 0..=65_535)?),
     };
     let drain = match fields.get("drainTimeout") {
-        Some(found) => at.number("drainTimeout", found, 0, HOUR_MS, false)?,
-        None => Some(DEFAULT_DRAIN_MS),
+        Some(found) => at.number("drainTimeout", found, 0..=HOUR_MS)?,
+        None => DEFAULT_DRAIN_MS,
     };
     let config = ProxyConfig {
         routes,
         admin,
-        drain_timeout: Duration::from_millis(drain.unwrap_or_default()),
+        drain_timeout: Duration::from_millis(drain),
     };
     refuse_collisions(at, &config)?;
     Ok(config)
 }
 
 /// Names and listening addresses are unique, the replica ports included.
-fn refuse_collisions(at: At<'_>, config: &ProxyConfig) -> Result<()> {
+fn refuse_collisions(at: Place<'_>, config: &ProxyConfig) -> Result<()> {
     let mut names = HashMap::new();
     let mut addresses: HashMap<Endpoint, String> = HashMap::new();
     let mut claim = |key: String, endpoint: Endpoint| {

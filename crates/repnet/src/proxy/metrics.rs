@@ -2,7 +2,7 @@
 //! names of the npm package's proxy.
 
 use crate::counters::{Counter, Stats};
-use std::fmt::Write;
+use tailcut_service::Page;
 
 /// What a route counts.
 #[derive(Debug, Default)]
@@ -55,33 +55,31 @@ const FAMILIES: [Family; 7] = [
     }),
 ];
 
-/// The whole page. A route's name has only characters that need no escape.
+/// The whole page.
 pub(crate) fn render<'a>(
     routes: impl Iterator<Item = (&'a str, &'a RouteCounts)> + Clone,
     stats: &Stats,
 ) -> String {
-    let mut page = String::new();
+    let mut page = Page::new("repnet");
     for (name, kind, help, value) in FAMILIES {
-        let family = format!("repnet_proxy_{name}");
-        let _ = writeln!(page, "# HELP {family} {help}\n# TYPE {family} {kind}");
+        page.family(&format!("proxy_{name}"), kind, Some(help));
         for (route, counts) in routes.clone() {
-            let value = value(counts).get();
-            let _ = writeln!(page, "{family}{{route=\"{route}\"}} {value}");
+            page.sample(&[("route", route)], value(counts).get());
         }
     }
     for (name, value) in [
         ("budget_refusals", stats.budget_refusals),
         ("bytes_sent_twice", stats.bytes_sent_twice),
     ] {
-        let _ = writeln!(page, "# TYPE repnet_{name} untyped\nrepnet_{name} {value}");
+        page.single(name, "untyped", None, value);
     }
     for (family, kinds) in kinds(stats) {
-        let _ = writeln!(page, "# TYPE repnet_{family} untyped");
+        page.family(family, "untyped", None);
         for (kind, value) in kinds {
-            let _ = writeln!(page, "repnet_{family}{{kind=\"{kind}\"}} {value}");
+            page.sample(&[("kind", kind)], value);
         }
     }
-    page
+    page.finish()
 }
 
 type Kinds = Vec<(&'static str, u64)>;

@@ -2,7 +2,6 @@
 //! (Redis, memcached, nginx), one with `replicate: "out"` behind a client. Its configuration and
 //! its metrics are those of the npm package's `repnet-proxy`.
 
-mod admin;
 mod command;
 mod config;
 mod metrics;
@@ -10,15 +9,14 @@ mod relay;
 mod reload;
 
 pub use command::{ProxyCommand, execute};
-pub use config::{Endpoint, ProxyConfig, RouteConfig, Side, parse, route_of_flag};
+pub use config::{ProxyConfig, RouteConfig, Side, parse, route_of_flag};
+pub use tailcut_service::Endpoint;
 
 use crate::connector::Connector;
 use crate::counters::{Counters, Stats};
 use crate::listener::TcpListener;
-use crate::settings::Settings;
 use crate::stream::TcpStream;
-use admin::Pages;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use metrics::{RouteCounts, render};
 use relay::{Failed, RelayEnd, relay};
 use std::fmt;
@@ -27,12 +25,11 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tailcut_service::BACK_OFF;
+use tailcut_service::admin::{Admin, Pages};
 use tokio::net;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-/// Before accepting is tried again when the process has no descriptors left.
-const BACK_OFF: Duration = Duration::from_millis(20);
 
 /// What a route's flows share, also after the route has gone.
 struct Flows {
@@ -111,19 +108,6 @@ impl Pages for Shown {
     }
 }
 
-/// Health and metrics. Dropping it closes its port.
-struct Admin {
-    asked: Endpoint,
-    address: SocketAddr,
-    serving: JoinHandle<()>,
-}
-
-impl Drop for Admin {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
-
 /// A proxy that accepts.
 pub struct Proxy {
     routes: Vec<Route>,
@@ -158,61 +142,8 @@ impl Proxy {
             shown,
             drain_timeout: config.drain_timeout,
         };
-        for route in &config.routes {
-            let route = proxy.open(&Flows::of(route), &route.listen).await?;
-            proxy.shown.routes().push(Arc::clone(&route.flows));
-            proxy.routes.push(route);
-        }
-        if let Some(asked) = &config.admin {
-            proxy.admin = Some(proxy.open_admin(asked).await?);
-        }
+        proxy.reload(config).await?;
         Ok(proxy)
-    }
-
-    async fn open_admin(&self, asked: &Endpoint) -> Result<Admin> {
-        let listening = listen(asked).await;
-        let listener = listening.with_context(|| format!("admin: cannot listen on {asked}"))?;
-        let address = listener.local_addr()?;
-        let pages = Arc::clone(&self.shown);
-        Ok(Admin {
-            asked: asked.clone(),
-            address,
-            serving: tokio::spawn(admin::serve(listener, pages)),
-        })
-    }
-
-    /// Listens for a route.
-    async fn open(&self, flows: &Arc<Flows>, at: &Endpoint) -> Result<Route> {
-        let config = &flows.config;
-        let name = &config.name;
-        let settings = Settings {
-            flow: config.settings,
-            ..Settings::default()
-        };
-        let opening = || format!("route {name}: cannot listen on {at}");
-        let counters = self.shown.counters.clone();
-        let (address, accepting) = match config.replicate {
-            Side::In => {
-                let address = resolve(at).await.with_context(opening)?;
-                let listener = TcpListener::bind_with(address, settings, counters).await;
-                let listener = listener.with_context(opening)?;
-                let address = listener.local_addr()?;
-                (address, tokio::spawn(serve_in(listener, Arc::clone(flows))))
-            }
-            Side::Out => {
-                let listener = listen(at).await.with_context(opening)?;
-                let connector = Connector::with_counters(settings, counters);
-                let connector = connector.with_context(|| format!("route {name}"))?;
-                let address = listener.local_addr()?;
-                let serving = serve_out(listener, connector, Arc::clone(flows));
-                (address, tokio::spawn(serving))
-            }
-        };
-        Ok(Route {
-            flows: Arc::clone(flows),
-            address,
-            accepting,
-        })
     }
 
     /// Where a route listens; of use where its port was 0.
@@ -226,7 +157,7 @@ impl Proxy {
 
     /// Where health and metrics are served.
     pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin.as_ref().map(|admin| admin.address)
+        self.admin.as_ref().map(Admin::address)
     }
 
     /// What its flows have counted.
@@ -256,16 +187,6 @@ impl Proxy {
             let _ = flows.open.subscribe().wait_for(|open| *open == 0).await;
         }
     }
-}
-
-async fn resolve(at: &Endpoint) -> io::Result<SocketAddr> {
-    let mut found = net::lookup_host((at.host.as_str(), at.port)).await?;
-    let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    found.next().ok_or_else(none)
-}
-
-async fn listen(at: &Endpoint) -> io::Result<net::TcpListener> {
-    net::TcpListener::bind((at.host.as_str(), at.port)).await
 }
 
 /// In front of a server.

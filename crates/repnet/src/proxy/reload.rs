@@ -1,8 +1,14 @@
 //! A proxy takes a new configuration while it runs: as a whole, or not at all.
 
-use super::{Flows, Proxy, ProxyConfig, Route};
-use anyhow::Result;
+use super::config::Side;
+use super::{Flows, Proxy, ProxyConfig, Route, Shown, serve_in, serve_out};
+use crate::connector::Connector;
+use crate::listener::TcpListener;
+use crate::settings::Settings;
+use anyhow::{Context, Result};
 use std::sync::Arc;
+use tailcut_service::admin::Admin;
+use tailcut_service::{Doors, Endpoint, exchange};
 
 impl Proxy {
     /// Takes a new configuration: routes that are alike go on, others are closed and opened. Flows
@@ -15,86 +21,89 @@ impl Proxy {
     pub async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
         // What listens elsewhere is opened before anything is closed.
         let admin = match &config.admin {
-            Some(asked)
-                if self
-                    .admin
-                    .as_ref()
-                    .is_none_or(|admin| admin.asked != *asked) =>
-            {
-                Some(self.open_admin(asked).await?)
+            Some(asked) if self.admin.as_ref().is_none_or(|admin| !admin.is_at(asked)) => {
+                Some(Admin::start(asked, Arc::clone(&self.shown) as _).await?)
             }
             _ => None,
         };
-        let is_there = |wanted: &&_| self.routes.iter().all(|old| old.flows.config != **wanted);
-        let fresh: Vec<Arc<Flows>> = config
-            .routes
-            .iter()
-            .filter(is_there)
-            .map(Flows::of)
-            .collect();
-        let is_to_go = |route: &Route| !config.routes.contains(&route.flows.config);
-        let takes_over = |wanted: &Arc<Flows>| {
-            let mut leaving = self.routes.iter().filter(|route| is_to_go(route));
-            leaving.any(|old| old.bound().shares_port(&wanted.config))
+        let plan = |route: &_| Plan {
+            flows: Flows::of(route),
+            at: route.listen.clone(),
         };
-        let (late, early): (Vec<_>, Vec<_>) = fresh.into_iter().partition(takes_over);
-        let mut opened = Vec::new();
-        for flows in &early {
-            opened.push(self.open(flows, &flows.config.listen).await?);
-        }
-        let is_in_the_way = |route: &Route| {
-            let mut late = late.iter();
-            is_to_go(route) && late.any(|wanted| wanted.config.shares_port(&route.bound()))
-        };
-        let (in_the_way, others) = self.routes.drain(..).partition(is_in_the_way);
-        self.routes = others;
-        opened.extend(self.replace(in_the_way, &late).await?);
-        self.routes.retain(|route| !is_to_go(route));
+        let plans = config.routes.iter().map(plan).collect();
+        exchange(&*self.shown, &mut self.routes, plans).await?;
 
         self.drain_timeout = config.drain_timeout;
-        for route in &opened {
-            self.shown.routes().push(Arc::clone(&route.flows));
-        }
-        self.routes.append(&mut opened);
         if admin.is_some() || config.admin.is_none() {
             self.admin = admin;
         }
         // Of routes that have gone only those with flows are shown.
-        let accepting = &self.routes;
-        self.shown.routes().retain(|flows| {
-            *flows.open.borrow() > 0
-                || accepting
-                    .iter()
-                    .any(|route| Arc::ptr_eq(&route.flows, flows))
-        });
-        Ok(())
-    }
-
-    /// Closes routes and opens others at their ports; on an error the former are opened again.
-    async fn replace(&mut self, old: Vec<Route>, wanted: &[Arc<Flows>]) -> Result<Vec<Route>> {
-        let mut closed = Vec::new();
-        for route in old {
-            let at = route.bound().listen;
-            closed.push((route.close().await, at));
-        }
-        let mut opened = Vec::new();
-        for flows in wanted {
-            match self.open(flows, &flows.config.listen).await {
-                Ok(route) => opened.push(route),
-                Err(mut error) => {
-                    for route in opened {
-                        route.close().await;
-                    }
-                    for (flows, at) in &closed {
-                        match self.open(flows, at).await {
-                            Ok(route) => self.routes.push(route),
-                            Err(again) => error = error.context(format!("{again:#}")),
-                        }
-                    }
-                    return Err(error);
-                }
+        let mut shown = self.shown.routes();
+        shown.retain(|flows| *flows.open.borrow() > 0);
+        for route in &self.routes {
+            if !shown.iter().any(|flows| Arc::ptr_eq(&route.flows, flows)) {
+                shown.push(Arc::clone(&route.flows));
             }
         }
-        Ok(opened)
+        Ok(())
+    }
+}
+
+/// A route that is to accept.
+pub(super) struct Plan {
+    flows: Arc<Flows>,
+    at: Endpoint,
+}
+
+impl Doors for Shown {
+    type Plan = Plan;
+    type Open = Route;
+
+    fn serves(open: &Route, plan: &Plan) -> bool {
+        open.flows.config == plan.flows.config
+    }
+
+    fn collide(open: &Route, plan: &Plan) -> bool {
+        open.bound().shares_port(&plan.flows.config)
+    }
+
+    async fn open(&self, plan: &Plan) -> Result<Route> {
+        let Plan { flows, at } = plan;
+        let config = &flows.config;
+        let name = &config.name;
+        let settings = Settings {
+            flow: config.settings,
+            ..Settings::default()
+        };
+        let opening = || format!("route {name}: cannot listen on {at}");
+        let counters = self.counters.clone();
+        let (address, accepting) = match config.replicate {
+            Side::In => {
+                let address = at.resolve().await.with_context(opening)?;
+                let listener = TcpListener::bind_with(address, settings, counters).await;
+                let listener = listener.with_context(opening)?;
+                let address = listener.local_addr()?;
+                (address, tokio::spawn(serve_in(listener, Arc::clone(flows))))
+            }
+            Side::Out => {
+                let listener = at.listen().await.with_context(opening)?;
+                let connector = Connector::with_counters(settings, counters);
+                let connector = connector.with_context(|| format!("route {name}"))?;
+                let address = listener.local_addr()?;
+                let serving = serve_out(listener, connector, Arc::clone(flows));
+                (address, tokio::spawn(serving))
+            }
+        };
+        Ok(Route {
+            flows: Arc::clone(flows),
+            address,
+            accepting,
+        })
+    }
+
+    async fn close(open: Route) -> Plan {
+        let at = open.bound().listen;
+        let flows = open.close().await;
+        Plan { flows, at }
     }
 }

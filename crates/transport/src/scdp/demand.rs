@@ -1,7 +1,9 @@
 //! What receivers have asked a sender for and not got.
 
+use super::credit_demand::CreditDemand;
 use super::group_demand::GroupDemand;
 use super::header::ScdpHeader;
+use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -12,6 +14,8 @@ pub(crate) enum Demand {
     Unicast(UnicastDemand),
     /// Of several, to whom a symbol goes when each of them has a pull pending.
     Group(GroupDemand),
+    /// Of receivers that give credits.
+    Credit(CreditDemand),
 }
 
 /// The demand of an only receiver: a count of pulls a block.
@@ -38,9 +42,6 @@ struct Missing {
     owed: Vec<u32>,
 }
 
-/// All blocks: of a receiver that is done.
-pub(super) const ALL: u32 = u32::MAX;
-
 impl Demand {
     pub(crate) fn new(receivers: usize) -> Self {
         match receivers {
@@ -50,20 +51,21 @@ impl Demand {
     }
 
     /// A receiver's pull. No more than `most` symbols are owed by it. Says of an only receiver whether more
-    /// is owed by it than before.
+    /// is owed by it than before; `None` where it asks for a block too far ahead of what it has.
     #[inline]
-    pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
+    pub(crate) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> Option<bool> {
         match self {
             Self::Unicast(demand) => demand.pull(header, most),
-            Self::Group(demand) => {
-                demand.pull(receiver, header, most);
-                false
-            }
+            Self::Group(demand) => demand.pull(receiver, header, most).then_some(false),
+            Self::Credit(_) => None,
         }
     }
 
     /// The application of a sender to one receiver has handed over the blocks before `from`; `None`: all.
     pub(crate) fn set_missing(&mut self, from: Option<u32>) {
+        if let Self::Credit(demand) = self {
+            demand.set_ready(from.unwrap_or(ALL));
+        }
         if let Self::Unicast(demand) = self {
             let owed = demand
                 .missing
@@ -84,6 +86,7 @@ impl Demand {
             // What is owed of a block may turn out to be answered.
             Self::Unicast(demand) => !demand.owed.is_empty(),
             Self::Group(demand) => demand.next().is_some(),
+            Self::Credit(demand) => demand.next().is_some(),
         }
     }
 
@@ -93,6 +96,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.answer(),
             Self::Group(demand) => demand.answer(),
+            Self::Credit(demand) => demand.next(),
         }
     }
 
@@ -101,6 +105,7 @@ impl Demand {
         match self {
             Self::Unicast(_) => false,
             Self::Group(demand) => demand.holds_up(receiver),
+            Self::Credit(demand) => demand.holds_up(receiver),
         }
     }
 
@@ -113,6 +118,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => usize::from(demand.whole == ALL),
             Self::Group(demand) => demand.done(),
+            Self::Credit(demand) => demand.done(),
         }
     }
 
@@ -121,7 +127,7 @@ impl Demand {
     pub(crate) fn is_closed(&self, block: u32) -> bool {
         match self {
             Self::Unicast(demand) => demand.whole > block,
-            Self::Group(_) => false,
+            Self::Group(_) | Self::Credit(_) => false,
         }
     }
 
@@ -130,6 +136,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.whole,
             Self::Group(demand) => demand.first_wanted(receiver),
+            Self::Credit(demand) => demand.first_wanted(receiver),
         }
     }
 
@@ -138,12 +145,17 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.whole = ALL,
             Self::Group(demand) => demand.finish(receiver),
+            Self::Credit(demand) => demand.finish(receiver),
         }
     }
 }
 
 impl UnicastDemand {
-    fn pull(&mut self, header: &ScdpHeader, most: u32) -> bool {
+    fn pull(&mut self, header: &ScdpHeader, most: u32) -> Option<bool> {
+        let first = self.whole.max(header.blocks);
+        if header.block.saturating_sub(first) >= MAX_AHEAD {
+            return None;
+        }
         let block = header.block as usize;
         if self.answered.len() <= block {
             self.answered.resize(block + 1, 0);
@@ -167,14 +179,15 @@ impl UnicastDemand {
                 _ => self.owed.push_back(header.block),
             }
         }
-        owes_more
+        Some(owes_more)
     }
 
     /// The receiver waits for nothing more of the first `whole` blocks, whatever it has asked for.
     fn leave_unanswered(&mut self, whole: u32) {
-        let blocks = self.answered.iter_mut().zip(&self.pulled);
-        let closed = blocks.take(whole as usize).skip(self.whole as usize);
-        closed.for_each(|(answered, pulled)| *answered = *pulled);
+        // No look at those that were whole before.
+        let end = self.answered.len().min(whole as usize);
+        let closed = (self.whole as usize).min(end)..end;
+        self.answered[closed.clone()].copy_from_slice(&self.pulled[closed]);
         self.whole = whole;
     }
 
@@ -217,10 +230,11 @@ mod tests {
     #[test]
     fn a_count_that_has_been_served_is_ignored_and_a_gap_is_filled() {
         let mut demand = Demand::new(1);
-        assert!(demand.pull(0, &pull(0, 3), 100));
-        assert!(!demand.pull(0, &pull(0, 2), 100));
-        assert!(demand.pull(0, &pull(0, 5), 100));
-        assert!(demand.pull(0, &pull(2, 1), 100), "blocks count apart");
+        assert_eq!(demand.pull(0, &pull(0, 3), 100), Some(true));
+        assert_eq!(demand.pull(0, &pull(0, 2), 100), Some(false));
+        assert_eq!(demand.pull(0, &pull(0, 5), 100), Some(true));
+        let apart = demand.pull(0, &pull(2, 1), 100);
+        assert_eq!(apart, Some(true), "blocks count apart");
         assert_eq!(answers(&mut demand), [0, 0, 0, 0, 0, 2]);
         assert!(!demand.is_due());
     }
@@ -245,7 +259,8 @@ mod tests {
     #[test]
     fn nobody_is_owed_more_than_there_is_reason_for() {
         let mut demand = Demand::new(1);
-        assert!(demand.pull(0, &pull(0, u32::MAX), 100));
+        assert_eq!(demand.pull(0, &pull(0, u32::MAX), 100), Some(true));
+        assert_eq!(demand.pull(0, &pull(MAX_AHEAD, 1), 100), None);
         assert_eq!(answers(&mut demand).len(), 100);
     }
 }

@@ -5,8 +5,9 @@
 //! Which block it is of is another matter: the lowest that some receiver has asked for and that has not
 //! been sent so often. It is in vain for those who have that block.
 
-use super::demand::ALL;
 use super::header::ScdpHeader;
+use super::limits::{ALL, MAX_AHEAD};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 #[derive(Debug)]
@@ -14,16 +15,19 @@ pub(crate) struct GroupDemand {
     receivers: Vec<Receiver>,
     /// Symbols sent in answer: each takes one pull of every receiver.
     answered: u32,
-    /// The same by block.
-    answered_of: Vec<u32>,
+    /// The first block that some receiver waits for: what was asked and sent of those before it is
+    /// forgotten.
+    first: u32,
+    /// Symbols sent in answer by block, from `first` on.
+    answered_of: VecDeque<u32>,
 }
 
 #[derive(Clone, Default, Debug)]
 struct Receiver {
     /// The highest count of pulls heard.
     pulled: u32,
-    /// By block: the highest count of symbols wanted.
-    wanted: Vec<u32>,
+    /// By block, from the first that some receiver waits for: the highest count of symbols wanted.
+    wanted: VecDeque<u32>,
     /// How many blocks, from the first, it has whole and waits for nothing of.
     whole: u32,
 }
@@ -39,41 +43,78 @@ impl GroupDemand {
         Self {
             receivers: alloc::vec![Receiver::default(); receivers],
             answered: 0,
-            answered_of: Vec::new(),
+            first: 0,
+            answered_of: VecDeque::new(),
         }
     }
 
-    pub(super) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) {
-        let block = header.block as usize;
-        if self.answered_of.len() <= block {
-            self.answered_of.resize(block + 1, 0);
+    /// A receiver's pull. Says whether it makes sense: it is not about a block too far ahead.
+    pub(super) fn pull(&mut self, receiver: usize, header: &ScdpHeader, most: u32) -> bool {
+        let Some(place) = header.block.checked_sub(self.first) else {
+            // Every receiver has this block.
+            self.count(receiver, header, most);
+            return true;
+        };
+        if place >= MAX_AHEAD {
+            return false;
         }
-        let of_block = self.answered_of[block];
-        let of_all = self.answered;
-        let receiver = &mut self.receivers[receiver];
-        if receiver.wanted.len() <= block {
-            receiver.wanted.resize(block + 1, 0);
+        let place = place as usize;
+        if self.answered_of.len() <= place {
+            self.answered_of.resize(place + 1, 0);
+        }
+        let of_block = self.answered_of[place];
+        let wanted_of = &mut self.receivers[receiver].wanted;
+        if wanted_of.len() <= place {
+            wanted_of.resize(place + 1, 0);
         }
         // What is beyond any honest demand is not owed.
         let wanted = header.pull.min(of_block.saturating_add(most));
-        receiver.wanted[block] = wanted.max(receiver.wanted[block]);
-        let pulled = header.count.min(of_all.saturating_add(most));
-        receiver.pulled = pulled.max(receiver.pulled);
-        receiver.whole = header.blocks.max(receiver.whole);
+        wanted_of[place] = wanted.max(wanted_of[place]);
+        self.count(receiver, header, most);
+        true
     }
 
-    /// The block of the symbol that may be sent now.
+    /// The counts of all blocks that a pull tells.
+    fn count(&mut self, receiver: usize, header: &ScdpHeader, most: u32) {
+        let of_all = self.answered;
+        let receiver = &mut self.receivers[receiver];
+        let pulled = header.count.min(of_all.saturating_add(most));
+        receiver.pulled = pulled.max(receiver.pulled);
+        if header.blocks > receiver.whole {
+            receiver.whole = header.blocks;
+            self.forget();
+        }
+    }
+
+    /// Forgets the blocks that no receiver waits for.
+    fn forget(&mut self) {
+        let open = self.receivers.iter().filter(|one| !one.is_done());
+        let Some(first) = open.map(|one| one.whole).min() else {
+            return;
+        };
+        let passed = first.saturating_sub(self.first) as usize;
+        self.first = self.first.max(first);
+        self.answered_of.drain(..passed.min(self.answered_of.len()));
+        for receiver in &mut self.receivers {
+            let known = receiver.wanted.len();
+            receiver.wanted.drain(..passed.min(known));
+        }
+    }
+
+    /// The block of the symbol that may be sent now. Looks at the blocks that receivers have open.
     pub(super) fn next(&self) -> Option<u32> {
         let open = || self.receivers.iter().filter(|one| !one.is_done());
         if open().any(|one| one.pulled <= self.answered) {
             return None;
         }
         let first_wanted = |one: &Receiver| {
-            let wanted = one.wanted.iter().zip(&self.answered_of);
-            let mut open_blocks = (0u32..).zip(wanted).skip(one.whole as usize);
-            open_blocks
-                .find(|(_, (wanted, answered))| wanted > answered)
-                .map(|(block, _)| block)
+            let whole = one.whole.saturating_sub(self.first) as usize;
+            let wanted = one.wanted.range(whole.min(one.wanted.len())..);
+            let answered = self.answered_of.range(whole.min(self.answered_of.len())..);
+            let first = wanted
+                .zip(answered)
+                .position(|(wanted, answered)| wanted > answered);
+            first.map(|place| one.whole + place as u32)
         };
         open().filter_map(first_wanted).min()
     }
@@ -81,7 +122,7 @@ impl GroupDemand {
     pub(super) fn answer(&mut self) -> Option<u32> {
         let block = self.next()?;
         self.answered += 1;
-        self.answered_of[block as usize] += 1;
+        self.answered_of[(block - self.first) as usize] += 1;
         Some(block)
     }
 
@@ -100,6 +141,8 @@ impl GroupDemand {
 
     pub(super) fn finish(&mut self, receiver: usize) {
         self.receivers[receiver].whole = ALL;
+        self.receivers[receiver].wanted = VecDeque::new();
+        self.forget();
     }
 }
 
@@ -116,6 +159,29 @@ mod tests {
             blocks: whole,
             ..ScdpHeader::default()
         }
+    }
+
+    #[test]
+    fn what_every_receiver_has_is_forgotten_so_that_the_last_block_costs_as_little_as_the_first() {
+        let mut demand = GroupDemand::new(2);
+        for block in 0..1_000 {
+            for receiver in 0..2 {
+                assert!(demand.pull(receiver, &pull(block + 1, block, 1, block), 100));
+            }
+            assert_eq!(answers(&mut demand), [block]);
+            assert!(demand.answered_of.len() <= 2);
+        }
+        // A word that is late.
+        assert!(demand.pull(0, &pull(1_001, 3, 1, 3), 100));
+        assert_eq!(demand.next(), None);
+    }
+
+    #[test]
+    fn a_block_far_ahead_of_all_that_is_open_is_refused() {
+        let mut demand = GroupDemand::new(2);
+        assert!(!demand.pull(0, &pull(1, MAX_AHEAD, 1, 0), 100));
+        assert!(demand.answered_of.is_empty());
+        assert!(demand.pull(0, &pull(1, MAX_AHEAD - 1, 1, 0), 100));
     }
 
     fn answers(demand: &mut GroupDemand) -> Vec<u32> {

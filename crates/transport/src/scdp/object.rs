@@ -1,5 +1,6 @@
 //! How an object is cut into blocks and symbols (RFC 6330, section 4.4.1.2).
 
+use super::limits::Limits;
 use crate::Share;
 
 /// Source symbols of a block at most (K'max of RFC 6330, section 5.1.2).
@@ -52,6 +53,15 @@ impl Object {
         })
     }
 
+    /// Whether a host takes such an object from a peer.
+    pub(crate) fn is_within(&self, limits: &Limits) -> bool {
+        let least = limits
+            .min_symbol
+            .min(self.length.max(1).min(u64::from(u32::MAX)) as u32);
+        let block = self.source_symbols(0);
+        (least..=limits.max_symbol).contains(&self.symbol) && block <= limits.block_symbols
+    }
+
     /// Length in bytes.
     pub const fn length(&self) -> u64 {
         self.length
@@ -98,11 +108,21 @@ impl Object {
             false => in_long as u32,
         }
     }
+    /// How many blocks, from the first, have source symbols of a share: all, the long ones or none.
+    const fn blocks_with(&self, share: Share) -> u32 {
+        if share.of_first(self.short) > 0 {
+            self.blocks
+        } else if share.of_first(self.short + 1) > 0 {
+            self.long_blocks
+        } else {
+            0
+        }
+    }
     /// How many symbols a sender pushes whose window is `most`: not more than there are source symbols
-    /// in its share, but one at least.
+    /// in its share, but one at least. Takes `most` steps at most.
     pub(crate) fn window(&self, share: Share, most: u32) -> u32 {
         let mut own = 0u32;
-        for block in 0..self.blocks {
+        for block in 0..self.blocks_with(share) {
             own = own.saturating_add(share.of_first(self.source_symbols(block)));
             if own >= most {
                 return most;
@@ -111,18 +131,18 @@ impl Object {
         own.max(1)
     }
     /// The symbols that a sender pushes, by block: source symbols of its share, in their order. A sender
-    /// without any pushes a repair symbol of the first block.
+    /// without any pushes a repair symbol of the first block. Takes `window` steps at most, whatever
+    /// the object's size.
     pub(crate) fn pushes(self, share: Share, window: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut left = window;
         let mut block = 0;
+        let blocks = self.blocks_with(share);
         core::iter::from_fn(move || {
-            while left > 0 && block < self.blocks {
+            if left > 0 && block < blocks {
                 let count = share.of_first(self.source_symbols(block)).min(left);
                 block += 1;
-                if count > 0 {
-                    left -= count;
-                    return Some((block - 1, count));
-                }
+                left -= count;
+                return Some((block - 1, count));
             }
             let rest = core::mem::take(&mut left);
             (rest > 0).then_some((0, rest))
@@ -170,6 +190,39 @@ mod tests {
             "a block beyond the code"
         );
         assert_eq!(Object::new(u64::MAX, 1, 1), None);
+    }
+
+    #[test]
+    fn pushes_of_a_share_without_source_symbols_do_not_look_through_the_blocks() {
+        // 16.8 million blocks of one symbol: a scan would take a tenth of a second.
+        let object = Object::from_options(16_777_216, 1, 16_777_216).expect("an object");
+        let share = Share {
+            index: 65_534,
+            of: 65_535,
+        };
+        assert_eq!(object.blocks_with(share), 0);
+        assert_eq!(object.window(share, 4_096), 1);
+        assert_eq!(object.pushes(share, 3).next(), Some((0, 3)));
+    }
+
+    #[test]
+    fn pushes_of_a_share_are_those_of_a_look_through_all_blocks() {
+        for (length, of) in [(1_021, 25), (1_021, 26), (1_000, 30), (7, 3)] {
+            let object = Object::new(length, 10, 30).expect("an object");
+            for index in 0..of {
+                let share = Share { index, of };
+                let own = |block: u32| (block, share.of_first(object.source_symbols(block)));
+                let mut all: alloc::vec::Vec<_> = (0..object.blocks())
+                    .map(own)
+                    .filter(|(_, count)| *count > 0)
+                    .collect();
+                let sum: u32 = all.iter().map(|(_, count)| count).sum();
+                assert_eq!(object.window(share, u32::MAX), sum.max(1));
+                all.push((0, 5));
+                let pushed: alloc::vec::Vec<_> = object.pushes(share, sum + 5).collect();
+                assert_eq!(pushed, all, "share {index} of {of}");
+            }
+        }
     }
 
     proptest! {

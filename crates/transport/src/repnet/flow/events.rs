@@ -246,13 +246,19 @@ impl Flow {
     /// and where nobody waits for the peer the legs are closed when all of them were.
     pub(super) fn close_when_sent(&mut self, now: Time) {
         let live = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
+        // A leg that was given everything, and has brought all that the application has, may be
+        // given the end by closing it.
+        let given = |leg: Leg| {
+            self.counts(leg).finished || (self.to_send(leg).1 == 0 && self.behind(leg) == 0)
+        };
+        let given = Leg::ALL.map(|leg| live[leg as usize] && given(leg));
         let finished = Leg::ALL.map(|leg| live[leg as usize] && self.counts(leg).finished);
-        if !finished.contains(&true) {
-            return;
-        }
-        if self.leaving == Leaving::Closing && finished == live {
+        if self.leaving == Leaving::Closing && given == live && given.contains(&true) {
+            for leg in Leg::ALL {
+                self.counts_mut(leg).finished |= given[leg as usize];
+            }
             self.dispatch(now, Event::Abort, Leg::First);
-        } else {
+        } else if finished.contains(&true) {
             self.await_confirmation(now);
         }
     }

@@ -148,6 +148,17 @@ struct Timers {
     close: Option<Time>,
 }
 
+/// As many as there mostly are at a time.
+const COMMANDS: usize = 8;
+
+/// The earlier of two times that may not be.
+fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// For which a closed flow may go on sending what was written.
 const CLOSE_LIMIT: Duration = Duration::from_ms(60_000);
 
@@ -227,7 +238,7 @@ impl Flow {
             held: None,
             timers: Timers::default(),
             rejoining: Rejoining::default(),
-            commands: VecDeque::new(),
+            commands: VecDeque::with_capacity(COMMANDS),
         }
     }
 
@@ -244,14 +255,8 @@ impl Flow {
             confirm,
             close,
         } = self.timers;
-        let own = [
-            deadline,
-            waiting,
-            confirm,
-            close,
-            self.rejoining.next_timeout(),
-        ];
-        own.into_iter().flatten().min()
+        let own = [deadline, waiting, confirm, close];
+        own.into_iter().fold(self.rejoining.next_timeout(), earlier)
     }
 
     /// The clock has come to `now`.
@@ -356,6 +361,13 @@ impl Flow {
             && self.count.ending
             && !counts.finished
             && counts.sent == self.count.written
+    }
+
+    /// Whether this leg's connection is closed as soon as it has the end of our direction: the peer
+    /// has ended its own, and all of it was read.
+    pub fn closes_with_its_end(&self, leg: Leg) -> bool {
+        let counts = self.counts(leg);
+        counts.ended && counts.received == self.delivered()
     }
 
     /// The position in what was written from which on the driver has to keep it.

@@ -2,7 +2,7 @@
 //! settles when a message was long, or when a leg failed or fell behind; once it has been idle its
 //! client opens another leg, from another port, so that it may take another path.
 
-use super::{Command, Flow, Reason};
+use super::{Command, Flow, Reason, earlier};
 use crate::repnet::hello::Rejoin;
 use crate::repnet::state::{Event, Leg, LegState, Mode, Role, State};
 use tailcut_units::{Duration, Time};
@@ -50,7 +50,7 @@ impl Rejoining {
     pub fn next_timeout(&self) -> Option<Time> {
         let watch = self.watch.map(|(at, _)| at);
         let deadline = self.offered.map(|(.., at)| at);
-        [watch, self.again, deadline].into_iter().flatten().min()
+        earlier(earlier(watch, self.again), deadline)
     }
 
     /// A leg failed to rejoin, or fell behind at once: the next one has to wait.

@@ -4,12 +4,28 @@
 use super::Host;
 use crate::receiver_driven::Side;
 use crate::scdp::{Codec, Job};
+use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
 impl<C: Codec> Host<C> {
     /// The codec, for a driver that asks it what to do.
     pub fn codec_mut(&mut self) -> &mut C {
         &mut self.codec
+    }
+
+    /// A segment from an address that the driver knows not to be forged, for example by a token: the
+    /// session that it opens is not counted as half-open.
+    pub fn on_vouched(&mut self, now: Time, segment: Segment) {
+        self.is_vouched = true;
+        self.on_segment(now, segment);
+        self.is_vouched = false;
+    }
+
+    /// Sessions in which nothing that this host has asked for has come yet. At
+    /// [`Limits::half_open`](crate::scdp::Limits::half_open) no more are opened, but by
+    /// [`on_vouched`](Self::on_vouched).
+    pub fn half_open(&self) -> usize {
+        self.census.half_open as usize
     }
 
     /// The driver has ended a decoding that has [begun](crate::scdp::Decoding::Begun): the block is

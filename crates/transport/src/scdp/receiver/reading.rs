@@ -3,8 +3,9 @@
 
 use super::Receiver;
 use crate::scdp::block::State;
-use crate::scdp::config::{BlockOrder, MAX_WINDOW};
+use crate::scdp::config::BlockOrder;
 use crate::scdp::header::{MAX_ESI, ScdpHeader};
+use crate::scdp::limits::MAX_WINDOW;
 use crate::scdp::object::Object;
 use crate::scdp::source::Source;
 use crate::{BlockRange, Segment};

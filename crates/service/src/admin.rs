@@ -1,11 +1,16 @@
 //! Health and metrics over HTTP: `/healthz` and `/metrics`, nothing else. One request a
 //! connection.
 
+use crate::BACK_OFF;
+use crate::endpoint::Endpoint;
+use anyhow::{Context, Result};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 /// A request's head at most.
 const MOST_BYTES: usize = 8_192;
@@ -14,14 +19,55 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Requests at a time.
 const MOST_REQUESTS: usize = 64;
 
-pub(crate) trait Pages: Send + Sync + 'static {
-    /// Whether the proxy accepts flows.
+/// What is served.
+pub trait Pages: Send + Sync + 'static {
+    /// Whether the process takes new work.
     fn is_healthy(&self) -> bool;
+    /// The page of metrics.
     fn metrics(&self) -> String;
 }
 
-/// Serves until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, pages: Arc<dyn Pages>) {
+/// Health and metrics. Dropping it closes its port.
+#[derive(Debug)]
+pub struct Admin {
+    asked: Endpoint,
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl Admin {
+    /// Serves them.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on.
+    pub async fn start(asked: &Endpoint, pages: Arc<dyn Pages>) -> Result<Self> {
+        let listening = asked.listen().await;
+        let listener = listening.with_context(|| format!("admin: cannot listen on {asked}"))?;
+        Ok(Self {
+            asked: asked.clone(),
+            address: listener.local_addr()?,
+            serving: tokio::spawn(serve(listener, pages)),
+        })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether this is where it was asked to listen.
+    pub fn is_at(&self, asked: &Endpoint) -> bool {
+        self.asked == *asked
+    }
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, pages: Arc<dyn Pages>) {
     let places = Arc::new(tokio::sync::Semaphore::new(MOST_REQUESTS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
@@ -37,7 +83,7 @@ pub(crate) async fn serve(listener: TcpListener, pages: Arc<dyn Pages>) {
                 });
             }
             // Out of descriptors.
-            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(_) => tokio::time::sleep(BACK_OFF).await,
         }
     }
 }

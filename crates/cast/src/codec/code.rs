@@ -1,0 +1,375 @@
+//! The code of blocks of K source symbols: rows of the generator, and decoding.
+
+use super::kernel::Kernel;
+use super::present::Present;
+use super::solve::System;
+use super::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
+use raptorq::{
+    EncodingPacket, ObjectTransmissionInformation, PayloadId, SourceBlockDecoder,
+    SourceBlockEncoder,
+};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use tailcut_transport::scdp::MAX_ESI;
+
+/// The most source symbols of a block whose generator is kept: it takes some 2 K^2 bytes.
+const MAX_KEPT: u32 = 1_024;
+
+/// Rows of the first repair symbols, which are the usual ones, that are kept at hand.
+const KEPT_ROWS: usize = 64;
+
+/// The code of blocks of K source symbols. It keeps nothing of any block; threads can share it.
+///
+/// Making one takes the time of decoding a few blocks (a third of a millisecond for K = 101).
+#[derive(Debug)]
+pub struct Code {
+    source_symbols: u32,
+    kernel: Kernel,
+    generator: Option<Generator>,
+}
+
+/// Whether a block is whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Recovery {
+    /// All source symbols are in their places.
+    Whole,
+    /// It takes another repair symbol. Nothing was written.
+    NeedsMore,
+}
+
+impl Code {
+    /// The code of blocks of `source_symbols` (K), 1 to [`MAX_SOURCE_SYMBOLS`].
+    pub fn new(source_symbols: u32) -> Result<Self, CodecError> {
+        Self::with_kernel(source_symbols, Kernel::best())
+    }
+
+    /// The same with another kernel than the fastest, to compare them.
+    pub fn with_kernel(source_symbols: u32, kernel: Kernel) -> Result<Self, CodecError> {
+        if !(1..=MAX_SOURCE_SYMBOLS).contains(&source_symbols) {
+            return Err(CodecError::SourceSymbols {
+                found: source_symbols,
+            });
+        }
+        Ok(Self {
+            source_symbols,
+            kernel,
+            generator: (source_symbols <= MAX_KEPT).then(|| Generator::new(source_symbols)),
+        })
+    }
+
+    /// The source symbols of a block, K.
+    pub fn source_symbols(&self) -> u32 {
+        self.source_symbols
+    }
+
+    /// Computes the missing source symbols of a block in their places, from the others, which lie
+    /// there already, and from repair symbols, each with its encoding symbol identifier and of
+    /// `symbol` bytes. What lies in the places of missing symbols does not matter, and neither does
+    /// the order of the repair symbols, or one that is there twice.
+    ///
+    /// # Errors
+    /// Lengths, identifiers or a set that do not fit.
+    pub fn recover(
+        &self,
+        block: &mut [u8],
+        symbol: usize,
+        present: &Present,
+        repair: &[(u32, &[u8])],
+    ) -> Result<Recovery, CodecError> {
+        self.check_block(block.len(), symbol)?;
+        if present.source_symbols() != self.source_symbols {
+            return Err(CodecError::Present {
+                found: present.source_symbols(),
+                expected: self.source_symbols,
+            });
+        }
+        for &(esi, bytes) in repair {
+            self.check_repair(esi, bytes.len(), symbol)?;
+        }
+        let missing = present.missing();
+        if missing == 0 {
+            return Ok(Recovery::Whole);
+        }
+        if repair.len() < missing as usize {
+            return Ok(Recovery::NeedsMore);
+        }
+        match &self.generator {
+            Some(generator) if self.kernel.recovers_sooner(self.source_symbols, missing) => {
+                Ok(self.solve(generator, block, symbol, present, repair))
+            }
+            _ => Ok(self.decode(block, symbol, present, repair)),
+        }
+    }
+
+    /// [`Self::recover`] by a system of as many equations as symbols are missing.
+    fn solve(
+        &self,
+        generator: &Generator,
+        block: &mut [u8],
+        symbol: usize,
+        present: &Present,
+        repair: &[(u32, &[u8])],
+    ) -> Recovery {
+        let missing = (0..self.source_symbols).filter(|&esi| !present.contains(esi));
+        let missing = missing.map(|esi| esi as usize).collect();
+        let mut system = System::new(self.kernel, self.source_symbols as usize, missing);
+        let mut used = Vec::with_capacity(present.missing() as usize);
+        for &(esi, bytes) in repair {
+            if system.is_solvable() {
+                break;
+            }
+            if generator.with_row(esi, |row| system.add(row)) {
+                used.push(bytes);
+            }
+        }
+        if !system.is_solvable() {
+            return Recovery::NeedsMore;
+        }
+        let rows = system.solve();
+
+        let mut inputs: Vec<&[u8]> = Vec::with_capacity(self.source_symbols as usize);
+        let mut outputs = Vec::with_capacity(present.missing() as usize);
+        for (esi, bytes) in (0..).zip(block.chunks_mut(symbol)) {
+            if present.contains(esi) {
+                inputs.push(bytes);
+            } else {
+                outputs.push(bytes);
+            }
+        }
+        inputs.extend(used);
+        sums(self.kernel, &rows, &inputs, &mut outputs);
+        Recovery::Whole
+    }
+
+    /// [`Self::recover`] by the crate's solver.
+    fn decode(
+        &self,
+        block: &mut [u8],
+        symbol: usize,
+        present: &Present,
+        repair: &[(u32, &[u8])],
+    ) -> Recovery {
+        let whole = self.source_symbols as usize * symbol;
+        let mut decoder = SourceBlockDecoder::new(0, &transmission(symbol), whole as u64);
+        let source = (0..).zip(block.chunks(symbol));
+        let packets = source
+            .filter(|&(esi, _)| present.contains(esi))
+            .chain(repair.iter().copied())
+            .map(|(esi, bytes)| {
+                let mut padded = bytes.to_vec();
+                padded.resize(symbol, 0);
+                EncodingPacket::new(PayloadId::new(0, esi), padded)
+            });
+        let Some(decoded) = decoder.decode(packets) else {
+            return Recovery::NeedsMore;
+        };
+        for (esi, (to, from)) in (0..).zip(block.chunks_mut(symbol).zip(decoded.chunks(symbol))) {
+            if !present.contains(esi) {
+                to.copy_from_slice(&from[..to.len()]);
+            }
+        }
+        Recovery::Whole
+    }
+
+    /// Repair symbols of a block by sums of all its source symbols; false if the rows are not kept.
+    pub(super) fn sum_repair(
+        &self,
+        block: &[u8],
+        symbol: usize,
+        repair: &mut [(u32, &mut [u8])],
+    ) -> bool {
+        let Some(generator) = &self.generator else {
+            return false;
+        };
+        let inputs: Vec<_> = block.chunks(symbol).collect();
+        let mut rows = Vec::with_capacity(repair.len() * inputs.len());
+        let mut outputs = Vec::with_capacity(repair.len());
+        for (esi, output) in repair {
+            generator.with_row(*esi, |row| rows.extend_from_slice(row));
+            outputs.push(&mut **output);
+        }
+        sums(self.kernel, &rows, &inputs, &mut outputs);
+        true
+    }
+
+    /// What of the kernel decides how an encoder works.
+    pub(super) fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// A block of `found` bytes has K symbols of `symbol` bytes, the last one perhaps shorter.
+    pub(super) fn check_block(&self, found: usize, symbol: usize) -> Result<(), CodecError> {
+        check_symbol(symbol)?;
+        let most = self.source_symbols as usize * symbol;
+        let least = most - symbol + 1;
+        if (least..=most).contains(&found) {
+            Ok(())
+        } else {
+            Err(CodecError::Block { found, most, least })
+        }
+    }
+
+    /// Symbol `esi` of `found` bytes is a repair symbol of `symbol` bytes.
+    pub(super) fn check_repair(
+        &self,
+        esi: u32,
+        found: usize,
+        symbol: usize,
+    ) -> Result<(), CodecError> {
+        let first = self.source_symbols;
+        if !(first..MAX_ESI).contains(&esi) {
+            return Err(CodecError::Esi { found: esi, first });
+        }
+        if found != symbol {
+            let expected = symbol;
+            return Err(CodecError::Repair {
+                esi,
+                found,
+                expected,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Each output becomes the sum of the inputs, each multiplied by its factor in the output's row. The
+/// last source symbol of a block may be shorter, as an input or as an output: what is not there of an
+/// input is 0.
+fn sums(kernel: Kernel, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
+    let lengths = || {
+        let outputs = outputs.iter().map(|output| output.len());
+        inputs.iter().map(|input| input.len()).chain(outputs)
+    };
+    let (Some(short), Some(long)) = (lengths().min(), lengths().max()) else {
+        return;
+    };
+    if short == long {
+        kernel.product(rows, inputs, outputs);
+        return;
+    }
+    let cut: Vec<_> = inputs.iter().map(|input| &input[..short]).collect();
+    let mut heads: Vec<_> = outputs
+        .iter_mut()
+        .map(|output| &mut output[..short])
+        .collect();
+    kernel.product(rows, &cut, &mut heads);
+
+    let rest: Vec<_> = inputs
+        .iter()
+        .filter_map(|input| input.get(short..long))
+        .collect();
+    let mut tails = Vec::with_capacity(outputs.len());
+    let mut tail_rows = Vec::with_capacity(rows.len());
+    for (output, row) in outputs.iter_mut().zip(rows.chunks(inputs.len())) {
+        if let Some(tail) = output.get_mut(short..long) {
+            tails.push(tail);
+            let factors = row.iter().zip(inputs);
+            tail_rows.extend(
+                factors
+                    .filter(|(_, input)| input.len() == long)
+                    .map(|(f, _)| f),
+            );
+        }
+    }
+    kernel.product(&tail_rows, &rest, &mut tails);
+}
+
+/// Symbols have 1 to [`MAX_SYMBOL`] bytes.
+pub(super) fn check_symbol(symbol: usize) -> Result<(), CodecError> {
+    if (1..=MAX_SYMBOL).contains(&symbol) {
+        Ok(())
+    } else {
+        Err(CodecError::Symbol { found: symbol })
+    }
+}
+
+/// What the crate wants to know of an object: only the bytes of a symbol matter to a block.
+pub(super) fn transmission(symbol: usize) -> ObjectTransmissionInformation {
+    ObjectTransmissionInformation::new(0, symbol as u16, 1, 1, 1)
+}
+
+/// The rows of the generator.
+#[derive(Debug)]
+struct Generator {
+    source_symbols: u32,
+    /// Encodes a block whose source symbol i is 1 at byte i and 0 elsewhere: byte i of a repair symbol
+    /// is then the factor of source symbol i.
+    identity: SourceBlockEncoder,
+    /// The first [`KEPT_ROWS`] of them.
+    kept: Vec<u8>,
+}
+
+impl Generator {
+    fn new(source_symbols: u32) -> Self {
+        let k = source_symbols as usize;
+        let mut identity = vec![0; k * k];
+        for factor in identity.iter_mut().step_by(k + 1) {
+            *factor = 1;
+        }
+        let identity = SourceBlockEncoder::new(0, &transmission(k), &identity);
+        let kept = identity.repair_packets(0, KEPT_ROWS as u32);
+        Self {
+            source_symbols,
+            kept: kept
+                .iter()
+                .flat_map(EncodingPacket::data)
+                .copied()
+                .collect(),
+            identity,
+        }
+    }
+
+    /// The row of repair symbol `esi`, at least K and below [`MAX_ESI`].
+    fn with_row<T>(&self, esi: u32, read: impl FnOnce(&[u8]) -> T) -> T {
+        let at = esi - self.source_symbols;
+        let k = self.source_symbols as usize;
+        if let Some(row) = self.kept.chunks(k).nth(at as usize) {
+            return read(row);
+        }
+        let packets = self.identity.repair_packets(at, 1);
+        read(packets.first().map_or(&[], EncodingPacket::data))
+    }
+}
+
+/// The codes that were used last.
+#[derive(Debug)]
+pub struct Codes {
+    capacity: usize,
+    codes: Mutex<VecDeque<Arc<Code>>>,
+}
+
+impl Codes {
+    /// None so far, and never more than `capacity`, at least 1. One takes up to some 2 K^2 bytes.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            capacity: capacity.max(1),
+            codes: Mutex::new(VecDeque::new()),
+        }
+    }
+
+    /// The code of blocks of `source_symbols`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// As of [`Code::new`].
+    pub fn get(&self, source_symbols: u32) -> Result<Arc<Code>, CodecError> {
+        let keep = |code: Arc<Code>| {
+            let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+            codes.retain(|other| other.source_symbols != source_symbols);
+            codes.truncate(self.capacity - 1);
+            codes.push_front(Arc::clone(&code));
+            code
+        };
+        let found = {
+            let codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = codes.iter();
+            all.find(|code| code.source_symbols == source_symbols)
+                .cloned()
+        };
+        match found {
+            Some(code) => Ok(keep(code)),
+            // Others need not wait for it.
+            None => Ok(keep(Arc::new(Code::new(source_symbols)?))),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Sums of products over GF(256), as fast as the processor can.
+
+mod field;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod scalar;
+#[cfg(test)]
+mod tests;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vector;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use core::fmt;
+pub(super) use field::inverse;
+
+/// An implementation of the arithmetic that this processor can run.
+///
+/// A value is proof that it can: only [`Kernel::available`] makes one, and it asks the processor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Kernel(Instructions);
+
+/// Which instructions a kernel uses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Instructions {
+    #[cfg(target_arch = "x86_64")]
+    GfniAvx512,
+    #[cfg(target_arch = "x86_64")]
+    GfniAvx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    Scalar,
+}
+
+impl Kernel {
+    /// All that this processor can run, the fastest first. The last one runs everywhere.
+    pub fn available() -> Vec<Kernel> {
+        let mut kernels = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            if is_x86_feature_detected!("gfni") {
+                if is_x86_feature_detected!("avx512f") {
+                    kernels.push(Kernel(Instructions::GfniAvx512));
+                }
+                kernels.push(Kernel(Instructions::GfniAvx2));
+            }
+            kernels.push(Kernel(Instructions::Avx2));
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            kernels.push(Kernel(Instructions::Neon));
+        }
+        kernels.push(Kernel(Instructions::Scalar));
+        kernels
+    }
+
+    /// The fastest one.
+    pub fn best() -> Kernel {
+        Self::available()[0]
+    }
+
+    /// `gfni-avx512`, `gfni-avx2`, `avx2`, `neon` or `scalar`.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::GfniAvx512 => "gfni-avx512",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::GfniAvx2 => "gfni-avx2",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => "neon",
+            Instructions::Scalar => "scalar",
+        }
+    }
+
+    /// Whether a system of equations gives `missing` of `source_symbols` sooner than the crate's decoder.
+    pub(super) fn recovers_sooner(self, source_symbols: u32, missing: u32) -> bool {
+        let _ = source_symbols;
+        missing <= 25
+    }
+
+    /// Whether `repair` symbols of a block are made sooner as sums than by the crate's encoder.
+    pub(super) fn sums_sooner(self, source_symbols: u32, repair: u32) -> bool {
+        let _ = source_symbols;
+        repair <= 100
+    }
+
+    /// Each output becomes the sum of all inputs, each multiplied by its factor in the output's row.
+    /// `rows` has a row after the other. Inputs and outputs all have the same length, and `rows` a
+    /// factor for each pair of them.
+    pub(super) fn product(self, rows: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
+        let Some(length) = outputs.first().map(|output| output.len()) else {
+            return;
+        };
+        if inputs.is_empty() {
+            return outputs.iter_mut().for_each(|output| output.fill(0));
+        }
+        debug_assert_eq!(rows.len(), inputs.len() * outputs.len());
+        debug_assert!(inputs.iter().all(|input| input.len() == length));
+        debug_assert!(outputs.iter().all(|output| output.len() == length));
+        match self.0 {
+            // SAFETY: `available` has made this value on a processor that has AVX-512F and GFNI.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::GfniAvx512 => unsafe {
+                x86::gfni_avx512::product(rows, inputs, outputs, length);
+            },
+            // SAFETY: `available` has made this value on a processor that has AVX2 and GFNI.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::GfniAvx2 => unsafe {
+                x86::gfni_avx2::product(rows, inputs, outputs, length);
+            },
+            // SAFETY: `available` has made this value on a processor that has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { x86::avx2::product(rows, inputs, outputs, length) },
+            // SAFETY: `available` has made this value on a processor that has NEON.
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => unsafe { neon::product(rows, inputs, outputs, length) },
+            Instructions::Scalar => scalar::product(rows, inputs, outputs),
+        }
+    }
+
+    /// Adds `term` times `factor` to `sum`, which is as long.
+    pub(super) fn add_scaled(self, sum: &mut [u8], term: &[u8], factor: u8) {
+        debug_assert_eq!(sum.len(), term.len());
+        match self.0 {
+            // SAFETY: `available` has made this value on a processor that has AVX-512F and GFNI.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::GfniAvx512 => unsafe {
+                x86::gfni_avx512::add_scaled(sum, term, factor);
+            },
+            // SAFETY: `available` has made this value on a processor that has AVX2 and GFNI.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::GfniAvx2 => unsafe { x86::gfni_avx2::add_scaled(sum, term, factor) },
+            // SAFETY: `available` has made this value on a processor that has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { x86::avx2::add_scaled(sum, term, factor) },
+            // SAFETY: `available` has made this value on a processor that has NEON.
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => unsafe { neon::add_scaled(sum, term, factor) },
+            Instructions::Scalar => scalar::add_scaled(sum, term, factor),
+        }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,266 @@
+//! One entry of a manifest.
+
+use super::bytes::{Bytes, Short};
+use super::order::LONGEST_PATH;
+
+const OWNER: u8 = 1;
+const XATTRS: u8 = 2;
+
+/// Permissions, with setuid, setgid and sticky.
+const MODES: u16 = 0o7777;
+
+/// Something in the tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry<'a> {
+    /// How many directories are above it; 0 for the root.
+    pub level: u16,
+    /// Its name in its directory.
+    pub name: &'a [u8],
+    /// What it is.
+    pub what: What<'a>,
+}
+
+/// What an entry is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum What<'a> {
+    /// A directory.
+    Directory(Metadata<'a>),
+    /// A regular file.
+    File {
+        /// Its mode, times and so on.
+        metadata: Metadata<'a>,
+        /// Its bytes.
+        size: u64,
+    },
+    /// A symbolic link; it has no mode.
+    Symlink {
+        /// Its times and so on.
+        metadata: Metadata<'a>,
+        /// Where it leads to, as it is.
+        target: &'a [u8],
+    },
+    /// Another name of a file.
+    HardLink {
+        /// The number of the file's first entry.
+        of: u64,
+    },
+}
+
+/// What is known about a file beside its contents.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Metadata<'a> {
+    /// Permissions: the lower 12 bits.
+    pub mode: u16,
+    /// Seconds of the last modification since 1970.
+    pub seconds: i64,
+    /// Nanoseconds of it.
+    pub nanos: u32,
+    /// Who owns it, if that is told.
+    pub owner: Option<Owner>,
+    /// Extended attributes.
+    pub xattrs: Xattrs<'a>,
+}
+
+/// Who owns a file, in numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// The user.
+    pub user: u32,
+    /// The group.
+    pub group: u32,
+}
+
+/// Extended attributes as they lie in a manifest: by their names, each once, all of them `user.`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Xattrs<'a>(&'a [u8]);
+
+impl<'a> Xattrs<'a> {
+    /// Adds an attribute to the bytes of others, which have smaller names.
+    pub fn push(bytes: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+        bytes.push(name.len() as u8);
+        bytes.extend(name);
+        bytes.extend((value.len() as u16).to_be_bytes());
+        bytes.extend(value);
+    }
+
+    /// Attributes from bytes.
+    ///
+    /// # Errors
+    /// Where names are not allowed, or not in order.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let mut last: &[u8] = b"";
+        let mut rest = Bytes(bytes);
+        while !rest.0.is_empty() {
+            let (name, _) = attribute(&mut rest).map_err(|Short| "attributes end too early")?;
+            if !name.starts_with(b"user.") || name.contains(&0) {
+                return Err(format!(
+                    "attribute `{}`, where `user.` ones are allowed",
+                    name.escape_ascii()
+                ));
+            }
+            if name <= last {
+                return Err(format!(
+                    "attribute `{}` behind `{}`, where each comes once, in the order of their bytes",
+                    name.escape_ascii(),
+                    last.escape_ascii()
+                ));
+            }
+            last = name;
+        }
+        Ok(Self(bytes))
+    }
+
+    /// Names and values.
+    pub fn iter(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        let mut rest = Bytes(self.0);
+        std::iter::from_fn(move || attribute(&mut rest).ok())
+    }
+}
+
+fn attribute<'a>(rest: &mut Bytes<'a>) -> Result<(&'a [u8], &'a [u8]), Short> {
+    let length = rest.u8()?;
+    let name = rest.take(length.into())?;
+    let length = rest.u16()?;
+    Ok((name, rest.take(length.into())?))
+}
+
+impl<'a> Entry<'a> {
+    /// Whether others can be in it.
+    pub const fn is_directory(&self) -> bool {
+        matches!(self.what, What::Directory(_))
+    }
+
+    /// Bytes of contents.
+    pub const fn size(&self) -> u64 {
+        match self.what {
+            What::File { size, .. } => size,
+            _ => 0,
+        }
+    }
+
+    /// What is known about it beside its contents; of a further name nothing.
+    pub const fn metadata(&self) -> Option<&Metadata<'a>> {
+        match &self.what {
+            What::Directory(metadata)
+            | What::File { metadata, .. }
+            | What::Symlink { metadata, .. } => Some(metadata),
+            What::HardLink { .. } => None,
+        }
+    }
+
+    /// Adds the entry's bytes.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        let metadata = self.metadata();
+        let owner = metadata.and_then(|metadata| metadata.owner);
+        let xattrs = metadata.map_or(&[][..], |metadata| metadata.xattrs.0);
+        bytes.push(match self.what {
+            What::Directory(_) => 1,
+            What::File { .. } => 2,
+            What::Symlink { .. } => 3,
+            What::HardLink { .. } => 4,
+        });
+        let has_xattrs = u8::from(!xattrs.is_empty()) * XATTRS;
+        bytes.push(u8::from(owner.is_some()) * OWNER + has_xattrs);
+        bytes.extend(self.level.to_be_bytes());
+        bytes.push(self.name.len() as u8);
+        bytes.extend(self.name);
+        if let Some(metadata) = metadata {
+            bytes.extend(metadata.mode.to_be_bytes());
+            bytes.extend(metadata.seconds.to_be_bytes());
+            bytes.extend(metadata.nanos.to_be_bytes());
+        }
+        if let Some(Owner { user, group }) = owner {
+            bytes.extend(user.to_be_bytes());
+            bytes.extend(group.to_be_bytes());
+        }
+        if !xattrs.is_empty() {
+            bytes.extend((xattrs.len() as u16).to_be_bytes());
+            bytes.extend(xattrs);
+        }
+        match self.what {
+            What::Directory(_) => {}
+            What::File { size, .. } => bytes.extend(size.to_be_bytes()),
+            What::Symlink { target, .. } => {
+                bytes.extend((target.len() as u16).to_be_bytes());
+                bytes.extend(target);
+            }
+            What::HardLink { of } => bytes.extend(of.to_be_bytes()),
+        }
+    }
+
+    /// Takes an entry from the front of bytes.
+    pub(super) fn decode(rest: &mut Bytes<'a>) -> Result<Self, String> {
+        let short = |Short| "it ends too early".to_owned();
+        let kind = rest.u8().map_err(short)?;
+        if !(1..=4).contains(&kind) {
+            return Err(format!("kind {kind}, where 1 to 4 are known"));
+        }
+        let flags = rest.u8().map_err(short)?;
+        let known = if kind == 4 { 0 } else { OWNER | XATTRS };
+        if flags & !known != 0 {
+            return Err(format!("flags {flags:#04x}, where {known:#04x} are known"));
+        }
+        let level = rest.u16().map_err(short)?;
+        let length = rest.u8().map_err(short)?;
+        let name = rest.take(length.into()).map_err(short)?;
+        if kind == 4 {
+            let of = rest.u64().map_err(short)?;
+            let what = What::HardLink { of };
+            return Ok(Self { level, name, what });
+        }
+        let mode = rest.u16().map_err(short)?;
+        let modes = if kind == 3 { 0 } else { MODES };
+        if mode & !modes != 0 {
+            return Err(format!("mode {mode:o}, where {modes:o} is allowed"));
+        }
+        let seconds = rest.i64().map_err(short)?;
+        let nanos = rest.u32().map_err(short)?;
+        if nanos >= 1_000_000_000 {
+            return Err(format!("{nanos} nanoseconds of a second"));
+        }
+        let owner = if flags & OWNER != 0 {
+            let user = rest.u32().map_err(short)?;
+            let group = rest.u32().map_err(short)?;
+            Some(Owner { user, group })
+        } else {
+            None
+        };
+        let xattrs = if flags & XATTRS != 0 {
+            let length = rest.u16().map_err(short)?;
+            if length == 0 {
+                return Err("no attributes, where some are told".into());
+            }
+            Xattrs::parse(rest.take(length.into()).map_err(short)?)?
+        } else {
+            Xattrs::default()
+        };
+        let metadata = Metadata {
+            mode,
+            seconds,
+            nanos,
+            owner,
+            xattrs,
+        };
+        let what = match kind {
+            1 => What::Directory(metadata),
+            2 => What::File {
+                metadata,
+                size: rest.u64().map_err(short)?,
+            },
+            _ => {
+                let length: usize = rest.u16().map_err(short)?.into();
+                if !(1..=LONGEST_PATH).contains(&length) {
+                    return Err(format!(
+                        "a target of {length} bytes, where 1 to {LONGEST_PATH} are allowed"
+                    ));
+                }
+                let target = rest.take(length).map_err(short)?;
+                if target.contains(&0) {
+                    return Err("byte 0x00 in a target".into());
+                }
+                What::Symlink { metadata, target }
+            }
+        };
+        Ok(Self { level, name, what })
+    }
+}

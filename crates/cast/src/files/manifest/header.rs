@@ -1,0 +1,279 @@
+//! The header of a manifest, and where each slab of the transfer lies.
+
+use super::bytes::{Bytes, Short};
+use super::page::PAGE;
+use super::refusal::{ManifestError, Place};
+use crate::files::hash::Hash;
+use std::ops::RangeInclusive;
+
+/// Bytes of a slab at most, and of each slab of a manifest but the last one: 16 MiB.
+pub const LARGEST_SLAB: u32 = 1 << 24;
+
+/// Slabs of contents have two to the power of one of these bytes: 1 MiB to 16 MiB.
+pub const SLAB_LOG2: RangeInclusive<u8> = 20..=24;
+
+/// Slabs of a transfer at most, so that a slab's number fits into 24 bits.
+pub const MOST_SLABS: u32 = 1 << 24;
+
+/// "tcmf", in front of every manifest.
+const MAGIC: [u8; 4] = *b"tcmf";
+const VERSION: u8 = 1;
+const OWNERS: u8 = 1;
+const XATTRS: u8 = 2;
+const UNKNOWN: u64 = u64::MAX;
+
+/// The most bytes of a manifest: room for some 10^8 names. It lies on the receiver's disk.
+const LONGEST: u64 = 16 << 30;
+
+/// The shortest entry: a hard link with a name of one byte.
+const SHORTEST_ENTRY: u64 = 14;
+
+/// What a transfer consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// One file.
+    File,
+    /// A directory and all that is in it.
+    Tree,
+    /// Bytes whose number is known only at their end.
+    Stream,
+}
+
+/// The header of a manifest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// What the transfer consists of.
+    pub content: Content,
+    /// Slabs of contents have two to the power of this bytes, but for the last one.
+    pub slab_log2: u8,
+    /// Whether entries tell owners.
+    pub owners: bool,
+    /// Whether entries tell extended attributes.
+    pub xattrs: bool,
+    /// Bytes of the manifest, this header among them.
+    pub length: u64,
+    /// Entries.
+    pub entries: u64,
+    /// Bytes of contents; of a stream unknown.
+    pub data: Option<u64>,
+    /// BLAKE3 of all pages.
+    pub hash: Hash,
+}
+
+impl Header {
+    /// Bytes of a header.
+    pub const LENGTH: usize = 64;
+
+    /// The header as bytes.
+    pub fn encode(&self) -> [u8; Self::LENGTH] {
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4] = VERSION;
+        bytes[5] = match self.content {
+            Content::File => 0,
+            Content::Tree => 1,
+            Content::Stream => 2,
+        };
+        bytes[6] = self.slab_log2;
+        bytes[7] = u8::from(self.owners) * OWNERS + u8::from(self.xattrs) * XATTRS;
+        bytes[8..16].copy_from_slice(&self.length.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.entries.to_be_bytes());
+        bytes[24..32].copy_from_slice(&self.data.unwrap_or(UNKNOWN).to_be_bytes());
+        bytes[32..].copy_from_slice(&self.hash.0);
+        bytes
+    }
+
+    /// Reads a header from the front of a manifest.
+    ///
+    /// # Errors
+    /// Where a field has a value that is not allowed.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let wrong = |why: String| ManifestError::new(Place::Header, why);
+        let short = |Short| {
+            let (found, needed) = (bytes.len(), Self::LENGTH);
+            wrong(format!("{found} bytes, where {needed} are needed"))
+        };
+        let mut rest = Bytes(bytes);
+        let magic: [u8; 4] = rest.array().map_err(short)?;
+        if magic != MAGIC {
+            return Err(wrong("no manifest: it does not start with `tcmf`".into()));
+        }
+        let version = rest.u8().map_err(short)?;
+        if version != VERSION {
+            return Err(wrong(format!(
+                "version {version}, where {VERSION} is known"
+            )));
+        }
+        let content = match rest.u8().map_err(short)? {
+            0 => Content::File,
+            1 => Content::Tree,
+            2 => Content::Stream,
+            other => return Err(wrong(format!("content {other}, where 0 to 2 are known"))),
+        };
+        let slab_log2 = rest.u8().map_err(short)?;
+        let flags = rest.u8().map_err(short)?;
+        let length = rest.u64().map_err(short)?;
+        let entries = rest.u64().map_err(short)?;
+        let data = rest.u64().map_err(short)?;
+        let hash = Hash(rest.array().map_err(short)?);
+        if !SLAB_LOG2.contains(&slab_log2) {
+            return Err(wrong(format!(
+                "slabs of 2^{slab_log2} bytes, where 20 to 24 are allowed"
+            )));
+        }
+        if flags & !(OWNERS | XATTRS) != 0 {
+            return Err(wrong(format!(
+                "flags {flags:#04x}, where bits 0 and 1 are known"
+            )));
+        }
+        let header = Self {
+            content,
+            slab_log2,
+            owners: flags & OWNERS != 0,
+            xattrs: flags & XATTRS != 0,
+            length,
+            entries,
+            data: (data != UNKNOWN).then_some(data),
+            hash,
+        };
+        header.check().map_err(wrong)?;
+        Ok(header)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let (length, entries) = (self.length, self.entries);
+        let shortest = Self::LENGTH as u64 + SHORTEST_ENTRY;
+        if !(shortest..=LONGEST).contains(&length) {
+            return Err(format!(
+                "a manifest of {length} bytes, where {shortest} to {LONGEST} are allowed"
+            ));
+        }
+        if entries == 0 || entries > length / SHORTEST_ENTRY {
+            return Err(format!(
+                "{entries} entries in {length} bytes, where 1 to {} have room",
+                length / SHORTEST_ENTRY
+            ));
+        }
+        if self.content != Content::Tree && entries != 1 {
+            return Err(format!(
+                "{entries} entries, where there is 1 without a tree"
+            ));
+        }
+        match (self.content, self.data) {
+            (Content::Stream, Some(data)) => {
+                return Err(format!("a stream of {data} bytes, where none are told"));
+            }
+            (Content::File | Content::Tree, None) => {
+                return Err("contents of unknown length, where only a stream's are".into());
+            }
+            _ => {}
+        }
+        if self.layout().slabs_wide() > u64::from(MOST_SLABS) {
+            return Err(format!(
+                "{} slabs, where {MOST_SLABS} are allowed",
+                self.layout().slabs_wide()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Where the slabs lie.
+    pub const fn layout(&self) -> Layout {
+        Layout {
+            manifest: self.length,
+            data: self.data,
+            slab_log2: self.slab_log2,
+        }
+    }
+
+    /// How many pages there are.
+    pub const fn pages(&self) -> u64 {
+        (self.length - Self::LENGTH as u64).div_ceil(PAGE as u64)
+    }
+
+    /// Where a page begins in the manifest, and its length; `None` behind the last one.
+    pub fn page(&self, page: u64) -> Option<(u64, usize)> {
+        let begins = (Self::LENGTH as u64).checked_add(page.checked_mul(PAGE as u64)?)?;
+        let length = self.length.checked_sub(begins)?.min(PAGE as u64);
+        (length > 0).then_some((begins, length as usize))
+    }
+}
+
+/// Where the slabs of a transfer lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    manifest: u64,
+    data: Option<u64>,
+    slab_log2: u8,
+}
+
+/// Where a slab lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlabPlace {
+    /// In the manifest.
+    Manifest {
+        /// Its first byte.
+        begins: u64,
+        /// Its bytes.
+        length: u32,
+    },
+    /// In the contents of known length.
+    Data {
+        /// Its first byte.
+        begins: u64,
+        /// Its bytes.
+        length: u32,
+    },
+    /// In a stream.
+    Stream {
+        /// Its first byte.
+        begins: u64,
+        /// Its bytes; fewer in the last slab only.
+        full: u32,
+    },
+}
+
+impl Layout {
+    /// The first slab that is no manifest.
+    pub const fn manifest_slabs(&self) -> u32 {
+        self.manifest.div_ceil(LARGEST_SLAB as u64) as u32
+    }
+
+    /// Bytes of all slabs, if it is known how many there are.
+    pub fn bytes(&self) -> Option<u64> {
+        Some(self.manifest + self.data?)
+    }
+
+    /// All slabs, if it is known how many there are.
+    pub fn slabs(&self) -> Option<u32> {
+        self.data?;
+        u32::try_from(self.slabs_wide()).ok()
+    }
+
+    /// All slabs; those of a stream do not count.
+    fn slabs_wide(&self) -> u64 {
+        let data = self.data.unwrap_or(0).div_ceil(1 << self.slab_log2);
+        let manifest = self.manifest.div_ceil(u64::from(LARGEST_SLAB));
+        manifest.saturating_add(data)
+    }
+
+    /// Where a slab lies; `None` behind the last one.
+    pub fn place(&self, slab: u32) -> Option<SlabPlace> {
+        let first = self.manifest_slabs();
+        let Some(index) = slab.checked_sub(first) else {
+            let begins = u64::from(slab) * u64::from(LARGEST_SLAB);
+            let length = (self.manifest - begins).min(u64::from(LARGEST_SLAB)) as u32;
+            return Some(SlabPlace::Manifest { begins, length });
+        };
+        let begins = u64::from(index) << self.slab_log2;
+        let full = 1 << self.slab_log2;
+        match self.data {
+            None => (slab < MOST_SLABS).then_some(SlabPlace::Stream { begins, full }),
+            Some(data) => {
+                let left = data.checked_sub(begins).filter(|&left| left > 0)?;
+                let length = left.min(u64::from(full)) as u32;
+                Some(SlabPlace::Data { begins, length })
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Writes a manifest, entry by entry.
+
+use super::entry::Entry;
+use super::header::{Content, Header};
+use super::order::Order;
+use super::page::{FRONT, LARGEST_ENTRY, PAGE};
+use crate::files::hash::Hash;
+use std::io::{self, Write};
+
+/// Writes the pages of a manifest to where they are kept. The header comes last, for it has their hash:
+/// who calls leaves room for it in front.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    header: Header,
+    hasher: blake3::Hasher,
+    order: Order,
+    /// The page so far, and its entries.
+    page: Vec<u8>,
+    in_page: u16,
+    entry: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// A manifest of this content, of slabs of two to the power of some bytes, with owners and extended
+    /// attributes or without.
+    pub fn new(out: W, content: Content, slab_log2: u8, owners: bool, xattrs: bool) -> Self {
+        let header = Header {
+            content,
+            slab_log2,
+            owners,
+            xattrs,
+            length: Header::LENGTH as u64,
+            entries: 0,
+            data: (content != Content::Stream).then_some(0),
+            hash: Hash::default(),
+        };
+        Self {
+            out,
+            header,
+            hasher: blake3::Hasher::new(),
+            order: Order::default(),
+            page: Vec::with_capacity(PAGE),
+            in_page: 0,
+            entry: Vec::new(),
+        }
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// What the output says, and `InvalidInput` for an entry that cannot be there: nothing is added then.
+    pub fn add(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+        self.entry.clear();
+        entry.encode(&mut self.entry);
+        if self.entry.len() > LARGEST_ENTRY {
+            return Err(invalid(format!("{} bytes of names", self.entry.len())));
+        }
+        if self.page.len() + self.entry.len() > PAGE {
+            self.flush(true)?;
+        }
+        let begin = self.page.is_empty();
+        if begin {
+            self.begin();
+        }
+        let (level, directory) = (usize::from(entry.level), entry.is_directory());
+        if let Err(why) = self.order.admit(level, entry.name, directory) {
+            if begin {
+                self.page.clear();
+            }
+            return Err(invalid(why));
+        }
+        self.page.extend(&self.entry);
+        self.in_page += 1;
+        self.header.entries += 1;
+        if let Some(data) = &mut self.header.data {
+            *data += entry.size();
+        }
+        Ok(())
+    }
+
+    /// Starts a page.
+    fn begin(&mut self) {
+        let open = self.order.open();
+        self.page.extend([0; 6]);
+        self.page.extend((open.len() as u16).to_be_bytes());
+        self.page.extend(self.header.entries.to_be_bytes());
+        self.page
+            .extend(self.header.data.unwrap_or(0).to_be_bytes());
+        for name in open {
+            self.page.push(name.len() as u8);
+            self.page.extend(name);
+        }
+        debug_assert!(self.page.len() >= FRONT);
+    }
+
+    /// Ends a page; each but the last is filled up.
+    fn flush(&mut self, fill: bool) -> io::Result<()> {
+        let used = (self.page.len() as u32).to_be_bytes();
+        self.page[..4].copy_from_slice(&used);
+        self.page[4..6].copy_from_slice(&self.in_page.to_be_bytes());
+        if fill {
+            self.page.resize(PAGE, 0);
+        }
+        self.out.write_all(&self.page)?;
+        self.hasher.update(&self.page);
+        self.header.length += self.page.len() as u64;
+        self.page.clear();
+        self.in_page = 0;
+        Ok(())
+    }
+
+    /// The number that the next entry will have.
+    pub const fn entries(&self) -> u64 {
+        self.header.entries
+    }
+
+    /// Writes the rest; gives the header and the output back.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn finish(mut self) -> io::Result<(Header, W)> {
+        if !self.page.is_empty() {
+            self.flush(false)?;
+        }
+        self.out.flush()?;
+        self.header.hash = Hash(*self.hasher.finalize().as_bytes());
+        Ok((self.header, self.out))
+    }
+}

@@ -1,0 +1,287 @@
+//! What lies on disk while a transfer goes on: `NAME.part`, which takes its place when all is verified;
+//! `NAME.part.manifest`; and `NAME.part.slabs`, which tells what is verified.
+//!
+//! `NAME.part.slabs` begins with the header of the manifest, so that only the same transfer goes on with
+//! the part, and is locked by the process that receives.
+
+use super::error::Error;
+use super::hash::Hash;
+use super::manifest::{Content, Header};
+use super::spool::shown;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// Bytes in front of the records: magic and version, the manifest's header, a checksum.
+pub const RECORDS_BEGIN: u64 = 96;
+const MAGIC: [u8; 8] = *b"tcslabs1";
+const CHECKED: usize = MAGIC.len() + Header::LENGTH;
+
+/// The longest name that the ends below still fit to.
+const LONGEST: usize = 255 - ".part.manifest".len();
+
+/// The place of a transfer in a directory.
+#[derive(Debug)]
+pub struct Part {
+    directory: OwnedFd,
+    /// What errors call the directory.
+    shown: PathBuf,
+    name: Vec<u8>,
+    /// What the names of the part begin with.
+    base: Vec<u8>,
+    /// Whether a transfer was here before.
+    resumed: bool,
+    slabs: File,
+    overwrite: bool,
+    content: Content,
+}
+
+impl Part {
+    /// Takes the place of a name in a directory, alone. A part of the same transfer stays if `resume`
+    /// says so; that of another transfer goes.
+    pub fn open(
+        directory: OwnedFd,
+        path: PathBuf,
+        name: Vec<u8>,
+        header: &Header,
+        resume: bool,
+        overwrite: bool,
+    ) -> Result<Self, Error> {
+        let base = base(&name);
+        let slabs = lock(&directory, &base, &path)?;
+        let part = Self {
+            directory,
+            shown: path,
+            name,
+            base,
+            resumed: false,
+            slabs,
+            overwrite,
+            content: header.content,
+        };
+        part.check_free()?;
+        part.begin(header, resume)
+    }
+
+    /// Whether the name itself is free, or may be overwritten.
+    fn check_free(&self) -> Result<(), Error> {
+        let Some(stat) = self.stat(b"")? else {
+            return Ok(());
+        };
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if !self.overwrite {
+            return Err(Error::Exists(self.path(b"")));
+        }
+        match (self.content, is_directory) {
+            (Content::Tree, false) => Err(Error::Unfit {
+                path: self.path(b""),
+                why: "a directory is to take its place, and it is none",
+            }),
+            (Content::File | Content::Stream, true) => Err(Error::Unfit {
+                path: self.path(b""),
+                why: "a file is to take its place, and it is a directory",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on with what is there, or begins.
+    fn begin(mut self, header: &Header, resume: bool) -> Result<Self, Error> {
+        let mut expected = [0; RECORDS_BEGIN as usize];
+        expected[..MAGIC.len()].copy_from_slice(&MAGIC);
+        expected[MAGIC.len()..CHECKED].copy_from_slice(&header.encode());
+        let check = Hash::of(&expected[..CHECKED]);
+        let room = expected.len() - CHECKED;
+        expected[CHECKED..].copy_from_slice(&check.0[..room]);
+
+        let mut found = Vec::new();
+        let front = (&self.slabs).take(RECORDS_BEGIN).read_to_end(&mut found);
+        front.map_err(|error| self.error("read", b".part.slabs", error))?;
+        let there = self.stat(b".part")?.is_some();
+        // A stream cannot be read again from its beginning.
+        self.resumed = resume && there && found == expected && self.content != Content::Stream;
+        if self.resumed {
+            return Ok(self);
+        }
+        let ours = found.starts_with(&MAGIC);
+        if !ours && !found.is_empty() {
+            return Err(Error::NotAPart(self.path(b".part.slabs")));
+        }
+        if there && !ours {
+            self.remove(b".part.slabs")?;
+            return Err(Error::NotAPart(self.path(b".part")));
+        }
+        if there {
+            self.remove_all(b".part")?;
+        }
+        self.remove(b".part.manifest")?;
+        let written = self
+            .slabs
+            .set_len(0)
+            .and_then(|()| self.slabs.write_all_at(&expected, 0));
+        written.map_err(|error| self.error("write", b".part.slabs", error))?;
+        Ok(self)
+    }
+
+    /// Whether a transfer was here before.
+    pub const fn resumed(&self) -> bool {
+        self.resumed
+    }
+
+    /// The file with the records.
+    pub fn slabs(&self) -> Result<File, Error> {
+        let again = self.slabs.try_clone();
+        again.map_err(|error| self.error("open", b".part.slabs", error))
+    }
+
+    /// The file for the manifest.
+    pub fn manifest(&self) -> Result<File, Error> {
+        self.file(b".part.manifest", OFlags::empty())
+    }
+
+    /// The part as a file.
+    pub fn contents(&self) -> Result<File, Error> {
+        self.file(b".part", self.new_only())
+    }
+
+    /// The part as a directory.
+    pub fn tree(&self) -> Result<OwnedFd, Error> {
+        let name = self.named(b".part");
+        match rustix::fs::mkdirat(&self.directory, &name, Mode::RWXU) {
+            Err(Errno::EXIST) if self.resumed => {}
+            result => result.map_err(|error| self.error("make", b".part", error))?,
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.directory, &name, flags, Mode::empty());
+        opened.map_err(|error| self.error("open", b".part", error))
+    }
+
+    fn new_only(&self) -> OFlags {
+        match self.resumed {
+            true => OFlags::empty(),
+            false => OFlags::EXCL,
+        }
+    }
+
+    fn file(&self, end: &[u8], flags: OFlags) -> Result<File, Error> {
+        let opened = open(&self.directory, &self.named(end), flags);
+        let file = File::from(opened.map_err(|error| self.error("open", end, error))?);
+        Ok(file)
+    }
+
+    /// Puts the part, which is on the disk, in its place, and forgets the rest.
+    pub fn finish(&self) -> Result<(), Error> {
+        let part = self.named(b".part");
+        let rename = |flags| {
+            rustix::fs::renameat_with(&self.directory, &part, &self.directory, &self.name, flags)
+        };
+        let there = self.stat(b"")?.is_some();
+        let renamed = match (there && self.overwrite, self.content) {
+            (true, Content::Tree) => rename(RenameFlags::EXCHANGE),
+            (true, _) => rename(RenameFlags::empty()),
+            (false, _) => match rename(RenameFlags::NOREPLACE) {
+                // A file system that does not know the flag: as near to it as can be.
+                Err(Errno::INVAL | Errno::NOSYS) if !there => rename(RenameFlags::empty()),
+                result => result,
+            },
+        };
+        match renamed {
+            Err(Errno::EXIST) => return Err(Error::Exists(self.path(b""))),
+            result => result.map_err(|error| self.error("rename to", b"", error))?,
+        }
+        let synced = rustix::fs::fsync(&self.directory);
+        synced.map_err(|error| Error::system("sync", &self.shown, error))?;
+        if there && self.overwrite && self.content == Content::Tree {
+            // What was there before.
+            self.remove_all(b".part")?;
+        }
+        self.remove(b".part.manifest")?;
+        self.remove(b".part.slabs")
+    }
+
+    fn named(&self, end: &[u8]) -> Vec<u8> {
+        match end {
+            b"" => self.name.clone(),
+            end => [&self.base, end].concat(),
+        }
+    }
+
+    /// The path of the name with an end, as errors show it.
+    pub fn path(&self, end: &[u8]) -> PathBuf {
+        shown(&self.shown, &self.named(end))
+    }
+
+    fn error(&self, tried: &'static str, end: &[u8], error: impl Into<io::Error>) -> Error {
+        Error::system(tried, &self.path(end), error)
+    }
+
+    fn stat(&self, end: &[u8]) -> Result<Option<Stat>, Error> {
+        let name = self.named(end);
+        match rustix::fs::statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(None),
+            result => result
+                .map(Some)
+                .map_err(|error| self.error("look at", end, error)),
+        }
+    }
+
+    fn remove(&self, end: &[u8]) -> Result<(), Error> {
+        match rustix::fs::unlinkat(&self.directory, self.named(end), AtFlags::empty()) {
+            Err(Errno::NOENT) => Ok(()),
+            result => result.map_err(|error| self.error("remove", end, error)),
+        }
+    }
+
+    /// Removes a file or a directory with all that is in it; follows no symbolic link.
+    fn remove_all(&self, end: &[u8]) -> Result<(), Error> {
+        match self.remove(end) {
+            Err(Error::System { error, .. })
+                if matches!(
+                    Errno::from_io_error(&error),
+                    Some(Errno::ISDIR | Errno::PERM)
+                ) => {}
+            result => return result,
+        }
+        let removed = std::fs::remove_dir_all(self.path(end));
+        removed.map_err(|error| self.error("remove", end, error))
+    }
+}
+
+/// What the names of a part begin with: the name, or as much of it as there is room for.
+fn base(name: &[u8]) -> Vec<u8> {
+    if name.len() <= LONGEST {
+        return name.to_owned();
+    }
+    let hash = Hash::of(name).to_string();
+    let (kept, distinct) = (&name[..LONGEST - 9], &hash.as_bytes()[..8]);
+    [kept, b"~", distinct].concat()
+}
+
+fn open(directory: &OwnedFd, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+}
+
+/// Opens the file with the records and locks it.
+fn lock(directory: &OwnedFd, base: &[u8], path: &std::path::Path) -> Result<File, Error> {
+    let name = [base, b".part.slabs"].concat();
+    let whole = shown(path, &name);
+    let error = |tried, error: Errno| Error::system(tried, &whole, error);
+    loop {
+        let file = open(directory, &name, OFlags::empty());
+        let file = file.map_err(|errno| error("open", errno))?;
+        match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(Error::Busy(whole)),
+            result => result.map_err(|errno| error("lock", errno))?,
+        }
+        // Another process may have finished, and removed the file, before it was locked here.
+        let stat = rustix::fs::fstat(&file).map_err(|errno| error("look at", errno))?;
+        if stat.st_nlink > 0 {
+            return Ok(File::from(file));
+        }
+    }
+}

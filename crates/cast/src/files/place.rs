@@ -1,0 +1,279 @@
+//! Where slabs of contents go: a file, or the files of a tree.
+
+use super::attributes::{Keep, apply, apply_to_link};
+use super::below::Below;
+use super::error::Error;
+use super::hash::{SlabHash, SlabHasher};
+use super::manifest::{ManifestError, Metadata, Place as At, What};
+use super::spool::{Item, Piece, Spool, shown};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are read at once to look at a slab of an earlier transfer.
+const STEP: usize = 1 << 18;
+
+/// Where contents go.
+#[derive(Debug)]
+pub struct Place {
+    target: Target,
+    path: PathBuf,
+    keep: Keep,
+    /// The file that was written last, if more of it may follow.
+    last: Option<(u64, File)>,
+}
+
+#[derive(Debug)]
+enum Target {
+    File(File),
+    Tree(Below),
+}
+
+impl Place {
+    /// One file.
+    pub fn file(file: File, path: PathBuf, keep: Keep) -> Self {
+        Self::new(Target::File(file), path, keep)
+    }
+
+    /// A directory.
+    pub fn tree(root: OwnedFd, path: PathBuf, keep: Keep) -> Self {
+        Self::new(Target::Tree(Below::new(root)), path, keep)
+    }
+
+    fn new(target: Target, path: PathBuf, keep: Keep) -> Self {
+        Self {
+            target,
+            path,
+            keep,
+            last: None,
+        }
+    }
+
+    /// Writes a slab of contents.
+    pub fn write(&mut self, spool: &Spool, begins: u64, bytes: &[u8]) -> Result<(), Error> {
+        if let (Target::File(file), path) = (&self.target, &self.path) {
+            let written = file.write_all_at(bytes, begins);
+            return written.map_err(|error| Error::system("write", path, error));
+        }
+        let range = begins..begins + bytes.len() as u64;
+        spool.pieces(range, |piece| {
+            self.write_piece(piece, &bytes[piece.within.clone()])
+        })
+    }
+
+    fn write_piece(&mut self, piece: &Piece<'_>, bytes: &[u8]) -> Result<(), Error> {
+        let Target::Tree(tree) = &mut self.target else {
+            return Ok(());
+        };
+        let error =
+            |tried, error: io::Error| Error::system(tried, &shown(&self.path, piece.below), error);
+        let file = match self.last.take() {
+            Some((number, file)) if number == piece.number => file,
+            _ => create(tree, piece.below).map_err(|errno| error("make", errno.into()))?,
+        };
+        let written = file.write_all_at(bytes, piece.at);
+        written.map_err(|failed| error("write", failed))?;
+        if bytes.len() as u64 == piece.size {
+            let applied = apply(&file, piece.metadata, self.keep);
+            applied.map_err(|errno| error("set modes and times of", errno.into()))?;
+        } else {
+            self.last = Some((piece.number, file));
+        }
+        Ok(())
+    }
+
+    /// The hash of a slab of contents as it is on disk; `None` where something of it is missing.
+    pub fn hash(&mut self, spool: &Spool, range: Range<u64>) -> Result<Option<SlabHash>, Error> {
+        let mut hasher = SlabHasher::new(range.start);
+        let mut buffer = vec![0; STEP];
+        if let Target::File(file) = &self.target {
+            let whole = read(file, range, &mut buffer, &mut hasher);
+            let whole = whole.map_err(|error| Error::system("read", &self.path, error))?;
+            return Ok(whole.then(|| hasher.finish()));
+        }
+        let mut whole = true;
+        spool.pieces(range, |piece| {
+            let Target::Tree(tree) = &mut self.target else {
+                return Ok(());
+            };
+            if !whole {
+                return Ok(());
+            }
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+            let read = match tree.open(piece.below, flags, Mode::empty()) {
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(false),
+                Err(error) => Err(error.into()),
+                Ok(file) => {
+                    let range = piece.at..piece.at + piece.within.len() as u64;
+                    read(&File::from(file), range, &mut buffer, &mut hasher)
+                }
+            };
+            let path = || shown(&self.path, piece.below);
+            whole = read.map_err(|error| Error::system("read", &path(), error))?;
+            Ok(())
+        })?;
+        Ok(whole.then(|| hasher.finish()))
+    }
+
+    /// Makes what has no contents, checks that the files are there, and gives everything its mode and
+    /// times. Brings it all to the disk.
+    pub fn finish(&mut self, spool: &Spool) -> Result<(), Error> {
+        self.last = None;
+        let (keep, path) = (self.keep, self.path.clone());
+        match &mut self.target {
+            Target::File(file) => {
+                let sync = |item: &Item<'_>| {
+                    if let Some(metadata) = item.entry.metadata() {
+                        apply(&*file, metadata, keep)?;
+                    }
+                    rustix::fs::fsync(&*file)
+                };
+                spool.all(|item| sync(item).map_err(|error| Error::system("finish", &path, error)))
+            }
+            Target::Tree(tree) => {
+                spool.all(|item| complete(tree, spool, item, keep, &path))?;
+                spool.directories_from_within(|below, metadata| {
+                    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+                    let opened = tree.open(below, flags, Mode::empty());
+                    let applied = opened.and_then(|opened| apply(opened, metadata, keep));
+                    let path = || shown(&path, below);
+                    applied.map_err(|error| Error::system("set modes and times of", &path(), error))
+                })?;
+                // All at once: a call for each of many small files takes far longer.
+                let synced = rustix::fs::syncfs(tree.root());
+                synced.map_err(|error| Error::system("sync", &path, error))
+            }
+        }
+    }
+
+    /// Cuts a file to the length that it has in the end, which a stream tells last.
+    pub fn end_at(&self, length: u64) -> Result<(), Error> {
+        match &self.target {
+            Target::File(file) => file
+                .set_len(length)
+                .map_err(|error| Error::system("write", &self.path, error)),
+            Target::Tree(_) => Ok(()),
+        }
+    }
+}
+
+/// Hashes a range of a file; whether all of it is there.
+fn read(
+    file: &File,
+    range: Range<u64>,
+    buffer: &mut [u8],
+    hasher: &mut SlabHasher,
+) -> io::Result<bool> {
+    let mut at = range.start;
+    while at < range.end {
+        let step = (range.end - at).min(buffer.len() as u64) as usize;
+        match file.read_exact_at(&mut buffer[..step], at) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            result => result?,
+        }
+        hasher.update(&buffer[..step]);
+        at += step as u64;
+    }
+    Ok(true)
+}
+
+/// Opens a file for writing; makes it if it is not there, with the directories above it.
+fn create(tree: &mut Below, below: &[u8]) -> rustix::io::Result<File> {
+    let parent = below.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+    tree.make_directory(&below[..parent])?;
+    // Not to wait where a pipe has taken the file's place.
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
+    let file = tree.open(below, flags, Mode::RUSR | Mode::WUSR)?;
+    let stat = rustix::fs::fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Errno::EXIST);
+    }
+    Ok(File::from(file))
+}
+
+/// Does what is left to do for an entry of a tree.
+fn complete(
+    tree: &mut Below,
+    spool: &Spool,
+    item: &Item<'_>,
+    keep: Keep,
+    path: &Path,
+) -> Result<(), Error> {
+    let error = |tried, error: Errno| Error::system(tried, &shown(path, item.below), error);
+    match &item.entry.what {
+        What::Directory(_) => tree
+            .make_directory(item.below)
+            .map_err(|errno| error("make", errno)),
+        What::File { metadata, size: 0 } => create(tree, item.below)
+            .and_then(|file| apply(file, metadata, keep))
+            .map_err(|errno| error("make", errno)),
+        What::File { metadata, size } => {
+            let flags = OFlags::WRONLY | OFlags::NONBLOCK;
+            let stat = tree
+                .stat(item.below)
+                .map_err(|errno| error("look at", errno))?;
+            let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+            if !is_file || stat.st_size as u64 != *size {
+                let path = shown(path, item.below);
+                let why = "somebody changed it while it was received";
+                return Err(Error::Unfit { path, why });
+            }
+            let log2 = spool.header().slab_log2;
+            let (first, last) = (item.offset, item.offset + size - 1);
+            // A file in one slab has had this with its contents.
+            if first >> log2 != last >> log2 {
+                let opened = tree.open(item.below, flags, Mode::empty());
+                let applied = opened.and_then(|file| apply(file, metadata, keep));
+                applied.map_err(|errno| error("set modes and times of", errno))?;
+            }
+            Ok(())
+        }
+        What::Symlink { metadata, target } => {
+            symlink(tree, item.below, target, metadata, keep).map_err(|errno| error("make", errno))
+        }
+        What::HardLink { of } => {
+            let Some(file) = spool.file(*of)? else {
+                let why = format!("another name of entry {of}, which is no file");
+                return Err(ManifestError::new(At::Entry(item.number), why).into());
+            };
+            link(tree, &file, item.below).map_err(|errno| error("link", errno))
+        }
+    }
+}
+
+fn symlink(
+    tree: &mut Below,
+    below: &[u8],
+    target: &[u8],
+    metadata: &Metadata<'_>,
+    keep: Keep,
+) -> rustix::io::Result<()> {
+    let (parent, name) = tree.parent(below)?;
+    match rustix::fs::symlinkat(target, parent, name) {
+        // An earlier transfer came as far.
+        Err(Errno::EXIST) => {
+            rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
+            rustix::fs::symlinkat(target, parent, name)?;
+        }
+        result => result?,
+    }
+    apply_to_link(parent, name, metadata, keep)
+}
+
+fn link(tree: &mut Below, file: &[u8], below: &[u8]) -> rustix::io::Result<()> {
+    let (from, file) = tree.parent(file)?;
+    let from = rustix::io::fcntl_dupfd_cloexec(from, 0)?;
+    let (parent, name) = tree.parent(below)?;
+    match rustix::fs::linkat(&from, file, parent, name, AtFlags::empty()) {
+        Err(Errno::EXIST) => {
+            rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
+            rustix::fs::linkat(&from, file, parent, name, AtFlags::empty())
+        }
+        result => result,
+    }
+}

@@ -1,0 +1,394 @@
+//! Walks what is to be sent and writes its manifest to disk.
+
+use super::below::Below;
+use super::error::Error;
+use super::exclude::Exclude;
+use super::listing::Listing;
+use super::manifest::{
+    Content, Entry, Header, LONGEST_PATH, Metadata, Owner, What, Writer, Xattrs,
+};
+use super::spool::{Spool, shown};
+use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of names in memory: of one directory, and of all that the walk is in.
+const NAMES_OF_ONE: usize = 4 << 20;
+const NAMES_OF_ALL: usize = 16 << 20;
+
+/// Files with further names that have not all been seen yet, at most: some 12 MB.
+const MOST_LINKED: usize = 200_000;
+
+/// The most bytes of extended attributes of one file.
+const MOST_XATTRS: usize = 16 << 10;
+
+/// What of a tree is sent.
+#[derive(Clone, Default, Debug)]
+pub struct ScanOptions {
+    /// What is left out.
+    pub exclude: Exclude,
+    /// Send who owns files, in numbers.
+    pub owners: bool,
+    /// Send extended attributes (`user.` ones).
+    pub xattrs: bool,
+    /// Slabs of contents have two to the power of this bytes; 0 for the largest that there are.
+    pub slab_log2: u8,
+}
+
+/// Something that is not sent as it is.
+#[derive(Debug)]
+pub struct Note {
+    /// What.
+    pub path: PathBuf,
+    /// Why, or how it is sent.
+    pub why: &'static str,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Scanned {
+    /// The manifest.
+    pub spool: Spool,
+    /// The file or the directory that is sent.
+    pub root: OwnedFd,
+    /// The inode of each entry, so that another file in the same place is noticed.
+    pub inodes: Inodes,
+}
+
+/// Inodes by the numbers of entries, on disk.
+#[derive(Debug)]
+pub struct Inodes(File);
+
+impl Inodes {
+    /// The inode of an entry.
+    pub fn of(&self, entry: u64) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.0.read_exact_at(&mut bytes, entry * 8)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+}
+
+/// Walks a file or a directory. A symbolic link is followed here, and only here. `note` hears what is
+/// left out.
+pub fn scan(
+    path: &Path,
+    options: &ScanOptions,
+    note: &mut dyn FnMut(Note),
+) -> Result<Scanned, Error> {
+    let opened = rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK,
+        Mode::empty(),
+    );
+    let root = opened.map_err(|error| Error::system("open", path, error))?;
+    let stat = rustix::fs::fstat(&root).map_err(|error| Error::system("look at", path, error))?;
+    let content = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Content::File,
+        FileType::Directory => Content::Tree,
+        _ => {
+            let why = "neither a file nor a directory (a pipe is sent as `-`)";
+            let path = path.to_owned();
+            return Err(Error::Unfit { path, why });
+        }
+    };
+    let name = root_name(path)?;
+    let spooled =
+        |error: io::Error| Error::system("write the manifest", &std::env::temp_dir(), error);
+    let mut file = tempfile::tempfile().map_err(spooled)?;
+    file.seek(SeekFrom::Start(Header::LENGTH as u64))
+        .map_err(spooled)?;
+    let slab_log2 = match options.slab_log2 {
+        0 => *super::manifest::SLAB_LOG2.end(),
+        log2 => log2,
+    };
+    let (owners, xattrs) = (options.owners, options.xattrs);
+    let out = BufWriter::with_capacity(1 << 16, file);
+    let again = root
+        .try_clone()
+        .map_err(|error| Error::system("open", path, error))?;
+    let mut scan = Scan {
+        path,
+        options,
+        note,
+        below: Below::new(again),
+        writer: Writer::new(out, content, slab_log2, owners, xattrs),
+        inodes: BufWriter::new(tempfile::tempfile().map_err(spooled)?),
+        linked: HashMap::new(),
+    };
+    scan.root(&name, &stat)?;
+    let (header, out) = scan.writer.finish().map_err(spooled)?;
+    let file = out
+        .into_inner()
+        .map_err(|error| spooled(error.into_error()))?;
+    file.write_all_at(&header.encode(), 0).map_err(spooled)?;
+    let inodes = scan.inodes.into_inner();
+    let inodes = inodes.map_err(|error| spooled(error.into_error()))?;
+    if let Err(error) = Header::decode(&header.encode()) {
+        return Err(Error::Manifest(error));
+    }
+    Ok(Scanned {
+        spool: Spool::new(file, header, "the manifest".into()),
+        root,
+        inodes: Inodes(inodes),
+    })
+}
+
+/// The name that the other side gives it.
+fn root_name(path: &Path) -> Result<Vec<u8>, Error> {
+    if let Some(name) = path.file_name() {
+        return Ok(name.as_bytes().to_owned());
+    }
+    let whole = path.canonicalize();
+    let whole = whole.map_err(|error| Error::system("open", path, error))?;
+    match whole.file_name() {
+        Some(name) => Ok(name.as_bytes().to_owned()),
+        None => Err(Error::Unfit {
+            path: path.to_owned(),
+            why: "it has no name; name a directory in it",
+        }),
+    }
+}
+
+struct Scan<'a> {
+    path: &'a Path,
+    options: &'a ScanOptions,
+    note: &'a mut dyn FnMut(Note),
+    below: Below,
+    writer: Writer<BufWriter<File>>,
+    inodes: BufWriter<File>,
+    /// Files with further names: their entry, and how many names are still to come.
+    linked: HashMap<(u64, u64), (u64, u64)>,
+}
+
+impl Scan<'_> {
+    fn error(&self, tried: &'static str, below: &[u8], error: impl Into<io::Error>) -> Error {
+        Error::system(tried, &shown(self.path, below), error)
+    }
+
+    fn note(&mut self, below: &[u8], why: &'static str) {
+        let path = shown(self.path, below);
+        (self.note)(Note { path, why });
+    }
+
+    fn root(&mut self, name: &[u8], stat: &Stat) -> Result<(), Error> {
+        self.add(0, name, b"", stat)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return Ok(());
+        }
+        // The directories that the walk is in: their paths and what is left of their names.
+        let mut stack = vec![(Vec::new(), self.list(b"", 0)?)];
+        while let Some((path, listing)) = stack.last_mut() {
+            let next = listing.next();
+            let Some(name) = next.map_err(|error| self.error("list", path, error))? else {
+                stack.pop();
+                continue;
+            };
+            let mut below = path.clone();
+            if !below.is_empty() {
+                below.push(b'/');
+            }
+            below.extend(&name);
+            let level = stack.len();
+            if self.visit(level, &name, &below)? {
+                let held: usize = stack.iter().map(|(_, listing)| listing.bytes()).sum();
+                let listing = self.list(&below, held)?;
+                stack.push((below, listing));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what has this path; whether it is a directory to walk into.
+    fn visit(&mut self, level: usize, name: &[u8], below: &[u8]) -> Result<bool, Error> {
+        let stat = match self.below.stat(below) {
+            // Gone since its directory was listed.
+            Err(Errno::NOENT) => return Ok(false),
+            result => result.map_err(|error| self.error("look at", below, error))?,
+        };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let directory = kind == FileType::Directory;
+        if self.options.exclude.matches(below, directory) {
+            return Ok(false);
+        }
+        let known = [
+            FileType::Directory,
+            FileType::RegularFile,
+            FileType::Symlink,
+        ];
+        if !known.contains(&kind) {
+            self.note(
+                below,
+                "skipped: neither a file, a directory nor a symbolic link",
+            );
+            return Ok(false);
+        }
+        // The root's name is a part of the other side's path, whatever it is called there.
+        if below.len() + 256 > LONGEST_PATH {
+            self.note(below, "skipped: its path is too long");
+            return Ok(false);
+        }
+        self.add(level, name, below, &stat)?;
+        Ok(directory)
+    }
+
+    fn list(&mut self, below: &[u8], held: usize) -> Result<Listing, Error> {
+        let directory = self
+            .below
+            .directory(below)
+            .and_then(Dir::read_from)
+            .map_err(|error| self.error("list", below, error))?;
+        let names = directory.filter_map(|read| match read {
+            Ok(entry) => match entry.file_name().to_bytes() {
+                b"." | b".." => None,
+                name => Some(Ok(name.into())),
+            },
+            Err(error) => Some(Err(error.into())),
+        });
+        let most = NAMES_OF_ONE.min(NAMES_OF_ALL.saturating_sub(held));
+        Listing::sort(names, most).map_err(|error| self.error("list", below, error))
+    }
+
+    fn add(&mut self, level: usize, name: &[u8], below: &[u8], stat: &Stat) -> Result<(), Error> {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let mut bytes = Vec::new();
+        if self.options.xattrs && kind != FileType::Symlink {
+            self.xattrs(below, &mut bytes)?;
+        }
+        let owner = Owner {
+            user: stat.st_uid,
+            group: stat.st_gid,
+        };
+        let metadata = Metadata {
+            mode: match kind {
+                FileType::Symlink => 0,
+                _ => (stat.st_mode & 0o7777) as u16,
+            },
+            seconds: stat.st_mtime,
+            nanos: stat.st_mtime_nsec as u32,
+            owner: self.options.owners.then_some(owner),
+            xattrs: Xattrs::parse(&bytes).unwrap_or_default(),
+        };
+        let target;
+        let what = match kind {
+            FileType::Directory => What::Directory(metadata),
+            FileType::Symlink => {
+                let read = self
+                    .below
+                    .parent(below)
+                    .and_then(|(parent, name)| rustix::fs::readlinkat(parent, name, Vec::new()));
+                target = read.map_err(|error| self.error("read", below, error))?;
+                let target = target.as_bytes();
+                if target.is_empty() || target.len() > LONGEST_PATH {
+                    self.note(below, "skipped: its target is empty or too long");
+                    return Ok(());
+                }
+                What::Symlink { metadata, target }
+            }
+            _ => match self.first_name(below, stat) {
+                Some(of) => What::HardLink { of },
+                None => What::File {
+                    metadata,
+                    size: stat.st_size as u64,
+                },
+            },
+        };
+        let level = level as u16;
+        let added = self.writer.add(&Entry { level, name, what });
+        added.map_err(|error| self.error("write the manifest of", below, error))?;
+        let inode = self.inodes.write_all(&stat.st_ino.to_ne_bytes());
+        inode.map_err(|error| self.error("write the manifest of", below, error))
+    }
+
+    /// The entry of a file that has another name already.
+    fn first_name(&mut self, below: &[u8], stat: &Stat) -> Option<u64> {
+        if stat.st_nlink < 2 || below.is_empty() {
+            return None;
+        }
+        let key = (stat.st_dev, stat.st_ino);
+        if let Some((entry, left)) = self.linked.get_mut(&key) {
+            let entry = *entry;
+            *left -= 1;
+            if *left == 0 {
+                self.linked.remove(&key);
+            }
+            return Some(entry);
+        }
+        if self.linked.len() >= MOST_LINKED {
+            self.note(
+                below,
+                "sent as a file of its own: too many have several names",
+            );
+            return None;
+        }
+        let left = stat.st_nlink - 1;
+        self.linked.insert(key, (self.writer.entries(), left));
+        None
+    }
+
+    fn xattrs(&mut self, below: &[u8], bytes: &mut Vec<u8>) -> Result<(), Error> {
+        let opened = self
+            .below
+            .open(below, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
+        let file = match opened {
+            // Of a single file, the root is the file.
+            Err(Errno::NOTDIR) if below.is_empty() => None,
+            result => Some(result.map_err(|error| self.error("open", below, error))?),
+        };
+        let file = match &file {
+            Some(file) => std::os::fd::AsFd::as_fd(file),
+            None => self.below.root(),
+        };
+        let (attributes, all) = read_xattrs(file).map_err(|error| {
+            Error::system("read attributes of", &shown(self.path, below), error)
+        })?;
+        for (name, value) in attributes {
+            Xattrs::push(bytes, &name, &value);
+        }
+        if !all {
+            self.note(below, "sent without attributes that are too long");
+        }
+        Ok(())
+    }
+}
+
+/// Attributes: names and values.
+type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// The `user.` attributes of a file, sorted, and whether these are all of them.
+fn read_xattrs(file: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<(Attributes, bool)> {
+    let mut buffer = vec![0; 1 << 16];
+    let length = match rustix::fs::flistxattr(file, &mut buffer[..]) {
+        Err(Errno::NOTSUP) => return Ok((Vec::new(), true)),
+        result => result?,
+    };
+    let mut names: Vec<Vec<u8>> = buffer[..length]
+        .split(|&byte| byte == 0)
+        .filter(|name| name.starts_with(b"user."))
+        .map(<[u8]>::to_vec)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let (mut found, mut bytes, mut all) = (Vec::new(), 0, true);
+    for name in names {
+        let name_of = OsStr::from_bytes(&name);
+        let length = match rustix::fs::fgetxattr(file, name_of, &mut buffer[..]) {
+            // Gone meanwhile.
+            Err(Errno::NODATA) => continue,
+            result => result?,
+        };
+        bytes += name.len() + length + 3;
+        if bytes > MOST_XATTRS {
+            all = false;
+            break;
+        }
+        found.push((name, buffer[..length].to_vec()));
+    }
+    Ok((found, all))
+}

@@ -1,0 +1,463 @@
+//! Slabs into a directory.
+
+use super::attributes::Keep;
+use super::error::Error;
+use super::hash::{self, Hash, tree_root};
+use super::manifest::{
+    Content, Header, LARGEST_SLAB, Layout, ManifestError, Page, Place as At, Reader, SlabPlace,
+};
+use super::part::{Part, RECORDS_BEGIN};
+use super::place::Place;
+use super::pool::Buffer;
+use super::records::{Record, Records};
+use super::spool::Spool;
+use super::transfer::{Amount, Delivered, Label, Next, Sink};
+use rustix::fs::{Mode, OFlags};
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// How files are received.
+#[derive(Clone, Debug)]
+pub struct SinkOptions {
+    /// The name in the directory, if it is not the one of the sender.
+    pub name: Option<Vec<u8>>,
+    /// Go on with the part of an earlier transfer.
+    pub resume: bool,
+    /// Replace what has the name already: a file by a file, a whole directory by a directory.
+    pub overwrite: bool,
+    /// Bytes that are accepted, manifest and contents together.
+    pub max_size: u64,
+    /// What of the manifest is taken over, beside modes and times.
+    pub keep: Keep,
+}
+
+impl Default for SinkOptions {
+    fn default() -> Self {
+        Self {
+            name: None,
+            resume: true,
+            overwrite: false,
+            max_size: u64::MAX,
+            keep: Keep::default(),
+        }
+    }
+}
+
+/// Puts a file, a tree or a stream into a directory.
+#[derive(Debug)]
+pub struct FileSink {
+    directory: OwnedFd,
+    path: PathBuf,
+    options: SinkOptions,
+    /// Slabs whose hash did not agree.
+    again: VecDeque<u32>,
+    /// The slab that is looked at next.
+    next: u32,
+    amount: Amount,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Before the first slab.
+    New,
+    /// The manifest comes.
+    Manifest(Box<Open>),
+    /// Contents come.
+    Contents(Box<Open>),
+    Finished,
+}
+
+/// A transfer whose first slab is here.
+#[derive(Debug)]
+struct Open {
+    part: Part,
+    spool: Spool,
+    /// Slabs of the manifest that are missing, and those that are here.
+    missing: u32,
+    manifest: Verified,
+    records: Records,
+    place: Place,
+    verified: Verified,
+    /// Slabs of contents, once it is known how many.
+    data_slabs: Option<u32>,
+    /// Bytes of a stream.
+    streamed: u64,
+}
+
+/// Which slabs of contents are verified: a bit each.
+#[derive(Default, Debug)]
+struct Verified(Vec<u64>);
+
+impl Verified {
+    fn contains(&self, index: u32) -> bool {
+        let word = self.0.get(index as usize / 64).copied().unwrap_or(0);
+        word >> (index % 64) & 1 == 1
+    }
+
+    fn insert(&mut self, index: u32) {
+        let at = index as usize / 64;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, 0);
+        }
+        self.0[at] |= 1 << (index % 64);
+    }
+
+    fn first_missing(&self, slabs: u32) -> Option<u32> {
+        (0..slabs).find(|&index| !self.contains(index))
+    }
+}
+
+impl FileSink {
+    /// Into a directory, which has to be there.
+    ///
+    /// # Errors
+    /// Where the directory cannot be opened.
+    pub fn new(path: &Path, options: SinkOptions) -> Result<Self, Error> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(path, flags, Mode::empty());
+        Ok(Self {
+            directory: directory.map_err(|error| Error::system("open", path, error))?,
+            path: path.to_owned(),
+            options,
+            again: VecDeque::new(),
+            next: 0,
+            amount: Amount::default(),
+            state: State::New,
+        })
+    }
+
+    /// Where it will be when all is verified, once the first slab is here.
+    pub fn destination(&self) -> Option<PathBuf> {
+        match &self.state {
+            State::Manifest(open) | State::Contents(open) => Some(open.part.path(b"")),
+            State::New | State::Finished => None,
+        }
+    }
+
+    /// Reads the first slab: who it is, and whether it was here before.
+    fn open(&self, bytes: &[u8]) -> Result<Open, Error> {
+        let header = Header::decode(bytes)?;
+        check_length(0, bytes.len(), &header.layout())?;
+        check_size(header.layout().bytes().unwrap_or(0), self.options.max_size)?;
+        let told = root_name(&header, bytes)?;
+        let name = self.options.name.clone().unwrap_or(told);
+        let directory = self.directory.try_clone();
+        let part = Part::open(
+            directory.map_err(|error| Error::system("open", &self.path, error))?,
+            self.path.clone(),
+            name,
+            &header,
+            self.options.resume,
+            self.options.overwrite,
+        )?;
+        let (path, keep) = (part.path(b".part"), self.options.keep);
+        let place = match header.content {
+            Content::Tree => Place::tree(part.tree()?, path, keep),
+            Content::File | Content::Stream => Place::file(part.contents()?, path, keep),
+        };
+        let records = Records::new(part.slabs()?, RECORDS_BEGIN);
+        let manifest = part.manifest()?;
+        let layout = header.layout();
+        let all = layout.slabs();
+        let mut open = Open {
+            spool: Spool::new(manifest, header, part.path(b".part.manifest")),
+            missing: layout.manifest_slabs(),
+            manifest: Verified::default(),
+            records,
+            place,
+            verified: Verified::default(),
+            data_slabs: all.map(|all| all - layout.manifest_slabs()),
+            streamed: 0,
+            part,
+        };
+        if open.part.resumed() && open.spool.is_whole()? {
+            open.missing = 0;
+        } else {
+            open.write_manifest(0, 0, bytes)?;
+        }
+        Ok(open)
+    }
+}
+
+/// The name of the root, from the first page.
+fn root_name(header: &Header, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let none = || ManifestError::new(At::Page(0), "it is not in the first slab");
+    let (begins, length) = header.page(0).ok_or_else(none)?;
+    let first = bytes.get(begins as usize..begins as usize + length);
+    let page = Page::parse(0, first.ok_or_else(none)?)?;
+    let entry = page.entries().next().transpose()?;
+    let (_, entry) = entry.ok_or_else(none)?;
+    let checked = super::manifest::Order::default().admit(0, entry.name, entry.is_directory());
+    checked.map_err(|why| ManifestError::new(At::Entry(0), why))?;
+    Ok(entry.name.to_owned())
+}
+
+fn check_size(bytes: u64, allowed: u64) -> Result<(), Error> {
+    match bytes > allowed {
+        true => Err(Error::TooLarge { bytes, allowed }),
+        false => Ok(()),
+    }
+}
+
+fn check_length(slab: u32, found: usize, layout: &Layout) -> Result<(), Error> {
+    let place = layout.place(slab);
+    let fits = match place {
+        Some(SlabPlace::Manifest { length, .. } | SlabPlace::Data { length, .. }) => {
+            found == length as usize
+        }
+        Some(SlabPlace::Stream { full, .. }) => found <= full as usize,
+        None => false,
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(Error::Slab {
+            slab,
+            why: format!("{found} bytes, where the manifest has {place:?}"),
+        }),
+    }
+}
+
+impl Open {
+    fn layout(&self) -> Layout {
+        self.spool.header().layout()
+    }
+
+    fn write_manifest(&mut self, slab: u32, begins: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.spool.write(begins, bytes)?;
+        self.manifest.insert(slab);
+        self.missing -= 1;
+        Ok(())
+    }
+
+    /// Checks the whole manifest once it is here.
+    fn check_manifest(&self) -> Result<(), Error> {
+        if !self.spool.is_whole()? {
+            let why = "its hash does not agree with its header";
+            return Err(ManifestError::new(At::Header, why).into());
+        }
+        let mut reader = Reader::new(*self.spool.header());
+        let mut buffer = Vec::new();
+        for page in 0..self.spool.header().pages() {
+            self.spool.page(page, &mut buffer)?;
+            reader.page(&buffer, |_, _, _| ())?;
+        }
+        Ok(reader.finish()?)
+    }
+
+    /// Whether a slab is here already.
+    fn has(&self, slab: u32) -> bool {
+        match slab.checked_sub(self.layout().manifest_slabs()) {
+            Some(index) => self.verified.contains(index),
+            None => true,
+        }
+    }
+
+    fn records_error(&self, error: std::io::Error) -> Error {
+        Error::system("write", &self.part.path(b".part.slabs"), error)
+    }
+
+    /// Whether a slab of contents is here from an earlier transfer: what is on disk has to have the hash
+    /// that was noted.
+    fn keeps(&mut self, index: u32, slab: u32) -> Result<Option<u32>, Error> {
+        let record = self.records.read(index);
+        let record = record.map_err(|error| self.records_error(error))?;
+        let place = self.layout().place(slab);
+        let (Some(record), Some(SlabPlace::Data { begins, length })) = (record, place) else {
+            return Ok(None);
+        };
+        let range = begins..begins + u64::from(length);
+        let found = self.place.hash(&self.spool, range)?;
+        let kept = record.length == length && found == Some(record.hash);
+        Ok(kept.then_some(length))
+    }
+}
+
+impl Sink for FileSink {
+    fn next(&mut self) -> Result<Next, Error> {
+        if let Some(slab) = self.again.pop_front() {
+            return Ok(Next::Fetch(slab));
+        }
+        let slab = self.next;
+        let open = match &mut self.state {
+            State::New if slab > 0 => return Ok(Next::Wait),
+            State::New => {
+                self.next += 1;
+                return Ok(Next::Fetch(slab));
+            }
+            State::Finished => return Ok(Next::End),
+            State::Manifest(open) if slab == open.layout().manifest_slabs() => {
+                return Ok(Next::Wait);
+            }
+            State::Manifest(_) => {
+                self.next += 1;
+                return Ok(Next::Fetch(slab));
+            }
+            State::Contents(open) => open,
+        };
+        let index = slab - open.layout().manifest_slabs();
+        if open.data_slabs.is_some_and(|slabs| index >= slabs) {
+            return Ok(Next::End);
+        }
+        if open.layout().place(slab).is_none() {
+            return Ok(Next::End);
+        }
+        self.next += 1;
+        if open.part.resumed()
+            && let Some(bytes) = open.keeps(index, slab)?
+        {
+            open.verified.insert(index);
+            self.amount.verified += u64::from(bytes);
+            self.amount.kept += u64::from(bytes);
+            return Ok(Next::Kept { slab, bytes });
+        }
+        Ok(Next::Fetch(slab))
+    }
+
+    fn deliver(&mut self, label: Label, buffer: Buffer) -> Result<Delivered, Error> {
+        let slab = label.slab;
+        let wrong = |why: String| Err(Error::Slab { slab, why });
+        if label.length > LARGEST_SLAB || label.length as usize != buffer.len() {
+            return wrong(format!("{} bytes, {} told", buffer.len(), label.length));
+        }
+        let layout = match &self.state {
+            State::New => None,
+            State::Manifest(open) | State::Contents(open) => Some(open.layout()),
+            State::Finished => return wrong("all slabs are here".to_owned()),
+        };
+        let begins = match layout {
+            None if slab == 0 => 0,
+            None => return wrong("the first slab is not here yet".to_owned()),
+            Some(layout) => {
+                check_length(slab, buffer.len(), &layout)?;
+                match layout.place(slab) {
+                    Some(
+                        SlabPlace::Manifest { begins, .. }
+                        | SlabPlace::Data { begins, .. }
+                        | SlabPlace::Stream { begins, .. },
+                    ) => begins,
+                    None => return wrong("it is not there".to_owned()),
+                }
+            }
+        };
+        match &self.state {
+            State::Manifest(open) if slab >= open.layout().manifest_slabs() => {
+                return wrong("the manifest is not here yet".to_owned());
+            }
+            State::Manifest(open) if open.manifest.contains(slab) => {
+                return Ok(Delivered::Verified);
+            }
+            State::Manifest(_) | State::Contents(_) if slab >= self.next => {
+                return wrong("nobody asked for it".to_owned());
+            }
+            State::Contents(open) => {
+                let full = 1 << open.spool.header().slab_log2;
+                if open.data_slabs.is_none() && label.length < full && !label.last {
+                    return wrong(format!("{} bytes, and it is not the last", label.length));
+                }
+                if open.has(slab) {
+                    return Ok(Delivered::Verified);
+                }
+            }
+            _ => {}
+        }
+        let hash = hash::slab(begins, &buffer);
+        if hash.part != label.hash {
+            self.again.push_back(slab);
+            return Ok(Delivered::Mismatch);
+        }
+        let length = u64::from(label.length);
+        self.state = match std::mem::replace(&mut self.state, State::Finished) {
+            State::New => {
+                let open = Box::new(self.open(&buffer)?);
+                let layout = open.layout();
+                self.amount.total = layout.bytes();
+                self.amount.verified = length;
+                if open.missing == 0 {
+                    // All of the manifest is here, from before or in this slab.
+                    let rest = open.spool.header().length - length;
+                    self.amount.verified += rest;
+                    self.amount.kept += rest;
+                    self.next = layout.manifest_slabs();
+                    open.check_manifest()?;
+                    State::Contents(open)
+                } else {
+                    State::Manifest(open)
+                }
+            }
+            State::Manifest(mut open) => {
+                open.write_manifest(slab, begins, &buffer)?;
+                self.amount.verified += length;
+                if open.missing == 0 {
+                    open.check_manifest()?;
+                    State::Contents(open)
+                } else {
+                    State::Manifest(open)
+                }
+            }
+            State::Contents(mut open) => {
+                let index = slab - open.layout().manifest_slabs();
+                if open.data_slabs.is_none() {
+                    open.streamed = open.streamed.max(begins + length);
+                    check_size(begins + length, self.options.max_size)?;
+                    if label.last {
+                        open.data_slabs = Some(index + u32::from(length > 0));
+                        self.amount.total = Some(open.spool.header().length + begins + length);
+                    }
+                }
+                open.place.write(&open.spool, begins, &buffer)?;
+                let length = label.length;
+                let written = open.records.write(index, &Record { length, hash });
+                written.map_err(|error| open.records_error(error))?;
+                open.verified.insert(index);
+                self.amount.verified += u64::from(length);
+                State::Contents(open)
+            }
+            State::Finished => State::Finished,
+        };
+        Ok(Delivered::Verified)
+    }
+
+    fn amount(&self) -> Amount {
+        self.amount
+    }
+
+    fn finish(&mut self, told: &Hash) -> Result<(), Error> {
+        let open = match std::mem::replace(&mut self.state, State::Finished) {
+            State::Contents(open) => open,
+            _ => return Err(Error::Incomplete { slab: self.next }),
+        };
+        let mut open = *open;
+        let first = open.layout().manifest_slabs();
+        let incomplete = |index: u32| Error::Incomplete {
+            slab: first + index,
+        };
+        let Some(slabs) = open.data_slabs else {
+            let index = open.verified.first_missing(u32::MAX - first);
+            return Err(incomplete(index.unwrap_or(0)));
+        };
+        if let Some(index) = open.verified.first_missing(slabs) {
+            return Err(incomplete(index));
+        }
+        let contents = open.records.root(slabs);
+        let contents = contents
+            .map_err(|error| open.records_error(error))?
+            .map_err(incomplete)?;
+        let header = *open.spool.header();
+        let found = match header.content {
+            Content::Tree => tree_root(&header.hash, &contents),
+            Content::File | Content::Stream => contents,
+        };
+        if found != *told {
+            // Nobody knows which slabs are wrong.
+            let cleared = open.records.clear();
+            cleared.map_err(|error| open.records_error(error))?;
+            let (told, found) = (told.to_string(), found.to_string());
+            return Err(Error::Root { told, found });
+        }
+        open.place.end_at(header.data.unwrap_or(open.streamed))?;
+        open.place.finish(&open.spool)?;
+        open.part.finish()
+    }
+}

@@ -1,0 +1,397 @@
+//! Slabs of files and trees on disk, and of a stream.
+
+use super::below::Below;
+use super::error::Error;
+use super::hash::{self, Hash, Root, SlabHash, tree_root};
+use super::manifest::{Content, Entry, Header, MOST_SLABS, Metadata, SlabPlace, What, Writer};
+use super::records::{Record, Records};
+use super::scan::{Inodes, Note, ScanOptions, scan};
+use super::spool::{Item, Piece, Spool, shown};
+use super::transfer::{Label, Source};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A file, or a directory and all that is in it, as it was when it was opened.
+#[derive(Debug)]
+pub struct FileSource {
+    spool: Spool,
+    files: Files,
+    /// Hashes of the slabs of contents that have been read.
+    records: Records,
+    /// The first slab of contents that may not have been hashed.
+    unhashed: u32,
+}
+
+/// The files that contents come from.
+#[derive(Debug)]
+struct Files {
+    path: PathBuf,
+    root: Opened,
+    inodes: Inodes,
+    /// The file that was read last, by the number of its entry.
+    last: Option<(u64, File)>,
+}
+
+#[derive(Debug)]
+enum Opened {
+    File(File),
+    Tree(Below),
+}
+
+impl FileSource {
+    /// Walks a file or a directory; `note` hears what is not sent as it is.
+    ///
+    /// # Errors
+    /// Where the disk refuses, and for what is neither a file nor a directory.
+    pub fn open(
+        path: &Path,
+        options: &ScanOptions,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<Self, Error> {
+        let scanned = scan(path, options, note)?;
+        let temporary = tempfile::tempfile()
+            .map_err(|error| Error::system("write hashes", &std::env::temp_dir(), error))?;
+        let root = match scanned.spool.header().content {
+            Content::Tree => Opened::Tree(Below::new(scanned.root)),
+            _ => Opened::File(File::from(scanned.root)),
+        };
+        Ok(Self {
+            spool: scanned.spool,
+            files: Files {
+                path: path.to_owned(),
+                root,
+                inodes: scanned.inodes,
+                last: None,
+            },
+            records: Records::new(temporary, 0),
+            unhashed: 0,
+        })
+    }
+
+    /// The manifest's header.
+    pub const fn header(&self) -> &Header {
+        self.spool.header()
+    }
+
+    /// Calls for each thing that is sent, in order.
+    ///
+    /// # Errors
+    /// Where the manifest cannot be read, and what the call says.
+    pub fn each(&self, call: impl FnMut(&Item<'_>) -> Result<(), Error>) -> Result<(), Error> {
+        self.spool.all(call)
+    }
+
+    /// Slabs of contents.
+    fn data_slabs(&self) -> u32 {
+        let layout = self.spool.header().layout();
+        layout.slabs().unwrap_or(0) - layout.manifest_slabs()
+    }
+
+    fn temporary(error: io::Error) -> Error {
+        Error::system("keep hashes", &std::env::temp_dir(), error)
+    }
+
+    fn read_data(&mut self, index: u32, begins: u64, buffer: &mut [u8]) -> Result<SlabHash, Error> {
+        let range = begins..begins + buffer.len() as u64;
+        let files = &mut self.files;
+        let mut filled = 0;
+        self.spool.pieces(range, |piece| {
+            filled += piece.within.len();
+            files.read(piece, &mut buffer[piece.within.clone()])
+        })?;
+        debug_assert_eq!(filled, buffer.len());
+        let hash = hash::slab(begins, buffer);
+        let length = buffer.len() as u32;
+        let record = Record { length, hash };
+        self.records
+            .write(index, &record)
+            .map_err(Self::temporary)?;
+        Ok(hash)
+    }
+}
+
+impl Source for FileSource {
+    fn total(&self) -> Option<u64> {
+        self.spool.header().layout().bytes()
+    }
+
+    fn read(&mut self, slab: u32, buffer: &mut Vec<u8>) -> Result<Label, Error> {
+        let layout = self.spool.header().layout();
+        let hash = match layout.place(slab) {
+            Some(SlabPlace::Manifest { begins, length }) => {
+                buffer.resize(length as usize, 0);
+                self.spool.read(begins, buffer)?;
+                hash::slab(begins, buffer)
+            }
+            Some(SlabPlace::Data { begins, length }) => {
+                buffer.resize(length as usize, 0);
+                self.read_data(slab - layout.manifest_slabs(), begins, buffer)?
+            }
+            Some(SlabPlace::Stream { .. }) | None => {
+                let why = "it is not there".to_owned();
+                return Err(Error::Slab { slab, why });
+            }
+        };
+        Ok(Label {
+            slab,
+            length: buffer.len() as u32,
+            last: layout.slabs() == Some(slab + 1),
+            hash: hash.part,
+        })
+    }
+
+    fn hash_ahead(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Error> {
+        let first = self.spool.header().layout().manifest_slabs();
+        while self.unhashed < self.data_slabs() {
+            let index = self.unhashed;
+            self.unhashed += 1;
+            if self.records.read(index).map_err(Self::temporary)?.is_none() {
+                self.read(first + index, buffer)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn root(&mut self) -> Result<Hash, Error> {
+        let mut buffer = Vec::new();
+        while self.hash_ahead(&mut buffer)? {}
+        let root = self.records.root(self.data_slabs());
+        let contents = root.map_err(Self::temporary)?.map_err(|slab| Error::Slab {
+            slab,
+            why: "its hash is lost".to_owned(),
+        })?;
+        let header = self.spool.header();
+        Ok(match header.content {
+            Content::Tree => tree_root(&header.hash, &contents),
+            _ => contents,
+        })
+    }
+}
+
+impl Files {
+    /// Reads a piece of a file; the file has to be as it was before, and after.
+    fn read(&mut self, piece: &Piece<'_>, into: &mut [u8]) -> Result<(), Error> {
+        let path = shown(&self.path, piece.below);
+        if self
+            .last
+            .as_ref()
+            .is_none_or(|(last, _)| *last != piece.number)
+        {
+            self.last = None;
+            let file = self.open(piece.below, &path)?;
+            let stat = file.metadata();
+            let stat = stat.map_err(|error| Error::system("look at", &path, error))?;
+            self.same(piece, &Seen::from(&stat), &path)?;
+            self.last = Some((piece.number, file));
+        }
+        let Some((_, file)) = &self.last else {
+            return Ok(());
+        };
+        let read = file.read_exact_at(into, piece.at);
+        // By its name, so that another file in its place is noticed too.
+        let again = self.look(piece.below, &path)?;
+        self.same(piece, &again, &path)?;
+        read.map_err(|error| Error::system("read", &path, error))?;
+        if piece.at + into.len() as u64 == piece.size {
+            self.last = None;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, below: &[u8], path: &Path) -> Result<File, Error> {
+        let opened = match &mut self.root {
+            Opened::File(file) => {
+                return file
+                    .try_clone()
+                    .map_err(|error| Error::system("open", path, error));
+            }
+            // Not to wait for a pipe that has taken the file's place.
+            Opened::Tree(tree) => {
+                tree.open(below, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())
+            }
+        };
+        match opened {
+            Err(error @ (Errno::NOENT | Errno::LOOP | Errno::NOTDIR)) => Err(Error::Changed {
+                path: path.to_owned(),
+                what: format!("it is no file any more ({error})"),
+            }),
+            result => {
+                let file: OwnedFd = result.map_err(|error| Error::system("open", path, error))?;
+                Ok(File::from(file))
+            }
+        }
+    }
+
+    /// What is at a path now.
+    fn look(&mut self, below: &[u8], path: &Path) -> Result<Seen, Error> {
+        let seen = match &mut self.root {
+            Opened::File(_) => std::fs::metadata(path).map(|stat| Seen::from(&stat)),
+            Opened::Tree(tree) => match tree.stat(below) {
+                Ok(stat) => Ok(Seen::from(&stat)),
+                Err(error) => Err(error.into()),
+            },
+        };
+        seen.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::Changed {
+                path: path.to_owned(),
+                what: "it is gone".to_owned(),
+            },
+            _ => Error::system("look at", path, error),
+        })
+    }
+
+    /// Whether a file is the one that was found.
+    fn same(&self, piece: &Piece<'_>, seen: &Seen, path: &Path) -> Result<(), Error> {
+        let inode = self.inodes.of(piece.number);
+        let inode = inode.map_err(FileSource::temporary)?;
+        let Metadata { seconds, nanos, .. } = *piece.metadata;
+        let changed = |what: String| {
+            let path = path.to_owned();
+            Err(Error::Changed { path, what })
+        };
+        if seen.size != piece.size {
+            return changed(format!("{} bytes, {} before", seen.size, piece.size));
+        }
+        if seen.modified != (seconds, i64::from(nanos)) {
+            return changed("its time of modification".to_owned());
+        }
+        if seen.inode != inode {
+            return changed("another file is in its place".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// What tells whether a file is still the same.
+struct Seen {
+    size: u64,
+    modified: (i64, i64),
+    inode: u64,
+}
+
+impl From<&std::fs::Metadata> for Seen {
+    fn from(stat: &std::fs::Metadata) -> Self {
+        Self {
+            size: stat.len(),
+            modified: (stat.mtime(), stat.mtime_nsec()),
+            inode: stat.ino(),
+        }
+    }
+}
+
+impl From<&rustix::fs::Stat> for Seen {
+    fn from(stat: &rustix::fs::Stat) -> Self {
+        Self {
+            size: stat.st_size as u64,
+            modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
+            inode: stat.st_ino,
+        }
+    }
+}
+
+/// Bytes that come from a pipe, in slabs of 1 MiB. A slab is sent when it is full, or at the end.
+pub struct StreamSource<R> {
+    input: R,
+    manifest: Vec<u8>,
+    header: Header,
+    /// The slab that comes next.
+    next: u32,
+    ended: bool,
+    root: Root,
+}
+
+impl<R: Read + Send> StreamSource<R> {
+    /// A stream under a name, which the other side gives to a file if it writes one.
+    ///
+    /// # Errors
+    /// For a name that no file can have.
+    pub fn new(input: R, name: &[u8]) -> Result<Self, Error> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or_default();
+        let metadata = Metadata {
+            mode: 0o644,
+            seconds: now.as_secs() as i64,
+            nanos: now.subsec_nanos(),
+            ..Metadata::default()
+        };
+        let what = What::File { metadata, size: 0 };
+        let entry = Entry {
+            level: 0,
+            name,
+            what,
+        };
+        let named = |error| Error::system("name a stream", Path::new("-"), error);
+        let mut writer = Writer::new(Vec::new(), Content::Stream, 20, false, false);
+        writer.add(&entry).map_err(named)?;
+        let (header, pages) = writer.finish().map_err(named)?;
+        let mut manifest = header.encode().to_vec();
+        manifest.extend(pages);
+        Ok(Self {
+            input,
+            manifest,
+            header,
+            next: 1,
+            ended: false,
+            root: Root::default(),
+        })
+    }
+}
+
+impl<R: Read + Send> Source for StreamSource<R> {
+    fn total(&self) -> Option<u64> {
+        None
+    }
+
+    fn read(&mut self, slab: u32, buffer: &mut Vec<u8>) -> Result<Label, Error> {
+        if slab == 0 {
+            buffer.clear();
+            buffer.extend(&self.manifest);
+            return Ok(Label {
+                slab,
+                length: buffer.len() as u32,
+                last: false,
+                hash: hash::slab(0, buffer).part,
+            });
+        }
+        if slab != self.next || self.ended {
+            return Err(Error::Gone(slab));
+        }
+        let Some(SlabPlace::Stream { begins, full }) = self.header.layout().place(slab) else {
+            let why = format!("a stream has {MOST_SLABS} slabs at most");
+            return Err(Error::Slab { slab, why });
+        };
+        buffer.clear();
+        let read = (&mut self.input).take(full.into()).read_to_end(buffer);
+        read.map_err(|error| Error::system("read", Path::new("-"), error))?;
+        let hash = hash::slab(begins, buffer);
+        if !buffer.is_empty() {
+            self.root.push(&hash);
+        }
+        self.next += 1;
+        self.ended = buffer.len() < full as usize;
+        Ok(Label {
+            slab,
+            length: buffer.len() as u32,
+            last: self.ended,
+            hash: hash.part,
+        })
+    }
+
+    fn hash_ahead(&mut self, _: &mut Vec<u8>) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    fn root(&mut self) -> Result<Hash, Error> {
+        if !self.ended {
+            return Err(Error::Incomplete { slab: self.next });
+        }
+        Ok(self.root.clone().finish())
+    }
+}

@@ -1,0 +1,183 @@
+//! Slabs of a file or a stream into a pipe, in order.
+
+use super::error::Error;
+use super::hash::{self, Hash, Root, SlabHash};
+use super::manifest::{Content, Header, ManifestError, Place, Reader, SlabPlace};
+use super::pool::Buffer;
+use super::transfer::{Amount, Delivered, Label, Next, Sink};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::path::Path;
+
+/// Writes a file or a stream to a pipe. Slabs that come early are kept until those before them are here.
+pub struct StreamSink<W> {
+    output: W,
+    /// Slabs that may be under way or kept at once.
+    ahead: u32,
+    max_size: u64,
+    header: Option<Header>,
+    again: VecDeque<u32>,
+    /// The slab that is asked for next.
+    next: u32,
+    /// The slab that is written next.
+    written: u32,
+    early: BTreeMap<u32, (SlabHash, Buffer)>,
+    root: Root,
+    /// All slabs, once it is known how many.
+    slabs: Option<u32>,
+    amount: Amount,
+}
+
+impl<W: Write + Send> StreamSink<W> {
+    /// Writes to `output`, with at most `ahead` slabs under way or kept, and at most `max_size` bytes.
+    pub fn new(output: W, ahead: u32, max_size: u64) -> Self {
+        Self {
+            output,
+            ahead: ahead.max(1),
+            max_size,
+            header: None,
+            again: VecDeque::new(),
+            next: 0,
+            written: 0,
+            early: BTreeMap::new(),
+            root: Root::default(),
+            slabs: None,
+            amount: Amount::default(),
+        }
+    }
+
+    fn check_size(&self, bytes: u64) -> Result<(), Error> {
+        let allowed = self.max_size;
+        match bytes > allowed {
+            true => Err(Error::TooLarge { bytes, allowed }),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the manifest, which is one page.
+    fn open(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let header = Header::decode(bytes)?;
+        if header.content == Content::Tree {
+            return Err(Error::Unfit {
+                path: "-".into(),
+                why: "a directory cannot be written to a pipe; name a directory to receive into",
+            });
+        }
+        let wrong = |why: &str| ManifestError::new(Place::Header, why);
+        if bytes.len() as u64 != header.length {
+            return Err(wrong("its length is not that of its slab").into());
+        }
+        let page = &bytes[Header::LENGTH..];
+        if Hash::of(page) != header.hash {
+            return Err(wrong("its hash does not agree with its header").into());
+        }
+        let mut reader = Reader::new(header);
+        reader.page(page, |_, _, _| ())?;
+        reader.finish()?;
+        self.check_size(header.layout().bytes().unwrap_or(0))?;
+        self.slabs = header.layout().slabs();
+        self.amount.total = header.layout().bytes();
+        self.header = Some(header);
+        Ok(())
+    }
+
+    fn error(error: std::io::Error) -> Error {
+        Error::system("write", Path::new("-"), error)
+    }
+}
+
+impl<W: Write + Send> Sink for StreamSink<W> {
+    fn next(&mut self) -> Result<Next, Error> {
+        if let Some(slab) = self.again.pop_front() {
+            return Ok(Next::Fetch(slab));
+        }
+        let slab = self.next;
+        let Some(header) = &self.header else {
+            return Ok(match slab {
+                0 => {
+                    self.next = 1;
+                    Next::Fetch(0)
+                }
+                _ => Next::Wait,
+            });
+        };
+        let ended = self.slabs.is_some_and(|slabs| slab >= slabs);
+        if ended || header.layout().place(slab).is_none() {
+            return Ok(Next::End);
+        }
+        if slab - self.written >= self.ahead {
+            return Ok(Next::Wait);
+        }
+        self.next += 1;
+        Ok(Next::Fetch(slab))
+    }
+
+    fn deliver(&mut self, label: Label, buffer: Buffer) -> Result<Delivered, Error> {
+        let slab = label.slab;
+        let wrong = |why: String| Err(Error::Slab { slab, why });
+        if label.length as usize != buffer.len() {
+            return wrong(format!("{} bytes, {} told", buffer.len(), label.length));
+        }
+        let place = self.header.map(|header| header.layout().place(slab));
+        let begins = match place {
+            None if slab == 0 => 0,
+            Some(Some(SlabPlace::Data { begins, length })) if label.length == length => begins,
+            Some(Some(SlabPlace::Stream { begins, full }))
+                if label.length == full || label.length < full && label.last =>
+            {
+                begins
+            }
+            Some(Some(SlabPlace::Manifest { .. })) => return Ok(Delivered::Verified),
+            _ => return wrong(format!("{} bytes do not belong there", label.length)),
+        };
+        if slab < self.written || self.early.contains_key(&slab) {
+            return Ok(Delivered::Verified);
+        }
+        if slab >= self.next {
+            return wrong("nobody asked for it".to_owned());
+        }
+        let hash = hash::slab(begins, &buffer);
+        if hash.part != label.hash {
+            self.again.push_back(slab);
+            return Ok(Delivered::Mismatch);
+        }
+        let length = u64::from(label.length);
+        if slab == 0 {
+            self.open(&buffer)?;
+            self.written = 1;
+        } else {
+            self.check_size(begins + length)?;
+            if label.last && self.slabs.is_none() {
+                self.slabs = Some(slab + 1);
+                let manifest = self.header.map_or(0, |header| header.length);
+                self.amount.total = Some(manifest + begins + length);
+            }
+            self.early.insert(slab, (hash, buffer));
+        }
+        self.amount.verified += length;
+        while let Some((hash, buffer)) = self.early.remove(&self.written) {
+            self.output.write_all(&buffer).map_err(Self::error)?;
+            if !buffer.is_empty() {
+                self.root.push(&hash);
+            }
+            self.written += 1;
+        }
+        Ok(Delivered::Verified)
+    }
+
+    fn amount(&self) -> Amount {
+        self.amount
+    }
+
+    fn finish(&mut self, told: &Hash) -> Result<(), Error> {
+        if self.slabs.is_none_or(|slabs| self.written < slabs) {
+            return Err(Error::Incomplete { slab: self.written });
+        }
+        let found = std::mem::take(&mut self.root).finish();
+        if found != *told {
+            let (told, found) = (told.to_string(), found.to_string());
+            return Err(Error::Root { told, found });
+        }
+        self.output.flush().map_err(Self::error)
+    }
+}

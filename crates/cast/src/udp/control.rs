@@ -1,0 +1,282 @@
+//! Control messages of sockets (`cmsg(3)`) as bytes and back. All of it is safe code: a length that
+//! a message claims is never trusted.
+
+use super::class::TrafficClass;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Bytes of the kernel's `struct cmsghdr`: a length as long as a pointer, a level and a type.
+const HEADER: usize = size_of::<usize>() + 8;
+/// Bytes that hold every control message that [`Socket`](super::Socket) asks for, at once.
+pub(super) const RECEIVED: usize = 192;
+/// Bytes that hold every control message of an outgoing batch.
+pub(super) const SENT: usize = 96;
+
+/// Where messages begin: at multiples of this.
+const fn aligned(length: usize) -> usize {
+    length.next_multiple_of(size_of::<usize>())
+}
+
+/// What the kernel tells beside a datagram's bytes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Ancillary {
+    /// The TOS or traffic-class byte of the IP header.
+    pub class: TrafficClass,
+    /// The address that it was sent to: one of this machine's, or a multicast group.
+    pub to: Option<IpAddr>,
+    /// The number of the interface that it came in at; 0 where that is not known.
+    pub interface: u32,
+    /// When the kernel received it, in nanoseconds since 1970. Where no socket of the machine had
+    /// asked for stamps before, the first ones say when it was handed over.
+    pub stamp: Option<u64>,
+    /// Datagrams that the kernel has dropped so far since the socket is open, because its buffer
+    /// was full. `None` while there are none.
+    pub overflows: Option<u32>,
+    /// The bytes of each datagram but the last, where the kernel has merged several.
+    pub segment: Option<u16>,
+}
+
+/// Reads what the kernel wrote. Messages of other kinds, and what is cut off, are passed over.
+pub fn parse(bytes: &[u8]) -> Ancillary {
+    let mut told = Ancillary::default();
+    for (level, kind, data) in (Messages { rest: bytes }) {
+        match (level, kind) {
+            (libc::IPPROTO_IP, libc::IP_TOS) => {
+                told.class = data.first().map_or(told.class, |byte| TrafficClass(*byte));
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                let class = i32_at(data, 0).and_then(|class| u8::try_from(class).ok());
+                told.class = class.map_or(told.class, TrafficClass);
+            }
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                // struct in_pktinfo: the interface, the local address, the header's destination.
+                if let (Some(interface), Some(to)) = (i32_at(data, 0), chunk_at::<4>(data, 8)) {
+                    told.interface = interface.cast_unsigned();
+                    told.to = Some(Ipv4Addr::from(to).into());
+                }
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                // struct in6_pktinfo: the header's destination, the interface.
+                if let (Some(to), Some(interface)) = (chunk_at::<16>(data, 0), i32_at(data, 16)) {
+                    told.interface = interface.cast_unsigned();
+                    told.to = Some(Ipv6Addr::from(to).into());
+                }
+            }
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => told.stamp = stamp(data).or(told.stamp),
+            (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
+                let count = i32_at(data, 0).map(i32::cast_unsigned);
+                told.overflows = count.or(told.overflows);
+            }
+            (libc::SOL_UDP, libc::UDP_GRO) => {
+                let size = i32_at(data, 0).and_then(|size| u16::try_from(size).ok());
+                told.segment = size.filter(|size| *size > 0).or(told.segment);
+            }
+            _ => {}
+        }
+    }
+    told
+}
+
+/// Nanoseconds since 1970 of a `struct timespec`; `None` for a time before that.
+fn stamp(data: &[u8]) -> Option<u64> {
+    const WORD: usize = size_of::<libc::time_t>();
+    let word = |at| {
+        let bytes = chunk_at::<WORD>(data, at)?;
+        u64::try_from(libc::time_t::from_ne_bytes(bytes)).ok()
+    };
+    word(0)?
+        .checked_mul(1_000_000_000)?
+        .checked_add(word(WORD)?)
+}
+
+fn chunk_at<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
+    data.get(at..)?.first_chunk().copied()
+}
+
+fn i32_at(data: &[u8], at: usize) -> Option<i32> {
+    chunk_at(data, at).map(i32::from_ne_bytes)
+}
+
+/// The messages of a buffer: level, type and data of each.
+struct Messages<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = (i32, i32, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        const WORD: usize = size_of::<usize>();
+        let length = usize::from_ne_bytes(chunk_at(self.rest, 0)?);
+        let level = i32_at(self.rest, WORD)?;
+        let kind = i32_at(self.rest, WORD + 4)?;
+        // Also ends what is shorter than its own header, which would be read for ever.
+        let data = self.rest.get(HEADER..length)?;
+        self.rest = self.rest.get(aligned(length)..).unwrap_or(&[]);
+        Some((level, kind, data))
+    }
+}
+
+/// Control messages of one outgoing batch.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(8))]
+pub(super) struct Control {
+    bytes: [u8; SENT],
+    length: usize,
+}
+
+impl Control {
+    pub(super) const EMPTY: Self = Self {
+        bytes: [0; SENT],
+        length: 0,
+    };
+
+    /// The messages' bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// Adds the class of a batch to an address of IPv4 or not.
+    pub(super) fn put_class(&mut self, is_ipv4: bool, class: TrafficClass) {
+        let byte = i32::from(class.0).to_ne_bytes();
+        match is_ipv4 {
+            true => self.put(libc::IPPROTO_IP, libc::IP_TOS, &byte),
+            false => self.put(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, &byte),
+        }
+    }
+
+    /// Adds that the bytes are to be cut into datagrams of `segment` bytes.
+    pub(super) fn put_segment(&mut self, segment: u16) {
+        self.put(libc::SOL_UDP, libc::UDP_SEGMENT, &segment.to_ne_bytes());
+    }
+
+    /// Adds the address that the batch is to come from.
+    pub(super) fn put_from(&mut self, from: IpAddr) {
+        match from {
+            IpAddr::V4(from) => {
+                let mut info = [0; 12];
+                info[4..8].copy_from_slice(&from.octets());
+                self.put(libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
+            }
+            IpAddr::V6(from) => {
+                let mut info = [0; 20];
+                info[..16].copy_from_slice(&from.octets());
+                self.put(libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, &info);
+            }
+        }
+    }
+
+    /// Adds a message. Each kind is added once at most, and all of them fit.
+    fn put(&mut self, level: i32, kind: i32, data: &[u8]) {
+        let length = HEADER + data.len();
+        let message = &mut self.bytes[self.length..];
+        let (head, rest) = message.split_at_mut(HEADER);
+        head[..size_of::<usize>()].copy_from_slice(&length.to_ne_bytes());
+        head[HEADER - 8..HEADER - 4].copy_from_slice(&level.to_ne_bytes());
+        head[HEADER - 4..].copy_from_slice(&kind.to_ne_bytes());
+        rest[..data.len()].copy_from_slice(data);
+        self.length += aligned(length);
+    }
+}
+
+/// A class, a segment size and an address of IPv6, each with its header.
+const _: () = assert!(aligned(HEADER + 4) + aligned(HEADER + 2) + aligned(HEADER + 20) <= SENT);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
+        let mut control = Control::EMPTY;
+        control.put(level, kind, data);
+        control.bytes().to_vec()
+    }
+
+    #[test]
+    fn what_the_kernel_tells_of_a_datagram_is_read() {
+        let stamp: Vec<u8> = [7, 9]
+            .iter()
+            .flat_map(|word: &libc::time_t| word.to_ne_bytes())
+            .collect();
+        let mut info = [0; 20];
+        info[15] = 1;
+        info[16..].copy_from_slice(&3u32.to_ne_bytes());
+        let bytes = [
+            written(
+                libc::IPPROTO_IPV6,
+                libc::IPV6_TCLASS,
+                &0xb9i32.to_ne_bytes(),
+            ),
+            written(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &stamp),
+            written(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &11u32.to_ne_bytes()),
+            written(libc::IPPROTO_IP, 99, &[1, 2, 3]),
+            written(libc::SOL_UDP, libc::UDP_GRO, &1_472i32.to_ne_bytes()),
+            written(libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, &info),
+        ]
+        .concat();
+        let expected = Ancillary {
+            class: TrafficClass(0xb9),
+            to: Some(Ipv6Addr::LOCALHOST.into()),
+            interface: 3,
+            stamp: Some(7_000_000_009),
+            overflows: Some(11),
+            segment: Some(1_472),
+        };
+        assert_eq!(parse(&bytes), expected);
+        assert!(bytes.len() <= RECEIVED);
+        assert_eq!((expected.class.dscp(), expected.class.ecn() as u8), (46, 1));
+    }
+
+    #[test]
+    fn the_addresses_of_ipv4_are_read_and_written() {
+        let from = Ipv4Addr::new(192, 0, 2, 7);
+        let mut control = Control::EMPTY;
+        control.put_from(from.into());
+        control.put_class(true, TrafficClass(5));
+        // The kernel reads the source from the field that it does not write the destination to.
+        let told = parse(control.bytes());
+        assert_eq!(told.to, Some(Ipv4Addr::UNSPECIFIED.into()));
+        assert_eq!(told.class, TrafficClass(5));
+    }
+
+    #[test]
+    fn a_message_that_claims_no_length_ends_the_reading() {
+        let mut bytes = written(libc::IPPROTO_IP, libc::IP_TOS, &[4]);
+        bytes[..size_of::<usize>()].fill(0);
+        assert_eq!(parse(&bytes), Ancillary::default());
+    }
+
+    #[test]
+    fn a_time_before_1970_is_no_time() {
+        let words: Vec<u8> = [-1, 0]
+            .iter()
+            .flat_map(|word: &libc::time_t| word.to_ne_bytes())
+            .collect();
+        let bytes = written(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &words);
+        assert_eq!(parse(&bytes).stamp, None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
+            parse(&bytes);
+        }
+
+        /// Lengths, levels and types that occur, with data of any length.
+        #[test]
+        fn any_messages_are_read(messages in proptest::collection::vec(
+            (0usize..64, prop_oneof![Just(0), Just(1), Just(17), Just(41)], 0i32..110, any::<[u8; 40]>()),
+            0..6,
+        ), cut in 0usize..300) {
+            let mut bytes = Vec::new();
+            for (length, level, kind, data) in messages {
+                bytes.extend_from_slice(&length.to_ne_bytes());
+                bytes.extend_from_slice(&i32::to_ne_bytes(level));
+                bytes.extend_from_slice(&kind.to_ne_bytes());
+                bytes.extend_from_slice(&data);
+            }
+            bytes.truncate(cut);
+            parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Datagrams on their way in.
+
+use super::batch::{Datagrams, Name, Outgoing};
+use super::class::TrafficClass;
+use super::control::{self, Ancillary};
+use super::socket::Socket;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::Ordering;
+
+/// Messages that one system call receives at most.
+const MOST_RECEIVED: usize = 32;
+/// Bytes that the kernel merges datagrams into at most.
+const MERGED: usize = 65_536;
+
+/// What has arrived from one address: a datagram, or several that the kernel has merged.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming<'a> {
+    /// Where from.
+    pub from: SocketAddr,
+    /// What the kernel tells of it.
+    pub told: Ancillary,
+    /// Whether the bytes are cut off, because the inbox had no room for more.
+    pub is_cut: bool,
+    /// The bytes of all its datagrams.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Incoming<'a> {
+    /// The datagrams.
+    pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let whole = self.bytes.len().max(1);
+        let size = self.told.segment.map_or(whole, usize::from).max(1);
+        // An empty datagram is one, too.
+        let empty = self.bytes.is_empty().then_some(self.bytes);
+        self.bytes.chunks(size).chain(empty)
+    }
+
+    /// The TOS or traffic-class byte.
+    pub fn class(&self) -> TrafficClass {
+        self.told.class
+    }
+}
+
+/// Memory for what one system call receives.
+#[derive(Debug)]
+pub struct Inbox {
+    bytes: Box<[u8]>,
+    /// Bytes of one message.
+    room: usize,
+    names: Box<[Name]>,
+    controls: Box<[[u64; control::RECEIVED / 8]]>,
+}
+
+impl Inbox {
+    /// Room for `messages` messages, 1 to 32, of `room` bytes each, at least 1.
+    pub fn new(messages: usize, room: usize) -> Self {
+        let (messages, room) = (messages.clamp(1, MOST_RECEIVED), room.max(1));
+        Self {
+            bytes: vec![0; messages * room].into_boxed_slice(),
+            room,
+            names: vec![Name::EMPTY; messages].into_boxed_slice(),
+            controls: vec![[0; control::RECEIVED / 8]; messages].into_boxed_slice(),
+        }
+    }
+
+    /// Room for all that the kernel may give: 32 times 64 KiB.
+    pub fn full() -> Self {
+        Self::new(MOST_RECEIVED, MERGED)
+    }
+}
+
+impl Socket {
+    /// Receives with one system call, as many messages as `inbox` has room for, and hands each to
+    /// `take`. Gives how many there were: 0 where there was nothing.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn receive(
+        &self,
+        inbox: &mut Inbox,
+        take: &mut dyn FnMut(&Incoming<'_>),
+    ) -> io::Result<usize> {
+        let count = inbox.names.len().min(MOST_RECEIVED);
+        // SAFETY: both types are made of integers and raw pointers, for which all bits zero are a value.
+        let (mut headers, mut parts): (
+            [libc::mmsghdr; MOST_RECEIVED],
+            [libc::iovec; MOST_RECEIVED],
+        ) = unsafe { std::mem::zeroed() };
+        let rooms = inbox.bytes.chunks_exact_mut(inbox.room);
+        let places = rooms.zip(&mut inbox.names).zip(&mut inbox.controls);
+        for ((header, part), ((room, name), control)) in
+            headers.iter_mut().zip(&mut parts).zip(places)
+        {
+            part.iov_base = room.as_mut_ptr().cast();
+            part.iov_len = room.len();
+            let header = &mut header.msg_hdr;
+            header.msg_name = (&raw mut name.0).cast();
+            header.msg_namelen = size_of_val(&name.0) as _;
+            header.msg_iov = part;
+            header.msg_iovlen = 1;
+            header.msg_control = control.as_mut_ptr().cast();
+            header.msg_controllen = size_of_val(control) as _;
+        }
+        // SAFETY: `inbox` has `count` names, control buffers and rooms, and the first `count` headers
+        // point to one of each, with its length, through pointers from exclusive borrows that end
+        // before anything else touches them. All of it, and `headers` and `parts`, lives until the call
+        // is over. The kernel writes within these lengths only, and any bytes are a value there.
+        let received = unsafe {
+            libc::recvmmsg(
+                self.as_fd().as_raw_fd(),
+                headers.as_mut_ptr(),
+                count as u32,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        };
+        let Ok(received) = usize::try_from(received) else {
+            let error = io::Error::last_os_error();
+            return match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
+                _ => Err(error),
+            };
+        };
+        let rooms = inbox.bytes.chunks_exact(inbox.room);
+        let places = rooms.zip(&inbox.names).zip(&inbox.controls);
+        for (header, ((room, name), words)) in headers.iter().take(received).zip(places) {
+            let length = (header.msg_len as usize).min(room.len());
+            let told = as_bytes(words);
+            let written: usize = header.msg_hdr.msg_controllen as _;
+            let Some(from) = name.address() else {
+                continue;
+            };
+            let told = control::parse(&told[..written.min(told.len())]);
+            if let Some(overflows) = told.overflows {
+                self.overflows.store(overflows, Ordering::Relaxed);
+            }
+            take(&Incoming {
+                from,
+                told,
+                is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+                bytes: &room[..length],
+            });
+        }
+        Ok(received)
+    }
+}
+
+/// The bytes of words.
+fn as_bytes(words: &[u64; control::RECEIVED / 8]) -> &[u8; control::RECEIVED] {
+    // SAFETY: the same number of bytes, of integers without padding; bytes need no alignment.
+    unsafe { &*words.as_ptr().cast() }
+}
+
+/// A socket of the kernel's with memory for what arrives: what a driver runs over.
+#[derive(Debug)]
+pub struct Port {
+    /// The socket.
+    pub socket: Socket,
+    inbox: Inbox,
+}
+
+impl Port {
+    /// A driver's end of a socket.
+    pub fn new(socket: Socket) -> Self {
+        Self {
+            socket,
+            inbox: Inbox::full(),
+        }
+    }
+}
+
+impl Datagrams for Port {
+    fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
+        self.socket.send(messages)
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize> {
+        self.socket.receive(&mut self.inbox, take)
+    }
+
+    fn segments(&self) -> usize {
+        self.socket.segments()
+    }
+}

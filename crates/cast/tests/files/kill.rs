@@ -1,0 +1,140 @@
+//! Receivers and senders that are killed, and disks that are full: in processes of their own.
+
+use super::common::{SLAB, bytes, folder, look, names, sink, source};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tailcut_cast::files::{Delivered, Error, Next, Pool, Sink, Source};
+
+/// What the child does: FROM, TO, and perhaps the most bytes of a file.
+const FROM: &str = "TAILCUT_TEST_FROM";
+const TO: &str = "TAILCUT_TEST_TO";
+const FILE_SIZE: &str = "TAILCUT_TEST_FILE_SIZE";
+/// How often somebody is killed.
+const KILLS: &str = "TAILCUT_CAST_KILLS";
+
+/// Copies, and says so slab by slab. Not a test of its own: the others run it.
+#[test]
+fn child() {
+    let (Some(from), Some(to)) = (std::env::var_os(FROM), std::env::var_os(TO)) else {
+        return;
+    };
+    if let Ok(most) = std::env::var(FILE_SIZE) {
+        let most = Some(most.parse().expect("a number"));
+        let limit = rustix::process::Rlimit {
+            current: most,
+            maximum: most,
+        };
+        rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).expect("a limit");
+    }
+    let (mut source, mut sink) = (source(Path::new(&from)), sink(Path::new(&to)));
+    let copied = copy(&mut source, &mut sink);
+    match copied {
+        Ok(kept) => println!("\ndone {kept}"),
+        Err(error) => println!("\nerror {error}"),
+    }
+}
+
+fn copy(source: &mut dyn Source, sink: &mut dyn Sink) -> Result<u64, Error> {
+    let pool = Pool::new(1);
+    let out = std::io::stdout();
+    loop {
+        match sink.next()? {
+            Next::Fetch(slab) => {
+                let mut buffer = pool.take();
+                let label = source.read(slab, &mut buffer)?;
+                assert_eq!(sink.deliver(label, buffer)?, Delivered::Verified);
+                writeln!(&out, "\nslab {slab}").expect("a pipe");
+            }
+            Next::Kept { .. } => {}
+            Next::Wait => panic!("every slab was delivered"),
+            Next::End => break,
+        }
+    }
+    writeln!(&out, "\nend").expect("a pipe");
+    sink.finish(&source.root()?)?;
+    Ok(sink.amount().kept)
+}
+
+/// Runs the child, and kills it after some lines; its last line if it was left alone.
+fn run(from: &Path, to: &Path, file_size: Option<usize>, lines: usize) -> Option<String> {
+    // The signal of a file that is too large would end the child: let it be an error.
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--exact", "kill::child", "--nocapture", "--test-threads=1"])
+        .env(FROM, from)
+        .env(TO, to)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    if let Some(most) = file_size {
+        command.env(FILE_SIZE, most.to_string());
+    }
+    let mut child = command.spawn().expect("a child");
+    let out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let words = ["slab ", "end", "done ", "error "];
+    let mut said = out
+        .lines()
+        .map_while(Result::ok)
+        .filter(|line| words.iter().any(|word| line.starts_with(word)));
+    let mut last = said.by_ref().take(lines).last();
+    // It may be anywhere behind that line by now, or have ended.
+    let _ = child.kill();
+    last = said.last().or(last);
+    child.wait().expect("an end");
+    last
+}
+
+#[test]
+fn a_copy_that_is_killed_again_and_again_ends_with_the_same_bytes() {
+    let kills: usize = std::env::var(KILLS).map_or(4, |kills| kills.parse().expect("a number"));
+    let from = folder();
+    let root = from.path().join("tree");
+    fs::create_dir_all(root.join("small")).expect("folders");
+    fs::write(root.join("large"), bytes(9 * SLAB + 5, 1)).expect("a file");
+    for name in 0..500 {
+        let path = root.join("small").join(name.to_string());
+        fs::write(path, bytes(6_000, name)).expect("a file");
+    }
+    fs::hard_link(root.join("large"), root.join("same")).expect("a link");
+    std::os::unix::fs::symlink("small", root.join("link")).expect("a link");
+    let mut killed = 0;
+    let mut round = 0;
+    while killed < kills {
+        let to = folder();
+        round += 1;
+        loop {
+            // 15 lines are a whole copy; the first of a round ends early.
+            let lines = bytes(4, (killed * 31 + round) as u64)[1] as usize % 6 + 1;
+            let last = run(&root, to.path(), None, lines);
+            killed += 1;
+            let done = last.is_some_and(|line| line.starts_with("done "));
+            if done || to.path().join("tree").exists() {
+                break;
+            }
+        }
+        if to.path().join("tree.part.slabs").exists() {
+            // Killed between the last steps: what is left does no harm.
+            assert!(to.path().join("tree").exists());
+        }
+        assert_eq!(look(&root), look(&to.path().join("tree")));
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_what_is_verified_stays() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    fs::write(&file, bytes(4 * SLAB, 1)).expect("a file");
+    let last = run(&file, to.path(), Some(2 * SLAB + 100), usize::MAX);
+    let last = last.expect("some words");
+    let expected = format!("error {}: no room", to.path().join("file.part").display());
+    assert!(last.starts_with(&expected), "{last}");
+    let last = run(&file, to.path(), None, usize::MAX);
+    assert_eq!(last, Some(format!("done {}", 2 * SLAB)));
+    assert_eq!(names(to.path()), ["file"]);
+    let copy = fs::read(to.path().join("file")).expect("a file");
+    assert!(copy == fs::read(&file).expect("a file"));
+}

@@ -1,0 +1,137 @@
+//! A transfer goes on where an earlier one ended.
+
+use super::common::{Moved, SLAB, all, bytes, folder, look, names, sink, some, source};
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+use tailcut_cast::files::{Error, FileSink, SinkOptions};
+use tempfile::TempDir;
+
+/// A file of four slabs, of which the manifest and two have arrived.
+fn half() -> (TempDir, TempDir, PathBuf) {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    fs::write(&file, bytes(4 * SLAB, 1)).expect("a file");
+    some(&mut source(&file), &mut sink(to.path()), 3).expect("moved");
+    (from, to, file)
+}
+
+fn kept(to: &Path, file: &Path) -> Moved {
+    let moved = all(&mut source(file), &mut sink(to)).expect("moved");
+    let copy = fs::read(to.join("file")).expect("a file");
+    assert!(copy == fs::read(file).expect("a file"));
+    assert_eq!(names(to), ["file"]);
+    moved
+}
+
+#[test]
+fn slabs_that_are_verified_do_not_travel_again() {
+    let (_from, to, file) = half();
+    let moved = kept(to.path(), &file);
+    // The manifest comes again, so that it is known whose part this is.
+    assert_eq!((moved.kept, moved.fetched), (2 * SLAB as u64, 1 + 2));
+}
+
+#[test]
+fn slabs_that_changed_on_disk_travel_again() {
+    let (_from, to, file) = half();
+    let part = OpenOptions::new()
+        .write(true)
+        .open(to.path().join("file.part"));
+    let part = part.expect("the part");
+    part.write_all_at(b"spoiled", 5).expect("written");
+    let moved = kept(to.path(), &file);
+    assert_eq!((moved.kept, moved.fetched), (SLAB as u64, 1 + 3));
+}
+
+#[test]
+fn records_that_are_torn_count_as_none() {
+    let (_from, to, file) = half();
+    let slabs = OpenOptions::new()
+        .write(true)
+        .open(to.path().join("file.part.slabs"));
+    let slabs = slabs.expect("the records");
+    let length = slabs.metadata().expect("a file").len();
+    slabs.set_len(length - 1).expect("cut");
+    let moved = kept(to.path(), &file);
+    assert_eq!((moved.kept, moved.fetched), (SLAB as u64, 1 + 3));
+}
+
+#[test]
+fn records_without_contents_count_as_none() {
+    let (_from, to, file) = half();
+    fs::write(to.path().join("file.part"), "").expect("written");
+    assert_eq!(kept(to.path(), &file).kept, 0);
+}
+
+#[test]
+fn the_part_of_another_file_of_this_name_goes() {
+    let (_from, to, file) = half();
+    fs::write(&file, bytes(4 * SLAB, 2)).expect("a file");
+    assert_eq!(kept(to.path(), &file).kept, 0);
+}
+
+#[test]
+fn a_transfer_may_begin_anew() {
+    let (_from, to, file) = half();
+    let options = SinkOptions {
+        resume: false,
+        ..SinkOptions::default()
+    };
+    let mut sink = FileSink::new(to.path(), options).expect("a sink");
+    assert_eq!(all(&mut source(&file), &mut sink).expect("moved").kept, 0);
+}
+
+#[test]
+fn what_no_transfer_has_left_is_not_touched() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    fs::write(&file, "x").expect("a file");
+    for name in ["file.part", "file.part.slabs"] {
+        let mine = to.path().join(name);
+        fs::write(&mine, "mine").expect("a file");
+        let error = all(&mut source(&file), &mut sink(to.path())).expect_err("in the way");
+        assert!(
+            matches!(&error, Error::NotAPart(path) if *path == mine),
+            "{error}"
+        );
+        assert_eq!(names(to.path()), [name]);
+        fs::remove_file(&mine).expect("removed");
+    }
+    symlink(&file, to.path().join("file.part.slabs")).expect("a link");
+    all(&mut source(&file), &mut sink(to.path())).expect_err("a link");
+    assert_eq!(fs::read(&file).expect("a file"), b"x");
+}
+
+#[test]
+fn only_one_process_receives_a_name() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    fs::write(&file, bytes(SLAB, 1)).expect("a file");
+    let mut first = sink(to.path());
+    some(&mut source(&file), &mut first, 1).expect("moved");
+    let error = all(&mut source(&file), &mut sink(to.path())).expect_err("busy");
+    assert!(matches!(error, Error::Busy(_)), "{error}");
+    all(&mut source(&file), &mut first).expect("moved");
+}
+
+#[test]
+fn a_tree_goes_on_where_it_ended_even_within_its_last_steps() {
+    let (from, to) = (folder(), folder());
+    let root = from.path().join("tree");
+    fs::create_dir_all(root.join("a/b")).expect("folders");
+    for name in 0..3_000 {
+        let path = root.join(if name % 2 == 0 { "a" } else { "a/b" });
+        fs::write(path.join(name.to_string()), bytes(1_000, name)).expect("a file");
+    }
+    symlink("nowhere", root.join("link")).expect("a link");
+    fs::hard_link(root.join("a/0"), root.join("same")).expect("a link");
+    some(&mut source(&root), &mut sink(to.path()), 2).expect("moved");
+    // As if the last steps had begun.
+    let part = to.path().join("tree.part");
+    symlink("elsewhere", part.join("link")).expect("a link");
+    fs::write(part.join("same"), "other").expect("a file");
+    let moved = all(&mut source(&root), &mut sink(to.path())).expect("moved");
+    assert_eq!((moved.kept, moved.fetched), (SLAB as u64, 1 + 2));
+    assert_eq!(look(&root), look(&to.path().join("tree")));
+}

@@ -1,0 +1,221 @@
+//! The replicas of a route as they are now: names are resolved, each address is a replica of its own with a
+//! way for primaries and one for copies.
+
+use super::body::Ask;
+use super::config::{Duplicates, ReplicaConfig, RouteConfig};
+use super::upstream::{Counts, Failure, Upstream};
+use crate::client::{Client, ClientConfig, Replica};
+use crate::socket::SocketOptions;
+use crate::ways::{Connector, Way, WayConfig, WayError};
+use anyhow::{Context as _, Result, anyhow};
+use http::uri::Authority;
+use hyper_util::rt::TokioIo;
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tailcut_service::tls::{self, ServerName, Stream, server_name};
+use tailcut_transport::rans::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
+use tower_service::Service;
+
+/// Opens connections to one address.
+#[derive(Clone)]
+pub(super) struct Dial {
+    connector: Connector,
+    tls: Option<(tls::Client, ServerName<'static>)>,
+    time: Duration,
+}
+
+impl Service<()> for Dial {
+    type Response = TokioIo<Stream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        let connecting = self.connector.call(());
+        let (tls, time) = (self.tls.clone(), self.time);
+        let opening = async move {
+            let stream = connecting.await?.into_inner();
+            match tls {
+                Some((client, name)) => client.connect(name, stream).await,
+                None => Ok(Stream::Plain(stream)),
+            }
+        };
+        Box::pin(async move {
+            let opened = tokio::time::timeout(time, opening).await;
+            let stream = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+            stream.map(TokioIo::new)
+        })
+    }
+}
+
+/// A replica at one address.
+#[derive(Clone)]
+pub(super) struct Member {
+    pub replica: ReplicaConfig,
+    pub address: SocketAddr,
+    pub counts: Arc<Counts>,
+    ways: [Upstream; 2],
+}
+
+impl Member {
+    /// The way for primaries.
+    pub fn way(&self) -> Upstream {
+        self.ways[0].clone()
+    }
+}
+
+/// The replicas, and the client that asks them.
+#[derive(Clone)]
+pub(super) struct Pool {
+    pub members: Vec<Member>,
+    pub client: Client<Upstream>,
+}
+
+/// Where replicas are.
+pub(super) type Addresses = BTreeSet<(usize, SocketAddr)>;
+
+/// Resolves the names of replicas, each with its place in the configuration.
+pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Result<Addresses> {
+    let mut addresses = Addresses::new();
+    for (index, replica) in replicas.iter().enumerate() {
+        let to = &replica.to;
+        let found = tokio::net::lookup_host((to.host.as_str(), to.port)).await;
+        let found = found.with_context(|| format!("replica {to}: its name cannot be resolved"))?;
+        addresses.extend(found.map(|address| (index, address)));
+    }
+    match addresses.is_empty() {
+        true => Err(anyhow!("no replica's name has an address")),
+        false => Ok(addresses),
+    }
+}
+
+impl Pool {
+    /// A pool of these addresses. Those that were there before keep their connections.
+    pub fn new(config: &RouteConfig, addresses: &Addresses, before: &[Member]) -> Result<Self> {
+        let member = |(index, address): &(usize, SocketAddr)| {
+            let replica = &config.replicas[*index];
+            let known = before
+                .iter()
+                .find(|known| known.address == *address && known.replica == *replica);
+            match known {
+                Some(known) => Ok(known.clone()),
+                None => join(config, replica, *address),
+            }
+        };
+        let members = addresses.iter().map(member).collect::<Result<Vec<_>>>()?;
+        let replicas = members.iter().map(|member| {
+            let [primary, copy] = member.ways.clone();
+            Replica {
+                primary,
+                copy,
+                purges: config.purges,
+            }
+        });
+        let seed = {
+            use std::hash::{BuildHasher, RandomState};
+            // Seeded by the system: gateways that start together ask different replicas.
+            RandomState::new().hash_one(0)
+        };
+        let client =
+            Client::new(replicas.collect(), client(config), seed).map_err(|why| anyhow!(why))?;
+        Ok(Self { members, client })
+    }
+}
+
+fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> Result<Member> {
+    let authority = |text: String| Authority::try_from(text).map_err(|error| anyhow!("{error}"));
+    let at = authority(address.to_string())?;
+    let host = authority(replica.to.to_string())?;
+    let tls = match replica.is_https {
+        true => {
+            let given = &config.replica_tls;
+            let is_http2 = config.protocol == crate::ways::Protocol::Two;
+            let client = tls::Client::new(given.ca.as_deref(), given.identity.as_ref(), is_http2)?;
+            let name = given.server_name.as_deref().unwrap_or(&replica.to.host);
+            Some((client, server_name(name)?))
+        }
+        false => None,
+    };
+    let way = WayConfig {
+        protocol: config.protocol,
+        is_https: replica.is_https,
+        idle_time: config.times.idle,
+        ..WayConfig::default()
+    };
+    let counts = Arc::new(Counts::default());
+    let upstream = || {
+        let time = config.times.connect;
+        let connector = Connector::new(at.clone(), SocketOptions::default(), time);
+        let dial = Dial {
+            connector: connector.map_err(|why| anyhow!(why))?,
+            tls: tls.clone(),
+            time,
+        };
+        Ok::<_, anyhow::Error>(Upstream {
+            way: Way::<Dial, Ask>::new(dial, host.clone(), way),
+            counts: Arc::clone(&counts),
+            time: config.times.answer,
+            whole: config.limits.whole,
+        })
+    };
+    Ok(Member {
+        replica: replica.clone(),
+        address,
+        counts: Arc::clone(&counts),
+        ways: [upstream()?, upstream()?],
+    })
+}
+
+/// Whether a replica has not seen a request.
+fn unsent(error: &dyn Any) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(Failure::Way(WayError::Connect(_)))
+    )
+}
+
+/// How a route's client works.
+fn client(config: &RouteConfig) -> ClientConfig {
+    let percentile = Percentile {
+        thousandths: config.percentile,
+        ..Percentile::default()
+    };
+    let policy = |when, budget| match when {
+        Duplicates::Off => Policy::SINGLE,
+        Duplicates::AtOnce => Policy {
+            budget,
+            ..Policy::DAS
+        },
+        Duplicates::AfterPercentile => Policy {
+            trigger: Trigger::AfterPercentile(percentile),
+            purge: Some(CancelScope::Running),
+            budget,
+            ..Policy::DAS
+        },
+    };
+    let budget = BudgetConfig {
+        thousandths: config.budget,
+        burst: 10,
+    };
+    // Every copy is in a budget of the whole.
+    let elsewhere = (config.budget < 1_000).then_some(budget);
+    ClientConfig {
+        purging: policy(config.duplicates, None),
+        elsewhere: policy(config.elsewhere, elsewhere),
+        methods: config.methods,
+        unsent,
+        tells_copies: config.tells_copies,
+        ..ClientConfig::default()
+    }
+}

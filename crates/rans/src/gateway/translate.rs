@@ -1,0 +1,173 @@
+//! A client's request as a request to a replica: `Host` is what the client said, so that signatures over it
+//! hold, and what concerns the client's connection stays behind.
+
+use super::config::{Forwarded, RouteConfig};
+use crate::hop;
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version, header};
+use std::net::{IpAddr, SocketAddr};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caller {
+    pub address: SocketAddr,
+    pub is_secure: bool,
+}
+
+/// A request that is not handed on: with which status, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Refusal(pub StatusCode, pub &'static str);
+
+/// Makes a request to a replica of a client's.
+pub(super) fn request(
+    parts: &mut Parts,
+    caller: Caller,
+    route: &RouteConfig,
+) -> Result<(), Refusal> {
+    if parts.method == Method::CONNECT {
+        return Err(Refusal(
+            StatusCode::NOT_IMPLEMENTED,
+            "this gateway hands no CONNECT on\n",
+        ));
+    }
+    // What offers HTTP/2 in the clear is content with HTTP/1.1.
+    let asks_for_more = hop::members(&parts.headers, &header::UPGRADE)
+        .any(|protocol| !protocol.is_empty() && !protocol.eq_ignore_ascii_case("h2c"));
+    if asks_for_more {
+        return Err(Refusal(
+            StatusCode::NOT_IMPLEMENTED,
+            "this gateway hands no upgrades (such as WebSocket) on\n",
+        ));
+    }
+    let version = parts.version;
+    // The address says more than the field (RFC 9112, section 3.2.2; RFC 9113, section 8.3.1).
+    if let Some(authority) = parts.uri.authority() {
+        let host = authority.as_str().rsplit('@').next().unwrap_or_default();
+        let host = HeaderValue::from_str(host)
+            .map_err(|_| Refusal(StatusCode::BAD_REQUEST, "the host is none\n"))?;
+        parts.headers.insert(header::HOST, host);
+    }
+    let path = parts.uri.path_and_query().cloned();
+    let path = path.filter(|path| !path.as_str().is_empty());
+    parts.uri = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
+    hop::drop_fields(&mut parts.headers);
+    forward(&mut parts.headers, caller, route.forwarded);
+    if route.via {
+        let via = match version {
+            Version::HTTP_2 => "2 tailcut-gateway",
+            Version::HTTP_10 => "1.0 tailcut-gateway",
+            _ => "1.1 tailcut-gateway",
+        };
+        parts
+            .headers
+            .append(header::VIA, HeaderValue::from_static(via));
+    }
+    Ok(())
+}
+
+fn forward(headers: &mut HeaderMap, caller: Caller, forwarded: Forwarded) {
+    let proto = if caller.is_secure { "https" } else { "http" };
+    // An IPv4 client of a listener for both is one of IPv4.
+    let address = caller.address.ip().to_canonical();
+    match forwarded {
+        Forwarded::Off => {}
+        Forwarded::XForwarded => {
+            if let Ok(address) = HeaderValue::try_from(address.to_string()) {
+                headers.append(X_FORWARDED_FOR, address);
+            }
+            headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
+        }
+        Forwarded::Standard => {
+            let node = match address {
+                IpAddr::V4(address) => address.to_string(),
+                IpAddr::V6(address) => format!("\"[{address}]\""),
+            };
+            if let Ok(element) = HeaderValue::try_from(format!("for={node};proto={proto}")) {
+                headers.append(header::FORWARDED, element);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+    use http::Request;
+    use serde_json::json;
+    use std::path::Path;
+
+    const CALLER: Caller = Caller {
+        address: SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 5),
+        is_secure: true,
+    };
+
+    fn translated(forwarded: &str, request: Request<()>) -> Result<Parts, Refusal> {
+        let route = json!({ "listen": 0, "replicas": [1], "forwarded": forwarded });
+        let config = parse("a test", Path::new("."), &json!({ "routes": [route] }));
+        let config = config.expect("a configuration");
+        let (mut parts, ()) = request.into_parts();
+        super::request(&mut parts, CALLER, &config.routes[0]).map(|()| parts)
+    }
+
+    fn fields<'p>(parts: &'p Parts, name: &str) -> Vec<&'p str> {
+        let all = parts.headers.get_all(name).iter();
+        all.map(|value| value.to_str().expect("text")).collect()
+    }
+
+    #[test]
+    fn the_host_stays_what_the_client_said() {
+        let h1 = Request::get("/a?b=c").header("host", "shop.example");
+        let absolute = Request::get("http://shop.example/a?b=c").header("host", "other");
+        let h2 = Request::get("https://shop.example/a?b=c").version(Version::HTTP_2);
+        for request in [h1, absolute, h2] {
+            let parts =
+                translated("off", request.body(()).expect("a request")).expect("translated");
+            assert_eq!(fields(&parts, "host"), ["shop.example"]);
+            assert_eq!(parts.uri, "/a?b=c");
+            assert_eq!(fields(&parts, "x-forwarded-for").len(), 0);
+        }
+    }
+
+    #[test]
+    fn replicas_are_told_of_the_client_where_they_should_be() {
+        let get = || {
+            let request = Request::get("/").header("x-forwarded-for", "198.51.100.7");
+            request
+                .header("x-forwarded-proto", "ftp")
+                .body(())
+                .expect("a request")
+        };
+        let parts = translated("x-forwarded", get()).expect("translated");
+        assert_eq!(
+            fields(&parts, "x-forwarded-for"),
+            ["198.51.100.7", "192.0.2.1"]
+        );
+        assert_eq!(fields(&parts, "x-forwarded-proto"), ["https"]);
+        let parts = translated("forwarded", get()).expect("translated");
+        assert_eq!(fields(&parts, "forwarded"), ["for=192.0.2.1;proto=https"]);
+        assert_eq!(fields(&parts, "via"), ["1.1 tailcut-gateway"]);
+    }
+
+    #[test]
+    fn upgrades_are_refused_but_for_the_offer_of_http2_in_the_clear() {
+        let socket = Request::get("/").header("upgrade", "websocket").body(());
+        let refused = translated("off", socket.expect("a request")).map(|_| ());
+        assert_eq!(
+            refused.map_err(|refusal| refusal.0),
+            Err(StatusCode::NOT_IMPLEMENTED)
+        );
+        let connect = Request::connect("a:1").body(()).expect("a request");
+        assert!(translated("off", connect).is_err());
+        let h2c = Request::get("/")
+            .header("upgrade", "h2c")
+            .header("http2-settings", "x");
+        let parts = translated("off", h2c.body(()).expect("a request")).expect("translated");
+        assert!(!parts.headers.contains_key("upgrade"));
+        assert!(!parts.headers.contains_key("http2-settings"));
+    }
+}

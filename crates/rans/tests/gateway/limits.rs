@@ -1,0 +1,157 @@
+//! What a gateway bears: sizes, times, numbers.
+
+use super::common::{Held, VERSIONS, Version, get, serve};
+use super::running::{Running, text};
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+async fn held() -> (Held, [std::net::SocketAddr; 1]) {
+    let held = Held::new();
+    let replica = serve(Version::One, held.clone()).await;
+    (held, [replica])
+}
+
+#[tokio::test]
+async fn requests_beyond_the_limit_are_refused_and_told_to_come_again() {
+    let (held, replicas) = held().await;
+    let gateway = Running::start(&replicas, json!({ "limits": { "pending": 1 } })).await;
+    let mut way = gateway.way(Version::Two).await;
+    let first = tokio::spawn(way.call(get("/first")));
+    held.until(|seen| seen.began.len() == 1).await;
+    let refused = way.call(get("/second")).await.expect("an answer");
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    held.allow(2);
+    let first = first.await.expect("no panic").expect("an answer");
+    assert_eq!(text(first).await, "/first");
+    let second = way.call(get("/second")).await.expect("an answer");
+    assert_eq!(second.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_body_or_head_that_is_too_long_is_refused() {
+    let (held, replicas) = held().await;
+    held.allow(100);
+    let keys = json!({ "limits": { "body": "1KiB", "head": "8KiB" }, "replay": 16 });
+    let gateway = Running::start(&replicas, keys).await;
+    for version in VERSIONS {
+        let post = |size| {
+            Request::post("http://a/")
+                .body(Full::from(vec![0; size]))
+                .expect("a request")
+        };
+        assert_eq!(
+            gateway.ask(version, post(1_024)).await.status(),
+            StatusCode::OK
+        );
+        assert_eq!(
+            gateway.ask(version, post(1_025)).await.status(),
+            StatusCode::PAYLOAD_TOO_LARGE
+        );
+        let mut long = get("/");
+        let value = "x".repeat(20_000).parse().expect("a value");
+        long.headers_mut().insert("x-long", value);
+        let mut way = gateway.way(version).await;
+        // HTTP/2 may be told by a reset.
+        if let Ok(answer) = way.call(long).await {
+            assert_eq!(
+                answer.status(),
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "{version:?}"
+            );
+        }
+    }
+    // A length that is not told is held to the limit, too.
+    let mut stream = TcpStream::connect(gateway.address)
+        .await
+        .expect("the gateway");
+    let mut request = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    request.extend_from_slice(format!("800\r\n{}\r\n0\r\n\r\n", "y".repeat(0x800)).as_bytes());
+    stream.write_all(&request).await.expect("sent");
+    let mut told = [0; 12];
+    stream.read_exact(&mut told).await.expect("an answer");
+    assert_eq!(&told, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
+async fn clients_that_are_slow_or_silent_lose_their_connection() {
+    let (held, replicas) = held().await;
+    held.allow(100);
+    let keys = json!({ "limits": {
+        "head_timeout": "50ms", "idle_timeout": "50ms", "stall_timeout": "50ms",
+    } });
+    let gateway = Running::start(&replicas, keys).await;
+    let request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    for (said, expected) in [
+        // Nothing at all, half a head, a request and silence after it, another head that does not end.
+        ("", ""),
+        ("GET / HT", ""),
+        (request, "HTTP/1.1 200 OK"),
+        (&format!("{request}GET / HTTP/1.1\r\nho"), "HTTP/1.1 200 OK"),
+        // A body that does not come.
+        (
+            "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nab",
+            "HTTP/1.1 408",
+        ),
+    ] {
+        let mut stream = TcpStream::connect(gateway.address)
+            .await
+            .expect("the gateway");
+        stream.write_all(said.as_bytes()).await.expect("sent");
+        let mut told = String::new();
+        stream.read_to_string(&mut told).await.expect("an end");
+        assert!(told.starts_with(expected), "{said:?}: {told:?}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{said:?}: {told:?}");
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_until_others_go() {
+    let (held, replicas) = held().await;
+    held.allow(100);
+    let gateway = Running::start(&replicas, json!({ "limits": { "connections": 2 } })).await;
+    let request = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(gateway.address)
+            .await
+            .expect("the gateway");
+        stream.write_all(request).await.expect("sent");
+        stream.read_exact(&mut [0; 15]).await.expect("an answer");
+        open.push(stream);
+    }
+    let mut third = TcpStream::connect(gateway.address)
+        .await
+        .expect("a backlog");
+    third.write_all(request).await.expect("sent");
+    assert_eq!(
+        gateway.metric("tailcut_gateway_connections{route=\"test\"}"),
+        2.0
+    );
+    open.pop();
+    let mut told = [0; 15];
+    third.read_exact(&mut told).await.expect("an answer");
+    assert_eq!(&told, b"HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn upgrades_and_tunnels_are_refused_in_words() {
+    let (_held, replicas) = held().await;
+    let gateway = Running::start(&replicas, json!({})).await;
+    for head in [
+        "GET /chat HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+        "CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n",
+    ] {
+        let mut stream = TcpStream::connect(gateway.address)
+            .await
+            .expect("the gateway");
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let mut told = [0; 12];
+        stream.read_exact(&mut told).await.expect("an answer");
+        assert_eq!(&told, b"HTTP/1.1 501", "{head}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Addresses of TCP as people write them.
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv6Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use tokio::net::{TcpListener, lookup_host};
+
+/// The host of a port that stands alone.
+const LOOPBACK: &str = "127.0.0.1";
+/// Every port that can be connected to.
+pub const PORTS: RangeInclusive<u16> = 1..=65_535;
+
+/// A TCP address. Port 0 lets the kernel choose, for listening only.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Endpoint {
+    /// A name or an address, without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        match host.contains(':') {
+            true => write!(f, "[{host}]:{port}"),
+            false => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Reads `host:port`, `[ipv6]:port`, or a port alone, which is one of 127.0.0.1.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn parse(text: &str, ports: &RangeInclusive<u16>) -> Result<Self, String> {
+        let (host, port) = text.rsplit_once(':').unwrap_or((LOOPBACK, text));
+        let bracketed = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        let is_host = match bracketed {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && !host.contains([':', '[', ']', '/', '@', ' ']),
+        };
+        match port.parse() {
+            Ok(port) if is_host && ports.contains(&port) => Ok(Self {
+                host: bracketed.unwrap_or(host).to_owned(),
+                port,
+            }),
+            _ => Err(format!(
+                "\"host:port\", \"[ipv6]:port\", or a port of {LOOPBACK}, with a port from {} to {}",
+                ports.start(),
+                ports.end()
+            )),
+        }
+    }
+
+    /// Where to listen: port 0 is allowed. For flags.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn listening(text: &str) -> Result<Self, String> {
+        Self::parse(text, &(0..=65_535)).map_err(|allowed| format!("allowed: {allowed}"))
+    }
+
+    /// Where to connect to. For flags.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn target(text: &str) -> Result<Self, String> {
+        Self::parse(text, &PORTS).map_err(|allowed| format!("allowed: {allowed}"))
+    }
+
+    /// The same at another port.
+    pub fn at_port(&self, port: u16) -> Self {
+        let host = self.host.clone();
+        Self { host, port }
+    }
+
+    /// Its first address.
+    ///
+    /// # Errors
+    /// A name that cannot be resolved.
+    pub async fn resolve(&self) -> io::Result<SocketAddr> {
+        let mut found = lookup_host((self.host.as_str(), self.port)).await?;
+        let none = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        found.next().ok_or_else(none)
+    }
+
+    /// Listens there.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on.
+    pub async fn listen(&self) -> io::Result<TcpListener> {
+        TcpListener::bind((self.host.as_str(), self.port)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port_or_a_port_of_this_host() {
+        for (text, host, port) in [
+            ("8080", LOOPBACK, 8080),
+            ("db.internal:5432", "db.internal", 5432),
+            ("[::1]:80", "::1", 80),
+        ] {
+            let read = Endpoint::target(text).expect("an address");
+            assert_eq!((read.host.as_str(), read.port), (host, port));
+        }
+        assert_eq!(
+            Endpoint::target("[::1]:80").map(|at| at.to_string()),
+            Ok("[::1]:80".to_owned())
+        );
+        for wrong in [
+            "",
+            ":80",
+            "x",
+            "x:",
+            "x:65536",
+            "::1:80",
+            "http://x:80",
+            "a@b:1",
+            "x:0",
+        ] {
+            let allowed = Endpoint::target(wrong).expect_err(wrong);
+            assert!(allowed.contains("from 1 to 65535"), "{allowed}");
+        }
+        assert!(Endpoint::listening("x:0").is_ok());
+    }
+}

@@ -1,0 +1,26 @@
+//! What the proxies have in common: [`Endpoint`]s, errors of configurations ([`Place`]), what a process does at
+//! signals and when its files change ([`conduct()`]), reloads ([`exchange()`]), health and metrics ([`admin`],
+//! [`Page`]), serving HTTP (`http`), and TLS (`tls`).
+#![forbid(unsafe_code)]
+
+pub mod admin;
+mod conduct;
+mod endpoint;
+mod exchange;
+#[cfg(feature = "http")]
+pub mod http;
+mod place;
+mod prometheus;
+#[cfg(feature = "tls")]
+pub mod tls;
+mod watch;
+
+pub use conduct::{Running, Signals, conduct, say};
+pub use endpoint::{Endpoint, PORTS};
+pub use exchange::{Doors, exchange};
+pub use place::{Place, span};
+pub use prometheus::Page;
+pub use watch::Watched;
+
+/// Before accepting is tried again when the process has no descriptors left.
+pub const BACK_OFF: std::time::Duration = std::time::Duration::from_millis(20);

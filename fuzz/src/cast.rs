@@ -1,0 +1,63 @@
+//! What a sender of files says.
+
+use tailcut_cast::files::hash::Hash;
+use tailcut_cast::files::manifest::{Header, LONGEST_PATH, ManifestError, Reader, Writer};
+
+/// A manifest: its header and its pages.
+///
+/// # Panics
+/// Where a path is too long or has `..` in it, where what was read is written and read as something else, or
+/// a refusal does not say why on one line.
+pub fn cast_manifest(bytes: &[u8]) {
+    match read(bytes) {
+        Ok(entries) => assert!(entries > 0),
+        Err(error) => {
+            let shown = error.to_string();
+            assert!(!shown.is_empty() && !shown.contains('\n'), "{shown:?}");
+        }
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
+    let header = Header::decode(bytes)?;
+    assert_eq!(header.encode(), bytes[..Header::LENGTH]);
+    let mut reader = Reader::new(header);
+    let mut writer = Writer::new(
+        Vec::new(),
+        header.content,
+        header.slab_log2,
+        header.owners,
+        header.xattrs,
+    );
+    let (mut data, mut entries) = (0, 0);
+    for page in 0..header.pages() {
+        let Some((begins, length)) = header.page(page) else {
+            break;
+        };
+        let rest = bytes.get(begins as usize..).unwrap_or_default();
+        // What is cut off is for the reader to refuse.
+        let page = &rest[..length.min(rest.len())];
+        reader.page(page, |number, offset, entry| {
+            assert_eq!((number, offset), (entries, data));
+            assert!(!entry.name.contains(&b'/') && entry.name != b"..");
+            assert!(entry.name.len() <= LONGEST_PATH);
+            writer.add(entry).expect("what was read can be written");
+            entries += 1;
+            data += entry.size();
+        })?;
+    }
+    reader.finish()?;
+    let (again, pages) = writer.finish().expect("a vector takes all");
+    let told = (header.entries, header.data);
+    assert_eq!(told, (again.entries, again.data));
+    assert_eq!(again.hash, Hash::of(&pages));
+    let mut reader = Reader::new(again);
+    for page in 0..again.pages() {
+        let (begins, length) = again.page(page).expect("a page");
+        let begins = begins as usize - Header::LENGTH;
+        let page = &pages[begins..begins + length];
+        reader.page(page, |_, _, _| ()).expect("what was written");
+    }
+    reader.finish().expect("what was written");
+    Ok(entries)
+}
