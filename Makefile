@@ -73,10 +73,12 @@ python: build
 	cd python && TAILCUT=$(CURDIR)/target/release/tailcut ../target/python/bin/pytest
 
 # repnet over paths that delay, stall, cut and reset: 100,000 flows on Node, and a million between Rust and
-# Node. About an hour and a half on two cores; the last results are committed beside the tests.
+# Node. About an hour and a half on two cores. Then guards and clients of HTTP under faults and floods, for an hour
+# at a small share of a core. The last results are committed beside the tests.
 soak: npm-build
 	cd packages/repnet && npm run soak
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
+	$(CARGO) run --release --locked -p tailcut-rans --features guard --example soak -- 3600 100 crates/rans/tests/soak.md
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
 
 # Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN

@@ -8,12 +8,14 @@
 
 mod cast;
 mod http_fields;
+mod http;
 mod scenario;
 mod stored;
 mod wire;
 mod workload;
 
 pub use cast::cast_manifest;
+pub use self::http::{http_priority, http_via};
 pub use http_fields::http_part;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
@@ -26,7 +28,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 25] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -48,6 +50,8 @@ pub const TARGETS: [Target; 22] = [
     ("wire_repnet", wire_repnet),
     ("wire_segment", wire_segment),
     ("wire_frame", wire_frame),
+    ("http_priority", http_priority),
+    ("http_via", http_via),
     ("cast_manifest", cast_manifest),
     ("http_part", http_part),
 ];

@@ -70,6 +70,6 @@ pub mod ranges;
 pub mod sidecar;
 #[cfg(feature = "ways")]
 pub mod socket;
-mod via;
+pub mod via;
 #[cfg(feature = "ways")]
 pub mod ways;
