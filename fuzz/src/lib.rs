@@ -7,15 +7,15 @@
 //! (see `README.md`).
 
 mod cast;
-mod http_fields;
 mod http;
+mod http_fields;
 mod scenario;
 mod stored;
 mod wire;
 mod workload;
 
-pub use cast::cast_manifest;
 pub use self::http::{http_priority, http_via};
+pub use cast::cast_manifest;
 pub use http_fields::http_part;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};

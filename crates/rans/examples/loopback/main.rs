@@ -12,7 +12,7 @@ mod interval;
 mod model;
 
 use interval::ratio;
-use model::{Design, Wires, Outcome, Question, Trouble, run};
+use model::{Design, Outcome, Question, Trouble, Wires, run};
 use tailcut_rans::guard::OnCancel;
 
 const DESIGNS: [Design; 3] = [Design::Duplicate, Design::Random, Design::ShorterOfTwo];
