@@ -1,10 +1,10 @@
 //! The code of blocks of K source symbols: rows of the generator, and decoding.
 
 use super::choice::solves_sooner;
+use super::error::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
 use super::kernel::Kernel;
 use super::present::Present;
 use super::solve::System;
-use super::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
 use raptorq::{
     EncodingPacket, ObjectTransmissionInformation, PayloadId, SourceBlockDecoder,
     SourceBlockEncoder,

@@ -1,8 +1,8 @@
 //! Repair symbols of one block.
 
-use super::CodecError;
 use super::choice::sums_sooner;
 use super::code::{Code, check_symbol, transmission};
+use super::error::CodecError;
 use raptorq::{EncodingPacket, SourceBlockEncoder};
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ const INVERSE: [u8; 256] = {
 };
 
 /// The inverse of an element that is not 0.
-pub(in crate::codec) const fn inverse(a: u8) -> u8 {
+pub(crate) const fn inverse(a: u8) -> u8 {
     INVERSE[a as usize]
 }
 
