@@ -142,7 +142,7 @@ pub fn nginx(to: SocketAddr, requests: u32) -> Program {
     fs::write(&path, text).expect("a file");
     let mut command = program("nginx");
     let pid = format!(
-        "pid {}/pid; daemon off; error_log stderr error;",
+        "pid {}/pid; daemon off; master_process off; error_log stderr error;",
         place.path().display()
     );
     command.arg("-c").arg(&path).arg("-p").arg(place.path());
