@@ -108,7 +108,7 @@ impl Replicas {
                 let flow = (flow, host, bytes);
                 let flow = Replicated::accepted(now, flow, (leg, socket), &self.config);
                 let number = self.add(flow);
-                let ticket = self.tables[host.0 as usize].add(client, leg, number);
+                let ticket = self.tables[host.0 as usize].add(now, client, leg, number);
                 if let Some(end) = self.ends.get_mut(&number) {
                     end.place = Some((client, ticket));
                 }
