@@ -12,7 +12,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
+.PHONY: codec-miri services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -73,10 +73,12 @@ python: build
 	cd python && TAILCUT=$(CURDIR)/target/release/tailcut ../target/python/bin/pytest
 
 # repnet over paths that delay, stall, cut and reset: 100,000 flows on Node, and a million between Rust and
-# Node. About an hour and a half on two cores; the last results are committed beside the tests.
+# Node. About an hour and a half on two cores. Then guards and clients of HTTP under faults and floods, for an hour
+# at a small share of a core. The last results are committed beside the tests.
 soak: npm-build
 	cd packages/repnet && npm run soak
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
+	$(CARGO) run --release --locked -p tailcut-rans --features guard --example soak -- 3600 100 crates/rans/tests/soak.md
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
 
 # Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN
@@ -95,6 +97,11 @@ node-suite-all:
 	done; \
 	cd packages/repnet && node build/test/node-suite/table.js build/node-suite-20.json build/node-suite-22.json build/node-suite-24.json \
 	    >test/node-suite/results.md && [ -z "$$failed" ]
+
+# The vector instructions of the codec, interpreted: needs a nightly Rust with the component miri.
+codec-miri:
+	RUSTFLAGS="-C target-feature=+avx2,+avx512f,+gfni" MIRIFLAGS=-Zmiri-disable-isolation \
+	    $(CARGO) +nightly miri test -p tailcut-cast --lib codec::
 
 # The figures of docs/performance.md.
 bench: build

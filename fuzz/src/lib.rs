@@ -7,16 +7,20 @@
 //! (see `README.md`).
 
 mod cast;
+mod http;
+mod http_fields;
 mod scenario;
 mod stored;
 mod wire;
 mod workload;
 
+pub use self::http::{http_priority, http_via};
 pub use cast::cast_manifest;
+pub use http_fields::http_part;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
 pub use wire::{
-    wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
+    wire_cast, wire_frame, wire_ndp, wire_pfabric, wire_rans, wire_repnet, wire_scdp, wire_segment,
 };
 pub use workload::{size_name, size_table, trace};
 
@@ -24,7 +28,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 25] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -39,11 +43,15 @@ pub const TARGETS: [Target; 21] = [
     ("comparisons", comparisons),
     ("sensitivity", sensitivity),
     ("wire_scdp", wire_scdp),
+    ("wire_cast", wire_cast),
     ("wire_ndp", wire_ndp),
     ("wire_pfabric", wire_pfabric),
     ("wire_rans", wire_rans),
     ("wire_repnet", wire_repnet),
     ("wire_segment", wire_segment),
     ("wire_frame", wire_frame),
+    ("http_priority", http_priority),
+    ("http_via", http_via),
     ("cast_manifest", cast_manifest),
+    ("http_part", http_part),
 ];

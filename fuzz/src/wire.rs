@@ -9,7 +9,7 @@ use tailcut_wire::foreign::{
     set_ecn, set_ttl, shorten, time_exceeded, trim,
 };
 use tailcut_wire::{
-    DecodeError, EncodeError, decode, encode, ndp, pfabric, rans, repnet, scdp, set_condition,
+    DecodeError, EncodeError, cast, decode, encode, ndp, pfabric, rans, repnet, scdp, set_condition,
 };
 
 /// An SCDP header.
@@ -18,6 +18,22 @@ use tailcut_wire::{
 /// Where what was read is written as other bytes, or a refusal does not say why.
 pub fn wire_scdp(bytes: &[u8]) {
     header(bytes, scdp::encode, scdp::decode);
+}
+
+/// A packet of SCDP under credits.
+///
+/// # Panics
+/// As [`wire_scdp`].
+pub fn wire_cast(bytes: &[u8]) {
+    match cast::decode(bytes) {
+        Ok((envelope, message, length)) => {
+            let mut buffer = vec![0; bytes.len().max(64)];
+            let written = cast::encode(&envelope, &message, &mut buffer);
+            let written = written.expect("what was read can be written");
+            assert_eq!(buffer[..written], bytes[..length]);
+        }
+        Err(error) => one_line(&error.to_string()),
+    }
 }
 
 /// An NDP header.

@@ -182,6 +182,6 @@ macro_rules! targets {
 
 targets! {
     scenario setting design page trace size_table size_name manifest run table_csv table_parquet
-    comparisons sensitivity wire_scdp wire_ndp wire_pfabric wire_rans wire_repnet wire_segment wire_frame
-    cast_manifest
+    comparisons sensitivity wire_scdp wire_cast wire_ndp wire_pfabric wire_rans wire_repnet wire_segment wire_frame
+    http_priority http_via cast_manifest
 }

@@ -3,10 +3,15 @@
 //!
 //! - [`codec`]: RaptorQ (RFC 6330) over real bytes.
 //! - `files` (Linux): what is sent and received: files, trees and streams, cut into slabs with hashes.
+//! - `driver` (Linux): endpoints that send and receive objects.
+//! - [`seal`]: protection by a key that both ends have, and address tokens.
 //! - `udp` (Linux): batches of datagrams with ECN, DSCP, time stamps and segmentation offload.
 
 pub mod codec;
 #[cfg(target_os = "linux")]
+pub mod driver;
+#[cfg(target_os = "linux")]
 pub mod files;
+pub mod seal;
 #[cfg(target_os = "linux")]
 pub mod udp;

@@ -128,6 +128,7 @@ const FUZZ: Rule = rule(
         "tailcut-cast",
         "tailcut-wire",
         "tailcut-transport",
+        "tailcut-rans",
     ],
 );
 

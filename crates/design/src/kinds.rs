@@ -61,6 +61,8 @@ pub enum TransportKind {
     NdpPlus,
     /// SCDP.
     Scdp,
+    /// SCDP over switches that drop: receivers adapt a window.
+    ScdpPlain,
     /// No packets: requests at stations of servers, with delays between.
     Stations,
 }
@@ -70,8 +72,18 @@ impl TransportKind {
     pub const fn has_handshake(self) -> bool {
         match self {
             Self::Tcp | Self::Cubic | Self::Dctcp | Self::Pias | Self::Qos | Self::Hull => true,
-            Self::PFabric | Self::Ndp | Self::NdpPlus | Self::Scdp | Self::Stations => false,
+            Self::PFabric
+            | Self::Ndp
+            | Self::NdpPlus
+            | Self::Scdp
+            | Self::ScdpPlain
+            | Self::Stations => false,
         }
+    }
+
+    /// Whether one transfer of it may have several receivers or several senders.
+    pub const fn has_several_ends(self) -> bool {
+        matches!(self, Self::Scdp | Self::ScdpPlain)
     }
 
     /// Whether it sends packets over a network: stations of servers alone do not.
@@ -95,7 +107,8 @@ impl TransportKind {
             | Self::PFabric
             | Self::Pias
             | Self::Qos
-            | Self::Hull => Routing::Ecmp,
+            | Self::Hull
+            | Self::ScdpPlain => Routing::Ecmp,
             Self::Ndp | Self::NdpPlus => Routing::Permute,
             Self::Scdp => Routing::Spray,
             Self::Stations => Routing::Ecmp,

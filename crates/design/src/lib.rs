@@ -55,7 +55,7 @@ pub use own::{HostSeat, OwnBalancer, OwnTransport, PortSeat};
 pub use parameters::{
     DecodeCores, DesignParameters, EcmpHash, HullParameters, NdpParameters, NicParameters,
     PFabricParameters, PacerParameters, PathParameters, PhantomParameters, PiasParameters,
-    QosParameters, RepNetParameters, RequestParameters, ScdpParameters,
+    QosParameters, RepNetParameters, RequestParameters, ScdpParameters, ScdpPlainParameters,
 };
 pub use parts::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
 pub use settings::{Settings, Traffic};

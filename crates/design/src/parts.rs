@@ -77,7 +77,7 @@ pub const REPLICATIONS: [Part<Replication>; 11] = [
 ];
 
 /// Every transport.
-pub const TRANSPORTS: [Part<TransportKind>; 11] = [
+pub const TRANSPORTS: [Part<TransportKind>; 12] = [
     part("tcp", "TCP NewReno (RFC 6582)", TransportKind::Tcp),
     part("cubic", "TCP CUBIC (RFC 9438)", TransportKind::Cubic),
     part(
@@ -119,6 +119,11 @@ pub const TRANSPORTS: [Part<TransportKind>; 11] = [
         "scdp",
         "SCDP: RaptorQ symbols, pulled by receivers over switches that trim and have priorities",
         TransportKind::Scdp,
+    ),
+    part(
+        "scdp-plain",
+        "SCDP over plain switches that drop: receivers adapt a window to delay, losses and marks",
+        TransportKind::ScdpPlain,
     ),
     part(
         "stations",

@@ -5,10 +5,11 @@
 //!
 //! - [`guard`]: a tower layer before a service: bounded concurrency, three strict classes, purge.
 //! - [`client`]: a tower service over several replicas: primary, copy, the first good answer.
+//! - [`ranges`]: objects from two replicas at once, from both ends until they meet.
 //! - `gateway` (a feature): the client as an HTTP service in front of replicas.
 //! - `ways` (a feature): connections to replicas, which are opened again when they end.
 //!
-//! Both take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
+//! All take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
 //!
 //! ```
 //! use http::{Request, Response};
@@ -64,10 +65,11 @@ pub mod guard;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod hop;
 pub mod priority;
+pub mod ranges;
 #[cfg(feature = "guard")]
 pub mod sidecar;
 #[cfg(feature = "ways")]
 pub mod socket;
-mod via;
+pub mod via;
 #[cfg(feature = "ways")]
 pub mod ways;

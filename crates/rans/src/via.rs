@@ -5,13 +5,13 @@ use http::{HeaderMap, HeaderValue, header};
 /// The guard's name.
 const NAME: &str = "tailcut-guard";
 
-/// Says that a guard was here.
-pub(crate) fn say(headers: &mut HeaderMap) {
+/// Says that a guard was here: what is dropped at it is purged.
+pub fn say(headers: &mut HeaderMap) {
     headers.append(header::VIA, HeaderValue::from_static("1.1 tailcut-guard"));
 }
 
 /// Whether a guard was on the way.
-pub(crate) fn tells_guard(headers: &HeaderMap) -> bool {
+pub fn tells_guard(headers: &HeaderMap) -> bool {
     let fields = headers.get_all(header::VIA).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
     // Each member is a protocol and a name, and may have a comment.

@@ -1,9 +1,14 @@
 //! The gain of duplicates, by the real layers under a paused clock.
 
+#[allow(dead_code, reason = "the example asks for more")]
 #[path = "../examples/study/model.rs"]
 mod model;
+#[allow(dead_code, reason = "the example asks for more")]
+#[path = "../examples/study/objects.rs"]
+mod objects;
 
-use model::{Design, Outcome, Question, Trouble, run};
+use model::{Design, Outcome, Question, Trouble, Wires, run};
+use objects::{By, MEAN_WORK, Objects};
 use tailcut_rans::guard::OnCancel;
 
 async fn ask(load: f64, design: Design) -> Outcome {
@@ -16,6 +21,7 @@ async fn ask(load: f64, design: Design) -> Outcome {
         on_cancel: OnCancel::Kill,
         requests: 4_000,
         seed: 11,
+        wires: Wires::Memory,
     })
     .await
 }
@@ -53,6 +59,7 @@ fn of_six(first: Trouble, design: Design) -> Question {
         on_cancel: OnCancel::Kill,
         requests: 2_000,
         seed: 5,
+        wires: Wires::Memory,
     }
 }
 
@@ -73,4 +80,29 @@ async fn a_slow_server_costs_less_with_duplicates_than_with_the_shorter_of_two_q
     // One that also knows latencies does better, and still not as well.
     let lighter = run(of_six(Trouble::Slow(3), Design::LighterOfTwo)).await;
     assert!(duplicates.mean() < lighter.mean() && lighter.mean() < shorter.mean());
+}
+
+/// The bars of the study for objects; `cargo run --release --example study -- objects` has all of them, with
+/// intervals.
+#[tokio::test(start_paused = true)]
+async fn objects_by_ranges_take_half_the_time_and_next_to_no_extra_bytes() {
+    for (load, bar) in [(0.3, 0.6), (0.6, 0.5)] {
+        let of = |by| {
+            objects::run(Objects {
+                load,
+                slow: 0.0,
+                chunks: 64,
+                by,
+                mean_work: MEAN_WORK,
+                count: 400,
+                seed: 3,
+                wires: Wires::Memory,
+            })
+        };
+        let (ranges, extra) = of(By::Ranges).await;
+        let (single, _) = of(By::Random).await;
+        let ratio = ranges.mean() / single.mean();
+        assert!(ratio < bar, "{load} {ratio}");
+        assert!(extra <= 0.03, "{load} {extra}");
+    }
 }

@@ -86,6 +86,10 @@ fn timers(run: &mut RunConfig, factor: Factor) {
     factor.span(&mut run.settings.designs.ndp.min_rto);
     factor.span(&mut run.settings.designs.ndp.initial_rto);
     factor.span(&mut run.settings.designs.scdp.timeout);
+    factor.span(&mut run.settings.designs.scdp_plain.min_timeout);
+    if let Some(timeout) = &mut run.settings.designs.scdp_plain.timeout {
+        factor.span(timeout);
+    }
 }
 
 /// What switches hold: queues, memory that ports share, and the queues that designs have of their own.

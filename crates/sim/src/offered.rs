@@ -10,7 +10,6 @@ use crate::requests::{self, network::link_of_servers};
 use crate::sessions::{ReadBy, WriteBy};
 use crate::traffic;
 use std::collections::BTreeMap;
-use tailcut_design::TransportKind;
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_record::{LinkLoad, OfferedLoad, TierLoad};
 use tailcut_units::{Duration, HostId};
@@ -151,7 +150,7 @@ fn storage(
     let drawn: Vec<Session> = drawn.collect();
     let all = spec.per_second * config.settings.framing.mean_wire_bytes(&spec.sizes);
     let each = all / drawn.len().max(1) as f64;
-    let several_ends = config.design.transport == TransportKind::Scdp;
+    let several_ends = config.design.transport.has_several_ends();
     for session in &drawn {
         let (client, number) = (session.client, session.number);
         let share = each / session.blocks.len() as f64;

@@ -35,6 +35,11 @@ pub(crate) fn timers(config: &RunConfig, topology: &Arc<Topology>) -> Timers {
             codec: slow_codec(config, topology),
             ..Timers::default()
         },
+        TransportKind::ScdpPlain => Timers {
+            least: timer("scdp_plain.min_timeout", designs.scdp_plain.min_timeout),
+            codec: slow_codec(config, topology),
+            ..Timers::default()
+        },
         TransportKind::Stations => Timers::default(),
         _ => Timers {
             initial: timer("tcp.initial_rto", config.settings.tcp.initial_rto),

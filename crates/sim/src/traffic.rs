@@ -134,7 +134,7 @@ fn sessions(
     let carriage = Carriage {
         write: spec.write,
         read: spec.read,
-        several_ends: config.design.transport == TransportKind::Scdp,
+        several_ends: config.design.transport.has_several_ends(),
         stragglers: config.settings.designs.scdp.stragglers,
     };
     Ok(Sessions::new(storage, carriage))

@@ -2,7 +2,7 @@
 
 use crate::ndp::NdpHeader;
 use crate::pfabric::PFabricHeader;
-use crate::scdp::ScdpHeader;
+use crate::scdp::{CreditHeader, ScdpHeader};
 pub use tailcut_units::Ecn;
 use tailcut_units::{FiveTuple, FlowId};
 
@@ -110,6 +110,8 @@ pub enum Header {
     Ndp(NdpHeader),
     /// SCDP.
     Scdp(ScdpHeader),
+    /// SCDP: a pull where the receiver gives credits.
+    Credit(CreditHeader),
     /// pFabric.
     PFabric(PFabricHeader),
     /// Of a transport of a user's own: words that mean what it says.

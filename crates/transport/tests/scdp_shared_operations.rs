@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tailcut_transport::scdp::{
-    DecodeSpeed, Host, ModelCodec, Object, ScdpConfig, ScdpHeader, ScdpKind,
+    Adaptive, Control, DecodeSpeed, Host, ModelCodec, Object, ScdpConfig, ScdpHeader, ScdpKind,
 };
 use tailcut_transport::{
     Condition, Event, Header, Message, Part, PathPin, Replication, Segment, Share, StragglerPolicy,
@@ -81,14 +81,19 @@ struct World {
 fn scdp(segment: &Segment) -> ScdpHeader {
     match segment.header {
         Header::Scdp(header) => header,
+        Header::Credit(_) => ScdpHeader {
+            kind: ScdpKind::Pull,
+            ..ScdpHeader::default()
+        },
         _ => panic!("not SCDP: {segment:?}"),
     }
 }
 
 impl World {
-    fn new(policy_block: u32) -> Self {
+    fn new(policy_block: u32, control: Control) -> Self {
         let config = ScdpConfig {
             block_symbols: policy_block,
+            control,
             initial_window: 7,
             shared_window: 4,
             max_timeout: Duration::from_ms(100),
@@ -223,12 +228,12 @@ impl World {
         assert!(may, "has_transmit said no where there was {segment:?}");
         assert_eq!(segment.tuple.src.0 as usize, host, "in another's name");
         let header = scdp(&segment);
-        if header.kind == ScdpKind::Symbol {
+        if matches!(header.kind, ScdpKind::Symbol | ScdpKind::Credited) {
             let transfer = &mut self.transfers[self.flows[segment.flow.0 as usize]];
             let first = transfer.sent.insert((header.block, header.esi), host);
             assert_eq!(first, None, "a symbol of an object sent twice: {segment:?}");
             let (esi, senders) = (header.esi, u32::from(header.senders));
-            let of_share = |share| esi % senders == u32::from(share);
+            let of_share = |share| esi % senders.max(1) == u32::from(share);
             assert!(
                 !header.syn || of_share(header.share),
                 "not of its share: {segment:?}"
@@ -247,7 +252,9 @@ impl World {
     fn deliver(&mut self, at: usize) {
         let (_, to, segment) = self.on_the_way.remove(at);
         let header = scdp(&segment);
-        if header.kind == ScdpKind::Symbol && segment.condition == Condition::Whole {
+        if matches!(header.kind, ScdpKind::Symbol | ScdpKind::Credited)
+            && segment.condition == Condition::Whole
+        {
             let transfer = &mut self.transfers[self.flows[segment.flow.0 as usize]];
             let received = transfer.receivers.get_mut(&to).expect("a receiver");
             let of_block = received.symbols.entry(header.block).or_default();
@@ -364,8 +371,8 @@ fn message(flow: FlowId, dst: HostId, bytes: u32) -> Message {
     }
 }
 
-fn check(block_symbols: u32, operations: Vec<Operation>) {
-    let mut world = World::new(block_symbols);
+fn check(block_symbols: u32, control: Control, operations: Vec<Operation>) {
+    let mut world = World::new(block_symbols, control);
     for operation in operations {
         world.apply(operation);
     }
@@ -377,11 +384,21 @@ proptest! {
 
     #[test]
     fn transfers_of_one_block(operations in operations()) {
-        check(100, operations);
+        check(100, Control::Window, operations);
     }
 
     #[test]
     fn transfers_of_many_small_blocks(operations in operations()) {
-        check(5, operations);
+        check(5, Control::Window, operations);
+    }
+
+    #[test]
+    fn transfers_of_one_block_under_credits(operations in operations()) {
+        check(100, Control::Adaptive(Adaptive::default()), operations);
+    }
+
+    #[test]
+    fn transfers_of_many_small_blocks_under_credits(operations in operations()) {
+        check(5, Control::Adaptive(Adaptive::default()), operations);
     }
 }

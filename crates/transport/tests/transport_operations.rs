@@ -213,7 +213,9 @@ macro_rules! scdp_subject {
             }
             fn cargo(segment: &Segment) -> Cargo {
                 match segment.header {
-                    Header::Scdp(header) if header.kind == ScdpKind::Symbol => {
+                    Header::Scdp(header)
+                        if matches!(header.kind, ScdpKind::Symbol | ScdpKind::Credited) =>
+                    {
                         Cargo::Symbol(header.block, header.esi)
                     }
                     _ => Cargo::Bytes(0..0),
@@ -240,6 +242,29 @@ scdp_subject!(
         initial_window: 7,
         overhead: 0,
         ..ScdpConfig::default()
+    },
+    DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
+);
+
+/// Receivers that give credits, as on networks that do not trim.
+fn adaptive() -> ScdpConfig {
+    ScdpConfig {
+        control: scdp::Control::Adaptive(scdp::Adaptive {
+            max_window: 40,
+            ..scdp::Adaptive::default()
+        }),
+        ..ScdpConfig::default()
+    }
+}
+
+scdp_subject!(ScdpWithCredits, adaptive(), DecodeSpeed::paper());
+scdp_subject!(
+    ScdpWithCreditsOfSmallBlocks,
+    ScdpConfig {
+        block_symbols: 5,
+        initial_window: 7,
+        overhead: 0,
+        ..adaptive()
     },
     DecodeSpeed::new(vec![(1, Rate::from_gbps(1_000_000))]).expect("a point")
 );
@@ -431,6 +456,16 @@ proptest! {
     #[test]
     fn scdp_of_small_blocks_decoded_at_once(operations in operations()) {
         check::<ScdpOfSmallBlocksDecodedAtOnce>(operations);
+    }
+
+    #[test]
+    fn scdp_with_credits(operations in operations()) {
+        check::<ScdpWithCredits>(operations);
+    }
+
+    #[test]
+    fn scdp_with_credits_of_small_blocks(operations in operations()) {
+        check::<ScdpWithCreditsOfSmallBlocks>(operations);
     }
     #[test]
     fn newreno(operations in operations()) {

@@ -182,6 +182,17 @@ impl<'a> Reader<'a> {
         self.take().map(u64::from_be_bytes)
     }
 
+    /// What is left has to be zeros.
+    pub(crate) fn zeros(&mut self, name: &'static str) -> Result<(), DecodeError> {
+        match self.rest.iter().find(|byte| **byte != 0) {
+            None => Ok(()),
+            Some(&byte) => Err(DecodeError::Field {
+                name,
+                found: byte.into(),
+            }),
+        }
+    }
+
     /// A field that has to be zero.
     pub(crate) fn reserved<const N: usize>(&mut self) -> Result<(), DecodeError> {
         let bytes = self.take::<N>()?;

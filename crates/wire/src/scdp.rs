@@ -19,6 +19,7 @@ const fn length_of(kind: ScdpKind, syn: bool) -> usize {
         (ScdpKind::Symbol, false) => SYMBOL_BYTES,
         (ScdpKind::Symbol, true) => SYN_BYTES,
         (ScdpKind::Pull | ScdpKind::Done, _) => PULL_BYTES,
+        (ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status, _) => 0,
     }
 }
 
@@ -44,6 +45,8 @@ fn carried(header: &ScdpHeader) -> ScdpHeader {
             blocks: header.blocks,
             ..named
         },
+        // Of the other version (`cast`).
+        ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => *header,
     }
 }
 
@@ -59,6 +62,11 @@ pub fn encode(packet: &Packet<ScdpHeader>, buffer: &mut [u8]) -> Result<usize, E
         ScdpKind::Symbol => (0, "symbol"),
         ScdpKind::Pull => (1, "pull"),
         ScdpKind::Done => (2, "done"),
+        ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => {
+            return Err(EncodeError::NotCarried {
+                kind: "credit, which version 2 has",
+            });
+        }
     };
     if carried(header) != *header {
         return Err(EncodeError::NotCarried { kind: name });

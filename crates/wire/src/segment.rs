@@ -1,8 +1,10 @@
 //! Whole segments: what their addresses and the IP header do not say is in our header.
 
+use crate::cast::{self, Envelope, Message};
 use crate::codec::{DecodeError, EncodeError};
 use crate::prefix::{CONDITION_BITS, Magic, NETWORK_OFFSET, Packet, Prefix, condition_bits};
 use crate::{ndp, pfabric, scdp};
+use tailcut_transport::scdp::ScdpKind;
 use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;
 
@@ -22,10 +24,41 @@ pub fn encode(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError
     match segment.header {
         Header::Tcp(_) => Err(EncodeError::Tcp),
         Header::Ndp(header) => ndp::encode(&Packet { prefix, header }, buffer),
+        Header::Credit(_) => credited(segment, buffer),
+        Header::Scdp(header)
+            if matches!(
+                header.kind,
+                ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status
+            ) =>
+        {
+            credited(segment, buffer)
+        }
         Header::Scdp(header) => scdp::encode(&Packet { prefix, header }, buffer),
         Header::PFabric(header) => pfabric::encode(&Packet { prefix, header }, buffer),
         Header::Own(words) => own(words, buffer),
     }
+}
+
+/// SCDP under credits, as a simulated host would send it: the session is the flow's number, and what only
+/// sockets need is 0.
+fn credited(segment: &Segment, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    let share = match segment.header {
+        Header::Scdp(header) => header.share,
+        _ => 0,
+    };
+    let envelope = Envelope {
+        session: segment.flow.0.into(),
+        share,
+    };
+    let message = Message::of(&segment.header, segment.priority);
+    let message = message.ok_or(EncodeError::NotCarried { kind: "credit" })?;
+    let length = cast::encode(&envelope, &message, buffer)?;
+    if segment.condition == Condition::Trimmed
+        && let Some(flags) = buffer.get_mut(1)
+    {
+        *flags |= 1;
+    }
+    Ok(length)
 }
 
 /// The words of a user's own transport, each with its most significant byte first. Only a capture has

@@ -1,9 +1,10 @@
 //! The code of blocks of K source symbols: rows of the generator, and decoding.
 
+use super::choice::solves_sooner;
+use super::error::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
 use super::kernel::Kernel;
 use super::present::Present;
 use super::solve::System;
-use super::{CodecError, MAX_SOURCE_SYMBOLS, MAX_SYMBOL};
 use raptorq::{
     EncodingPacket, ObjectTransmissionInformation, PayloadId, SourceBlockDecoder,
     SourceBlockEncoder,
@@ -95,7 +96,7 @@ impl Code {
             return Ok(Recovery::NeedsMore);
         }
         match &self.generator {
-            Some(generator) if self.kernel.recovers_sooner(self.source_symbols, missing) => {
+            Some(generator) if solves_sooner(self.kernel, self.source_symbols, missing, symbol) => {
                 Ok(self.solve(generator, block, symbol, present, repair))
             }
             _ => Ok(self.decode(block, symbol, present, repair)),

@@ -1,7 +1,8 @@
 //! Repair symbols of one block.
 
-use super::CodecError;
+use super::choice::sums_sooner;
 use super::code::{Code, check_symbol, transmission};
+use super::error::CodecError;
 use raptorq::{EncodingPacket, SourceBlockEncoder};
 use std::sync::Arc;
 
@@ -51,8 +52,8 @@ impl Encoder {
         let source_symbols = self.code.source_symbols();
         if self.prepared.is_none() {
             self.summed = self.summed.saturating_add(repair.len() as u32);
-            let sums_sooner = self.code.kernel().sums_sooner(source_symbols, self.summed);
-            if sums_sooner && self.code.sum_repair(block, self.symbol, repair) {
+            let sum = sums_sooner(self.code.kernel(), self.summed, self.symbol);
+            if sum && self.code.sum_repair(block, self.symbol, repair) {
                 return Ok(());
             }
         }

@@ -25,7 +25,8 @@ pub struct Ancillary {
     pub to: Option<IpAddr>,
     /// The number of the interface that it came in at; 0 where that is not known.
     pub interface: u32,
-    /// When the kernel received it, in nanoseconds since 1970.
+    /// When the kernel received it, in nanoseconds since 1970. Where no socket of the machine had
+    /// asked for stamps before, the first ones say when it was handed over.
     pub stamp: Option<u64>,
     /// Datagrams that the kernel has dropped so far since the socket is open, because its buffer
     /// was full. `None` while there are none.

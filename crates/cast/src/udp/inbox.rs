@@ -1,11 +1,10 @@
 //! Datagrams on their way in.
 
-use super::batch::{Datagrams, Name, Outgoing};
-use super::class::TrafficClass;
-use super::control::{self, Ancillary};
+use super::control;
+use super::message::{Datagrams, Incoming, Outgoing};
+use super::name::Name;
 use super::socket::Socket;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
@@ -13,35 +12,6 @@ use std::sync::atomic::Ordering;
 const MOST_RECEIVED: usize = 32;
 /// Bytes that the kernel merges datagrams into at most.
 const MERGED: usize = 65_536;
-
-/// What has arrived from one address: a datagram, or several that the kernel has merged.
-#[derive(Clone, Copy, Debug)]
-pub struct Incoming<'a> {
-    /// Where from.
-    pub from: SocketAddr,
-    /// What the kernel tells of it.
-    pub told: Ancillary,
-    /// Whether the bytes are cut off, because the inbox had no room for more.
-    pub is_cut: bool,
-    /// The bytes of all its datagrams.
-    pub bytes: &'a [u8],
-}
-
-impl<'a> Incoming<'a> {
-    /// The datagrams.
-    pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let whole = self.bytes.len().max(1);
-        let size = self.told.segment.map_or(whole, usize::from).max(1);
-        // An empty datagram is one, too.
-        let empty = self.bytes.is_empty().then_some(self.bytes);
-        self.bytes.chunks(size).chain(empty)
-    }
-
-    /// The TOS or traffic-class byte.
-    pub fn class(&self) -> TrafficClass {
-        self.told.class
-    }
-}
 
 /// Memory for what one system call receives.
 #[derive(Debug)]

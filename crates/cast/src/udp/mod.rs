@@ -16,10 +16,12 @@ mod batch;
 mod class;
 mod control;
 mod inbox;
+mod message;
+mod name;
 mod socket;
 
-pub use batch::{Datagrams, MOST_BYTES, MOST_SEGMENTS, Outgoing};
 pub use class::TrafficClass;
 pub use control::{Ancillary, parse};
-pub use inbox::{Inbox, Incoming, Port};
+pub use inbox::{Inbox, Port};
+pub use message::{Datagrams, Incoming, MOST_BYTES, MOST_SEGMENTS, Outgoing};
 pub use socket::{Multicast, Socket, SocketOptions};

@@ -1,6 +1,6 @@
 //! A bound UDP socket and its options.
 
-use super::batch::MOST_SEGMENTS;
+use super::message::MOST_SEGMENTS;
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -32,6 +32,8 @@ pub struct HostPlan {
     /// TCP's parameters with the design's congestion control and the framing's payload.
     tcp: TcpConfig,
     pfabric: PFabricConfig,
+    /// Of scdp-plain: how long hosts wait before they know a round trip.
+    first_timeout: Duration,
     traffic: Traffic,
     seed: u64,
 }
@@ -64,18 +66,25 @@ impl HostPlan {
         seed: u64,
         longest_round_trip: impl FnOnce() -> Duration,
     ) -> Made<Self> {
-        let pfabric = match design.transport {
+        let mut pfabric = PFabricConfig::default();
+        let mut first_timeout = Duration::ZERO;
+        match design.transport {
             TransportKind::PFabric => {
                 let parameters = &settings.designs.pfabric;
-                pfabric::config(parameters, settings.framing, longest_round_trip)
+                pfabric = pfabric::config(parameters, settings.framing, longest_round_trip);
             }
-            _ => PFabricConfig::default(),
-        };
+            TransportKind::ScdpPlain => {
+                let parameters = &settings.designs.scdp_plain;
+                first_timeout = receiver_driven::first_timeout(parameters, longest_round_trip);
+            }
+            _ => {}
+        }
         Ok(Self {
             design,
             tcp: tcp_config(design, settings)?,
             settings: settings.clone(),
             pfabric,
+            first_timeout,
             traffic,
             seed,
         })
@@ -116,10 +125,10 @@ impl HostPlan {
     /// Gives `user` what builds the hosts, by their own type where it is known here: a driver's loop is
     /// compiled for it.
     pub fn build<U: UseHosts>(&self, user: U) -> U::Output {
-        use TransportKind::{Ndp, NdpPlus, Scdp};
+        use TransportKind::{Ndp, NdpPlus, Scdp, ScdpPlain};
         match (self.design.transport, self.traffic) {
             (Ndp | NdpPlus, Traffic::Requests) => user.with(|seat| messenger(self.ndp(seat)?)),
-            (Scdp, Traffic::Requests) => user.with(|seat| messenger(self.scdp(seat)?)),
+            (Scdp | ScdpPlain, Traffic::Requests) => user.with(|seat| messenger(self.scdp(seat)?)),
             (_, Traffic::Requests) => user.with(|seat| self.carrier(seat)),
             _ if self.has_layers() => user.with(|seat| self.layered(seat)),
             _ => self.build_transports(user),
@@ -128,10 +137,10 @@ impl HostPlan {
 
     /// The same with the built-in transports alone, without what is above or below them.
     fn build_transports<U: UseHosts>(&self, user: U) -> U::Output {
-        use TransportKind::{Ndp, NdpPlus, PFabric, Scdp};
+        use TransportKind::{Ndp, NdpPlus, PFabric, Scdp, ScdpPlain};
         match (self.design.transport, self.repnet_config()) {
             (Ndp | NdpPlus, _) => user.with(|seat| self.ndp(seat)),
-            (Scdp, _) => user.with(|seat| self.scdp(seat)),
+            (Scdp | ScdpPlain, _) => user.with(|seat| self.scdp(seat)),
             (PFabric, _) => user.with(|seat| self.pfabric(seat)),
             (_, None) => user.with(|seat| self.tcp(seat)),
             (_, Some(config)) => user.with(|seat| self.repnet(seat, config)),
@@ -202,7 +211,11 @@ impl HostPlan {
     }
 
     fn scdp(&self, seat: &HostSeat<'_>) -> Made<scdp::Host<ModelCodec>> {
-        let (config, codec) = receiver_driven::scdp(&self.settings.designs.scdp, seat)?;
+        let designs = &self.settings.designs;
+        let (mut config, codec) = receiver_driven::scdp(&designs.scdp, seat)?;
+        if self.design.transport == TransportKind::ScdpPlain {
+            config = receiver_driven::plain(config, &designs.scdp_plain, self.first_timeout);
+        }
         scdp::Host::new(seat.host, config, codec)
     }
 

@@ -3,10 +3,10 @@
 use crate::kinds::{Routing, TransportKind};
 use crate::name::Design;
 use crate::own::HostSeat;
-use crate::parameters::{DecodeCores, NdpParameters, ScdpParameters};
+use crate::parameters::{DecodeCores, NdpParameters, ScdpParameters, ScdpPlainParameters};
 use tailcut_transport::Demotion;
 use tailcut_transport::ndp::NdpConfig;
-use tailcut_transport::scdp::{ModelCodec, ScdpConfig};
+use tailcut_transport::scdp::{Adaptive, Control, ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::ConfigError;
 use tailcut_units::{Duration, Rate};
 
@@ -98,6 +98,38 @@ pub(super) fn scdp(
         ..ScdpConfig::default()
     };
     Ok((scdp, codec))
+}
+
+/// How long an end of scdp-plain waits before it knows a round trip.
+pub(super) fn first_timeout(
+    parameters: &ScdpPlainParameters,
+    longest_round_trip: impl FnOnce() -> Duration,
+) -> Duration {
+    let least = Duration::from_ms(1);
+    let usual = || (longest_round_trip() * 4).max(least);
+    parameters.timeout.unwrap_or_else(usual)
+}
+
+/// An SCDP host over switches that drop: in one class, with a window that adapts.
+pub(super) fn plain(
+    scdp: ScdpConfig,
+    parameters: &ScdpPlainParameters,
+    timeout: Duration,
+) -> ScdpConfig {
+    ScdpConfig {
+        initial_window: parameters.initial_window,
+        shared_window: parameters.initial_window,
+        demotion: Demotion::NONE,
+        control: Control::Adaptive(Adaptive {
+            max_window: parameters.max_window,
+            loss_by_chance: parameters.loss_by_chance,
+            min_timeout: parameters.min_timeout,
+            ecn: parameters.ecn,
+        }),
+        timeout,
+        max_timeout: ScdpConfig::default().max_timeout.max(timeout),
+        ..scdp
+    }
 }
 
 /// The time of a full packet on a host's links, with all that it takes there.

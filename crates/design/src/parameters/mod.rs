@@ -10,7 +10,7 @@ mod requests;
 pub use hull::{HullParameters, NicParameters, PacerParameters, PhantomParameters};
 pub use paths::{EcmpHash, PathParameters};
 pub use priorities::{PFabricParameters, PiasParameters, QosParameters};
-pub use receiver_driven::{DecodeCores, NdpParameters, ScdpParameters};
+pub use receiver_driven::{DecodeCores, NdpParameters, ScdpParameters, ScdpPlainParameters};
 pub use repnet::RepNetParameters;
 pub use requests::RequestParameters;
 
@@ -21,6 +21,8 @@ pub struct DesignParameters {
     pub ndp: NdpParameters,
     /// SCDP's.
     pub scdp: ScdpParameters,
+    /// scdp-plain's, beside those that it shares with SCDP.
+    pub scdp_plain: ScdpPlainParameters,
     /// pFabric's.
     pub pfabric: PFabricParameters,
     /// PIAS'.

@@ -1,7 +1,7 @@
 //! Parameters of NDP, NDP+ and SCDP.
 
 use tailcut_fabric::queue::{Limit, Sharing, Victim};
-use tailcut_transport::scdp::{DecodeSpeed, ModelCodec};
+use tailcut_transport::scdp::{Adaptive, DecodeSpeed, ModelCodec};
 use tailcut_transport::{StragglerPolicy, Stragglers};
 use tailcut_units::{Bytes, Duration};
 
@@ -134,6 +134,38 @@ impl Default for ScdpParameters {
             header_queue: Bytes(1_000_000),
             headers_per_data: 10,
             victim: Victim::Arrival,
+        }
+    }
+}
+
+/// Parameters of SCDP over switches that drop, beside those of blocks and of the codec, which are SCDP's.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScdpPlainParameters {
+    /// Symbols that a sender pushes before the first credit, 1 to 4,096: 10, as TCP (RFC 6928).
+    pub initial_window: u32,
+    /// Symbols in flight from one sender at most, 4 to 4,096: 4,096.
+    pub max_window: u32,
+    /// The share of symbols up to which losses without a queue do not close the window: 0.1.
+    pub loss_by_chance: f64,
+    /// How long a receiver waits for a symbol at least before it asks: 200 us.
+    pub min_timeout: Duration,
+    /// How long either end waits before it knows a round trip. `None`: four times the longest in the
+    /// empty network, at least 1 ms.
+    pub timeout: Option<Duration>,
+    /// Whether symbols are ECN-capable: yes.
+    pub ecn: bool,
+}
+
+impl Default for ScdpPlainParameters {
+    fn default() -> Self {
+        let adaptive = Adaptive::default();
+        Self {
+            initial_window: 10,
+            max_window: adaptive.max_window,
+            loss_by_chance: adaptive.loss_by_chance,
+            min_timeout: adaptive.min_timeout,
+            timeout: None,
+            ecn: adaptive.ecn,
         }
     }
 }

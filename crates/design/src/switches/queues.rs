@@ -28,6 +28,7 @@ pub(super) fn queue(design: Design, settings: &Settings, traffic: Traffic) -> Qu
         | TransportKind::Cubic
         | TransportKind::Dctcp
         | TransportKind::Hull
+        | TransportKind::ScdpPlain
         | TransportKind::Stations => Box::new(|_| None),
         TransportKind::PFabric => always(priorities::pfabric_queue(&designs.pfabric)),
         TransportKind::Pias => {

@@ -3,46 +3,57 @@
 //!
 //! ```sh
 //! cargo run --release -p tailcut-rans --example study -- [SEEDS] [REQUESTS]
+//! cargo run --release -p tailcut-rans --example study -- objects [SEEDS] [OBJECTS]
+//! cargo run --release -p tailcut-rans --example study -- sockets [SECONDS]
 //! ```
+//!
+//! `objects` is the same for objects by ranges. `sockets` asks both at load 0.6 over TCP on the loopback
+//! interface, by the wall clock, for so many seconds each.
 
+mod interval;
 mod model;
+mod objects;
 
-use model::{Design, Outcome, Question, Trouble, run};
+use interval::ratio;
+use model::{Design, Outcome, Question, Trouble, Wires, run};
+use objects::{By, MEAN_WORK, Objects};
+use std::time::Duration;
 use tailcut_rans::guard::OnCancel;
 
-fn ask(question: Question) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+fn runtime(wires: Wires) -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .start_paused(true)
+        .start_paused(wires == Wires::Memory)
         .build()
-        .expect("a runtime");
-    runtime.block_on(run(question))
+        .expect("a runtime")
 }
 
-/// The mean of ratios over seeds, with Student's t at 95 %.
-fn ratio(values: &[f64]) -> String {
-    /// Student's t at 97.5 %, by degrees of freedom from 1 on.
-    const T: [f64; 20] = [
-        12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13,
-        2.12, 2.11, 2.10, 2.09, 2.09,
-    ];
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    if values.len() < 2 {
-        return format!("{mean:.2}");
-    }
-    let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let error = (square / (count - 1.0) / count).sqrt();
-    let half = error * T[(values.len() - 2).min(T.len() - 1)];
-    format!("{mean:.2} ({:.2} to {:.2})", mean - half, mean + half)
+fn ask(question: Question) -> Outcome {
+    runtime(question.wires).block_on(run(question))
+}
+
+fn ask_for(objects: Objects) -> (Outcome, f64) {
+    runtime(objects.wires).block_on(objects::run(objects))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let what = arguments.next_if(|word| word == "objects" || word == "sockets");
     let mut number = |default: usize| match arguments.next() {
         Some(text) => text.parse(),
         None => Ok(default),
     };
+    match what.as_deref() {
+        Some("objects") => {
+            by_ranges(number(10)?, number(2_000)?);
+            return Ok(());
+        }
+        Some(_) => {
+            over_sockets(number(40)?);
+            return Ok(());
+        }
+        None => {}
+    }
     let (seeds, requests) = (number(10)?, number(5_000)?);
     println!("{seeds} seeds of {requests} requests; ratios, with intervals over seeds\n");
     println!(
@@ -65,6 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                             on_cancel,
                             requests,
                             seed,
+                            wires: Wires::Memory,
                         })
                     };
                     let duplicate = of(Design::Duplicate);
@@ -101,6 +113,7 @@ fn six_servers(seeds: usize, requests: usize) {
             on_cancel: OnCancel::Kill,
             requests,
             seed,
+            wires: Wires::Memory,
         })
     };
     let healthy = (Design::Duplicate, Trouble::None);
@@ -137,5 +150,102 @@ fn six_servers(seeds: usize, requests: usize) {
         }
         let (mean, p99) = (ratio(&means), ratio(&p99s));
         println!("| {load} | {what} | {other} | {mean} | {p99} |");
+    }
+}
+
+/// Objects by ranges against whole ones.
+fn by_ranges(seeds: usize, count: usize) {
+    println!("{seeds} seeds of {count} objects; ratios, with intervals over seeds\n");
+    println!(
+        "| chunks | slow | load | copies | mean against one at random | p99 against it \
+         | mean against the shorter of two | p99 against it | extra bytes |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (chunks, slow) in [(64, 0.0), (64, 0.05), (256, 0.0)] {
+        for load in [0.3, 0.6, 0.9] {
+            let mut ratios: [[Vec<f64>; 5]; 2] = Default::default();
+            for seed in 1..=seeds as u64 {
+                let of = |by| {
+                    ask_for(Objects {
+                        load,
+                        slow,
+                        chunks,
+                        by,
+                        mean_work: MEAN_WORK,
+                        count,
+                        seed,
+                        wires: Wires::Memory,
+                    })
+                };
+                let others = [of(By::Random).0, of(By::ShorterOfTwo).0];
+                for (by, ratios) in [By::Ranges, By::RangesAlike].into_iter().zip(&mut ratios) {
+                    let (ranges, extra) = of(by);
+                    for (other, ratios) in others.iter().zip(ratios.chunks_mut(2)) {
+                        ratios[0].push(ranges.mean() / other.mean());
+                        ratios[1].push(ranges.p99() / other.p99());
+                    }
+                    ratios[4].push(extra * 100.0);
+                }
+            }
+            for (copies, ratios) in ["low", "alike"].into_iter().zip(ratios) {
+                let [mean, p99, mean_two, p99_two, extra] = ratios.map(|values| ratio(&values));
+                println!(
+                    "| {chunks} | {:.0} % | {load} | {copies} | {mean} | {p99} | {mean_two} \
+                     | {p99_two} | {extra} % |",
+                    slow * 100.0
+                );
+            }
+        }
+    }
+}
+
+/// Both studies at load 0.6 by the wall clock.
+fn over_sockets(seconds: usize) {
+    println!("load 0.6 over TCP, some {seconds} s each\n");
+    println!("| what | compared | n | mean | p99 |");
+    println!("|---|---|---|---|---|");
+    let requests = |design| {
+        ask(Question {
+            servers: 16,
+            first: Trouble::None,
+            load: 0.6,
+            slow: 0.05,
+            design,
+            on_cancel: OnCancel::Kill,
+            // 16 servers, 145 ms each.
+            requests: seconds * 66,
+            seed: 1,
+            wires: Wires::Sockets,
+        })
+    };
+    let objects = |by| {
+        ask_for(Objects {
+            load: 0.6,
+            slow: 0.0,
+            chunks: 64,
+            by,
+            // A timer of 1 ms is a sixth of a chunk's work.
+            mean_work: Duration::from_millis(400),
+            count: seconds * 24,
+            seed: 1,
+            wires: Wires::Sockets,
+        })
+        .0
+    };
+    let pairs = [
+        (
+            "requests",
+            requests(Design::Duplicate),
+            requests(Design::Random),
+        ),
+        ("objects", objects(By::Ranges), objects(By::Random)),
+    ];
+    for (what, own, one) in pairs {
+        println!(
+            "| {what} | one at random | {} | {:.2} | {:.2} |",
+            own.latencies.len(),
+            own.mean() / one.mean(),
+            own.p99() / one.p99()
+        );
     }
 }

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::SendRequest;
@@ -20,6 +21,8 @@ use std::time::Duration;
 use tailcut_rans::client::{Client, ClientConfig, Purges, Replica, ResetBudget};
 use tailcut_rans::guard::{GuardConfig, GuardLayer, OnCancel};
 use tailcut_transport::rans::Policy;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tower_layer::Layer;
@@ -44,6 +47,7 @@ pub struct Question {
     pub on_cancel: OnCancel,
     pub requests: usize,
     pub seed: u64,
+    pub wires: Wires,
 }
 
 /// What may be wrong with a server.
@@ -90,11 +94,11 @@ impl Outcome {
     }
 }
 
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
+pub fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
+pub fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
     -mean * (1.0 - uniform(random)).ln()
 }
 
@@ -155,10 +159,55 @@ impl Service<Request<Incoming>> for Work {
     }
 }
 
-/// A connection to a server.
-async fn connect(guard: &GuardLayer, work: &Work) -> Way {
-    let (near, far) = tokio::io::duplex(1 << 16);
-    let guarded = guard.layer(work.clone());
+/// What connections are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wires {
+    /// Pipes in memory, for a paused clock.
+    Memory,
+    /// TCP over the loopback interface.
+    Sockets,
+}
+
+/// A connection to a server: a service behind its guard.
+pub async fn connect<S, R>(wires: Wires, guard: &GuardLayer, service: &S) -> Way
+where
+    S: Service<Request<Incoming>, Response = Response<R>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    R: Body<Data = Bytes, Error = Infallible> + Send + 'static,
+{
+    let guarded = guard.layer(service.clone());
+    match wires {
+        Wires::Memory => {
+            let (near, far) = tokio::io::duplex(1 << 16);
+            over(near, far, guarded).await
+        }
+        Wires::Sockets => {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let address = listener.local_addr().expect("an address");
+            let (near, far) = tokio::join!(TcpStream::connect(address), listener.accept());
+            let (near, far) = (near.expect("a connection"), far.expect("a connection").0);
+            for end in [&near, &far] {
+                end.set_nodelay(true).expect("a socket");
+            }
+            over(near, far, guarded).await
+        }
+    }
+}
+
+async fn over<T, S, R>(near: T, far: T, guarded: S) -> Way
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<R>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    R: Body<Error = Infallible> + Send + 'static,
+    R::Data: Send,
+{
     let serving = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_pending_accept_reset_streams(Some(100_000))
@@ -171,12 +220,44 @@ async fn connect(guard: &GuardLayer, work: &Work) -> Way {
     let (sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near))
             .await
-            .expect("a connection in memory");
+            .expect("a connection");
     tokio::spawn(connection);
     Way(sender)
 }
 
-/// Runs it. To be called on a runtime whose clock is paused.
+/// A client that makes no defence of servers against resets.
+pub fn client_config() -> ClientConfig {
+    ClientConfig {
+        resets: ResetBudget {
+            rate: 1e6,
+            burst: u32::MAX,
+        },
+        ..ClientConfig::default()
+    }
+}
+
+/// Replicas behind guards, over connections of one client's own.
+pub async fn replicas<S, R>(wires: Wires, servers: &[(GuardLayer, S)]) -> Vec<Replica<Way>>
+where
+    S: Service<Request<Incoming>, Response = Response<R>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    R: Body<Data = Bytes, Error = Infallible> + Send + 'static,
+{
+    let mut replicas = Vec::new();
+    for (guard, service) in servers {
+        replicas.push(Replica {
+            primary: connect(wires, guard, service).await,
+            copy: connect(wires, guard, service).await,
+            purges: Purges::Yes,
+        });
+    }
+    replicas
+}
+
+/// Runs it: over memory on a runtime whose clock is paused.
 pub async fn run(question: Question) -> Outcome {
     let Question {
         load, slow, design, ..
@@ -203,14 +284,7 @@ pub async fn run(question: Question) -> Outcome {
             (GuardLayer::new(guard), work)
         })
         .collect();
-    let config = ClientConfig {
-        // Of this no server here makes a defence.
-        resets: ResetBudget {
-            rate: 1e6,
-            burst: u32::MAX,
-        },
-        ..ClientConfig::default()
-    };
+    let config = client_config();
     let config = match design {
         Design::Duplicate => ClientConfig {
             purging: Policy::DAS,
@@ -220,14 +294,7 @@ pub async fn run(question: Question) -> Outcome {
     };
     let mut clients = Vec::new();
     for seed in 0..CLIENTS as u64 {
-        let mut replicas = Vec::new();
-        for (guard, work) in &servers {
-            replicas.push(Replica {
-                primary: connect(guard, work).await,
-                copy: connect(guard, work).await,
-                purges: Purges::Yes,
-            });
-        }
+        let replicas = replicas(question.wires, &servers).await;
         // Where this program chooses: a client for each server.
         let groups = match design {
             Design::Random | Design::ShorterOfTwo => {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// Counts a copy as one that its replica has to answer, until it is dropped.
-pub(super) struct Flight {
+pub(crate) struct Flight {
     shared: Arc<Shared>,
     replica: usize,
 }
 
 impl Flight {
-    pub fn begin(shared: Arc<Shared>, replica: usize) -> Self {
+    pub(super) fn begin(shared: Arc<Shared>, replica: usize) -> Self {
         shared.lock().standings[replica].in_flight += 1;
         Self { shared, replica }
     }
@@ -35,7 +35,7 @@ pin_project_lite::pin_project! {
 }
 
 impl<R> AnswerBody<R> {
-    pub(super) fn new(body: R, flight: Flight) -> Self {
+    pub(crate) fn new(body: R, flight: Flight) -> Self {
         let flight = Some(flight);
         Self { body, flight }
     }

@@ -8,13 +8,16 @@ mod flight;
 mod race;
 mod replay;
 mod replica;
+mod sending;
 mod shared;
 mod standing;
 
 pub use config::{Breaker, ClientConfig, Methods, ResetBudget, acceptable};
 pub use flight::AnswerBody;
+pub(crate) use flight::Flight;
 pub use replay::{Once, Replay};
 pub use replica::{ClientCounts, Purges, Replica, ReplicaState};
+pub(crate) use sending::{Answering, Sent};
 
 use http::{Request, Response};
 use http_body::Body;

@@ -2,14 +2,13 @@
 
 use super::flight::{AnswerBody, Flight};
 use super::replay::Replay;
-use super::replica::{Purges, Replica};
+use super::replica::Replica;
+use super::sending::{Sent, note, send};
 use super::shared::{Follows, Orders, Shared};
-use crate::priority::{PRIORITY, field};
-use crate::via::tells_guard;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::{Request, Response};
 use http_body::Body;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,18 +16,10 @@ use tailcut_transport::rans::{Class, CopyId, HIGH, Purpose, RequestHeader, Reque
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
-/// The field that says which copy of a request this is.
-const COPY: HeaderName = HeaderName::from_static("tailcut-copy");
-
-type Answering<R, E> = Pin<Box<dyn Future<Output = Result<Response<R>, E>> + Send>>;
-
 /// A copy that is on its way.
 struct Running<R, E> {
     id: CopyId,
-    replica: usize,
-    began: Instant,
-    answering: Answering<R, E>,
-    flight: Flight,
+    sent: Sent<R, E>,
 }
 
 /// See the module.
@@ -148,33 +139,19 @@ where
         let Some(body) = again.or_else(|| self.body.take()) else {
             return;
         };
-        let mut parts = self.parts.clone();
-        if self.shared.config.tells_copies {
-            parts
-                .headers
-                .insert(COPY, HeaderValue::from(u16::from(header.copy.copy)));
-        }
         self.asked.push(replica);
-        let ways = &self.replicas[replica];
-        let mut way = match header.priority {
-            HIGH => ways.primary.clone(),
-            _ => {
-                parts.headers.insert(PRIORITY, field(Class::Duplicate));
-                ways.copy.clone()
-            }
-        };
         if header.copy.copy > 0 {
             self.shared.lock().counts.copies += 1;
         }
+        let class = match header.priority {
+            HIGH => Class::Primary,
+            _ => Class::Duplicate,
+        };
+        let client = (&*self.replicas, &self.shared);
+        let to = (replica, header.copy.copy, class);
         self.running.push(Running {
             id: header.copy,
-            replica,
-            began: Instant::now(),
-            answering: Box::pin(async move {
-                poll_fn(|cx| way.poll_ready(cx)).await?;
-                way.call(Request::from_parts(parts, body)).await
-            }),
-            flight: Flight::begin(Arc::clone(&self.shared), replica),
+            sent: send(client, to, self.parts.clone(), body),
         });
     }
 
@@ -186,35 +163,24 @@ where
     ) -> Option<Result<Response<AnswerBody<R>>, E>> {
         let mut at = 0;
         while let Some(copy) = self.running.get_mut(at) {
-            let Poll::Ready(answer) = copy.answering.as_mut().poll(cx) else {
+            let Poll::Ready(answer) = copy.sent.answering.as_mut().poll(cx) else {
                 at += 1;
                 continue;
             };
             let copy = self.running.swap_remove(at);
-            let now = Instant::now();
-            let time = self.shared.time(now);
+            let client = (&*self.replicas, &self.shared);
+            note(client, copy.sent.replica, copy.sent.began, &answer);
+            let time = self.shared.time(Instant::now());
             let status = answer.as_ref().ok().map(Response::status);
             let is_good = status.is_some_and(self.shared.config.acceptable);
             let mut state = self.shared.lock();
-            let standing = &mut state.standings[copy.replica];
-            match status {
-                Some(status) if !status.is_server_error() => standing.answered(now - copy.began),
-                _ => standing.failed(now, self.shared.config.breaker),
-            }
-            if let Ok(answer) = &answer {
-                let purges = tells_guard(answer.headers());
-                let learns = self.replicas[copy.replica].purges == Purges::Learn;
-                if learns {
-                    standing.purges = Some(purges);
-                }
-            }
             if is_good {
                 state.counts.won_by_copy += u64::from(copy.id.copy > 0);
                 state.on_answer(time, copy.id, follows);
                 let orders = state.orders(copy.id.request, follows);
                 drop(state);
                 self.obey(orders);
-                return Some(carried(answer, copy.flight));
+                return Some(carried(answer, copy.sent.flight));
             }
             state.counts.failed += 1;
             let goes_on = state.on_failure(time, copy.id, follows);
@@ -227,7 +193,7 @@ where
             {
                 return None;
             }
-            let poor = carried(answer, copy.flight);
+            let poor = carried(answer, copy.sent.flight);
             // An answer says more than an error.
             if self
                 .poor
@@ -259,7 +225,7 @@ where
         let copy = self.running.swap_remove(at);
         let mut state = self.shared.lock();
         let budget = self.shared.config.resets;
-        if state.standings[copy.replica].may_reset(Instant::now(), budget) {
+        if state.standings[copy.sent.replica].may_reset(Instant::now(), budget) {
             state.counts.purged += 1;
             return;
         }
@@ -267,8 +233,8 @@ where
         drop(state);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let _ = copy.answering.await;
-                drop(copy.flight);
+                let _ = copy.sent.answering.await;
+                drop(copy.sent.flight);
             });
         }
     }

@@ -101,13 +101,7 @@ impl State {
         is_copied: bool,
         asked: &[usize],
     ) -> Option<(RequestId, Follows, Orders)> {
-        let open = |(index, standing): (usize, &Standing)| standing.is_open(now).then_some(index);
-        let mut candidates: Vec<usize> =
-            self.standings.iter().enumerate().filter_map(open).collect();
-        if candidates.is_empty() {
-            // All of them fail: one of them has to show that it is well again.
-            candidates.extend(0..self.standings.len());
-        }
+        let mut candidates = self.open(now);
         if !asked.is_empty() {
             candidates.retain(|replica| !asked.contains(replica));
         }
@@ -115,14 +109,7 @@ impl State {
             // Also those that fail others.
             candidates.extend((0..self.standings.len()).filter(|replica| !asked.contains(replica)));
         }
-        let first = self.draw(&mut candidates)?;
-        let second = self.draw(&mut candidates);
-        let (primary, other) = match second {
-            Some(second) if self.standings[second].load() < self.standings[first].load() => {
-                (second, Some(first))
-            }
-            _ => (first, second),
-        };
+        let (primary, other) = self.lighter_of_two(&mut candidates)?;
         candidates.extend(other);
         let copy = match is_copied {
             true => self.draw(&mut candidates),
@@ -146,8 +133,34 @@ impl State {
         Some((id, follows, self.orders(id, follows)))
     }
 
+    /// The replicas that may be asked.
+    pub fn open(&self, now: Instant) -> Vec<usize> {
+        let open = |(index, standing): (usize, &Standing)| standing.is_open(now).then_some(index);
+        let mut candidates: Vec<usize> =
+            self.standings.iter().enumerate().filter_map(open).collect();
+        if candidates.is_empty() {
+            // All of them fail: one of them has to show that it is well again.
+            candidates.extend(0..self.standings.len());
+        }
+        candidates
+    }
+
+    /// Takes two of the candidates at random: the less loaded one, and the other one if there is one.
+    pub fn lighter_of_two(
+        &mut self,
+        candidates: &mut Vec<usize>,
+    ) -> Option<(usize, Option<usize>)> {
+        let first = self.draw(candidates)?;
+        Some(match self.draw(candidates) {
+            Some(second) if self.standings[second].load() < self.standings[first].load() => {
+                (second, Some(first))
+            }
+            second => (first, second),
+        })
+    }
+
     /// Takes one of the candidates at random.
-    fn draw(&mut self, candidates: &mut Vec<usize>) -> Option<usize> {
+    pub fn draw(&mut self, candidates: &mut Vec<usize>) -> Option<usize> {
         let count = candidates.len() as u64;
         let drawn = (u128::from(self.random.next_u64()) * u128::from(count)) >> 64;
         (count > 0).then(|| candidates.swap_remove(drawn as usize))

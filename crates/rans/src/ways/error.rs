@@ -20,14 +20,24 @@ impl WayError {
     /// whatever it is: the stream was refused, or is beyond the last one that a GOAWAY names (RFC 9113,
     /// section 8.7).
     pub(super) fn is_unprocessed(error: &hyper::Error) -> bool {
-        let source = error.source();
-        let cause = source.and_then(|source| source.downcast_ref::<h2::Error>());
-        cause.is_some_and(|cause| {
+        cause(error).is_some_and(|cause| {
             // h2 gives a remote GOAWAY only to streams that are beyond its last one.
             let refused = cause.is_reset() && cause.reason() == Some(h2::Reason::REFUSED_STREAM);
             cause.is_remote() && (cause.is_go_away() || refused)
         })
     }
+}
+
+fn cause(error: &hyper::Error) -> Option<&h2::Error> {
+    error.source().and_then(|source| source.downcast_ref())
+}
+
+/// Whether the server ended the connection for something that it takes for a fault of ours.
+pub(super) fn is_accusation(error: &hyper::Error) -> bool {
+    cause(error).is_some_and(|cause| {
+        let reason = cause.reason();
+        cause.is_remote() && cause.is_go_away() && reason != Some(h2::Reason::NO_ERROR)
+    })
 }
 
 impl fmt::Display for WayError {

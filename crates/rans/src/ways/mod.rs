@@ -16,6 +16,7 @@ mod two;
 pub use body::WayBody;
 pub use connector::Connector;
 pub use error::WayError;
+pub use two::ConnectionCounts;
 
 use crate::client::{Purges, Replay, Replica};
 use crate::socket::{Dscp, SocketOptions};
@@ -169,6 +170,14 @@ impl<C, B: Send + Sync + 'static> Way<C, B> {
             connections,
         }
     }
+
+    /// What became of its HTTP/2 connections. With HTTP/1.1 nothing is counted.
+    pub fn counts(&self) -> ConnectionCounts {
+        match &self.connections {
+            Connections::One(_) => ConnectionCounts::default(),
+            Connections::Two(current) => current.counts(),
+        }
+    }
 }
 
 impl<C, B, I> Service<Request<B>> for Way<C, B>
@@ -278,11 +287,11 @@ where
 
     async fn over_two(
         &self,
-        current: &Current<B>,
+        current: &Arc<Current<B>>,
         mut request: Request<B>,
     ) -> Result<Response<WayBody<B>>, WayError> {
         for _ in 0..MOST_TRIES {
-            let mut connection = current.get(|| self.open_two()).await?;
+            let mut connection = current.get(|| self.open_two(current)).await?;
             let again = copy_of(&request);
             let stream = connection.begin();
             let failure = match connection.sender.try_send_request(request).await {
@@ -294,6 +303,7 @@ where
             // What the server ended is no reset of ours.
             stream.end();
             let (unsent, error) = taken(failure);
+            current.on_error(&error);
             request = match (unsent, again) {
                 (Some(unsent), _) => unsent,
                 (None, Some(again)) if WayError::is_unprocessed(&error) => again,
@@ -303,8 +313,12 @@ where
         Err(ended())
     }
 
-    fn open_two(&self) -> impl Future<Output = Result<Connection<B>, WayError>> + Send + 'static {
+    fn open_two(
+        &self,
+        current: &Arc<Current<B>>,
+    ) -> impl Future<Output = Result<Connection<B>, WayError>> + Send + 'static + use<C, B, I> {
         let (connector, config) = (self.connector.clone(), self.config);
+        let noted = Arc::clone(current);
         async move {
             let stream = open(connector).await?;
             let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -315,7 +329,11 @@ where
                 // Frames that still come for a stream that was reset are told from wrong ones.
                 .max_concurrent_reset_streams(2 * config.resets.max(1) as usize);
             let (sender, connection) = builder.handshake(stream).await.map_err(refused)?;
-            tokio::spawn(connection);
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    noted.on_error(&error);
+                }
+            });
             Ok(Connection::new(sender))
         }
     }

@@ -1,10 +1,10 @@
 //! The HTTP/2 connection to a server: one at a time, replaced when the server says goodbye, and before it
 //! has been reset so often that the server would defend itself.
 
-use super::error::WayError;
+use super::error::{WayError, is_accusation};
 use hyper::client::conn::http2::SendRequest;
 use std::future::Future;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
@@ -56,9 +56,21 @@ impl Drop for Stream {
 /// A try to connect: `None` while it goes on.
 type Attempt<B> = watch::Receiver<Option<Result<Connection<B>, WayError>>>;
 
+/// What became of the connections of a way.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct ConnectionCounts {
+    /// Connections that were begun.
+    pub opened: u64,
+    /// How often the server was seen to end one with an error code in GOAWAY, as servers do that count
+    /// too many resets.
+    pub accused: u64,
+}
+
 /// The connection that requests take now.
 pub(super) struct Current<B> {
     attempt: Mutex<Option<Attempt<B>>>,
+    opened: AtomicU64,
+    accused: AtomicU64,
     /// Resets after which another connection takes its place.
     most_resets: u32,
 }
@@ -68,8 +80,24 @@ impl<B: Send + Sync + 'static> Current<B> {
         let attempt = Mutex::new(None);
         Arc::new(Self {
             attempt,
+            opened: AtomicU64::new(0),
+            accused: AtomicU64::new(0),
             most_resets,
         })
+    }
+
+    pub fn counts(&self) -> ConnectionCounts {
+        ConnectionCounts {
+            opened: self.opened.load(Ordering::Relaxed),
+            accused: self.accused.load(Ordering::Relaxed),
+        }
+    }
+
+    /// A request, or its connection, ended so.
+    pub fn on_error(&self, error: &hyper::Error) {
+        if is_accusation(error) {
+            self.accused.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// An open connection. One that is needed is opened by a task of its own, so that a request that is
@@ -107,6 +135,7 @@ impl<B: Send + Sync + 'static> Current<B> {
                 return attempt.clone();
             }
         }
+        self.opened.fetch_add(1, Ordering::Relaxed);
         let (tell, attempt) = watch::channel(None);
         let opening = open();
         tokio::spawn(async move {

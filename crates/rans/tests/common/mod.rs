@@ -1,4 +1,5 @@
 //! Servers on real sockets.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use bytes::Bytes;
 use http::{Request, Response};

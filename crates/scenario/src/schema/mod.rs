@@ -36,6 +36,7 @@ pub const SECTIONS: &[Section] = &[
     designs::NIC,
     receiver_driven::NDP,
     receiver_driven::SCDP,
+    receiver_driven::SCDP_PLAIN,
     paths::ECMP,
     paths::LETFLOW,
     paths::CONGA,

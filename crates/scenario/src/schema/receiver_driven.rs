@@ -1,6 +1,6 @@
 //! The keys of designs in which receivers pull over switches that trim.
 
-use super::key::{PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, typed};
+use super::key::{PACKETS_OR_BYTES, SIZE, SPAN, Section, count, key, sets, typed, up_to};
 use crate::value::Kind;
 use tailcut_sim::fabric::MAX_MEMBERS;
 
@@ -207,6 +207,54 @@ pub const SCDP: Section = Section {
             "victim",
             sets!(settings.designs.scdp.victim),
             "What is trimmed when symbols find no room: what arrives, or by NDP's coin that or the tail.",
+        ),
+    ],
+};
+
+/// SCDP over switches that drop.
+pub const SCDP_PLAIN: Section = Section {
+    name: "scdp_plain",
+    repeated: false,
+    about: "SCDP over plain switches: a receiver gives each sender credits, as many as a window that it adapts. \
+            What scdp.block_symbols, .overhead, .decode_rate and the like say holds too.",
+    keys: &[
+        key(
+            "initial_window",
+            count(1, 4_096),
+            sets!(settings.designs.scdp_plain.initial_window),
+            "Symbols that a sender pushes before the first credit (RFC 6928).",
+        ),
+        key(
+            "max_window",
+            count(4, 4_096),
+            sets!(settings.designs.scdp_plain.max_window),
+            "Symbols in flight from one sender, at most.",
+        ),
+        key(
+            "loss_by_chance",
+            up_to(1.0),
+            sets!(settings.designs.scdp_plain.loss_by_chance),
+            "The share of symbols up to which losses do not close the window while the queue is short.",
+        ),
+        key(
+            "min_timeout",
+            SPAN,
+            sets!(settings.designs.scdp_plain.min_timeout),
+            "How long a receiver waits at least for a symbol that it has asked for before it asks whether it \
+             will come.",
+        ),
+        key(
+            "timeout",
+            SPAN,
+            sets!(settings.designs.scdp_plain.timeout),
+            "How long either end waits before it knows a round trip. \"auto\": four times the longest one in \
+             the empty network, at least 1 ms.",
+        )
+        .or(&["auto"]),
+        typed(
+            "ecn",
+            sets!(settings.designs.scdp_plain.ecn),
+            "Whether symbols are ECN-capable: a mark closes the window.",
         ),
     ],
 };

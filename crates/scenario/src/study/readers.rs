@@ -150,7 +150,9 @@ impl Scene<'_> {
 
     /// Whether a design reads a key.
     fn reads(&self, path: &str, design: Design) -> bool {
-        use TransportKind::{Cubic, Dctcp, Hull, Ndp, NdpPlus, PFabric, Pias, Qos, Scdp, Tcp};
+        use TransportKind::{
+            Cubic, Dctcp, Hull, Ndp, NdpPlus, PFabric, Pias, Qos, Scdp, ScdpPlain, Tcp,
+        };
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let transport = design.transport;
         let is = |kinds: &[TransportKind]| kinds.contains(&transport);
@@ -168,9 +170,9 @@ impl Scene<'_> {
             }
             ("", "port_events" | "clock" | "slowdown") => has_packets,
             ("topology" | "nodes" | "links" | "failures" | "framing", _) => has_packets,
-            ("queue", "limit") => is(&[Tcp, Cubic, Dctcp, Hull, Qos]),
+            ("queue", "limit") => is(&[Tcp, Cubic, Dctcp, Hull, Qos, ScdpPlain]),
             ("queue", _) => self.marks_at_threshold(transport),
-            ("shared_buffer", _) => is(&[Tcp, Cubic, Dctcp, Hull]) && !self.has_requests,
+            ("shared_buffer", _) => is(&[Tcp, Cubic, Dctcp, Hull, ScdpPlain]) && !self.has_requests,
             ("tcp", "mss") => has_packets,
             ("tcp", "dctcp_gain") => is(&[Dctcp, Pias, Hull]) && !has_own_controller,
             ("tcp", "classic_ecn") => is(&[Tcp, Cubic, Qos]),
@@ -186,7 +188,13 @@ impl Scene<'_> {
             ("nic", _) => has_packets,
             ("ndp", "thresholds") => is(&[NdpPlus]),
             ("ndp", _) => is(&[Ndp, NdpPlus]),
-            ("scdp", _) => is(&[Scdp]),
+            (
+                "scdp",
+                "initial_window" | "shared_window" | "thresholds" | "host_order" | "timeout"
+                | "queue" | "header_queue" | "headers_per_data" | "victim",
+            ) => is(&[Scdp]),
+            ("scdp", _) => is(&[Scdp, ScdpPlain]),
+            ("scdp_plain", _) => is(&[ScdpPlain]),
             ("letflow", _) => design.routing == Routing::LetFlow,
             ("conga", _) => design.routing == Routing::Conga,
             ("expeditus", _) => design.routing == Routing::Expeditus,
@@ -221,7 +229,7 @@ impl Scene<'_> {
 
     /// Whether packets of a transport are marked at the queue's threshold.
     fn marks_at_threshold(&self, transport: TransportKind) -> bool {
-        use TransportKind::{Cubic, Dctcp, Hull, Pias, Qos, Tcp};
+        use TransportKind::{Cubic, Dctcp, Hull, Pias, Qos, ScdpPlain, Tcp};
         match transport {
             Dctcp | Pias => true,
             Hull => self
@@ -229,6 +237,7 @@ impl Scene<'_> {
                 .table("hull")
                 .get::<Option<f64>>("phantom_drain")
                 .is_none(),
+            ScdpPlain => self.scenario.table("scdp_plain").get("ecn"),
             Tcp | Cubic | Qos => self.scenario.table("tcp").get("classic_ecn"),
             _ => false,
         }

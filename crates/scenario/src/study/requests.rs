@@ -47,7 +47,7 @@ pub fn check(
         Replication::None | Replication::Duplicates(_)
     );
     if !replicates || !design.transport.carries_requests() {
-        let allowed = "stations, tcp, cubic, dctcp, pias, ndp, ndp-plus or scdp, alone or under duplicate, \
+        let allowed = "stations, tcp, cubic, dctcp, pias, ndp, ndp-plus, scdp or scdp-plain, alone or under duplicate, \
                        das, rans, hedge, ...";
         return Err(top.error("designs", format!("'{design}' with requests"), allowed));
     }

@@ -9,7 +9,7 @@ use tailcut_sim::fabric::queue::Limit;
 use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
 use tailcut_units::{Duration, Rate, Time};
 
-pub const DESIGNS: [&str; 18] = [
+pub const DESIGNS: [&str; 19] = [
     "tcp",
     "cubic@spray",
     "dctcp",
@@ -19,6 +19,7 @@ pub const DESIGNS: [&str; 18] = [
     "ndp",
     "ndp-plus",
     "scdp",
+    "scdp-plain",
     "pfabric",
     "pias",
     "repflow+pias",

@@ -45,6 +45,39 @@ impl Coverage {
         range.from >= to || self.parts.iter().any(holds)
     }
 
+    /// The first bytes of a range that have not come: those before the next that have.
+    pub fn first_gap(&self, range: ByteRange) -> Option<ByteRange> {
+        let end = range.to.min(self.bytes);
+        let next = self.parts.partition_point(|part| part.to <= range.from);
+        let (mut from, mut to) = (range.from, end);
+        if let Some(part) = self.parts.get(next) {
+            if part.from <= from {
+                from = part.to;
+                let after = self.parts.get(next + 1);
+                to = after.map_or(end, |part| part.from.min(end));
+            } else {
+                to = part.from.min(end);
+            }
+        }
+        (from < to).then_some(ByteRange { from, to })
+    }
+
+    /// The last bytes of a range that have not come: those after the last that have.
+    pub fn last_gap(&self, range: ByteRange) -> Option<ByteRange> {
+        let mut to = range.to.min(self.bytes);
+        let before = self.parts.partition_point(|part| part.from < to);
+        let mut before = self.parts[..before].iter().rev();
+        let mut part = before.next();
+        if let Some(last) = part
+            && last.to >= to
+        {
+            to = last.from;
+            part = before.next();
+        }
+        let from = part.map_or(range.from, |part| part.to.max(range.from));
+        (from < to).then_some(ByteRange { from, to })
+    }
+
     /// Whether every byte has come.
     pub fn is_whole(&self) -> bool {
         let from = 0;

@@ -7,6 +7,8 @@
 //! included. Bytes of both answers may count ([`Coverage`]). [`Policy`] holds what is done instead by
 //! those who hedge.
 //!
+//! [`Ranges`] is how bytes of both count where a server sends forwards only, as with HTTP's ranges.
+//!
 //! [`Gate`] is the same server where nobody knows how much work a request is: the guard before a service.
 //!
 //! [`Client`] and [`Server`] are plain state as every endpoint here: the driver brings messages and time,
@@ -40,6 +42,7 @@ mod header;
 mod hedging;
 mod messenger;
 mod policy;
+mod ranges;
 mod server;
 mod station;
 mod stream;
@@ -60,6 +63,7 @@ pub use header::{
 };
 pub use messenger::Messenger;
 pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Trigger};
+pub use ranges::{AskId, Idle, Ranges};
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};
 pub use stream::{

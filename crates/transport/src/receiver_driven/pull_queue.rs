@@ -90,6 +90,16 @@ impl PullQueue {
         self.next_at = now + self.interval - taken_off;
     }
 
+    /// The pull that was just sent asked for so many packets, not for one. One that asks for none takes
+    /// as long as a header.
+    #[inline]
+    pub(crate) fn charge(&mut self, packets: u32) {
+        let header = (self.interval / 16).max(Duration::from_ps(1));
+        let span = (self.interval * u64::from(packets)).max(header);
+        let charged = self.next_at.saturating_add(span);
+        self.next_at = Time::from_ps(charged.as_ps().saturating_sub(self.interval.as_ps()));
+    }
+
     /// The packet that a pull asked for took `less` than the full one that the pull was charged.
     #[inline]
     pub(crate) fn refund(&mut self, less: Duration) {

@@ -1,5 +1,6 @@
 //! SCDP's parameters.
 
+use super::control::Control;
 use super::limits::{Limits, MAX_WINDOW};
 use crate::receiver_driven::Demotion;
 use crate::tcp::{ConfigError, PORTS, SERVICE_PORT};
@@ -77,6 +78,8 @@ pub struct ScdpConfig {
     pub port: u16,
     /// What the host's application is told of what arrives. Default: of whole objects.
     pub delivery: Delivery,
+    /// How many symbols a receiver has on their way. Default: as many as the sender pushes.
+    pub control: Control,
     /// What peers may claim. Default: [`Limits::WIDEST`].
     pub limits: Limits,
 }
@@ -100,6 +103,7 @@ impl Default for ScdpConfig {
             time_wait: Duration::from_ms(100),
             port: SERVICE_PORT,
             delivery: Delivery::Whole,
+            control: Control::Window,
             limits: Limits::WIDEST,
         }
     }
@@ -170,6 +174,26 @@ impl ScdpConfig {
             "at least timeout",
         )?;
         self.limits.validate()?;
+        if let Control::Adaptive(adaptive) = &self.control {
+            check(
+                (4..=MAX_WINDOW).contains(&adaptive.max_window),
+                "max_window",
+                &adaptive.max_window,
+                "4 to 4096 symbols",
+            )?;
+            check(
+                (0.0..=1.0).contains(&adaptive.loss_by_chance),
+                "loss_by_chance",
+                &adaptive.loss_by_chance,
+                "0 to 1",
+            )?;
+            check(
+                adaptive.min_timeout > Duration::ZERO,
+                "min_timeout",
+                &adaptive.min_timeout,
+                "more than 0",
+            )?;
+        }
         let has_room = !matches!(self.delivery, Delivery::Blocks { window: 0, .. });
         let window = "a window of more than 0 bytes";
         check(has_room, "delivery", &self.delivery, window)

@@ -1,7 +1,9 @@
 //! What receivers have asked a sender for and not got.
 
+use super::credit_demand::CreditDemand;
 use super::group_demand::GroupDemand;
 use super::header::ScdpHeader;
+use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -12,6 +14,8 @@ pub(crate) enum Demand {
     Unicast(UnicastDemand),
     /// Of several, to whom a symbol goes when each of them has a pull pending.
     Group(GroupDemand),
+    /// Of receivers that give credits.
+    Credit(CreditDemand),
 }
 
 /// The demand of an only receiver: a count of pulls a block.
@@ -38,13 +42,6 @@ struct Missing {
     owed: Vec<u32>,
 }
 
-/// A receiver may ask for blocks as far ahead of the first that it has not whole, and no farther: what
-/// is remembered of it is bounded.
-pub(super) const MAX_AHEAD: u32 = 65_536;
-
-/// All blocks: of a receiver that is done.
-pub(super) const ALL: u32 = u32::MAX;
-
 impl Demand {
     pub(crate) fn new(receivers: usize) -> Self {
         match receivers {
@@ -60,11 +57,15 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.pull(header, most),
             Self::Group(demand) => demand.pull(receiver, header, most).then_some(false),
+            Self::Credit(_) => None,
         }
     }
 
     /// The application of a sender to one receiver has handed over the blocks before `from`; `None`: all.
     pub(crate) fn set_missing(&mut self, from: Option<u32>) {
+        if let Self::Credit(demand) = self {
+            demand.set_ready(from.unwrap_or(ALL));
+        }
         if let Self::Unicast(demand) = self {
             let owed = demand
                 .missing
@@ -85,6 +86,7 @@ impl Demand {
             // What is owed of a block may turn out to be answered.
             Self::Unicast(demand) => !demand.owed.is_empty(),
             Self::Group(demand) => demand.next().is_some(),
+            Self::Credit(demand) => demand.next().is_some(),
         }
     }
 
@@ -94,6 +96,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.answer(),
             Self::Group(demand) => demand.answer(),
+            Self::Credit(demand) => demand.next(),
         }
     }
 
@@ -102,6 +105,7 @@ impl Demand {
         match self {
             Self::Unicast(_) => false,
             Self::Group(demand) => demand.holds_up(receiver),
+            Self::Credit(demand) => demand.holds_up(receiver),
         }
     }
 
@@ -114,6 +118,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => usize::from(demand.whole == ALL),
             Self::Group(demand) => demand.done(),
+            Self::Credit(demand) => demand.done(),
         }
     }
 
@@ -122,7 +127,7 @@ impl Demand {
     pub(crate) fn is_closed(&self, block: u32) -> bool {
         match self {
             Self::Unicast(demand) => demand.whole > block,
-            Self::Group(_) => false,
+            Self::Group(_) | Self::Credit(_) => false,
         }
     }
 
@@ -131,6 +136,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.whole,
             Self::Group(demand) => demand.first_wanted(receiver),
+            Self::Credit(demand) => demand.first_wanted(receiver),
         }
     }
 
@@ -139,6 +145,7 @@ impl Demand {
         match self {
             Self::Unicast(demand) => demand.whole = ALL,
             Self::Group(demand) => demand.finish(receiver),
+            Self::Credit(demand) => demand.finish(receiver),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! Which block it is of is another matter: the lowest that some receiver has asked for and that has not
 //! been sent so often. It is in vain for those who have that block.
 
-use super::demand::{ALL, MAX_AHEAD};
 use super::header::ScdpHeader;
+use super::limits::{ALL, MAX_AHEAD};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 

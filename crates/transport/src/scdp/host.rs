@@ -1,12 +1,14 @@
 //! A host's SCDP: its sessions, the pull queue of its interface, its timers.
 
 mod driven;
+mod feedback;
 mod opening;
 mod streams;
 mod timers;
 
 use super::codec::Codec;
 use super::config::ScdpConfig;
+use super::control::Control;
 use super::header::{ScdpHeader, ScdpKind};
 use super::limits::Census;
 use super::object::Object;
@@ -166,7 +168,7 @@ impl<C: Codec> Host<C> {
             [] => &[message.dst],
             receivers => receivers,
         };
-        let sender = Sender::new(now, task, receivers, outlook.window);
+        let sender = Sender::new(now, task, receivers, outlook.window, config.control);
         let tuples: Vec<FiveTuple> = sender.tuples().collect();
         let key = self.senders.insert(sender);
         for tuple in &tuples {
@@ -223,9 +225,7 @@ impl<C: Codec> Host<C> {
             if receiver.receipt().is_some() {
                 self.events.push_back(Event::Late(receiver.flow()));
             }
-            let to = segment.tuple.reversed().dst;
-            self.control
-                .extend(receiver.done().filter(|done| done.tuple.dst == to));
+            self.repeat_done(key, segment);
             return;
         }
         self.settle_receiver(now, key);
@@ -272,6 +272,9 @@ impl<C: Codec> Host<C> {
         if !receiver.in_pull_queue && receiver.can_pull(now) {
             if self.pulls.take_if_idle(now) {
                 self.control.push_back(receiver.pull(now, &self.config));
+                if receiver.gives_credits() {
+                    self.pulls.charge(receiver.last_credits());
+                }
             }
             if receiver.can_pull(now) {
                 receiver.in_pull_queue = true;
@@ -296,6 +299,9 @@ impl<C: Codec> Host<C> {
             if receiver.can_pull(now) {
                 self.control.push_back(receiver.pull(now, &self.config));
                 self.pulls.sent(now);
+                if receiver.gives_credits() {
+                    self.pulls.charge(receiver.last_credits());
+                }
             }
             if !receiver.complete {
                 self.settle_receiver(now, key);
@@ -303,32 +309,9 @@ impl<C: Codec> Host<C> {
         }
     }
 
-    /// A word of a receiver, for this host as a sender.
-    fn on_feedback(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
-        let Some((Side::Sender, slot)) = self.directory.arriving(&segment.tuple) else {
-            self.ignored += 1;
-            return;
-        };
-        let Some((key, sender)) = self.senders.at(slot) else {
-            return;
-        };
-        if sender.closed {
-            return;
-        }
-        if sender.task().flow != segment.flow {
-            self.ignored += 1;
-            return;
-        }
-        let from = segment.tuple.src;
-        if header.kind == ScdpKind::Done {
-            if sender.on_done(now, from) {
-                self.end_well(now, key);
-                return;
-            }
-        } else if !sender.on_pull(now, from, header, &self.config) {
-            self.ignored += 1;
-        }
-        self.settle_sender(key);
+    /// Whether receivers give credits.
+    const fn gives_credits(&self) -> bool {
+        matches!(self.config.control, Control::Adaptive(_))
     }
 
     /// After any input to a sender: its place among those that may send, and its timer.
@@ -494,14 +477,33 @@ impl<C: Codec> Transport for Host<C> {
     }
 
     fn on_segment(&mut self, now: Time, segment: Segment) {
-        let Header::Scdp(header) = &segment.header else {
-            self.ignored += 1;
-            return;
+        let header = match &segment.header {
+            Header::Scdp(header) => header,
+            Header::Credit(header) if self.gives_credits() => {
+                self.on_credit(now, &segment, header);
+                return;
+            }
+            _ => {
+                self.ignored += 1;
+                return;
+            }
         };
         match (header.kind, segment.condition) {
             (_, Condition::Returned) => self.ignored += 1,
-            (ScdpKind::Symbol, _) => self.on_symbol(now, &segment, header),
+            (ScdpKind::Symbol, _) if !self.gives_credits() => {
+                self.on_symbol(now, &segment, header);
+            }
+            (ScdpKind::Credited, _) if self.gives_credits() => {
+                self.on_symbol(now, &segment, header);
+            }
             (ScdpKind::Pull | ScdpKind::Done, _) => self.on_feedback(now, &segment, header),
+            (ScdpKind::Offer, _) if self.gives_credits() => self.on_offer(now, &segment, header),
+            (ScdpKind::Status, _) if self.gives_credits() => {
+                self.on_status(now, &segment, header);
+            }
+            (ScdpKind::Symbol | ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status, _) => {
+                self.ignored += 1;
+            }
         }
     }
 

@@ -9,6 +9,13 @@ use tailcut_units::HostId;
 /// Symbols that a sender may push, and that a window may have; a receiver takes more for nonsense.
 pub(crate) const MAX_WINDOW: u32 = 4_096;
 
+/// A receiver may ask for blocks as far ahead of the first that it has not whole, and no farther: what
+/// is remembered of it is bounded.
+pub(crate) const MAX_AHEAD: u32 = 65_536;
+
+/// All blocks: of a receiver that is done.
+pub(crate) const ALL: u32 = u32::MAX;
+
 /// What a peer may claim of an object, and how many sessions peers may open. What claims more is
 /// dropped and counted ([`Host::ignored`](super::Host::ignored)).
 ///

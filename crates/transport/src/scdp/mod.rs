@@ -55,11 +55,15 @@
 mod block;
 mod codec;
 mod config;
+mod control;
+mod credit_demand;
+mod credits;
 mod demand;
 mod group_demand;
 mod header;
 mod host;
 mod limits;
+mod line;
 mod object;
 mod receiver;
 mod sender;
@@ -67,7 +71,8 @@ mod source;
 
 pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, DriverCodec, Job, ModelCodec};
 pub use config::{BlockOrder, Delivery, ScdpConfig};
-pub use header::{MAX_ESI, ScdpHeader, ScdpKind};
+pub use control::{Adaptive, Control};
+pub use header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
 pub use host::Host;
 pub use limits::Limits;
 pub use object::Object;

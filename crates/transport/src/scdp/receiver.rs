@@ -1,5 +1,6 @@
 //! One session at its receiver (SCDP paper, section IV-C, Algorithm 2).
 
+mod crediting;
 mod decoding;
 mod pulling;
 mod reading;
@@ -7,8 +8,9 @@ mod reading;
 use super::block::{Block, State};
 use super::codec::Codec;
 use super::config::{Delivery, ScdpConfig};
+use super::control::Control;
 use super::header::{MAX_ESI, ScdpHeader};
-use super::limits::Limits;
+use super::line::Line;
 use super::object::Object;
 use super::source::Source;
 use crate::receiver_driven::SessionKey;
@@ -28,6 +30,9 @@ pub(crate) struct Receiver {
     object: Object,
     /// The hosts that send, in the order in which they were heard.
     sources: Vec<Source>,
+    /// The same where it gives them credits, else none.
+    lines: Vec<Line>,
+    last_credits: u32,
     /// The source that is asked next.
     turn: usize,
     /// Whether others receive the same symbols.
@@ -92,6 +97,8 @@ impl Receiver {
             openable,
             reader,
             sources: Vec::new(),
+            lines: Vec::new(),
+            last_credits: 0,
             turn: 0,
             in_group: segment.tuple.dst.is_group(),
             is_collected: false,
@@ -116,8 +123,9 @@ impl Receiver {
         tuple: FiveTuple,
         session: FlowId,
         header: &ScdpHeader,
-        limits: &Limits,
+        config: &ScdpConfig,
     ) -> bool {
+        let limits = &config.limits;
         let told = Object::from_options(header.length, header.symbol, header.blocks);
         let share = Share {
             index: header.share,
@@ -137,6 +145,10 @@ impl Receiver {
         let open = self.blocks.len();
         let source = Source::new(now, (tuple, session), pushed, share, open);
         self.sources.push(source);
+        if let Control::Adaptive(adaptive) = config.control {
+            let line = Line::new(now, pushed, open, adaptive, config.timeout);
+            self.lines.push(line);
+        }
         if self.complete {
             return true;
         }
@@ -151,6 +163,10 @@ impl Receiver {
             let place = place as usize;
             while self.blocks.len() <= place {
                 self.open_block();
+            }
+            if let Some(line) = self.lines.last_mut() {
+                line.assign(now, place, count, true);
+                continue;
             }
             self.blocks[place].coming += count;
             if let Some(source) = self.sources.last_mut() {
@@ -229,6 +245,9 @@ impl Receiver {
         for source in &mut self.sources {
             source.open_block();
         }
+        for line in &mut self.lines {
+            line.open_block();
+        }
         if self.reader.is_some() {
             self.count_missed(self.blocks.len() - 1);
         }
@@ -250,6 +269,9 @@ impl Receiver {
         };
         if self.sources[from].session != segment.flow {
             return false;
+        }
+        if self.gives_credits() {
+            return self.on_credit_symbol(now, from, segment, header, codec, config);
         }
         if header.block >= open || header.esi >= MAX_ESI {
             return self.on_beyond(now, from, segment, header);
@@ -305,6 +327,10 @@ impl Receiver {
             State::Decoding { until, .. } => Some(until),
             State::Receiving | State::Whole => None,
         });
+        if self.gives_credits() {
+            let due = decodings.chain(self.lines_due_at(now, config));
+            return due.min();
+        }
         let waits = decodings.chain(self.overdue_at(config)).min();
         if !self.has_several_sources() || self.in_pull_queue || self.is_in_need() {
             return waits;
@@ -341,6 +367,9 @@ impl Receiver {
         config: &ScdpConfig,
     ) -> bool {
         self.finish_decodings(now, codec);
+        if self.gives_credits() {
+            return self.complete || self.ask_overdue(now, config);
+        }
         if self.complete || self.overdue_at(config).is_none_or(|at| at > now) {
             return true;
         }
@@ -365,5 +394,6 @@ impl Receiver {
         for source in &mut self.sources {
             source.release();
         }
+        self.lines.iter_mut().for_each(Line::release);
     }
 }

@@ -1,8 +1,10 @@
 //! One session at its sender (SCDP paper, section IV-C, Algorithm 1).
 
 use super::config::ScdpConfig;
+use super::control::{Control, stamp};
+use super::credit_demand::CreditDemand;
 use super::demand::Demand;
-use super::header::{MAX_ESI, ScdpHeader, ScdpKind};
+use super::header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind};
 use super::object::Object;
 use crate::{
     Condition, Ecn, FlowStats, Header, PathPin, Segment, Share, Straggler, StragglerPolicy,
@@ -54,7 +56,12 @@ pub(crate) struct Sender {
     sent: Vec<u32>,
     peers: Vec<Peer>,
     demand: Demand,
-    /// Receivers to send a symbol without a pull, each by itself: after timeouts. One that has left the
+    /// The ECN field of symbols.
+    ecn: Ecn,
+    /// Under credits: whether the object has been offered to all receivers at once.
+    offered: bool,
+    /// Under credits: receivers to tell how much was sent, or to offer the object again. Else
+    /// receivers to send a symbol without a pull, each by itself: after timeouts. One that has left the
     /// group since its last word was lost is reached too.
     probes: VecDeque<usize>,
     /// Whether every receiver that is not done has sent FIN.
@@ -77,7 +84,13 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// A session with `receivers`, of whom there is one at least, and with a window of `most` symbols.
-    pub(crate) fn new(now: Time, task: Task, receivers: &[HostId], most: u32) -> Self {
+    pub(crate) fn new(
+        now: Time,
+        task: Task,
+        receivers: &[HostId],
+        most: u32,
+        control: Control,
+    ) -> Self {
         let peers = receivers.iter().map(|&host| Peer {
             host,
             heard: false,
@@ -95,7 +108,15 @@ impl Sender {
             pushed: 0,
             sent: Vec::new(),
             peers: peers.collect(),
-            demand: Demand::new(receivers.len()),
+            demand: match control {
+                Control::Window => Demand::new(receivers.len()),
+                Control::Adaptive(_) => Demand::Credit(CreditDemand::new(receivers.len(), window)),
+            },
+            ecn: match control {
+                Control::Adaptive(adaptive) if adaptive.ecn => Ecn::Capable,
+                _ => Ecn::NotCapable,
+            },
+            offered: false,
             probes: VecDeque::new(),
             fin: false,
             heard: false,
@@ -156,13 +177,20 @@ impl Sender {
     #[inline]
     pub(crate) fn can_send(&self) -> bool {
         !self.closed
-            && (self.pushed < self.to_push || !self.probes.is_empty() || self.demand.is_due())
+            && ((self.uses_credits() && !self.offered)
+                || self.pushed < self.to_push
+                || !self.probes.is_empty()
+                || self.demand.is_due())
     }
 
     /// The next symbol: of the window, else what is owed.
     pub(crate) fn transmit(&mut self, now: Time, config: &ScdpConfig) -> Option<Segment> {
         if self.closed {
             return None;
+        }
+        if self.uses_credits() && !self.offered {
+            self.offered = true;
+            return Some(self.word(now, ScdpKind::Offer, true));
         }
         while self.pushed < self.to_push {
             let block = self.block_of(self.pushed);
@@ -178,6 +206,9 @@ impl Sender {
             return self.send(now, block, false, class);
         }
         let peer = self.probes.pop_front()?;
+        if self.uses_credits() {
+            return Some(self.speak(now, peer));
+        }
         let last = self.task.object.blocks() - 1;
         let block = self.demand.first_wanted(peer).min(last);
         let host = self.peers[peer].host;
@@ -188,6 +219,77 @@ impl Sender {
         let mut probe = self.send(now, block, !heard, class)?;
         probe.tuple.dst = host;
         Some(probe)
+    }
+
+    /// Whether receivers give credits.
+    #[inline]
+    const fn uses_credits(&self) -> bool {
+        matches!(self.demand, Demand::Credit(_))
+    }
+
+    /// A word to one receiver: the offer again if it was never heard, else how much was sent. After a
+    /// timeout it is to answer.
+    fn speak(&mut self, now: Time, peer: usize) -> Segment {
+        let heard = match self.peers.len() {
+            1 => self.heard,
+            _ => self.peers[peer].heard,
+        };
+        let mut word = match heard {
+            false => self.word(now, ScdpKind::Offer, true),
+            true => self.word(now, ScdpKind::Status, self.timeouts > 0),
+        };
+        word.tuple.dst = self.peers[peer].host;
+        word
+    }
+
+    /// A header without a symbol.
+    fn word(&mut self, now: Time, kind: ScdpKind, syn: bool) -> Segment {
+        let header = match (&self.demand, kind) {
+            (Demand::Credit(demand), ScdpKind::Status) => ScdpHeader {
+                kind,
+                syn,
+                pull: demand.used(),
+                count: stamp(now),
+                ..ScdpHeader::default()
+            },
+            _ => ScdpHeader {
+                kind,
+                syn,
+                pinned: self.task.pin.index().is_some(),
+                ..self.options()
+            },
+        };
+        let mut word = Segment::new(self.task.tuple, self.task.flow, 0, Header::Scdp(header));
+        word.path = self.task.pin;
+        word
+    }
+
+    /// Credits of the receiver at `host`. Says whether they make sense.
+    pub(crate) fn on_credit(&mut self, now: Time, host: HostId, header: &CreditHeader) -> bool {
+        let Some(peer) = self.peer(host) else {
+            return false;
+        };
+        if self.demand.is_done(peer) {
+            return true;
+        }
+        let blocks = self.task.object.blocks();
+        let Demand::Credit(demand) = &mut self.demand else {
+            return false;
+        };
+        if !demand.pull(peer, header, blocks) {
+            return false;
+        }
+        self.hear(now, peer);
+        if header.probe {
+            self.probes.push_back(peer);
+        }
+        if self.peers.len() > 1 {
+            self.peers[peer].fin = header.fin;
+            self.fin = self.all_said_fin();
+        } else {
+            self.fin = header.fin;
+        }
+        true
     }
 
     /// The class of its next symbol: by what all senders of the object have sent, each as much as this one.
@@ -237,7 +339,44 @@ impl Sender {
         self.stats.payload_sent += u64::from(payload);
         self.stats.retransmissions += u32::from(esi >= object.source_symbols(block));
         self.waits_since = now;
-        let options = ScdpHeader {
+        let options = match &mut self.demand {
+            Demand::Credit(demand) => ScdpHeader {
+                pull: demand.on_sent(block),
+                count: stamp(now),
+                ..ScdpHeader::default()
+            },
+            _ if syn => self.options(),
+            _ => ScdpHeader::default(),
+        };
+        let (kind, syn) = match self.uses_credits() {
+            true => (ScdpKind::Credited, false),
+            false => (ScdpKind::Symbol, syn),
+        };
+        Some(Segment {
+            tuple: self.task.tuple,
+            flow: self.task.flow,
+            payload,
+            ecn: self.ecn,
+            priority,
+            path: self.task.pin,
+            rank: 0,
+            trimmable: true,
+            condition: Condition::Whole,
+            header: Header::Scdp(ScdpHeader {
+                kind,
+                syn,
+                pinned: self.task.pin != PathPin::NONE,
+                block,
+                esi,
+                ..options
+            }),
+        })
+    }
+
+    /// The options of an object.
+    fn options(&self) -> ScdpHeader {
+        let object = self.task.object;
+        ScdpHeader {
             count: self.window,
             length: object.length(),
             blocks: object.blocks(),
@@ -245,26 +384,7 @@ impl Sender {
             senders: self.task.share.of,
             share: self.task.share.index,
             ..ScdpHeader::default()
-        };
-        Some(Segment {
-            tuple: self.task.tuple,
-            flow: self.task.flow,
-            payload,
-            ecn: Ecn::NotCapable,
-            priority,
-            path: self.task.pin,
-            rank: 0,
-            trimmable: true,
-            condition: Condition::Whole,
-            header: Header::Scdp(ScdpHeader {
-                kind: ScdpKind::Symbol,
-                syn,
-                pinned: self.task.pin != PathPin::NONE,
-                block,
-                esi,
-                ..if syn { options } else { ScdpHeader::default() }
-            }),
-        })
+        }
     }
 
     /// The receiver at `host`. With one, whoever has the session's addresses is it.
@@ -423,7 +543,10 @@ impl Sender {
         }
         self.timeouts = 0;
         self.probes.retain(|probed| *probed != peer);
-        self.waits_since = now;
+        if self.peers.len() == 1 || !self.uses_credits() {
+            self.waits_since = now;
+        }
+        // Else others may ask again and again, and the one that all wait for never hears a word.
     }
 
     /// When the sender stops waiting, or takes receivers for stragglers; `None` while it has something
@@ -452,6 +575,10 @@ impl Sender {
         }
         self.stats.timeouts += 1;
         self.timeouts += 1;
+        if self.uses_credits() {
+            // Answers to probes are no sign that all goes well.
+            self.waits_since = now;
+        }
         let open = (0..self.peers.len()).filter(|&peer| !self.demand.is_done(peer));
         self.probes.extend(open);
         self.timeouts <= config.max_timeouts

@@ -128,7 +128,11 @@ pub fn frame(segment: &Segment, connection: &Connection, snap: usize) -> Result<
     let payload = segment.payload as usize;
     let transport = match &segment.header {
         Header::Tcp(header) => tcp(tuple, header, connection),
-        Header::Ndp(_) | Header::Scdp(_) | Header::PFabric(_) | Header::Own(_) => udp(segment)?,
+        Header::Ndp(_)
+        | Header::Scdp(_)
+        | Header::Credit(_)
+        | Header::PFabric(_)
+        | Header::Own(_) => udp(segment)?,
     };
     let carried = transport.bytes.len() + payload;
     let found = IPV4_BYTES + carried;

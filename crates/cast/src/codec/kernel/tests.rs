@@ -42,7 +42,7 @@ fn product_equals_the_definition(kernel: Kernel, outputs: usize, inputs: usize, 
 #[test]
 fn sums_of_any_length_and_alignment_are_right_and_touch_nothing_else() {
     let lengths: Vec<usize> = if cfg!(miri) {
-        vec![0, 1, 16, 63, 64, 65, 260, 515]
+        vec![0, 15, 65, 200, 515]
     } else {
         (0..=140)
             .chain([255, 256, 257, 511, 512, 513, 700, 1_404, 1_424])
@@ -51,7 +51,8 @@ fn sums_of_any_length_and_alignment_are_right_and_touch_nothing_else() {
     for kernel in Kernel::available() {
         for &length in &lengths {
             for outputs in [1, 2, 3, 4, 5, 9] {
-                for inputs in [1, 2, 7] {
+                let inputs = if cfg!(miri) { 2..=2 } else { 1..=3 };
+                for inputs in inputs {
                     product_equals_the_definition(kernel, outputs, inputs, length);
                 }
             }
@@ -64,7 +65,7 @@ fn sums_of_any_length_and_alignment_are_right_and_touch_nothing_else() {
 fn every_factor_times_every_byte_is_right() {
     let all: Vec<u8> = (0..=255).collect();
     for kernel in Kernel::available() {
-        for factor in 0..=255 {
+        for factor in (0..=255).step_by(if cfg!(miri) { 51 } else { 1 }) {
             let expected: Vec<u8> = all.iter().map(|&b| field::multiply(factor, b)).collect();
             let mut output = [0; 256];
             kernel.product(&[factor], &[&all], &mut [&mut output]);

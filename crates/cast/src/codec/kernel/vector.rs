@@ -77,7 +77,7 @@ macro_rules! loops {
         }
 
         #[target_feature(enable = $features)]
-        pub(in crate::codec::kernel) fn product(
+        pub(crate) fn product(
             rows: &[u8],
             inputs: &[&[u8]],
             outputs: &mut [&mut [u8]],
@@ -95,7 +95,7 @@ macro_rules! loops {
         }
 
         #[target_feature(enable = $features)]
-        pub(in crate::codec::kernel) fn add_scaled(sum: &mut [u8], term: &[u8], by: u8) {
+        pub(crate) fn add_scaled(sum: &mut [u8], term: &[u8], by: u8) {
             let (sums, sum_rest) = sum.as_chunks_mut::<$width>();
             let (terms, term_rest) = term.as_chunks::<$width>();
             let factor = factor(by);

@@ -2,7 +2,7 @@
 
 use super::bytes::{Bytes, Short};
 use super::page::PAGE;
-use super::{ManifestError, Place};
+use super::refusal::{ManifestError, Place};
 use crate::files::hash::Hash;
 use std::ops::RangeInclusive;
 

@@ -4,7 +4,7 @@ use super::bytes::{Bytes, Short};
 use super::entry::{Entry, What};
 use super::header::{Content, Header};
 use super::order::{LONGEST_PATH, Order};
-use super::{ManifestError, Place};
+use super::refusal::{ManifestError, Place};
 
 /// Bytes of a page but the last one, which ends with its last entry.
 pub const PAGE: usize = 1 << 16;

@@ -1,12 +1,12 @@
 //! How sessions begin at a host that receives.
 
 use super::Host;
-use crate::Segment;
 use crate::receiver_driven::{SessionKey, Side};
 use crate::scdp::Codec;
 use crate::scdp::config::Delivery;
 use crate::scdp::header::ScdpHeader;
 use crate::scdp::receiver::Receiver;
+use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, Time};
 
 impl<C: Codec> Host<C> {
@@ -36,7 +36,70 @@ impl<C: Codec> Host<C> {
         } else {
             self.drop_receiver(key);
         }
-        self.on_symbol(now, segment, header);
+        self.on_segment(now, *segment);
+    }
+
+    /// A sender has an object for this host, which gives credits.
+    pub(super) fn on_offer(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
+        let known = match self.directory.arriving(&segment.tuple) {
+            Some((Side::Receiver, slot)) => Some(slot),
+            Some(_) => None,
+            None => {
+                match self.on_new_source(now, segment, header) {
+                    Some(slot) => self.settle_slot(now, slot, segment),
+                    None => self.ignored += 1,
+                }
+                return;
+            }
+        };
+        let Some((key, receiver)) = known.and_then(|slot| self.receivers.at(slot)) else {
+            self.ignored += 1;
+            return;
+        };
+        if !receiver.on_offer_again(now, segment) {
+            self.on_nonsense(now, key, segment, header);
+        } else if receiver.complete {
+            self.repeat_done(key, segment);
+        } else {
+            self.settle_receiver(now, key);
+        }
+    }
+
+    /// A source has joined, perhaps after the end.
+    fn settle_slot(&mut self, now: Time, slot: u32, segment: &Segment) {
+        match self.receivers.at(slot) {
+            Some((key, receiver)) if receiver.complete => self.repeat_done(key, segment),
+            Some((key, _)) => self.settle_receiver(now, key),
+            None => {}
+        }
+    }
+
+    /// A sender tells how much it has sent.
+    pub(super) fn on_status(&mut self, now: Time, segment: &Segment, header: &ScdpHeader) {
+        let slot = match self.directory.arriving(&segment.tuple) {
+            Some((Side::Receiver, slot)) => Some(slot),
+            _ => None,
+        };
+        let Some((key, receiver)) = slot.and_then(|slot| self.receivers.at(slot)) else {
+            self.ignored += 1;
+            return;
+        };
+        if !receiver.on_status(now, segment, header, &self.config) {
+            self.ignored += 1;
+        } else if receiver.complete {
+            self.repeat_done(key, segment);
+        } else {
+            self.settle_receiver(now, key);
+        }
+    }
+
+    /// The sender of `segment` does not know that the session is complete.
+    pub(super) fn repeat_done(&mut self, key: SessionKey, segment: &Segment) {
+        let to = segment.tuple.reversed().dst;
+        if let Some(receiver) = self.receivers.get(key) {
+            self.control
+                .extend(receiver.done().filter(|done| done.tuple.dst == to));
+        }
     }
 
     /// A symbol that opens a session, or comes from one more of its senders. Gives the session's
@@ -63,7 +126,7 @@ impl<C: Codec> Host<C> {
         let key = if let Some(key) = known {
             let receiver = self.receivers.get_mut(key)?;
             receiver
-                .join(now, tuple, segment.flow, header, &self.config.limits)
+                .join(now, tuple, segment.flow, header, &self.config)
                 .then_some(key)?
         } else {
             let (limits, sessions) = (self.config.limits, self.receivers.len());
@@ -75,7 +138,7 @@ impl<C: Codec> Host<C> {
                 return None;
             }
             let mut receiver = Receiver::new(now, segment, header, &self.config)?;
-            if !receiver.join(now, tuple, segment.flow, header, &limits) {
+            if !receiver.join(now, tuple, segment.flow, header, &self.config) {
                 return None;
             }
             let flow = match collected {

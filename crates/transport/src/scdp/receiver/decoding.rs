@@ -100,6 +100,9 @@ impl Receiver {
             for source in &mut self.sources {
                 source.close_block();
             }
+            for line in &mut self.lines {
+                line.close_block();
+            }
         }
         self.complete = self.first == self.object.blocks();
     }

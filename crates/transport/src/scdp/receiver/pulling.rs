@@ -17,6 +17,9 @@ impl Receiver {
         if self.complete {
             return false;
         }
+        if self.gives_credits() {
+            return self.can_give(now);
+        }
         if self.lacks_pull() {
             return true;
         }
@@ -108,18 +111,21 @@ impl Receiver {
 
     /// Whether there is a block that nothing has been asked of, and room for it.
     #[inline]
-    fn may_open(&self) -> bool {
+    pub(super) fn may_open(&self) -> bool {
         self.first + (self.blocks.len() as u32) < self.openable
     }
 
     /// Whether there are blocks that nothing has been asked of.
     #[inline]
-    fn has_unopened(&self) -> bool {
+    pub(super) fn has_unopened(&self) -> bool {
         self.first + (self.blocks.len() as u32) < self.object.blocks()
     }
 
     /// A pull, for the first block that needs a symbol. To be called only if one may be sent.
     pub(crate) fn pull(&mut self, now: Time, config: &ScdpConfig) -> Segment {
+        if self.gives_credits() {
+            return self.give(now);
+        }
         if self.lacks_pull() {
             let asked = self.sources[0].pull_again(now);
             return self.pull_of(now, 0, self.first, asked);
@@ -166,7 +172,7 @@ impl Receiver {
             blocks: self.first,
             ..ScdpHeader::default()
         };
-        self.control(source, header)
+        self.control(source, Header::Scdp(header))
     }
 
     /// Whether another source is to be asked for what is late.
@@ -208,7 +214,7 @@ impl Receiver {
                 blocks: self.object.blocks(),
                 ..ScdpHeader::default()
             };
-            words.push(self.control(at, header));
+            words.push(self.control(at, Header::Scdp(header)));
         }
         words
     }
@@ -218,15 +224,15 @@ impl Receiver {
         (0..self.sources.len()).map(|source| {
             self.control(
                 source,
-                ScdpHeader {
+                Header::Scdp(ScdpHeader {
                     kind: ScdpKind::Done,
                     ..ScdpHeader::default()
-                },
+                }),
             )
         })
     }
 
-    fn control(&self, source: usize, header: ScdpHeader) -> Segment {
+    pub(super) fn control(&self, source: usize, header: Header) -> Segment {
         Segment {
             tuple: self.sources[source].tuple,
             flow: self.sources[source].session,
@@ -237,7 +243,7 @@ impl Receiver {
             rank: 0,
             trimmable: false,
             condition: Condition::Whole,
-            header: Header::Scdp(header),
+            header,
         }
     }
 

@@ -2,7 +2,7 @@
 //! take turns in each round, on one thread; the servers are another process.
 //!
 //! ```sh
-//! cargo run --release -p tailcut-rans --features ways --example cost -- [ROUNDS] [REQUESTS]
+//! cargo run --release -p tailcut-rans --features ways --example client_cost -- [ROUNDS] [REQUESTS]
 //! ```
 //!
 //! With a protocol and a case (`cost 1 1000 http2 off`) it runs only that one, for instruction counts:

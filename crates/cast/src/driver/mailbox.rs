@@ -1,0 +1,133 @@
+//! Values that threads and tasks wait for.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Values that come one by one, and those that wait for them.
+#[derive(Debug)]
+pub(super) struct Mailbox<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    values: VecDeque<T>,
+    is_closed: bool,
+    wakers: Vec<Waker>,
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                values: VecDeque::new(),
+                is_closed: false,
+                wakers: Vec::new(),
+            }),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl<T> Mailbox<T> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a value in.
+    pub(super) fn put(&self, value: T) {
+        self.change(|state| state.values.push_back(value));
+    }
+
+    /// No value comes any more.
+    pub(super) fn close(&self) {
+        self.change(|state| state.is_closed = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State<T>)) {
+        let mut state = self.state();
+        change(&mut state);
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        self.changed.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Takes the next value; waits until there is one. `None`: none comes any more.
+    pub(super) fn take(&self) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            if let Some(value) = state.values.pop_front() {
+                return Some(value);
+            }
+            if state.is_closed {
+                return None;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The same for a task.
+    pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Option<T>> {
+        let mut state = self.state();
+        if let Some(value) = state.values.pop_front() {
+            return Poll::Ready(Some(value));
+        }
+        if state.is_closed {
+            return Poll::Ready(None);
+        }
+        let waker = context.waker();
+        if !state.wakers.iter().any(|other| other.will_wake(waker)) {
+            state.wakers.push(waker.clone());
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::Wake;
+
+    #[test]
+    fn a_thread_waits_for_a_value_and_for_the_end() {
+        let mailbox = Arc::new(Mailbox::default());
+        let waits = Arc::clone(&mailbox);
+        let thread = std::thread::spawn(move || [waits.take(), waits.take(), waits.take()]);
+        mailbox.put(1);
+        mailbox.put(2);
+        mailbox.close();
+        assert_eq!(thread.join().expect("a thread"), [Some(1), Some(2), None]);
+    }
+
+    #[derive(Default)]
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_task_is_woken_once_for_all_its_polls() {
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&count));
+        let context = Context::from_waker(&waker);
+        let mailbox = Mailbox::default();
+        assert_eq!(mailbox.poll(&context), Poll::Pending);
+        assert_eq!(mailbox.poll(&context), Poll::Pending);
+        mailbox.put(5);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(mailbox.poll(&context), Poll::Ready(Some(5)));
+        mailbox.close();
+        assert_eq!(mailbox.poll(&context), Poll::Ready(None));
+    }
+}

@@ -1,0 +1,290 @@
+//! The loop of a driver, and the thread that runs it over a socket of the kernel's.
+
+use super::clock::{Clock, WallClock};
+use super::engine::{Counts, Engine, News};
+use super::incoming::{DecodeJob, Decoded};
+use super::mailbox::Mailbox;
+use super::outcome::{Failure, Received, Sent};
+use super::outgoing::Payload;
+use crate::codec::Codes;
+use crate::udp::{Datagrams, Port};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use tailcut_units::{Duration, FlowId, Time};
+
+/// Timers that are served before arrivals have their turn again.
+const TIMERS: usize = 1_024;
+/// Segments that are sent before arrivals have their turn again.
+const AT_ONCE: usize = 512;
+
+/// An engine with the socket and the clock that it runs over.
+#[derive(Debug)]
+pub(super) struct Driver<N, C> {
+    pub(super) engine: Engine,
+    pub(super) net: N,
+    pub(super) clock: C,
+}
+
+impl<N: Datagrams, C: Clock> Driver<N, C> {
+    /// Takes what has arrived, does what is due, sends what is to be sent. Says whether there may be
+    /// more to do at once.
+    pub(super) fn turn(&mut self) -> io::Result<bool> {
+        let now = self.clock.now();
+        let engine = &mut self.engine;
+        let arrived = self
+            .net
+            .receive(&mut |incoming| engine.on_incoming(now, incoming))?;
+        let mut due = now;
+        for _ in 0..TIMERS {
+            if self.engine.next_timeout().is_none_or(|at| at > due) {
+                break;
+            }
+            self.engine.on_timeout(due);
+            // What is due next may be due this moment: the time moves on by the least there is.
+            due = due.saturating_add(Duration::from_ps(1));
+        }
+        let left = self.engine.transmit(now, &mut self.net, AT_ONCE);
+        let more = self.engine.has_transmit() && !self.engine.is_blocked();
+        Ok(arrived > 0 || left || more)
+    }
+}
+
+/// What a handle asks of the thread.
+pub(super) enum Command {
+    /// Sends an object.
+    Send {
+        to: SocketAddr,
+        payload: Payload,
+        number: u64,
+        outcome: Arc<Outcome>,
+    },
+    /// Sends no more of one.
+    Cancel(u64),
+    /// Tells what has been counted.
+    Count(Arc<Mailbox<Counts>>),
+    /// Ends the thread.
+    Stop,
+}
+
+/// What becomes of an object that is sent.
+pub(super) type Outcome = Mailbox<Result<Sent, Failure>>;
+
+/// Wakes a thread that waits for its socket.
+#[derive(Debug)]
+pub(super) struct Bell(OwnedFd);
+
+impl Bell {
+    pub(super) fn new() -> io::Result<Self> {
+        let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
+        Ok(Self(eventfd(0, flags)?))
+    }
+
+    pub(super) fn ring(&self) {
+        // It fails only where it has been rung.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+
+    fn clear(&self) {
+        let _ = rustix::io::read(&self.0, &mut [0u8; 8][..]);
+    }
+}
+
+/// Threads that decode blocks. They end when this is dropped.
+struct Decoders {
+    jobs: Sender<DecodeJob>,
+    decoded: Receiver<Decoded>,
+}
+
+impl Decoders {
+    fn start(count: usize, codes: &Arc<Codes>, bell: &Arc<Bell>) -> io::Result<Self> {
+        let (jobs, queue) = mpsc::channel::<DecodeJob>();
+        let (done, decoded) = mpsc::channel();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..count.max(1) {
+            let (queue, done) = (Arc::clone(&queue), done.clone());
+            let (codes, bell) = (Arc::clone(codes), Arc::clone(bell));
+            let work = move || {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok(job) = next else { return };
+                    if done.send(job.run(&codes)).is_err() {
+                        return;
+                    }
+                    bell.ring();
+                }
+            };
+            thread::Builder::new()
+                .name("cast decoder".to_owned())
+                .spawn(work)?;
+        }
+        Ok(Self { jobs, decoded })
+    }
+}
+
+/// What the thread of an endpoint has.
+pub(super) struct Thread {
+    driver: Driver<Port, WallClock>,
+    decoders: Decoders,
+    commands: Receiver<Command>,
+    bell: Arc<Bell>,
+    received: Arc<Mailbox<Received>>,
+    /// Objects that are sent, by their names and by the numbers of their handles.
+    outcomes: HashMap<FlowId, (u64, Arc<Outcome>)>,
+    flows: HashMap<u64, FlowId>,
+}
+
+impl Thread {
+    pub(super) fn new(
+        engine: Engine,
+        net: Port,
+        decoders: usize,
+        codes: &Arc<Codes>,
+        commands: Receiver<Command>,
+        bell: Arc<Bell>,
+        received: Arc<Mailbox<Received>>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            driver: Driver {
+                engine,
+                net,
+                clock: WallClock::begin(),
+            },
+            decoders: Decoders::start(decoders, codes, &bell)?,
+            commands,
+            bell,
+            received,
+            outcomes: HashMap::new(),
+            flows: HashMap::new(),
+        })
+    }
+
+    /// Runs until it is told to stop, or the socket fails.
+    pub(super) fn run(mut self) {
+        let ended = self.work();
+        let failure = match ended {
+            Ok(()) => Failure::Closed,
+            Err(error) => Failure::Socket(error.kind()),
+        };
+        for (_, outcome) in self.outcomes.values() {
+            outcome.put(Err(failure));
+        }
+        // Those that came too late.
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                Command::Send { outcome, .. } => outcome.put(Err(failure)),
+                Command::Count(answer) => answer.close(),
+                Command::Cancel(_) | Command::Stop => {}
+            }
+        }
+        self.received.close();
+    }
+
+    fn work(&mut self) -> io::Result<()> {
+        loop {
+            while let Ok(command) = self.commands.try_recv() {
+                if !self.on_command(command) {
+                    return Ok(());
+                }
+            }
+            while let Ok(decoded) = self.decoders.decoded.try_recv() {
+                let now = self.driver.clock.now();
+                self.driver.engine.on_decoded(now, &decoded);
+            }
+            let is_busy = self.driver.turn()?;
+            while let Some(job) = self.driver.engine.poll_job() {
+                // Its threads live as long as this one.
+                let _ = self.decoders.jobs.send(job);
+            }
+            while let Some(news) = self.driver.engine.poll_news() {
+                self.on_news(news);
+            }
+            if !is_busy {
+                self.sleep()?;
+            }
+        }
+    }
+
+    /// Waits for the socket, the bell or the time.
+    fn sleep(&mut self) -> io::Result<()> {
+        let engine = &self.driver.engine;
+        let timeout = match engine.next_timeout() {
+            Some(at) => Some(at.since(self.driver.clock.now())),
+            None => None,
+        };
+        let timeout = timeout.map(|left| {
+            let ns = left.as_ps().div_ceil(1_000);
+            Timespec {
+                tv_sec: (ns / 1_000_000_000) as _,
+                tv_nsec: (ns % 1_000_000_000) as _,
+            }
+        });
+        let wanted = match engine.is_blocked() {
+            true => PollFlags::IN | PollFlags::OUT,
+            false => PollFlags::IN,
+        };
+        let socket = self.driver.net.socket.as_fd();
+        let mut files = [
+            PollFd::from_borrowed_fd(socket, wanted),
+            PollFd::new(&self.bell.0, PollFlags::IN),
+        ];
+        match poll(&mut files, timeout.as_ref()) {
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            result => result?,
+        };
+        if files[1].revents().contains(PollFlags::IN) {
+            self.bell.clear();
+        }
+        Ok(())
+    }
+
+    /// Says whether to go on.
+    fn on_command(&mut self, command: Command) -> bool {
+        let now: Time = self.driver.clock.now();
+        match command {
+            Command::Stop => return false,
+            Command::Send {
+                to,
+                payload,
+                number,
+                outcome,
+            } => match self.driver.engine.send(now, to, payload) {
+                Some(flow) => {
+                    self.flows.insert(number, flow);
+                    self.outcomes.insert(flow, (number, outcome));
+                }
+                None => outcome.put(Err(Failure::Busy)),
+            },
+            Command::Count(answer) => answer.put(self.driver.engine.counts()),
+            Command::Cancel(number) => {
+                if let Some(flow) = self.flows.remove(&number) {
+                    self.driver.engine.cancel(now, flow);
+                    if let Some((_, outcome)) = self.outcomes.remove(&flow) {
+                        outcome.put(Err(Failure::Cancelled));
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn on_news(&mut self, news: News) {
+        let (flow, result) = match news {
+            News::Received { from, bytes, held } => {
+                self.received.put(Received { from, bytes, held });
+                return;
+            }
+            News::Sent(flow, stats) => (flow, Ok(Sent::new(&stats))),
+            News::Failed(flow) => (flow, Err(Failure::NoAnswer)),
+        };
+        if let Some((number, outcome)) = self.outcomes.remove(&flow) {
+            self.flows.remove(&number);
+            outcome.put(result);
+        }
+    }
+}

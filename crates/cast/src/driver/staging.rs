@@ -1,0 +1,168 @@
+//! Segments on their way out, and the messages to a socket that they become: equal ones to one
+//! address go together, for the kernel to cut apart.
+
+use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::ops::Range;
+use tailcut_units::FlowId;
+use tailcut_wire::MAX_HEADER_BYTES;
+
+/// Where a segment's payload is.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// It has none.
+    Nowhere,
+    /// Within an object that is sent.
+    Object(FlowId, Range<usize>),
+    /// Within the arena.
+    Arena(Range<usize>),
+}
+
+/// A segment with its header as bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Staged {
+    pub(super) to: SocketAddr,
+    pub(super) class: TrafficClass,
+    pub(super) header: [u8; MAX_HEADER_BYTES],
+    pub(super) header_length: usize,
+    pub(super) place: Place,
+}
+
+impl Staged {
+    fn payload(&self) -> usize {
+        match &self.place {
+            Place::Nowhere => 0,
+            Place::Object(_, range) | Place::Arena(range) => range.len(),
+        }
+    }
+
+    fn length(&self) -> usize {
+        self.header_length + self.payload()
+    }
+
+    /// Whether `other` may be one of the datagrams that a message is cut into whose first is this.
+    fn leads(&self, other: &Self) -> bool {
+        self.to == other.to && self.class == other.class && other.length() <= self.length()
+    }
+}
+
+/// Segments that wait for the socket.
+#[derive(Debug, Default)]
+pub(super) struct Staging {
+    segments: Vec<Staged>,
+    /// Repair symbols.
+    pub(super) arena: Vec<u8>,
+    /// Datagrams that left, and messages that they left in.
+    pub(super) datagrams: u64,
+    pub(super) messages: u64,
+    /// Messages that the system refused.
+    pub(super) refused: u64,
+}
+
+impl Staging {
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    pub(super) fn push(&mut self, staged: Staged) {
+        self.segments.push(staged);
+    }
+
+    /// How many of the first segments go into one message.
+    fn run(segments: &[Staged], most: usize) -> usize {
+        let Some(first) = segments.first() else {
+            return 0;
+        };
+        let mut bytes = first.length();
+        let mut count = 1;
+        while let Some(next) = segments.get(count) {
+            bytes += next.length();
+            if count == most || bytes > MOST_BYTES || !first.leads(next) {
+                break;
+            }
+            count += 1;
+            // Only the last one may be shorter.
+            if next.length() < first.length() {
+                break;
+            }
+        }
+        count
+    }
+
+    /// Leaves out what waits of an object.
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        let is_of = |staged: &Staged| matches!(&staged.place, Place::Object(of, _) if *of == flow);
+        self.segments.retain(|staged| !is_of(staged));
+    }
+
+    /// Hands segments to the socket. `object` gives the bytes of an object that is sent. Says
+    /// whether the socket has no room for the rest.
+    pub(super) fn flush<'a>(
+        &'a mut self,
+        net: &mut impl Datagrams,
+        object: impl Fn(FlowId) -> Option<&'a [u8]>,
+    ) -> bool {
+        let segments = &self.segments[..];
+        let most = net.segments().max(1);
+        let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * segments.len());
+        // By message: the segments before its end, and the pieces.
+        let mut ends: Vec<(usize, usize)> = Vec::new();
+        let mut end = 0;
+        while end < segments.len() {
+            let next = end + Self::run(&segments[end..], most);
+            for staged in &segments[end..next] {
+                parts.push(IoSlice::new(&staged.header[..staged.header_length]));
+                let payload = match &staged.place {
+                    Place::Nowhere => None,
+                    Place::Object(flow, range) => {
+                        object(*flow).and_then(|bytes| bytes.get(range.clone()))
+                    }
+                    Place::Arena(range) => self.arena.get(range.clone()),
+                };
+                parts.extend(payload.map(IoSlice::new));
+            }
+            end = next;
+            ends.push((end, parts.len()));
+        }
+        let begins = std::iter::once(&(0, 0)).chain(&ends);
+        let messages: Vec<Outgoing<'_>> = begins
+            .zip(&ends)
+            .filter_map(|(from, to)| {
+                let first = segments.get(from.0)?;
+                let cut = u16::try_from(first.length()).ok();
+                Some(Outgoing {
+                    to: first.to,
+                    from: None,
+                    class: first.class,
+                    segment: cut.filter(|_| to.0 - from.0 > 1),
+                    parts: &parts[from.1..to.1],
+                })
+            })
+            .collect();
+        let (mut taken, mut blocked) = (0, false);
+        while taken < messages.len() && !blocked {
+            match net.send(&messages[taken..]) {
+                Ok(0) => blocked = true,
+                Ok(count) => {
+                    taken += count;
+                    self.messages += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => blocked = true,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // It is lost. The transport finds that out.
+                Err(_) => {
+                    taken += 1;
+                    self.refused += 1;
+                }
+            }
+        }
+        let gone = taken.checked_sub(1).map_or(0, |last| ends[last].0);
+        self.datagrams += gone as u64;
+        self.segments.drain(..gone);
+        if self.segments.is_empty() {
+            self.arena.clear();
+        }
+        blocked
+    }
+}

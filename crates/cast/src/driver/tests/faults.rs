@@ -1,0 +1,257 @@
+//! Two drivers whose datagrams are lost, doubled, late and out of order.
+
+use super::{Memory, address, config, engine, object};
+use crate::codec::Codes;
+use crate::driver::clock::Clock;
+use crate::driver::engine::News;
+use crate::driver::outgoing::Payload;
+use crate::driver::run::Driver;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use tailcut_units::{Duration, FlowId, Time, mix64};
+
+/// A clock that is set.
+#[derive(Clone, Copy, Debug)]
+struct Set(Time);
+
+impl Clock for Set {
+    fn now(&mut self) -> Time {
+        self.0
+    }
+}
+
+/// Of a thousand datagrams so many.
+#[derive(Clone, Copy, Debug)]
+struct Faults {
+    seed: u64,
+    lost: u64,
+    doubled: u64,
+    late: u64,
+}
+
+struct World {
+    drivers: [Driver<Memory, Set>; 2],
+    faults: Faults,
+    now: Time,
+    on_the_way: BTreeMap<(Time, u64), super::Datagram>,
+    count: u64,
+    codes: Codes,
+    received: [Vec<Vec<u8>>; 2],
+    sent: [Vec<FlowId>; 2],
+    failed: usize,
+}
+
+const DELAY: Duration = Duration::from_us(50);
+
+impl World {
+    fn new(faults: Faults) -> Self {
+        let driver = |me: u32| Driver {
+            engine: engine(me, config()),
+            net: Memory::new(address(me)),
+            clock: Set(Time::ZERO),
+        };
+        Self {
+            drivers: [driver(0), driver(1)],
+            faults,
+            now: Time::ZERO,
+            on_the_way: BTreeMap::new(),
+            count: 0,
+            codes: Codes::new(16),
+            received: Default::default(),
+            sent: Default::default(),
+            failed: 0,
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.count += 1;
+        mix64(self.faults.seed ^ mix64(self.count)) % 1_000
+    }
+
+    /// What a driver has sent goes on its way.
+    fn carry(&mut self, at: usize) {
+        while let Some(datagram) = self.drivers[at].net.sent.pop_front() {
+            let draw = self.draw();
+            let faults = self.faults;
+            let copies = match draw {
+                draw if draw < faults.lost => 0,
+                draw if draw < faults.lost + faults.doubled => 2,
+                _ => 1,
+            };
+            for _ in 0..copies {
+                let late = match self.draw() < faults.late {
+                    true => DELAY * (self.draw() % 20),
+                    false => Duration::ZERO,
+                };
+                let arrives = self.now + DELAY + late;
+                self.on_the_way
+                    .insert((arrives, self.count), datagram.clone());
+            }
+        }
+    }
+
+    fn step(&mut self, at: usize) {
+        self.drivers[at].clock = Set(self.now);
+        while self.drivers[at].turn().expect("memory") {}
+        while let Some(job) = self.drivers[at].engine.poll_job() {
+            let decoded = job.run(&self.codes);
+            self.drivers[at].engine.on_decoded(self.now, &decoded);
+        }
+        while self.drivers[at].turn().expect("memory") {}
+        for news in super::news(&mut self.drivers[at].engine) {
+            match news {
+                News::Received { bytes, .. } => self.received[at].push(bytes),
+                News::Sent(flow, _) => self.sent[at].push(flow),
+                News::Failed(_) => self.failed += 1,
+            }
+        }
+        self.carry(at);
+    }
+
+    /// Runs until nothing is on its way and nothing is due before `until`.
+    fn run(&mut self, until: Time) {
+        loop {
+            for at in [0, 1] {
+                self.step(at);
+            }
+            let arrival = self.on_the_way.keys().next().map(|(at, _)| *at);
+            let timeouts = self
+                .drivers
+                .iter()
+                .filter_map(|driver| driver.engine.next_timeout());
+            let Some(next) = arrival.into_iter().chain(timeouts).min() else {
+                return;
+            };
+            if next > until {
+                return;
+            }
+            self.now = next.max(self.now + Duration::from_ps(1));
+            while let Some(first) = self.on_the_way.first_entry()
+                && first.key().0 <= self.now
+            {
+                let datagram = first.remove();
+                let to = usize::from(datagram.to == address(1));
+                self.drivers[to].net.arrived.push_back(datagram);
+            }
+        }
+    }
+
+    fn send(&mut self, from: usize, bytes: Vec<u8>) -> FlowId {
+        let to = address(1 - from as u32);
+        let sent = self.drivers[from]
+            .engine
+            .send(self.now, to, Payload::new(bytes));
+        sent.expect("few peers")
+    }
+}
+
+const FOR_LONG: Time = Time::from_ns(600_000_000_000);
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 32, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    /// Whatever happens to datagrams, every object arrives whole, once.
+    #[test]
+    fn objects_arrive_once_and_whole(
+        seed: u64,
+        (lost, doubled, late) in (0u64..200, 0u64..100, 0u64..300),
+        lengths in proptest::collection::vec(0usize..300_000, 1..4),
+    ) {
+        let mut world = World::new(Faults { seed, lost, doubled, late });
+        for (number, &length) in lengths.iter().enumerate() {
+            world.send(number % 2, object(length, number as u64));
+        }
+        world.run(FOR_LONG);
+        prop_assert_eq!(world.failed, 0);
+        for at in [0, 1] {
+            let numbers = 0..lengths.len();
+            let theirs = numbers.filter(|number| number % 2 != at);
+            let mut expected: Vec<Vec<u8>> =
+                theirs.map(|number| object(lengths[number], number as u64)).collect();
+            expected.sort();
+            world.received[at].sort();
+            prop_assert!(world.received[at] == expected);
+        }
+    }
+}
+
+#[test]
+fn lost_symbols_are_made_good_by_decoding() {
+    let mut world = World::new(Faults {
+        seed: 3,
+        lost: 50,
+        doubled: 0,
+        late: 0,
+    });
+    let sent = object(1_000_000, 1);
+    world.send(0, sent.clone());
+    world.run(FOR_LONG);
+    assert!(world.received[1] == [sent]);
+    assert!(world.drivers[1].engine.counts().decodings > 0);
+}
+
+#[test]
+fn what_the_socket_has_no_room_for_waits() {
+    let none = Faults {
+        seed: 0,
+        lost: 0,
+        doubled: 0,
+        late: 0,
+    };
+    let mut world = World::new(none);
+    world.drivers[0].net.room = Some(0);
+    world.drivers[0].net.segments = 1;
+    let sent = object(50_000, 1);
+    world.send(0, sent.clone());
+    world.step(0);
+    assert!(world.drivers[0].engine.is_blocked() && world.on_the_way.is_empty());
+    // Two messages fit, then all.
+    world.drivers[0].net.room = Some(2);
+    world.step(0);
+    assert!(world.drivers[0].engine.is_blocked());
+    assert_eq!(world.on_the_way.len(), 2);
+    world.drivers[0].net.room = None;
+    world.run(FOR_LONG);
+    assert!(world.received[1] == [sent]);
+    assert_eq!(
+        world.drivers[0].engine.counts().sent,
+        world.drivers[0].engine.counts().messages
+    );
+}
+
+#[test]
+fn equal_datagrams_leave_together() {
+    let none = Faults {
+        seed: 0,
+        lost: 0,
+        doubled: 0,
+        late: 0,
+    };
+    let mut world = World::new(none);
+    world.send(0, object(12_000, 1));
+    world.step(0);
+    let counts = world.drivers[0].engine.counts();
+    assert_eq!((counts.sent, counts.messages), (12, 1));
+}
+
+#[test]
+fn what_is_cancelled_is_sent_no_more() {
+    let none = Faults {
+        seed: 0,
+        lost: 0,
+        doubled: 0,
+        late: 0,
+    };
+    let mut world = World::new(none);
+    world.drivers[0].net.room = Some(0);
+    let flow = world.send(0, object(50_000, 1));
+    world.step(0);
+    assert!(world.drivers[0].engine.cancel(world.now, flow).is_some());
+    assert!(world.drivers[0].engine.cancel(world.now, flow).is_none());
+    world.drivers[0].net.room = None;
+    world.run(FOR_LONG);
+    assert_eq!(world.drivers[0].engine.counts().sent, 0);
+    assert!(world.received[1].is_empty());
+}

@@ -1,0 +1,135 @@
+//! The driver over memory, in a time of its own.
+
+mod faults;
+mod hostile;
+mod transcript;
+
+use super::engine::{Engine, News};
+use super::room::Room;
+use crate::codec::Codes;
+use crate::udp::{Ancillary, Datagrams, Incoming, Outgoing, TrafficClass};
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tailcut_transport::Demotion;
+use tailcut_transport::scdp::{BlockOrder, Delivery, DriverCodec, Host, ScdpConfig};
+use tailcut_units::{HostId, mix64};
+
+/// A datagram on its way.
+#[derive(Clone, Debug)]
+struct Datagram {
+    from: SocketAddr,
+    to: SocketAddr,
+    class: TrafficClass,
+    bytes: Vec<u8>,
+}
+
+/// A socket in memory.
+#[derive(Debug)]
+struct Memory {
+    local: SocketAddr,
+    segments: usize,
+    /// Messages that it takes until it has no room; `None`: all.
+    room: Option<usize>,
+    arrived: VecDeque<Datagram>,
+    sent: VecDeque<Datagram>,
+}
+
+impl Memory {
+    fn new(local: SocketAddr) -> Self {
+        Self {
+            local,
+            segments: 64,
+            room: None,
+            arrived: VecDeque::new(),
+            sent: VecDeque::new(),
+        }
+    }
+}
+
+impl Datagrams for Memory {
+    fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
+        let count = self.room.unwrap_or(messages.len()).min(messages.len());
+        if count == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        if let Some(room) = &mut self.room {
+            *room -= count;
+        }
+        for message in &messages[..count] {
+            let bytes: Vec<u8> = message
+                .parts
+                .iter()
+                .flat_map(|part| part.to_vec())
+                .collect();
+            let segment = message.segment.map_or(bytes.len(), usize::from).max(1);
+            assert!(bytes.chunks(segment).len() <= self.segments);
+            for datagram in bytes.chunks(segment) {
+                self.sent.push_back(Datagram {
+                    from: self.local,
+                    to: message.to,
+                    class: message.class,
+                    bytes: datagram.to_vec(),
+                });
+            }
+        }
+        Ok(count)
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize> {
+        let count = self.arrived.len();
+        for datagram in self.arrived.drain(..) {
+            take(&Incoming {
+                from: datagram.from,
+                told: Ancillary {
+                    class: datagram.class,
+                    ..Ancillary::default()
+                },
+                is_cut: false,
+                bytes: &datagram.bytes,
+            });
+        }
+        Ok(count)
+    }
+
+    fn segments(&self) -> usize {
+        self.segments
+    }
+}
+
+fn address(host: u32) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, host as u8], 7_000))
+}
+
+/// Parameters for engines, with the transport's own pace of pulls.
+fn config() -> ScdpConfig {
+    ScdpConfig {
+        symbol: 1_000,
+        demotion: Demotion::NONE,
+        delivery: Delivery::Blocks {
+            order: BlockOrder::AsWhole,
+            window: u64::MAX,
+        },
+        ..ScdpConfig::default()
+    }
+}
+
+fn engine(me: u32, config: ScdpConfig) -> Engine {
+    let host = Host::new(HostId(me), config, DriverCodec::default()).expect("parameters");
+    let room = Room::new(20 << 20, 64 << 20);
+    Engine::new(host, config, HostId(me), room, Arc::new(Codes::new(16)))
+}
+
+/// Bytes that are not the same anywhere.
+fn object(length: usize, seed: u64) -> Vec<u8> {
+    let words = (0..length.div_ceil(8) as u64).map(|at| mix64(at ^ (seed << 40)));
+    let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    bytes.truncate(length);
+    bytes
+}
+
+/// All that an engine has to tell.
+fn news(engine: &mut Engine) -> Vec<News> {
+    std::iter::from_fn(|| engine.poll_news()).collect()
+}

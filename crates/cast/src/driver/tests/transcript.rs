@@ -1,0 +1,279 @@
+//! The simulator runs the driver's engines over bytes, and ends with the same record as with hosts
+//! that exchange segments: every packet leaves at the same time.
+
+use super::{Memory, address, engine, news, object};
+use crate::codec::Codes;
+use crate::driver::engine::{Engine, News};
+use crate::driver::outgoing::Payload;
+use crate::udp::{Ancillary, Incoming, TrafficClass};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use support::{queue_of, simulate, single_switch, trace};
+use tailcut_record::RunRecord;
+use tailcut_sim::{OwnTransport, TransportKind};
+use tailcut_transport::scdp::{BlockOrder, Delivery, DriverCodec, Host, ScdpConfig};
+use tailcut_transport::{Condition, Event, FlowStats, Message, Segment, Transport};
+use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
+use tailcut_wire::{decode, set_condition};
+
+#[path = "../../../../sim/tests/truth/support.rs"]
+#[allow(dead_code, reason = "it serves other tests too")]
+mod support;
+
+fn config() -> ScdpConfig {
+    ScdpConfig {
+        delivery: Delivery::Blocks {
+            order: BlockOrder::AsWhole,
+            window: u64::MAX,
+        },
+        ..ScdpConfig::default()
+    }
+}
+
+/// What simulated hosts exchange are segments. Their number here is that of the bytes which they
+/// stand for.
+type Wire = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// A host of the simulator's that is an engine.
+struct OverBytes {
+    me: HostId,
+    engine: Engine,
+    net: Memory,
+    wire: Wire,
+    codes: Codes,
+    /// The simulator's numbers of flows.
+    flows: BTreeMap<FlowId, FlowId>,
+    events: VecDeque<Event>,
+}
+
+impl OverBytes {
+    fn new(me: HostId, wire: Wire) -> Self {
+        Self {
+            me,
+            engine: engine(me.0, config()),
+            net: Memory::new(address(me.0)),
+            wire,
+            codes: Codes::new(16),
+            flows: BTreeMap::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    fn settle(&mut self, now: Time) {
+        while let Some(job) = self.engine.poll_job() {
+            let decoded = job.run(&self.codes);
+            self.engine.on_decoded(now, &decoded);
+        }
+        for news in news(&mut self.engine) {
+            self.events.push_back(match news {
+                News::Sent(flow, stats) => Event::Closed(self.flows[&flow], stats),
+                News::Failed(flow) => Event::Failed(self.flows[&flow], FlowStats::default()),
+                News::Received { bytes, .. } => {
+                    let flow = u32::from_be_bytes(bytes[..4].try_into().expect("four bytes"));
+                    assert!(bytes[4..] == object(bytes.len(), flow.into())[4..]);
+                    Event::Completed(FlowId(flow))
+                }
+            });
+        }
+    }
+}
+
+impl Transport for OverBytes {
+    fn submit(&mut self, now: Time, message: Message) {
+        let mut bytes = object(message.bytes as usize, message.flow.0.into());
+        bytes[..4].copy_from_slice(&message.flow.0.to_be_bytes());
+        let sent = self
+            .engine
+            .send(now, address(message.dst.0), Payload::new(bytes));
+        self.flows.insert(sent.expect("few peers"), message.flow);
+        self.events.push_back(Event::Established(message.flow));
+        self.settle(now);
+    }
+
+    fn on_segment(&mut self, now: Time, segment: Segment) {
+        let mut bytes = self.wire.lock().expect("one thread")[segment.rank as usize].clone();
+        if segment.condition == Condition::Trimmed {
+            let kept = set_condition(&mut bytes, Condition::Trimmed).expect("a header");
+            bytes.truncate(kept);
+        }
+        let class = TrafficClass::default().with_ecn(segment.ecn);
+        let incoming = Incoming {
+            from: address(segment.tuple.src.0),
+            told: Ancillary {
+                class,
+                ..Ancillary::default()
+            },
+            is_cut: false,
+            bytes: &bytes,
+        };
+        self.engine.on_incoming(now, &incoming);
+        self.settle(now);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.engine.on_timeout(now);
+        self.settle(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.engine.transmit(now, &mut self.net, 1);
+        let datagram = self.net.sent.pop_front()?;
+        let hosts = (0..).map(HostId);
+        let tuple = FiveTuple {
+            src: self.me,
+            dst: hosts.take(9).find(|host| address(host.0) == datagram.to)?,
+            src_port: 0,
+            dst_port: 0,
+            protocol: Protocol::Udp,
+        };
+        let read = decode(tuple, datagram.class.ecn(), &datagram.bytes);
+        let (segment, _) = read.expect("what was written");
+        let mut wire = self.wire.lock().expect("one thread");
+        wire.push(datagram.bytes);
+        let rank = wire.len() as u32 - 1;
+        Some(Segment { rank, ..segment })
+    }
+
+    fn has_transmit(&self) -> bool {
+        self.engine.has_transmit()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.engine.next_timeout()
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        Vec::new()
+    }
+}
+
+/// The transport alone, whose blocks are decoded at once.
+struct OverSegments(Host<DriverCodec>);
+
+impl OverSegments {
+    fn settle(&mut self, now: Time) {
+        while let Some(attempt) = self.0.codec_mut().poll() {
+            self.0.decoded(now, attempt.job, true);
+        }
+    }
+}
+
+impl Transport for OverSegments {
+    fn submit(&mut self, now: Time, message: Message) {
+        self.0.submit(now, message);
+    }
+
+    fn on_segment(&mut self, now: Time, segment: Segment) {
+        self.0.on_segment(now, segment);
+        self.settle(now);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.0.on_timeout(now);
+        self.settle(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.0.poll_transmit(now)
+    }
+
+    fn has_transmit(&self) -> bool {
+        self.0.has_transmit()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        loop {
+            match self.0.poll_event()? {
+                Event::Block(..) => {}
+                event => return Some(event),
+            }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.0.next_timeout()
+    }
+
+    fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
+        self.0.unfinished()
+    }
+}
+
+/// Five hosts at 10 Gb/s: an incast of four, and objects from one to all.
+fn run(design: &str) -> RunRecord {
+    let shape = single_switch(5, queue_of(20));
+    let topology = shape.build().expect("a topology");
+    let mut csv = "start_ns,src,dst,bytes\n".to_owned();
+    for (start, src, dst, bytes) in [
+        (0, 1, 0, 300_000),
+        (0, 2, 0, 300_000),
+        (0, 3, 0, 500_001),
+        (0, 4, 0, 4_000),
+        (20_000, 0, 1, 40),
+        (20_000, 0, 2, 200_000),
+        (20_000, 0, 3, 146_000),
+        (900_000, 4, 3, 1_000_000),
+        (900_000, 4, 3, 1_000_000),
+    ] {
+        csv += &format!("{start},{src},{dst},{bytes}\n");
+    }
+    simulate(&support::config(
+        design,
+        "five hosts",
+        shape,
+        trace(&csv, &topology),
+    ))
+}
+
+/// The records over segments and over bytes, on switches that trim or do not.
+fn records(trims: bool) -> [RunRecord; 2] {
+    let names = match trims {
+        true => ["over-segments", "over-bytes"],
+        false => ["over-segments-dropped", "over-bytes-dropped"],
+    };
+    let own = |name| {
+        let own = OwnTransport::like(name, "for a test", TransportKind::Scdp);
+        match trims {
+            true => own,
+            false => own.with_queue(|_| queue_of(20)),
+        }
+    };
+    own(names[0])
+        .with_host(|seat| {
+            let host = Host::new(seat.host, config(), DriverCodec::default())?;
+            Ok(OverSegments(host))
+        })
+        .register()
+        .expect("a new name");
+    let wire = Wire::default();
+    own(names[1])
+        .with_host(move |seat| Ok(OverBytes::new(seat.host, Arc::clone(&wire))))
+        .register()
+        .expect("a new name");
+    names.map(run)
+}
+
+fn check([segments, bytes]: [RunRecord; 2]) -> RunRecord {
+    assert!(segments.flows.iter().all(|flow| flow.fct.is_some()));
+    assert_eq!(bytes.flows, segments.flows);
+    assert_eq!(bytes.ports, segments.ports);
+    assert_eq!(bytes.totals, segments.totals);
+    segments
+}
+
+#[test]
+fn over_bytes_the_simulator_has_the_same_record_where_switches_trim() {
+    let record = check(records(true));
+    let trimmed = record.totals.trimmed.packets;
+    assert!(trimmed > 0);
+}
+
+#[test]
+fn over_bytes_the_simulator_has_the_same_record_where_switches_drop() {
+    let record = check(records(false));
+    assert!(record.totals.drops.total().packets > 0);
+}

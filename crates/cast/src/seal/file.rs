@@ -1,0 +1,92 @@
+//! The file of a key, which its owner alone can read.
+
+use super::key::{Key, KeyError};
+use core::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The bytes of the longest line of a key, and some more.
+const LONGEST: u64 = 256;
+
+/// What is wrong with the file of a key.
+#[derive(Debug)]
+pub struct FileError {
+    path: PathBuf,
+    reason: Reason,
+}
+
+#[derive(Debug)]
+enum Reason {
+    Io(io::Error),
+    Key(KeyError),
+    NoText,
+    TooLong,
+    Open { mode: u32 },
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.reason {
+            Reason::Io(error) => write!(f, "{path}: {error}"),
+            Reason::Key(error) => write!(f, "{path}: {error}"),
+            Reason::NoText => write!(f, "{path}: a key is one line of text: this is none"),
+            Reason::TooLong => write!(
+                f,
+                "{path}: a key is one line of at most {LONGEST} bytes: this is longer"
+            ),
+            Reason::Open { mode } => write!(
+                f,
+                "{path}: its mode is {mode:03o}, so that others than its owner can use the key; \
+                 chmod 600 it, and make another key if somebody may have read it"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// Reads the key in a file of mode 0600 or 0400.
+///
+/// # Errors
+/// The file cannot be read, is open to others than its owner, or holds no key.
+pub fn load(path: &Path) -> Result<Key, FileError> {
+    let read = || {
+        let file = File::open(path).map_err(Reason::Io)?;
+        let mode = file.metadata().map_err(Reason::Io)?.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(Reason::Open { mode });
+        }
+        let mut bytes = Vec::new();
+        let length = file.take(LONGEST + 1).read_to_end(&mut bytes);
+        if length.map_err(Reason::Io)? as u64 > LONGEST {
+            return Err(Reason::TooLong);
+        }
+        let line = core::str::from_utf8(&bytes).map_err(|_| Reason::NoText)?;
+        line.parse().map_err(Reason::Key)
+    };
+    read().map_err(|reason| FileError {
+        path: path.to_owned(),
+        reason,
+    })
+}
+
+/// Writes a key to a file that is not there yet, of mode 0600, and waits until it is on disk.
+///
+/// # Errors
+/// The file is there already, or cannot be written.
+pub fn save(path: &Path, key: &Key) -> Result<(), FileError> {
+    let write = || {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = options.open(path)?;
+        writeln!(file, "{}", key.to_line())?;
+        file.sync_all()
+    };
+    write().map_err(|error| FileError {
+        path: path.to_owned(),
+        reason: Reason::Io(error),
+    })
+}

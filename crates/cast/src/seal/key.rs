@@ -1,0 +1,331 @@
+//! The pre-shared key, its line of text, and what is derived from it.
+
+use super::{NoRandomness, Opener, Sealer, random};
+use core::fmt;
+use core::str::FromStr;
+use ring::{aead, digest, hkdf, hmac};
+
+/// What the line of a key begins with.
+const NAME: &str = "tailcut-cast-key-1";
+
+/// Random bytes by which an origin makes its keys its own.
+pub type Salt = [u8; 16];
+
+/// How packets are protected: both have tags of 16 bytes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Cipher {
+    /// AES with 128 bits in Galois/Counter Mode (NIST SP 800-38D): the faster one where the processor
+    /// has instructions for it, as nearly all servers.
+    #[default]
+    Aes128Gcm,
+    /// ChaCha20 and Poly1305 (RFC 8439): the faster one elsewhere.
+    ChaCha20Poly1305,
+}
+
+impl Cipher {
+    /// Both.
+    pub const ALL: [Cipher; 2] = [Self::Aes128Gcm, Self::ChaCha20Poly1305];
+
+    /// `aes-128-gcm` or `chacha20-poly1305`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aes128Gcm => "aes-128-gcm",
+            Self::ChaCha20Poly1305 => "chacha20-poly1305",
+        }
+    }
+
+    pub(super) fn algorithm(self) -> &'static aead::Algorithm {
+        match self {
+            Self::Aes128Gcm => &aead::AES_128_GCM,
+            Self::ChaCha20Poly1305 => &aead::CHACHA20_POLY1305,
+        }
+    }
+}
+
+/// Which way packets go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// From a sender of an object to its receivers.
+    Forward,
+    /// From a receiver to a sender.
+    Backward,
+}
+
+/// Who sends packets: no two have the same keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The session's identifier.
+    pub session: u64,
+    /// Which of the session's senders it is, or is sent to.
+    pub share: u16,
+    /// Whether it sends symbols or asks for them.
+    pub direction: Direction,
+    /// Random bytes that it has drawn for this session ([`Origin::new`]).
+    pub salt: Salt,
+}
+
+impl Origin {
+    /// This end, with a salt that is drawn now. One is not to be used for two sessions, or again after
+    /// a restart.
+    ///
+    /// # Errors
+    /// The operating system gave no random bytes.
+    pub fn new(session: u64, share: u16, direction: Direction) -> Result<Self, NoRandomness> {
+        Ok(Self {
+            session,
+            share,
+            direction,
+            salt: random()?,
+        })
+    }
+
+    /// All of it in bytes.
+    fn bytes(&self) -> [u8; 27] {
+        let mut bytes = [0; 27];
+        bytes[..8].copy_from_slice(&self.session.to_be_bytes());
+        bytes[8..11].copy_from_slice(&self.place());
+        bytes[11..].copy_from_slice(&self.salt);
+        bytes
+    }
+
+    /// The share and the direction.
+    pub(super) fn place(&self) -> [u8; 3] {
+        let [high, low] = self.share.to_be_bytes();
+        let direction = match self.direction {
+            Direction::Forward => 0,
+            Direction::Backward => 1,
+        };
+        [high, low, direction]
+    }
+}
+
+/// A key that both ends of a session have.
+#[derive(Clone)]
+pub struct Key {
+    cipher: Cipher,
+    secret: [u8; 32],
+    /// HKDF-Extract of the secret.
+    extracted: hkdf::Prk,
+}
+
+impl Key {
+    /// A key that is drawn now.
+    ///
+    /// # Errors
+    /// The operating system gave no random bytes.
+    pub fn generate(cipher: Cipher) -> Result<Self, NoRandomness> {
+        Ok(Self::new(cipher, random()?))
+    }
+
+    /// A key of these bytes.
+    pub fn new(cipher: Cipher, secret: [u8; 32]) -> Self {
+        Self {
+            cipher,
+            extracted: hkdf::Salt::new(hkdf::HKDF_SHA256, NAME.as_bytes()).extract(&secret),
+            secret,
+        }
+    }
+
+    /// How packets are protected.
+    pub fn cipher(&self) -> Cipher {
+        self.cipher
+    }
+
+    /// The line of text that [`Key::from_str`] reads, without an end of line: a name with a version,
+    /// the cipher, the 32 bytes and the first 4 of a SHA-256, in hexadecimal digits. It is the secret.
+    pub fn to_line(&self) -> String {
+        let mut line = format!("{NAME} {} ", self.cipher.name());
+        push_hex(&mut line, &self.secret);
+        line.push(' ');
+        push_hex(&mut line, &self.check());
+        line
+    }
+
+    /// Tells keys apart without giving them away: 8 bytes in hexadecimal digits.
+    pub fn fingerprint(&self) -> String {
+        let mut text = String::new();
+        push_hex(&mut text, &self.derive::<8>(&[b"fingerprint"]));
+        text
+    }
+
+    /// Protects packets of this end.
+    pub fn sealer(&self, own: &Origin) -> Sealer {
+        Sealer::new(self.clone(), *own)
+    }
+
+    /// Opens packets of a peer.
+    pub fn opener(&self, peer: &Origin) -> Opener {
+        Opener::new(self.clone(), *peer)
+    }
+
+    /// Shows whoever drew `challenge` that this end has the key, and is `own` now.
+    pub fn proof(&self, own: &Origin, challenge: &Salt) -> [u8; 32] {
+        let tag = hmac::sign(&self.prover(own), challenge);
+        let mut proof = [0; 32];
+        proof.copy_from_slice(tag.as_ref());
+        proof
+    }
+
+    /// Whether `proof` is that of `peer` for `challenge`. Takes the same time whatever it holds.
+    pub fn proves(&self, peer: &Origin, challenge: &Salt, proof: &[u8]) -> bool {
+        hmac::verify(&self.prover(peer), challenge, proof).is_ok()
+    }
+
+    fn prover(&self, origin: &Origin) -> hmac::Key {
+        let key = self.derive::<32>(&[b"proof", &origin.bytes()]);
+        hmac::Key::new(hmac::HMAC_SHA256, &key)
+    }
+
+    /// The key of an origin's packets. A generation has [`GENERATION`](super::GENERATION) packet
+    /// numbers.
+    pub(super) fn packet_key(&self, origin: &Origin, generation: u64) -> aead::LessSafeKey {
+        let algorithm = self.cipher.algorithm();
+        let mut bytes = [0; 32];
+        let bytes = &mut bytes[..algorithm.key_len()];
+        self.fill(
+            &[b"packets", &origin.bytes(), &generation.to_be_bytes()],
+            bytes,
+        );
+        let key = aead::UnboundKey::new(algorithm, bytes);
+        aead::LessSafeKey::new(key.expect("as long as the algorithm's keys"))
+    }
+
+    fn derive<const N: usize>(&self, info: &[&[u8]]) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(info, &mut bytes);
+        bytes
+    }
+
+    /// HKDF-Expand with the cipher's name and then `info`. The first part of it is of another length
+    /// or other bytes for each use, and the rest of fixed lengths: no two uses have the same.
+    fn fill(&self, info: &[&[u8]], bytes: &mut [u8]) {
+        let mut all = vec![self.cipher.name().as_bytes(), b" "];
+        all.extend_from_slice(info);
+        let expanded = self.extracted.expand(&all, Length(bytes.len()));
+        let filled = expanded.and_then(|okm| okm.fill(bytes));
+        filled.expect("32 bytes at most, where 8,160 may be asked for");
+    }
+
+    fn check(&self) -> [u8; 4] {
+        let mut context = digest::Context::new(&digest::SHA256);
+        context.update(NAME.as_bytes());
+        context.update(self.cipher.name().as_bytes());
+        context.update(&self.secret);
+        let digest = context.finish();
+        core::array::from_fn(|i| digest.as_ref()[i])
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({})", self.fingerprint())
+    }
+}
+
+struct Length(usize);
+
+impl hkdf::KeyType for Length {
+    fn len(&self) -> usize {
+        self.0
+    }
+}
+
+/// What is wrong with the line of a key. It never tells what the line holds of the secret.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum KeyError {
+    /// It is not four words.
+    Words {
+        /// How many it is.
+        found: usize,
+    },
+    /// It begins with another name or version.
+    Name,
+    /// The second word is no cipher's name.
+    Cipher,
+    /// The third word is not 64 hexadecimal digits.
+    Secret {
+        /// How many characters it has.
+        found: usize,
+    },
+    /// The fourth word does not fit the others: a digit is wrong, or missing.
+    Check,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words { found } => write!(
+                f,
+                "a key is one line of 4 words (\"{NAME} CIPHER SECRET CHECK\"): this has {found}"
+            ),
+            Self::Name => write!(f, "a key begins with \"{NAME}\": this does not"),
+            Self::Cipher => {
+                let [first, second] = Cipher::ALL.map(Cipher::name);
+                write!(
+                    f,
+                    "the second word of a key is {first} or {second}: this one's is not"
+                )
+            }
+            Self::Secret { found } => write!(
+                f,
+                "the third word of a key has 64 hexadecimal digits (0 to 9, a to f): this one's has \
+                 {found} characters, or others"
+            ),
+            Self::Check => f.write_str(
+                "the last word of a key does not fit the others: it was cut off or mistyped",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+impl FromStr for Key {
+    type Err = KeyError;
+
+    /// Reads the line of [`Key::to_line`], with or without its end.
+    fn from_str(line: &str) -> Result<Self, KeyError> {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let words: Vec<_> = line.split(' ').collect();
+        let &[name, cipher, secret, check] = &words[..] else {
+            return Err(KeyError::Words { found: words.len() });
+        };
+        if name != NAME {
+            return Err(KeyError::Name);
+        }
+        let cipher = Cipher::ALL.into_iter().find(|c| c.name() == cipher);
+        let cipher = cipher.ok_or(KeyError::Cipher)?;
+        let found = secret.chars().count();
+        let secret = read_hex(secret).ok_or(KeyError::Secret { found })?;
+        let key = Self::new(cipher, secret);
+        if read_hex(check) == Some(key.check()) {
+            Ok(key)
+        } else {
+            Err(KeyError::Check)
+        }
+    }
+}
+
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    text.extend(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)));
+}
+
+/// `N` bytes, if `text` is their lower-case hexadecimal digits and nothing else.
+fn read_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != N || !rest.is_empty() {
+        return None;
+    }
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; N];
+    for (byte, &[high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = digit(high)? << 4 | digit(low)?;
+    }
+    Some(bytes)
+}

@@ -1,0 +1,109 @@
+//! Which packet numbers have come.
+
+/// Packet numbers back from the largest that are told apart, at least: beyond the largest window of
+/// credits.
+const SPAN: u64 = 8_192;
+
+/// A bit for each number, and a word more, so that moving on clears whole words (RFC 6479).
+const WORDS: usize = SPAN as usize / 64 + 1;
+
+/// Remembers which packet numbers have come, as far back as 8,192 from the largest. What is older
+/// counts as having come. It takes about a kilobyte, whatever comes.
+#[derive(Clone, Debug)]
+pub struct ReplayWindow {
+    largest: Option<u64>,
+    words: Box<[u64; WORDS]>,
+}
+
+impl Default for ReplayWindow {
+    fn default() -> Self {
+        Self {
+            largest: None,
+            words: Box::new([0; WORDS]),
+        }
+    }
+}
+
+impl ReplayWindow {
+    /// The largest number that has come.
+    pub fn largest(&self) -> Option<u64> {
+        self.largest
+    }
+
+    /// Whether a packet of this number may still be taken.
+    pub fn is_new(&self, number: u64) -> bool {
+        match self.largest {
+            None => true,
+            Some(largest) if number > largest => true,
+            Some(largest) if largest - number >= SPAN => false,
+            Some(_) => self.words[word(number)] >> (number % 64) & 1 == 0,
+        }
+    }
+
+    /// A packet of this number has come, and is authentic. Says whether it was new.
+    pub fn take(&mut self, number: u64) -> bool {
+        if !self.is_new(number) {
+            return false;
+        }
+        let from = self.largest.map_or(number / 64, |largest| largest / 64);
+        if self.largest.is_none_or(|largest| number > largest) {
+            let passed = (number / 64 - from).min(WORDS as u64);
+            for later in 0..passed {
+                self.words[word(number - 64 * later)] = 0;
+            }
+            self.largest = Some(number);
+        }
+        self.words[word(number)] |= 1 << (number % 64);
+        true
+    }
+}
+
+fn word(number: u64) -> usize {
+    (number / 64 % WORDS as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_end_of_numbers_is_no_trap() {
+        let mut window = ReplayWindow::default();
+        assert!(window.take(u64::MAX - 1));
+        assert!(window.take(u64::MAX));
+        assert!(!window.take(u64::MAX));
+        assert!(!window.take(0));
+        assert!(window.take(u64::MAX - SPAN + 1));
+        assert!(!window.take(u64::MAX - SPAN));
+    }
+
+    proptest! {
+        /// As a set of all numbers, and everything that is too old.
+        #[test]
+        fn a_number_is_taken_once(
+            start in prop_oneof![0_u64..3, 0..1_u64 << 33],
+            steps in proptest::collection::vec(prop_oneof![
+                8 => -70_i64..70,
+                3 => -9_000_i64..9_000,
+                1 => -100_000_i64..100_000,
+            ], 1..300),
+        ) {
+            let (mut window, mut taken) = (ReplayWindow::default(), BTreeSet::new());
+            let mut number = start;
+            for step in steps {
+                number = number.saturating_add_signed(step);
+                let largest = taken.last().copied();
+                let old = largest.is_some_and(|largest: u64| largest.saturating_sub(number) >= SPAN);
+                let new = !old && !taken.contains(&number);
+                prop_assert_eq!(window.is_new(number), new);
+                prop_assert_eq!(window.take(number), new);
+                if !old {
+                    taken.insert(number);
+                }
+                prop_assert_eq!(window.largest(), taken.last().copied());
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Real servers, two of each, and what their services saw of requests.
+
+use crate::programs::{Program, haproxy, nginx, node};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+
+/// A kind of server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Node's http2, the service itself.
+    Node,
+    /// nginx before a service. It says goodbye after 1,000 requests on a connection.
+    Nginx,
+    /// HAProxy before a service.
+    Haproxy,
+    /// hyper's server with its own settings, the service itself.
+    Hyper,
+}
+
+impl Kind {
+    pub const ALL: [Self; 4] = [Self::Node, Self::Nginx, Self::Haproxy, Self::Hyper];
+}
+
+/// What a service saw.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Saw {
+    pub began: u64,
+    /// Their client left while they ran.
+    pub left: u64,
+    pub ended: u64,
+}
+
+#[derive(Default)]
+struct Counts {
+    began: AtomicU64,
+    left: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// A server, and where it is.
+pub struct Server {
+    pub address: SocketAddr,
+    counts: Arc<Counts>,
+    program: Option<Program>,
+}
+
+impl Server {
+    pub async fn start(kind: Kind) -> Self {
+        let counts = Arc::new(Counts::default());
+        let program = match kind {
+            Kind::Node => Some(node()),
+            Kind::Hyper => None,
+            Kind::Nginx => Some(nginx(service(&counts).await, 1_000)),
+            Kind::Haproxy => Some(haproxy(service(&counts).await, 1_000)),
+        };
+        let address = match &program {
+            Some(program) => program.two,
+            None => service(&counts).await,
+        };
+        Self {
+            address,
+            counts,
+            program,
+        }
+    }
+
+    /// Whether the service is in the server's own process.
+    fn is_node(&self) -> bool {
+        matches!(&self.program, Some(program) if program.one == program.two)
+    }
+
+    pub async fn saw(&self) -> Saw {
+        if self.is_node() {
+            return self.node_saw().await;
+        }
+        let of = |count: &AtomicU64| count.load(Relaxed);
+        Saw {
+            began: of(&self.counts.began),
+            left: of(&self.counts.left),
+            ended: of(&self.counts.ended),
+        }
+    }
+
+    async fn node_saw(&self) -> Saw {
+        let stream = TcpStream::connect(self.address).await.expect("node");
+        let (mut sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+        let driving = tokio::spawn(connection);
+        let request = Request::get("http://node/counts").body(());
+        let request = request.expect("a request");
+        let (answer, _) = sender.send_request(request, true).expect("open");
+        let mut body = answer.await.expect("an answer").into_body();
+        let text = body.data().await.expect("data").expect("data");
+        let numbers = String::from_utf8(text.to_vec()).expect("text");
+        let numbers: Vec<u64> = numbers
+            .split(' ')
+            .map(|n| n.parse().expect("a number"))
+            .collect();
+        driving.abort();
+        let [began, left, ended] = numbers.try_into().expect("three numbers");
+        Saw { began, left, ended }
+    }
+}
+
+/// Notes how a request ends.
+struct Noted(Arc<Counts>, bool);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let count = if self.1 { &self.0.ended } else { &self.0.left };
+        count.fetch_add(1, Relaxed);
+    }
+}
+
+/// A service whose work for `/A/B` takes A microseconds for a primary, and B for a copy.
+async fn service(counts: &Arc<Counts>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let counts = Arc::clone(counts);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let counts = Arc::clone(&counts);
+            let answer = service_fn(move |request: Request<Incoming>| {
+                let counts = Arc::clone(&counts);
+                async move {
+                    counts.began.fetch_add(1, Relaxed);
+                    let mut noted = Noted(counts, false);
+                    let is_copy = request.headers().get("tailcut-copy");
+                    let is_copy = is_copy.is_some_and(|copy| copy.as_bytes() == b"1");
+                    let mut numbers = request.uri().path().split('/').skip(1);
+                    let number = numbers.nth(usize::from(is_copy));
+                    let work = number.and_then(|text| text.parse().ok()).unwrap_or(0);
+                    tokio::time::sleep(Duration::from_micros(work)).await;
+                    noted.1 = true;
+                    let body = Full::new(Bytes::from_static(b"done"));
+                    Ok::<_, Infallible>(Response::new(body))
+                }
+            });
+            let _ = stream.set_nodelay(true);
+            tokio::spawn(async move {
+                let builder = auto::Builder::new(TokioExecutor::new());
+                // A client that leaves is what this is about.
+                let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
+            });
+        }
+    });
+    address
+}

@@ -1,0 +1,250 @@
+//! A service that goes wrong: it answers late, wrong or twice, resets, and stalls. It knows what it did to
+//! each request.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+/// What goes wrong with one copy of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fault {
+    None,
+    /// It takes twenty times as long.
+    Late,
+    /// 500.
+    Wrong,
+    /// The answer comes twice, the second time at once: an HTTP/1.1 client cannot know of bytes that come
+    /// when it has sent the next request.
+    Twice,
+    /// The connection is reset before the answer.
+    Reset,
+    /// It is reset in the middle of the body.
+    Cut,
+    /// There is no answer.
+    Silent,
+    /// There is none after the middle of the body.
+    Stalled,
+}
+
+impl Fault {
+    pub const ALL: [Self; 8] = [
+        Self::None,
+        Self::Late,
+        Self::Wrong,
+        Self::Twice,
+        Self::Reset,
+        Self::Cut,
+        Self::Silent,
+        Self::Stalled,
+    ];
+
+    /// Seven in a hundred copies have a fault, each kind as likely as the others.
+    fn drawn(number: u64) -> Self {
+        match number % 100 {
+            number @ 0..7 => Self::ALL[number as usize + 1],
+            _ => Self::None,
+        }
+    }
+
+    /// Whether a copy with it cannot be the answer.
+    pub const fn is_no_answer(self) -> bool {
+        matches!(self, Self::Wrong | Self::Reset | Self::Silent)
+    }
+
+    /// Whether a copy with it may be the answer, and does not end.
+    pub const fn ends_within(self) -> bool {
+        matches!(self, Self::Cut | Self::Stalled)
+    }
+}
+
+/// What services did to requests that are on their way.
+#[derive(Default)]
+pub struct Book {
+    requests: Mutex<HashMap<u64, Vec<Fault>>>,
+    /// By kind.
+    pub faults: [AtomicU64; 8],
+}
+
+impl Book {
+    fn note(&self, request: u64, fault: Fault) {
+        self.faults[fault as usize].fetch_add(1, Relaxed);
+        let mut requests = self.requests.lock().expect("a lock");
+        if let Some(known) = requests.get_mut(&request) {
+            known.push(fault);
+        }
+    }
+
+    pub fn open(&self, request: u64) {
+        let mut requests = self.requests.lock().expect("a lock");
+        requests.insert(request, Vec::new());
+    }
+
+    /// What was done to its copies.
+    pub fn close(&self, request: u64) -> Vec<Fault> {
+        let mut requests = self.requests.lock().expect("a lock");
+        requests.remove(&request).unwrap_or_default()
+    }
+}
+
+/// See the module.
+pub struct Service {
+    pub book: Arc<Book>,
+    /// How long it stalls at most: for guards that wait for it.
+    pub stall: Duration,
+    pub working: AtomicU64,
+    /// The most that it worked on at once.
+    pub most: AtomicU64,
+    number: u64,
+}
+
+/// Counts work that is being done.
+struct Working<'a>(&'a Service);
+
+impl<'a> Working<'a> {
+    fn begin(service: &'a Service) -> Self {
+        let now = service.working.fetch_add(1, Relaxed) + 1;
+        service.most.fetch_max(now, Relaxed);
+        Self(service)
+    }
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.working.fetch_sub(1, Relaxed);
+    }
+}
+
+/// A number that depends on all of another one's bits (SplitMix64).
+pub fn scrambled(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The body of an answer: it tells its request in every byte.
+pub fn body(request: u64, length: usize) -> Vec<u8> {
+    let word = scrambled(request).to_le_bytes();
+    word.into_iter().cycle().take(length).collect()
+}
+
+impl Service {
+    /// Starts one.
+    pub async fn start(number: u64, book: Arc<Book>, stall: Duration) -> (Arc<Self>, SocketAddr) {
+        let service = Arc::new(Self {
+            book,
+            stall,
+            working: AtomicU64::new(0),
+            most: AtomicU64::new(0),
+            number,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let serving = Arc::clone(&service);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let service = Arc::clone(&serving);
+                // A client that leaves is what this is about.
+                tokio::spawn(async move { service.serve(stream).await });
+            }
+        });
+        (service, address)
+    }
+
+    async fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        let mut stream = BufReader::new(stream);
+        loop {
+            let (mut head, mut copy) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                if stream.read_line(&mut line).await? == 0 {
+                    return Ok(());
+                }
+                if let Some(told) = line.strip_prefix("tailcut-copy: ") {
+                    copy = told.trim().parse().unwrap_or(0);
+                }
+                if head.is_empty() {
+                    head.clone_from(&line);
+                }
+                if line == "\r\n" {
+                    break;
+                }
+            }
+            // `GET /REQUEST/MICROSECONDS/BYTES`.
+            let mut numbers = head.split(['/', ' ']).filter_map(|part| part.parse().ok());
+            let mut number = || numbers.next().unwrap_or(0);
+            let (request, work, length) = (number(), number(), number() as usize);
+            let drawn = scrambled(request ^ scrambled(self.number << 8 | copy));
+            let fault = Fault::drawn(drawn);
+            self.book.note(request, fault);
+            if !self
+                .answer(&mut stream, request, work, length, fault)
+                .await?
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether the connection goes on.
+    async fn answer(
+        &self,
+        stream: &mut BufReader<TcpStream>,
+        request: u64,
+        work: u64,
+        length: usize,
+        fault: Fault,
+    ) -> io::Result<bool> {
+        let working = Working::begin(self);
+        let factor = if fault == Fault::Late { 20 } else { 1 };
+        let work = Duration::from_micros(work * factor);
+        tokio::select! {
+            () = sleep(work) => {}
+            // The client has left.
+            _ = stream.fill_buf() => return Ok(false),
+        }
+        let status = if fault == Fault::Wrong { 500 } else { 200 };
+        let head = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\n\r\n");
+        let whole = [head.as_bytes(), &body(request, length)].concat();
+        let half = &whole[..head.len() + length / 2];
+        match fault {
+            Fault::Reset => {
+                reset(stream);
+                return Ok(false);
+            }
+            Fault::Cut => {
+                stream.write_all(half).await?;
+                reset(stream);
+                return Ok(false);
+            }
+            Fault::Stalled => stream.write_all(half).await?,
+            Fault::Silent => {}
+            _ => {
+                // Before the client can know that it has ended.
+                drop(working);
+                let is_short = whole.len() <= 8_192;
+                let again = fault == Fault::Twice && is_short;
+                stream
+                    .write_all(&whole.repeat(1 + usize::from(again)))
+                    .await?;
+                return Ok(true);
+            }
+        }
+        // Until the client leaves.
+        let _ = timeout(self.stall, stream.fill_buf()).await;
+        drop(working);
+        Ok(false)
+    }
+}
+
+/// Has the connection end with RST.
+fn reset(stream: &BufReader<TcpStream>) {
+    let socket = socket2::SockRef::from(stream.get_ref());
+    let _ = socket.set_linger(Some(Duration::ZERO));
+}

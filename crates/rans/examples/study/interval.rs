@@ -1,0 +1,19 @@
+//! Ratios with intervals.
+
+/// The mean of ratios over seeds, with Student's t at 95 %.
+pub fn ratio(values: &[f64]) -> String {
+    /// Student's t at 97.5 %, by degrees of freedom from 1 on.
+    const T: [f64; 20] = [
+        12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13,
+        2.12, 2.11, 2.10, 2.09, 2.09,
+    ];
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    if values.len() < 2 {
+        return format!("{mean:.2}");
+    }
+    let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = (square / (count - 1.0) / count).sqrt();
+    let half = error * T[(values.len() - 2).min(T.len() - 1)];
+    format!("{mean:.2} ({:.2} to {:.2})", mean - half, mean + half)
+}

@@ -1,0 +1,155 @@
+//! Sending one request to one replica, and what its answer says of the replica.
+
+use super::Client;
+use super::flight::Flight;
+use super::replica::{Purges, Replica};
+use super::shared::Shared;
+use crate::priority::{PRIORITY, field};
+use crate::via::tells_guard;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Request, Response};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use tailcut_transport::rans::Class;
+use tokio::time::Instant;
+use tower_service::Service;
+
+/// The field that says which copy of a request this is.
+const COPY: HeaderName = HeaderName::from_static("tailcut-copy");
+
+pub(crate) type Answering<R, E> = Pin<Box<dyn Future<Output = Result<Response<R>, E>> + Send>>;
+
+/// A request that is on its way to a replica.
+pub(crate) struct Sent<R, E> {
+    pub replica: usize,
+    pub began: Instant,
+    pub answering: Answering<R, E>,
+    /// To be kept until the answer's body was taken.
+    pub flight: Flight,
+}
+
+/// Sends a request to a replica, in its class. Copy 0 is the primary.
+pub(super) fn send<S, B, R, E>(
+    (replicas, shared): (&[Replica<S>], &Arc<Shared>),
+    (replica, copy, class): (usize, u8, Class),
+    mut parts: Parts,
+    body: B,
+) -> Sent<R, E>
+where
+    S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    B: Send + 'static,
+{
+    if shared.config.tells_copies {
+        let copy = HeaderValue::from(u16::from(copy));
+        parts.headers.insert(COPY, copy);
+    }
+    let ways = &replicas[replica];
+    let mut way = match class {
+        Class::Primary => ways.primary.clone(),
+        Class::Duplicate | Class::Optional => {
+            parts.headers.insert(PRIORITY, field(class));
+            ways.copy.clone()
+        }
+    };
+    Sent {
+        replica,
+        began: Instant::now(),
+        answering: Box::pin(async move {
+            poll_fn(|cx| way.poll_ready(cx)).await?;
+            way.call(Request::from_parts(parts, body)).await
+        }),
+        flight: Flight::begin(Arc::clone(shared), replica),
+    }
+}
+
+/// Notes what an answer says of its replica. An error says that it failed.
+pub(super) fn note<S, R, E>(
+    (replicas, shared): (&[Replica<S>], &Arc<Shared>),
+    replica: usize,
+    began: Instant,
+    answer: &Result<Response<R>, E>,
+) {
+    let now = Instant::now();
+    let mut state = shared.lock();
+    let standing = &mut state.standings[replica];
+    match answer {
+        Ok(answer) if !answer.status().is_server_error() => standing.answered(now - began),
+        _ => standing.failed(now, shared.config.breaker),
+    }
+    if let Ok(answer) = answer {
+        let learns = replicas[replica].purges == Purges::Learn;
+        if learns {
+            standing.purges = Some(tells_guard(answer.headers()));
+        }
+    }
+}
+
+/// For what sends requests of its own to a client's replicas.
+impl<S> Client<S> {
+    /// The replicas that may be asked, in the order in which they should be: the less loaded of two first.
+    pub(crate) fn choose(&self) -> Vec<usize> {
+        let mut state = self.shared.lock();
+        let mut rest = state.open(Instant::now());
+        let mut order = Vec::new();
+        if let Some((first, other)) = state.lighter_of_two(&mut rest) {
+            order.push(first);
+            rest.extend(other);
+        }
+        while let Some(next) = state.draw(&mut rest) {
+            order.push(next);
+        }
+        order
+    }
+
+    /// See [`send`].
+    pub(crate) fn send<B, R, E>(
+        &self,
+        (replica, copy, class): (usize, u8, Class),
+        parts: Parts,
+        body: B,
+    ) -> Sent<R, E>
+    where
+        S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Send + 'static,
+    {
+        let client = (&*self.replicas, &self.shared);
+        send(client, (replica, copy, class), parts, body)
+    }
+
+    /// See [`note`].
+    pub(crate) fn note<R, E>(
+        &self,
+        replica: usize,
+        began: Instant,
+        answer: &Result<Response<R>, E>,
+    ) {
+        note((&self.replicas, &self.shared), replica, began, answer);
+    }
+
+    /// A replica has failed in the middle of an answer.
+    pub(crate) fn note_failure(&self, replica: usize) {
+        let breaker = self.shared.config.breaker;
+        let mut state = self.shared.lock();
+        state.standings[replica].failed(Instant::now(), breaker);
+    }
+
+    /// Takes a reset from a replica's budget, if there is one.
+    pub(crate) fn may_reset(&self, replica: usize) -> bool {
+        let budget = self.shared.config.resets;
+        let mut state = self.shared.lock();
+        let may = state.standings[replica].may_reset(Instant::now(), budget);
+        match may {
+            true => state.counts.purged += 1,
+            false => state.counts.spared += 1,
+        }
+        may
+    }
+
+    /// Whether an answer ends a request.
+    pub(crate) fn is_acceptable(&self, status: http::StatusCode) -> bool {
+        (self.shared.config.acceptable)(status)
+    }
+}

@@ -1,0 +1,194 @@
+//! The body of an object, in order.
+
+use super::config::{RangesConfig, Verify};
+use super::digest::{Check, Digest};
+use super::error::{Cause, RangesError};
+use super::spool::Reader;
+use crate::client::AnswerBody;
+use bytes::{Buf, Bytes};
+use http::{HeaderMap, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::task::AbortHandle;
+
+enum Content<R> {
+    /// One answer.
+    Answer(Pin<Box<AnswerBody<R>>>),
+    /// In parts, which a task puts in order. The whole has so many bytes.
+    Parts {
+        reader: Reader,
+        total: u64,
+        _task: EndsTask,
+    },
+    Over,
+}
+
+/// Ends a task with what it works for.
+struct EndsTask(AbortHandle);
+
+impl Drop for EndsTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The body of an object. Dropping it purges what is on its way.
+pub struct RangesBody<R> {
+    content: Content<R>,
+    check: Option<Check>,
+    /// Bytes that may still come.
+    most: Option<(u64, u64)>,
+}
+
+impl<R> fmt::Debug for RangesBody<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RangesBody").finish_non_exhaustive()
+    }
+}
+
+impl<R: Body> RangesBody<R> {
+    /// One answer. Only that of a whole object is checked.
+    pub(super) fn answer(
+        body: AnswerBody<R>,
+        (status, headers): (StatusCode, &HeaderMap),
+        config: &RangesConfig,
+    ) -> Result<Self, RangesError> {
+        let mut check = None;
+        let mut most = None;
+        if status == StatusCode::OK {
+            // Of a whole answer both digests are of the same bytes, unless it is compressed: then the first
+            // one is of what it has before.
+            let digest = match super::validators::is_identity(headers) {
+                true => Digest::of_object(headers).or_else(|| Digest::of_content(headers)),
+                false => Digest::of_content(headers),
+            };
+            check = match (config.verify, digest) {
+                (Verify::Off, _) => None,
+                (Verify::Required, None) => return Err(RangesError::NoDigest),
+                (_, digest) => digest.map(Check::new),
+            };
+            most = config.longest.map(|longest| (longest, longest));
+        }
+        Ok(Self {
+            content: Content::Answer(Box::pin(body)),
+            check,
+            most,
+        })
+    }
+
+    /// An answer that is handed on unseen.
+    pub(super) fn unseen(body: AnswerBody<R>) -> Self {
+        Self {
+            content: Content::Answer(Box::pin(body)),
+            check: None,
+            most: None,
+        }
+    }
+
+    pub(super) fn parts(
+        reader: Reader,
+        total: u64,
+        task: AbortHandle,
+        check: Option<Check>,
+    ) -> Self {
+        Self {
+            content: Content::Parts {
+                reader,
+                total,
+                _task: EndsTask(task),
+            },
+            check,
+            most: None,
+        }
+    }
+
+    fn seen(&mut self, bytes: &Bytes) -> Result<(), RangesError> {
+        if let Some(check) = &mut self.check {
+            check.add(bytes);
+        }
+        if let Some((longest, left)) = &mut self.most {
+            match left.checked_sub(bytes.len() as u64) {
+                Some(rest) => *left = rest,
+                None => return Err(RangesError::TooLarge(None, *longest)),
+            }
+        }
+        Ok(())
+    }
+
+    fn over(&mut self) -> Option<Result<Frame<Bytes>, RangesError>> {
+        self.content = Content::Over;
+        let holds = self.check.take().is_none_or(Check::holds);
+        (!holds).then_some(Err(RangesError::Digest))
+    }
+}
+
+impl<R: Body> Body for RangesBody<R>
+where
+    R::Error: Into<Cause>,
+{
+    type Data = Bytes;
+    type Error = RangesError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, RangesError>>> {
+        let frame = match &mut self.content {
+            Content::Over => return Poll::Ready(None),
+            Content::Parts { reader, total, .. } => match ready!(reader.poll(cx)) {
+                None => None,
+                Some(Err(error)) => Some(Err(error)),
+                Some(Ok(bytes)) => {
+                    debug_assert!(reader.taken() <= *total);
+                    Some(Ok(Frame::data(bytes)))
+                }
+            },
+            Content::Answer(body) => {
+                let frame = ready!(body.as_mut().poll_frame(cx));
+                frame.map(|frame| match frame {
+                    Ok(frame) => {
+                        Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
+                    }
+                    Err(error) => Err(RangesError::Body(error.into())),
+                })
+            }
+        };
+        Poll::Ready(match frame {
+            None => self.over(),
+            Some(Ok(frame)) => {
+                let seen = frame.data_ref().map_or(Ok(()), |bytes| self.seen(bytes));
+                Some(match seen {
+                    Ok(()) => Ok(frame),
+                    Err(error) => {
+                        self.content = Content::Over;
+                        Err(error)
+                    }
+                })
+            }
+            Some(Err(error)) => {
+                self.content = Content::Over;
+                Some(Err(error))
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            // It may have an error to tell yet.
+            _ if self.check.is_some() => false,
+            Content::Answer(body) => body.is_end_stream(),
+            Content::Parts { reader, total, .. } => reader.taken() == *total,
+            Content::Over => true,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            Content::Answer(body) => body.size_hint(),
+            Content::Parts { reader, total, .. } => SizeHint::with_exact(total - reader.taken()),
+            Content::Over => SizeHint::with_exact(0),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What downloads have counted.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What downloads have counted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct RangesCounts {
+    /// Objects that came, or come, in parts.
+    pub objects: u64,
+    /// Objects that came as one answer, and answers that are not 200.
+    pub whole: u64,
+    /// Ranges that replicas were asked for.
+    pub parts: u64,
+    /// Ranges that were taken back from a replica that had not begun to answer.
+    pub taken_back: u64,
+    /// Bytes of objects that came in parts, each counted once.
+    pub bytes: u64,
+    /// Bytes that had come before.
+    pub extra: u64,
+    /// Replicas that were given up in a download.
+    pub given_up: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counter(Arc<Mutex<RangesCounts>>);
+
+impl Counter {
+    pub fn add(&self, count: impl FnOnce(&mut RangesCounts)) {
+        count(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub fn get(&self) -> RangesCounts {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

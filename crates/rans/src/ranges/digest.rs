@@ -1,0 +1,178 @@
+//! Digests that an origin tells of its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
+//! `Digest` (RFC 3230), by SHA-256 and SHA-512.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, HeaderName};
+use sha2::{Digest as _, Sha256, Sha512};
+use std::fmt;
+
+/// Of the whole object, also where the answer is a part of it (RFC 9530, section 3).
+const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+/// Of the answer's own bytes (RFC 9530, section 2).
+const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
+/// As `Repr-Digest`, in another spelling (RFC 3230, section 4.3.2).
+const DIGEST: HeaderName = HeaderName::from_static("digest");
+
+/// What bytes have to come to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Digest {
+    /// By SHA-256.
+    Sha256([u8; 32]),
+    /// By SHA-512.
+    Sha512([u8; 64]),
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, bytes) = match self {
+            Self::Sha256(bytes) => ("sha-256", bytes.as_slice()),
+            Self::Sha512(bytes) => ("sha-512", bytes.as_slice()),
+        };
+        write!(f, "{name}=:{}:", STANDARD.encode(bytes))
+    }
+}
+
+impl Digest {
+    /// Of the whole object, where an answer tells it.
+    pub fn of_object(headers: &HeaderMap) -> Option<Self> {
+        strongest(headers, &REPR_DIGEST, bare)
+            .or_else(|| strongest(headers, &DIGEST, |value| Some(value)))
+    }
+
+    /// Of an answer's own bytes, where it tells it.
+    pub fn of_content(headers: &HeaderMap) -> Option<Self> {
+        strongest(headers, &CONTENT_DIGEST, bare)
+    }
+
+    fn new(algorithm: &str, bytes: &[u8]) -> Option<Self> {
+        match algorithm {
+            _ if algorithm.eq_ignore_ascii_case("sha-256") => {
+                bytes.try_into().ok().map(Self::Sha256)
+            }
+            _ if algorithm.eq_ignore_ascii_case("sha-512") => {
+                bytes.try_into().ok().map(Self::Sha512)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A byte sequence (RFC 9651, section 3.3.5) without its colons.
+fn bare(value: &str) -> Option<&str> {
+    let value = value.split(';').next()?.trim();
+    value.strip_prefix(':')?.strip_suffix(':')
+}
+
+/// The strongest digest that can be read. What cannot be read is as if it were not there.
+fn strongest(
+    headers: &HeaderMap,
+    name: &HeaderName,
+    unwrap: fn(&str) -> Option<&str>,
+) -> Option<Digest> {
+    let fields = headers.get_all(name).iter();
+    let texts = fields.filter_map(|field| field.to_str().ok());
+    // Several fields are one list. Base 64 has no commas.
+    let members = texts.flat_map(|text| text.split(','));
+    let read = members.filter_map(|member| {
+        let (algorithm, value) = member.split_once('=')?;
+        let bytes = STANDARD.decode(unwrap(value.trim())?).ok()?;
+        Digest::new(algorithm.trim(), &bytes)
+    });
+    read.max_by_key(|digest| matches!(digest, Digest::Sha512(_)))
+}
+
+/// Bytes that are to come to a digest.
+#[derive(Clone, Debug)]
+pub(super) struct Check {
+    expected: Digest,
+    so_far: SoFar,
+}
+
+#[derive(Clone, Debug)]
+enum SoFar {
+    Sha256(Sha256),
+    Sha512(Sha512),
+}
+
+impl Check {
+    pub fn new(expected: Digest) -> Self {
+        let so_far = match expected {
+            Digest::Sha256(_) => SoFar::Sha256(Sha256::new()),
+            Digest::Sha512(_) => SoFar::Sha512(Sha512::new()),
+        };
+        Self { expected, so_far }
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        match &mut self.so_far {
+            SoFar::Sha256(hash) => hash.update(bytes),
+            SoFar::Sha512(hash) => hash.update(bytes),
+        }
+    }
+
+    /// Whether they have.
+    pub fn holds(self) -> bool {
+        let found = match self.so_far {
+            SoFar::Sha256(hash) => Digest::Sha256(hash.finalize().into()),
+            SoFar::Sha512(hash) => Digest::Sha512(hash.finalize().into()),
+        };
+        found == self.expected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    /// Of "hello", by `openssl dgst`.
+    const SHA_256: &str = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=";
+
+    fn headers(name: HeaderName, value: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_str(value).expect("a value"));
+        headers
+    }
+
+    fn holds(digest: Option<Digest>, bytes: &[u8]) -> bool {
+        let mut check = Check::new(digest.expect("a digest"));
+        check.add(bytes);
+        check.holds()
+    }
+
+    #[test]
+    fn each_field_is_read_in_its_own_spelling() {
+        let new = format!("unixsum=30637, sha-256=:{SHA_256}:;a=1");
+        let of_object = Digest::of_object(&headers(REPR_DIGEST, &new));
+        assert!(holds(of_object, b"hello") && !holds(of_object, b"hellO"));
+        let content = headers(CONTENT_DIGEST, &new);
+        assert!(holds(Digest::of_content(&content), b"hello"));
+        assert_eq!(Digest::of_object(&content), None);
+        let old = headers(
+            DIGEST,
+            &format!("SHA-256={SHA_256},md5=XUFAKrxLKna5cZ2REBfFkg=="),
+        );
+        assert!(holds(Digest::of_object(&old), b"hello"));
+    }
+
+    #[test]
+    fn the_longer_digest_is_taken_and_what_cannot_be_read_is_none() {
+        let zeros = STANDARD.encode([0; 64]);
+        let both = format!("sha-512=:{zeros}:, sha-256=:{SHA_256}:");
+        let read = Digest::of_object(&headers(REPR_DIGEST, &both));
+        assert_eq!(read, Some(Digest::Sha512([0; 64])));
+        for wrong in [
+            "",
+            "sha-256",
+            "sha-256=::",
+            "sha-256=:AAAA:",
+            &format!("sha-256={SHA_256}"),
+            &format!("sha-256=:{zeros}:"),
+            &format!("md5=:{SHA_256}:"),
+        ] {
+            let read = Digest::of_object(&headers(REPR_DIGEST, wrong));
+            assert_eq!(read, None, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! What answers do to a transfer: whether their bytes count, and what becomes of a replica that fails.
+
+use super::{Head, Identity, Sink, Transfer, since};
+use crate::client::{AnswerBody, Replay};
+use crate::ranges::config::Verify;
+use crate::ranges::digest::{Check, Digest};
+use crate::ranges::error::{Cause, Fault, RangesError};
+use crate::ranges::part::{Held, News, Opening, Part};
+use crate::ranges::validators::{ContentRange, StrongTag, is_identity};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header, response};
+use http_body::Body;
+use tailcut_transport::rans::{AskId, ByteRange, Ranges};
+use tokio::time::Instant;
+use tower_service::Service;
+
+impl<S, B, R, E> Transfer<S, B, R, E>
+where
+    S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    B: Replay + Send + Sync + 'static,
+    R: Body + Send + 'static,
+    R::Data: Send,
+    R::Error: Into<Cause>,
+    E: Into<Cause> + Send + 'static,
+{
+    /// Something has become of a part.
+    pub(super) fn on_news(
+        &mut self,
+        at: usize,
+        news: News<R, E>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RangesError> {
+        let mut part = self.asked.swap_remove(at);
+        part.heard = Instant::now();
+        match news {
+            News::Head(answer) => self.on_head(part, answer),
+            News::Data(bytes) => self.on_data(part, bytes, sink),
+            News::End => self.on_end(part, sink),
+            News::Broken(cause) => {
+                self.client.note_failure(part.replica);
+                self.cause = Some(cause);
+                self.fail(&part, Fault::Broken);
+                Ok(())
+            }
+        }
+    }
+
+    fn on_head(
+        &mut self,
+        part: Part<R, E>,
+        answer: Result<Response<R>, E>,
+    ) -> Result<(), RangesError> {
+        self.client.note(part.replica, part.began, &answer);
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.cause = Some(error.into());
+                self.fail(&part, Fault::Broken);
+                return Ok(());
+            }
+        };
+        let status = answer.status();
+        let is_first = self.object.is_none();
+        let fault = Fault::Status(status.as_u16());
+        let may_pass = status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429);
+        // A copy's answer is never the only one, since it may run behind all others.
+        let decides = is_first && self.is_front(part.side);
+        match status {
+            StatusCode::PARTIAL_CONTENT => return self.on_part(part, answer),
+            // An empty object has no ranges.
+            StatusCode::RANGE_NOT_SATISFIABLE if decides => self.stop(Head::Whole),
+            _ if decides && self.client.is_acceptable(status) => {
+                let answer = answer.map(|body| AnswerBody::new(body, part.into_flight()));
+                self.stop(Head::Answer(answer));
+            }
+            StatusCode::OK => self.close(part.side, Fault::IgnoresRanges),
+            StatusCode::PRECONDITION_FAILED if !is_first => self.close(part.side, Fault::Replaced),
+            _ => {
+                match may_pass {
+                    true => self.fail(&part, fault),
+                    false => self.close(part.side, fault),
+                }
+                if is_first && self.poor.is_none() {
+                    let flight = part.into_flight();
+                    self.poor = Some(answer.map(|body| AnswerBody::new(body, flight)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A part's answer has bytes of the object, if they are of this object and those that were asked for.
+    fn on_part(&mut self, mut part: Part<R, E>, answer: Response<R>) -> Result<(), RangesError> {
+        let headers = answer.headers();
+        let identity = match (StrongTag::of(headers), ContentRange::of(headers)) {
+            (_, None) => Err(Fault::WrongRange),
+            (Some(tag), Some(range)) if is_identity(headers) => Ok((
+                Identity {
+                    tag,
+                    total: range.total,
+                    digest: Digest::of_object(headers),
+                },
+                range,
+            )),
+            _ => Err(Fault::NotComparable),
+        };
+        let (identity, range) = match identity {
+            Ok(found) => found,
+            Err(Fault::NotComparable) if self.object.is_none() && self.is_front(part.side) => {
+                self.stop(Head::Whole);
+                return Ok(());
+            }
+            Err(fault) => {
+                self.close(part.side, fault);
+                return Ok(());
+            }
+        };
+        let asked = match (&self.object, part.id) {
+            (Some((known, ranges)), Some(id)) => match known.is_same(&identity) {
+                true => ranges.left(id),
+                false => {
+                    self.close(part.side, Fault::Differs);
+                    return Ok(());
+                }
+            },
+            _ => Some(self.opened(&part, identity.total)),
+        };
+        let (from, to) = (range.from, range.to);
+        if asked != Some(ByteRange { from, to }) {
+            self.close(part.side, Fault::WrongRange);
+            return Ok(());
+        }
+        let content = match self.config.verify {
+            Verify::Off => None,
+            Verify::Offered | Verify::Required => Digest::of_content(headers).map(Check::new),
+        };
+        let (head, body) = answer.into_parts();
+        if self.object.is_none() {
+            let digest = identity.digest;
+            let total = identity.total;
+            self.begin(&mut part, identity)?;
+            self.head = Some(Head::Object(Box::new(whole(head, total)), total, digest));
+        }
+        let now = self.time(Instant::now());
+        if let (Some((_, ranges)), Some(id)) = (&mut self.object, part.id) {
+            ranges.begun(now, id);
+        }
+        part.read(body, content);
+        self.asked.push(part);
+        Ok(())
+    }
+
+    /// What a part was asked for before the object's size was known.
+    fn opened(&self, part: &Part<R, E>, total: u64) -> ByteRange {
+        let piece = self.config.piece;
+        let (from, to) = match part.opening {
+            Some(Opening::Back) => (total.saturating_sub(piece), total),
+            Some(Opening::Front) | None => (0, total.min(piece)),
+        };
+        ByteRange { from, to }
+    }
+
+    /// The object is known, by the answer to this part.
+    fn begin(&mut self, first: &mut Part<R, E>, identity: Identity) -> Result<(), RangesError> {
+        let total = identity.total;
+        if let Some(longest) = self.config.longest
+            && total > longest
+        {
+            return Err(RangesError::TooLarge(Some(total), longest));
+        }
+        if self.config.verify == Verify::Required && identity.digest.is_none() {
+            return Err(RangesError::NoDigest);
+        }
+        let piece = self.config.piece;
+        let mut ranges = match self.window {
+            Some(window) => Ranges::windowed(total, piece, window),
+            None => Ranges::new(total, piece),
+        };
+        for side in &self.sides {
+            let opened = ranges.open();
+            if !side.is_open {
+                ranges.close(opened);
+            }
+        }
+        let mut note = |part: &mut Part<R, E>, opened| {
+            let at = since(self.began, part.began);
+            part.id = Some(ranges.note(at, part.side, opened));
+        };
+        note(first, self.opened(first, total));
+        let opened: Vec<_> = self
+            .asked
+            .iter()
+            .map(|part| self.opened(part, total))
+            .collect();
+        for (part, opened) in self.asked.iter_mut().zip(opened) {
+            note(part, opened);
+        }
+        self.object = Some((identity, ranges));
+        Ok(())
+    }
+
+    fn on_data(
+        &mut self,
+        mut part: Part<R, E>,
+        bytes: Bytes,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RangesError> {
+        let (Some((_, ranges)), Some(id)) = (&mut self.object, part.id) else {
+            return Ok(());
+        };
+        let left = ranges.left(id).map_or(0, |left| left.to - left.from);
+        let held = part.held.as_ref().map_or(0, |held| held.length);
+        if held + bytes.len() as u64 > left {
+            self.close(part.side, Fault::WrongRange);
+            return Ok(());
+        }
+        match &mut part.held {
+            Some(held) => held.add(bytes),
+            None => self.keep(id, bytes, sink)?,
+        }
+        self.asked.push(part);
+        Ok(())
+    }
+
+    /// Bytes of the object have come.
+    fn keep(
+        &mut self,
+        id: AskId,
+        mut bytes: Bytes,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RangesError> {
+        let Some((_, ranges)) = &mut self.object else {
+            return Ok(());
+        };
+        let length = bytes.len() as u64;
+        let Some(left) = ranges.left(id) else {
+            return Ok(());
+        };
+        let (mut at, mut useful) = (left.from, 0);
+        for fresh in ranges.arrived(id, length) {
+            // What `arrived` gives is within these bytes, in order.
+            let skipped = (fresh.from - at) as usize;
+            let mut rest = bytes.split_off(skipped.min(bytes.len()));
+            let count = (fresh.to - fresh.from) as usize;
+            bytes = rest.split_off(count.min(rest.len()));
+            useful += rest.len() as u64;
+            at = fresh.to;
+            sink.put(fresh.from, rest).map_err(RangesError::Place)?;
+        }
+        self.counter.add(|counts| {
+            counts.bytes += useful;
+            counts.extra += length - useful;
+        });
+        Ok(())
+    }
+
+    /// A part's answer is over.
+    fn on_end(&mut self, mut part: Part<R, E>, sink: &mut dyn Sink) -> Result<(), RangesError> {
+        let Some(id) = part.id else {
+            return Ok(());
+        };
+        if let Some(Held { check, bytes, .. }) = part.held.take() {
+            if !check.holds() {
+                self.close(part.side, Fault::WrongDigest);
+                return Ok(());
+            }
+            for bytes in bytes {
+                self.keep(id, bytes, sink)?;
+            }
+        }
+        if let Some((_, ranges)) = &mut self.object {
+            if ranges.left(id).is_some_and(|left| left.from < left.to) {
+                self.client.note_failure(part.replica);
+                self.fail(&part, Fault::Broken);
+                return Ok(());
+            }
+            ranges.end(id);
+        }
+        self.sides[part.side].failures = 0;
+        Ok(())
+    }
+
+    /// A part has failed in a way that may pass.
+    fn fail(&mut self, part: &Part<R, E>, fault: Fault) {
+        let side = &mut self.sides[part.side];
+        side.has_opened = false;
+        side.failures += 1;
+        if side.failures > self.config.retries {
+            return self.close(part.side, fault);
+        }
+        let doubled = 1_u32.checked_shl(side.failures - 1).unwrap_or(u32::MAX);
+        let pause = self.config.pause.saturating_mul(doubled);
+        side.paused_until = Instant::now().checked_add(pause);
+        if let (Some((_, ranges)), Some(id)) = (&mut self.object, part.id) {
+            ranges.end(id);
+        }
+    }
+
+    /// A replica is not asked any more.
+    pub(super) fn close(&mut self, side: usize, fault: Fault) {
+        let state = &mut self.sides[side];
+        if !state.is_open {
+            return;
+        }
+        state.is_open = false;
+        self.faults.push((state.replica, fault));
+        self.counter.add(|counts| counts.given_up += 1);
+        if let Some((_, ranges)) = &mut self.object {
+            ranges.close(side);
+        }
+        self.purge(|part| part.side == side);
+    }
+
+    /// The object does not come in parts.
+    fn stop(&mut self, head: Head<R>) {
+        self.head = Some(head);
+        self.purge(|_| true);
+    }
+
+    /// Drops parts, or lets them run to their end where their replica has been reset too often.
+    pub(super) fn purge(&mut self, which: impl Fn(&Part<R, E>) -> bool) {
+        for at in (0..self.asked.len()).rev() {
+            if !which(&self.asked[at]) {
+                continue;
+            }
+            let part = self.asked.swap_remove(at);
+            if !self.client.may_reset(part.replica)
+                && let Ok(runtime) = tokio::runtime::Handle::try_current()
+            {
+                let most = self.config.stall;
+                runtime.spawn(async move {
+                    let _ = tokio::time::timeout(most, part.run_out()).await;
+                });
+            }
+        }
+    }
+}
+
+impl Identity {
+    /// Whether both are of the same bytes, as far as their origin tells.
+    fn is_same(&self, other: &Self) -> bool {
+        let differ = |one: Digest, other: Digest| {
+            std::mem::discriminant(&one) == std::mem::discriminant(&other) && one != other
+        };
+        let digests = self.digest.zip(other.digest);
+        self.tag == other.tag
+            && self.total == other.total
+            && !digests.is_some_and(|(one, other)| differ(one, other))
+    }
+}
+
+/// The head of a whole answer, from that of one with a part.
+fn whole(mut head: response::Parts, total: u64) -> response::Parts {
+    head.status = StatusCode::OK;
+    head.headers.remove(header::CONTENT_RANGE);
+    head.headers.remove("content-digest");
+    head.headers.insert(header::CONTENT_LENGTH, total.into());
+    head
+}

@@ -1,0 +1,186 @@
+//! Floods at `tailcut guard`: memory and queues stay bounded, and others are answered meanwhile.
+#![cfg(feature = "guard")]
+
+mod common;
+#[path = "common/way.rs"]
+mod way;
+
+use clap::Parser;
+use common::{Held, Version, get, serve};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use tailcut_rans::sidecar::{GuardCommand, execute};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tower_service::Service;
+use way::Way;
+
+#[derive(Parser)]
+struct Flags {
+    #[command(flatten)]
+    guard: GuardCommand,
+}
+
+struct Stage {
+    work: Held,
+    guard: SocketAddr,
+    admin: SocketAddr,
+}
+
+async fn free_port() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    listener.local_addr().expect("an address")
+}
+
+impl Stage {
+    async fn new(more: &[&str]) -> Self {
+        let work = Held::new();
+        let to = serve(Version::One, work.clone()).await;
+        let (guard, admin) = (free_port().await, free_port().await);
+        let texts = [guard, to, admin].map(|at| at.to_string());
+        let flags = [
+            "guard", "--listen", &texts[0], "--to", &texts[1], "--admin", &texts[2],
+        ];
+        let flags = Flags::parse_from([&flags, more].concat());
+        std::thread::spawn(move || execute(&flags.guard));
+        while TcpStream::connect(admin).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        Self { work, guard, admin }
+    }
+
+    async fn metrics(&self) -> String {
+        let mut stream = TcpStream::connect(self.admin).await.expect("metrics");
+        let request = b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n";
+        stream.write_all(request).await.expect("sent");
+        let mut page = String::new();
+        stream.read_to_string(&mut page).await.expect("a page");
+        page
+    }
+
+    /// Resolves when a metric has a value.
+    async fn until(&self, line: &str) {
+        while !self.metrics().await.contains(line) {}
+    }
+
+    async fn is_answered(&self, version: Version, path: &str) {
+        let mut way = Way::to(version, self.guard).await;
+        let answer = way.call(get(path)).await.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::OK);
+        let body = answer.into_body().collect().await.expect("a body");
+        assert_eq!(body.to_bytes(), path);
+    }
+}
+
+/// Memory of this process in MB, the guard's included.
+fn memory() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("/proc");
+    let pages = text
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<f64>().ok());
+    pages.expect("pages") * 4096.0 / 1e6
+}
+
+/// CVE-2023-44487: 40,000 streams on eight connections, each reset when it was opened. They are duplicates:
+/// primaries displace them where the queue is full.
+#[tokio::test]
+async fn a_flood_of_resets_leaves_nothing_behind_and_others_are_answered() {
+    let stage = Stage::new(&["--workers", "2", "--queue", "100"]).await;
+    let before = memory();
+    let mut floods = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let at = stage.guard;
+        floods.spawn(async move {
+            let stream = TcpStream::connect(at).await.expect("the guard");
+            let (mut sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+            let driving = tokio::spawn(connection);
+            let mut sent = 0;
+            for _ in 0..5_000 {
+                // The guard may end the connection: that is a defence, too.
+                if poll_fn(|cx| sender.poll_ready(cx)).await.is_err() {
+                    break;
+                }
+                let request = Request::get("http://service/flood")
+                    .header("priority", "u=6")
+                    .body(());
+                let opened = sender.send_request(request.expect("a request"), true);
+                let Ok((_, mut stream)) = opened else { break };
+                stream.send_reset(h2::Reason::CANCEL);
+                sent += 1;
+                tokio::task::yield_now().await;
+            }
+            drop(sender);
+            let _ = driving.await;
+            sent
+        });
+    }
+    stage.work.allow(1_000_000);
+    for number in 0..20 {
+        stage.is_answered(Version::One, &format!("/{number}")).await;
+    }
+    let mut sent = 0;
+    while let Some(flood) = floods.join_next().await {
+        sent += flood.expect("no panic");
+    }
+    assert!(sent > 1_000, "{sent} resets are no flood");
+    stage.until("tailcut_guard_running 0\n").await;
+    stage
+        .until("tailcut_guard_queued{class=\"primary\"} 0\n")
+        .await;
+    stage.is_answered(Version::Two, "/after").await;
+    let grown = memory() - before;
+    assert!(grown < 64.0, "{grown:.0} MB more after {sent} resets");
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_until_others_leave() {
+    let stage = Stage::new(&["--workers", "2", "--connections", "20"]).await;
+    stage.work.allow(10);
+    stage.is_answered(Version::One, "/before").await;
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        silent.push(TcpStream::connect(stage.guard).await.expect("the guard"));
+    }
+    let guard = stage.guard;
+    let asked = tokio::spawn(async move {
+        let mut way = Way::to(Version::One, guard).await;
+        way.call(get("/late")).await.expect("an answer").status()
+    });
+    drop(silent);
+    assert_eq!(asked.await.expect("no panic"), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_long_is_refused_and_never_asked() {
+    let stage = Stage::new(&["--workers", "2"]).await;
+    let mut stream = TcpStream::connect(stage.guard).await.expect("the guard");
+    let long = "x".repeat(1 << 20);
+    let head = format!("GET / HTTP/1.1\r\nhost: x\r\nlong: {long}\r\n\r\n");
+    // It may be refused before it was sent whole.
+    let _ = stream.write_all(head.as_bytes()).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 431"),
+        "{answer}"
+    );
+
+    let stream = TcpStream::connect(stage.guard).await.expect("the guard");
+    let (mut sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+    let driving = tokio::spawn(connection);
+    let request = Request::get("http://service/").header("long", "x".repeat(100_000));
+    let request = request.body(()).expect("a request");
+    if let Ok((answer, _)) = sender.send_request(request, true)
+        && let Ok(answer) = answer.await
+    {
+        assert_eq!(answer.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    }
+    driving.abort();
+    assert!(stage.work.seen.borrow().began.is_empty());
+    stage.work.allow(1);
+    stage.is_answered(Version::One, "/after").await;
+}

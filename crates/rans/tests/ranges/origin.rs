@@ -1,0 +1,293 @@
+//! Servers of one object over connections in memory, with all that may be wrong with them.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http_body::{Body, Frame};
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tower_service::Service;
+
+/// What is wrong with a server.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Trouble {
+    None,
+    /// Each answer takes so long to begin.
+    Late(Duration),
+    NeverAnswers,
+    /// Each body ends with a reset after so many bytes.
+    Resets(usize),
+    /// Each body stops after so many bytes.
+    Stalls(usize),
+    /// Each body ends after so many bytes, as if that were right.
+    Short(usize),
+    /// Each body has so many bytes more than it should.
+    Long(usize),
+    Weak,
+    NoTag,
+    OtherTag,
+    IgnoresRanges,
+    Compresses,
+    /// `Content-Range` says so.
+    Says(&'static str),
+    Status(u16),
+    /// The tag of one object, the bytes of another one. What digests tell is right or not.
+    OtherBytes,
+    /// A bit of each part's bytes is wrong; digests tell what was meant.
+    Flips,
+    /// From this request on it has another object.
+    Replaced(usize),
+    /// No server: these bytes.
+    Raw(Vec<u8>),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub range: Option<String>,
+    pub priority: Option<HeaderValue>,
+    pub if_match: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub object: Bytes,
+    pub trouble: Trouble,
+    /// Which digests it tells.
+    pub digests: bool,
+    pub is_http2: bool,
+    pub asked: Arc<Mutex<Vec<Asked>>>,
+    /// Bytes of bodies that were taken from it.
+    pub sent: Arc<Mutex<usize>>,
+}
+
+impl Origin {
+    pub fn new(object: &Bytes, is_http2: bool, trouble: Trouble) -> Self {
+        Self {
+            object: object.clone(),
+            trouble,
+            digests: false,
+            is_http2,
+            asked: Arc::default(),
+            sent: Arc::default(),
+        }
+    }
+
+    pub fn sent(&self) -> usize {
+        *self.sent.lock().expect("a lock")
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().expect("a lock").clone()
+    }
+
+    async fn answer(self, request: Request<Incoming>) -> Result<Response<Sends>, Infallible> {
+        let field = |name| request.headers().get(name).cloned();
+        let range = field(header::RANGE).map(|value| value.to_str().expect("text").to_owned());
+        let asked = Asked {
+            range: range.clone(),
+            priority: field(http::HeaderName::from_static("priority")),
+            if_match: field(header::IF_MATCH).is_some(),
+        };
+        let count = {
+            let mut all = self.asked.lock().expect("a lock");
+            all.push(asked);
+            all.len()
+        };
+        match self.trouble {
+            Trouble::Late(by) => tokio::time::sleep(by).await,
+            Trouble::NeverAnswers => std::future::pending().await,
+            _ => {}
+        }
+        let is_replaced = matches!(self.trouble, Trouble::Replaced(from) if count >= from);
+        let is_other = is_replaced || self.trouble == Trouble::OtherTag;
+        let mut bytes = self.object.to_vec();
+        if is_other || self.trouble == Trouble::OtherBytes {
+            bytes.iter_mut().for_each(|byte| *byte ^= 0x55);
+        }
+        let bytes = Bytes::from(bytes);
+        let tag = match &self.trouble {
+            Trouble::Weak => "W/\"one\"",
+            _ if is_other => "\"two\"",
+            _ => "\"one\"",
+        };
+        let mut answer = Response::new(());
+        let headers = answer.headers_mut();
+        if self.trouble != Trouble::NoTag {
+            headers.insert(header::ETAG, HeaderValue::from_static(tag));
+        }
+        if self.digests {
+            tell(headers, "repr-digest", &bytes);
+        }
+        if self.trouble == Trouble::Compresses {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        let if_match = field(header::IF_MATCH);
+        if if_match.is_some_and(|wanted| wanted != tag || self.trouble == Trouble::Weak) {
+            *answer.status_mut() = StatusCode::PRECONDITION_FAILED;
+            return Ok(answer.map(|()| Sends::new(Bytes::new(), self)));
+        }
+        if let Trouble::Status(status) = self.trouble {
+            *answer.status_mut() = StatusCode::from_u16(status).expect("a status");
+            return Ok(answer.map(|()| Sends::new(Bytes::from_static(b"no\n"), self)));
+        }
+        let ignores = self.trouble == Trouble::IgnoresRanges;
+        let (from, to) = match range.filter(|_| !ignores) {
+            None => (0, bytes.len()),
+            Some(_) if bytes.is_empty() => {
+                *answer.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+                return Ok(answer.map(|()| Sends::new(Bytes::new(), self)));
+            }
+            Some(range) => {
+                let (first, last) = range
+                    .strip_prefix("bytes=")
+                    .and_then(|range| range.split_once('-'))
+                    .expect("a range");
+                let number = |text: &str| text.parse::<usize>().expect("a number");
+                let (from, to) = match first {
+                    "" => (bytes.len().saturating_sub(number(last)), bytes.len()),
+                    _ => (number(first), (number(last) + 1).min(bytes.len())),
+                };
+                *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
+                let told = format!("bytes {from}-{}/{}", to - 1, bytes.len());
+                let told = match self.trouble {
+                    Trouble::Says(told) => told,
+                    _ => &told,
+                };
+                let told = HeaderValue::from_str(told).expect("a value");
+                answer.headers_mut().insert(header::CONTENT_RANGE, told);
+                (from, to)
+            }
+        };
+        let mut part = bytes.slice(from..to);
+        if self.digests {
+            tell(answer.headers_mut(), "content-digest", &part);
+        }
+        if self.trouble == Trouble::Flips && !part.is_empty() {
+            let mut flipped = part.to_vec();
+            let middle = flipped.len() / 2;
+            flipped[middle] ^= 1;
+            part = flipped.into();
+        }
+        if let Trouble::Long(by) = self.trouble {
+            part = [&part[..], &vec![0; by][..]].concat().into();
+        }
+        Ok(answer.map(|()| Sends::new(part, self)))
+    }
+}
+
+fn tell(headers: &mut HeaderMap, name: &'static str, bytes: &[u8]) {
+    let digest = STANDARD.encode(Sha256::digest(bytes));
+    let digest = format!("sha-256=:{digest}:");
+    headers.insert(name, HeaderValue::from_str(&digest).expect("a value"));
+}
+
+/// A body of pieces of 1,000 bytes. It tells no length, so that it can have a wrong one.
+pub struct Sends {
+    pieces: VecDeque<Bytes>,
+    done: usize,
+    of: Origin,
+}
+
+impl Sends {
+    fn new(bytes: Bytes, of: Origin) -> Self {
+        let pieces = bytes.chunks(1_000).map(Bytes::copy_from_slice).collect();
+        let done = 0;
+        Self { pieces, done, of }
+    }
+}
+
+impl Body for Sends {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match self.of.trouble {
+            Trouble::Resets(after) if self.done >= after => {
+                return Poll::Ready(Some(Err("a reset")));
+            }
+            Trouble::Short(after) if self.done >= after => return Poll::Ready(None),
+            // Nothing wakes it.
+            Trouble::Stalls(after) if self.done >= after => return Poll::Pending,
+            _ => {}
+        }
+        let piece = self.pieces.pop_front();
+        let length = piece.as_ref().map_or(0, Bytes::len);
+        self.done += length;
+        *self.of.sent.lock().expect("a lock") += length;
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+impl Origin {
+    async fn serve(self, stream: DuplexStream) {
+        if let Trouble::Raw(bytes) = &self.trouble {
+            let mut stream = stream;
+            let mut request = vec![0; 1 << 12];
+            let _ = stream.read(&mut request).await;
+            let _ = stream.write_all(bytes).await;
+            return;
+        }
+        let is_http2 = self.is_http2;
+        let answering = service_fn(move |request| self.clone().answer(request));
+        let stream = TokioIo::new(stream);
+        // A client that leaves is part of these tests.
+        let _ = match is_http2 {
+            false => {
+                let serving = hyper::server::conn::http1::Builder::new();
+                serving.serve_connection(stream, answering).await
+            }
+            true => {
+                let mut serving = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                let serving = serving.timer(TokioTimer::new());
+                serving.serve_connection(stream, answering).await
+            }
+        };
+    }
+}
+
+impl Service<Request<Empty<Bytes>>> for Origin {
+    type Response = Response<Incoming>;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = hyper::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<hyper::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// A connection for each request.
+    fn call(&mut self, request: Request<Empty<Bytes>>) -> Self::Future {
+        let origin = self.clone();
+        Box::pin(async move {
+            let (near, far) = tokio::io::duplex(1 << 11);
+            let is_http2 = origin.is_http2 && !matches!(origin.trouble, Trouble::Raw(_));
+            tokio::spawn(origin.serve(far));
+            let near = TokioIo::new(near);
+            if is_http2 {
+                let runtime = TokioExecutor::new();
+                let opened = hyper::client::conn::http2::handshake(runtime, near).await;
+                let (mut sender, connection) = opened?;
+                tokio::spawn(connection);
+                return sender.send_request(request).await;
+            }
+            let (mut sender, connection) = hyper::client::conn::http1::handshake(near).await?;
+            tokio::spawn(connection);
+            sender.send_request(request).await
+        })
+    }
+}

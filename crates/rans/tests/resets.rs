@@ -1,0 +1,27 @@
+//! A second of duplicated requests at each of some real servers; the example `resets` runs minutes of it.
+#![cfg(feature = "ways")]
+
+#[path = "../examples/resets/load.rs"]
+mod load;
+#[path = "common/programs.rs"]
+mod programs;
+#[path = "../examples/resets/servers.rs"]
+mod servers;
+
+use servers::Kind;
+use std::time::Duration;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn real_servers_bear_the_resets_of_losers_and_no_request_is_lost() {
+    for kind in Kind::ALL {
+        let outcome = load::run(kind, Duration::from_secs(2), 700.0).await;
+        assert_eq!(
+            outcome.faults(),
+            Vec::<String>::new(),
+            "{kind:?}: {outcome:#?}"
+        );
+        // More than Node's HTTP/2 bears on one connection, and few losers that nobody stopped.
+        assert!(outcome.client.purged > 1_000, "{kind:?}: {outcome:#?}");
+        assert!(outcome.purged() > 0.5, "{kind:?}: {outcome:#?}");
+    }
+}

@@ -1,0 +1,287 @@
+//! How many symbols of one sender are in flight, on networks that do not trim: a window that CUBIC
+//! opens, and that closes when the network is congested, which a loss alone does not show.
+//!
+//! - The queue is the delay from the sender to here above the least of the last minute; the least of
+//!   the last symbols counts, so that hosts' own delays do not.
+//! - A loss closes the window (to 0.7, RFC 9438) if the queue shows that the path stays full after
+//!   that, or if so many symbols are lost that it cannot be by chance ([`Adaptive::loss_by_chance`]).
+//!   At most once a round trip.
+//! - An ECN mark, or a trimmed symbol, closes it (to 0.8), likewise.
+//! - Slow start ends when the queue is half of the empty round trip.
+
+use super::limits::MAX_WINDOW;
+use crate::tcp::congestion::{Ack, Congested, CongestionControl, Cubic, Window};
+use crate::tcp::rtt::RttEstimator;
+use tailcut_units::{Duration, Time};
+
+/// How a receiver decides how many symbols are in flight.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub enum Control {
+    /// As many as the sender pushes (SCDP paper): for networks that trim.
+    #[default]
+    Window,
+    /// As many as the path carries, as delay, losses and marks show.
+    Adaptive(Adaptive),
+}
+
+/// Parameters of [`Control::Adaptive`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Adaptive {
+    /// Symbols in flight from one sender at most, 4 to 4,096. Default 4,096.
+    pub max_window: u32,
+    /// The share of symbols up to which losses without a queue are taken for chance, 0 to 1.
+    /// Default 0.1.
+    pub loss_by_chance: f64,
+    /// A receiver waits at least as long for a symbol before it asks whether more will come.
+    /// Default 200 us.
+    pub min_timeout: Duration,
+    /// Whether symbols are ECN-capable. Default true.
+    pub ecn: bool,
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self {
+            max_window: MAX_WINDOW,
+            loss_by_chance: 0.1,
+            min_timeout: Duration::from_us(200),
+            ecn: true,
+        }
+    }
+}
+
+/// What remains of the window after a loss (RFC 9438, 4.6).
+const KEPT_ON_LOSS: f64 = 0.7;
+/// What remains of it after a mark.
+const KEPT_ON_MARK: f64 = 0.8;
+/// One symbol, in the units of [`Window`]: windows need not be whole.
+const SYMBOL: u64 = 1_000;
+/// Symbols in flight at least: so many that a loss shows by those behind it.
+const LEAST: u32 = 4;
+/// What one symbol counts in the share of lost ones: one part in so many.
+const LOSS_MEMORY: f64 = 400.0;
+/// The least delay of so long counts, in two halves.
+const HALF_MEMORY: Duration = Duration::from_ms(30_000);
+/// What one sample counts in the empty round trip: one part in so many.
+const SMOOTHING: f64 = 8.0;
+
+/// The sender's clock in a symbol: units of 100 ns, modulo 2^32.
+pub(crate) const fn stamp(now: Time) -> u32 {
+    (now.as_ns() / 100) as u32
+}
+
+/// A symbol that has come in some form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) now: Time,
+    /// The number of its credit.
+    pub(crate) number: u32,
+    /// Since the credit was given, where that says something.
+    pub(crate) round_trip: Option<Duration>,
+    /// The sender's clock.
+    pub(crate) stamp: u32,
+    /// Whether the network says that it is congested.
+    pub(crate) marked: bool,
+    /// Whether the window, and not what is needed, held the receiver back.
+    pub(crate) may_grow: bool,
+}
+
+/// The least of samples in the last two spans.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    before: i32,
+    now: i32,
+}
+
+impl Least {
+    const NONE: Self = Self {
+        before: i32::MAX,
+        now: i32::MAX,
+    };
+
+    fn add(&mut self, sample: i32) {
+        self.now = self.now.min(sample);
+    }
+
+    fn next_span(&mut self) {
+        *self = Self {
+            before: self.now,
+            now: i32::MAX,
+        };
+    }
+
+    fn get(&self) -> i32 {
+        self.before.min(self.now)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Controller {
+    config: Adaptive,
+    window: Window,
+    cubic: Cubic,
+    rtt: RttEstimator,
+    /// One-way delays are relative to the first: clocks are not synchronised.
+    origin: Option<u32>,
+    base: Least,
+    base_since: Time,
+    queue: Least,
+    /// Samples in the present span of `queue`.
+    samples: u32,
+    /// The round trip without the queue, in seconds; 0 before the first sample.
+    empty: f64,
+    lost_share: f64,
+    /// Symbols lost before the first round trip was known.
+    lost_first: u32,
+    /// The window is not closed again before a credit that was given after it was last closed.
+    recover: u32,
+}
+
+impl Controller {
+    /// `initial` symbols at first; `timeout` before the first round trip.
+    pub(crate) fn new(config: Adaptive, now: Time, initial: u32, timeout: Duration) -> Self {
+        let initial = u64::from(initial.clamp(LEAST, config.max_window));
+        Self {
+            config,
+            window: Window {
+                cwnd: initial * SYMBOL,
+                ssthresh: u64::MAX,
+            },
+            cubic: Cubic::new(),
+            rtt: RttEstimator::new(timeout),
+            origin: None,
+            base: Least::NONE,
+            base_since: now,
+            queue: Least::NONE,
+            samples: 0,
+            empty: 0.0,
+            lost_share: 0.0,
+            lost_first: 0,
+            recover: 0,
+        }
+    }
+
+    /// Symbols that may be in flight.
+    pub(crate) fn window(&self) -> u32 {
+        ((self.window.cwnd / SYMBOL) as u32).clamp(LEAST, self.config.max_window)
+    }
+
+    /// Credits that one pull gives while others are in flight: so many that pulls are few, and so few
+    /// that symbols do not come in bursts.
+    pub(crate) fn batch(&self) -> u32 {
+        (self.window() / 32).clamp(1, 16)
+    }
+
+    /// The smoothed round trip; `None` before the first.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        Some(self.rtt.smoothed()).filter(|round_trip| *round_trip > Duration::ZERO)
+    }
+
+    /// How long to wait for a symbol that is due.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.rtt.rto()
+    }
+
+    /// A symbol has come; credits up to `granted` have been given.
+    pub(crate) fn on_arrival(&mut self, arrival: &Arrival, granted: u32) {
+        let Arrival { now, number, .. } = *arrival;
+        let queue = self.measure_queue(arrival);
+        if let Some(round_trip) = arrival.round_trip {
+            let least = self.config.min_timeout;
+            let most = Duration::from_ms(60_000).max(least);
+            let half = self.rtt.smoothed().max(round_trip) / 2;
+            self.rtt.on_sample_within(round_trip, half, least..=most);
+            let empty = (round_trip.as_secs_f64() - queue).max(0.0);
+            self.empty = match self.empty {
+                0.0 => empty,
+                usual => usual + (empty - usual) / SMOOTHING,
+            };
+        }
+        self.lost_share -= self.lost_share / LOSS_MEMORY;
+        if self.window.in_slow_start() && self.empty > 0.0 && self.queue() > self.empty / 2.0 {
+            self.window.ssthresh = self.window.cwnd;
+        }
+        if arrival.marked {
+            self.close(now, number, granted, KEPT_ON_MARK);
+        } else if arrival.may_grow && number >= self.recover {
+            let number = u64::from(number);
+            let ack = Ack {
+                now,
+                acked: SYMBOL,
+                marked: false,
+                una: number,
+                nxt: u64::from(granted),
+                mss: SYMBOL,
+                may_grow: true,
+                slow_start_limit: SYMBOL,
+                srtt: self.rtt.smoothed(),
+            };
+            self.cubic.on_ack(&mut self.window, &ack);
+            let most = u64::from(self.config.max_window) * SYMBOL;
+            self.window.cwnd = self.window.cwnd.min(most);
+        }
+    }
+
+    /// Notes the delay of a symbol. Gives its time in queues, in seconds.
+    fn measure_queue(&mut self, arrival: &Arrival) -> f64 {
+        let delay = stamp(arrival.now).wrapping_sub(arrival.stamp);
+        let origin = *self.origin.get_or_insert(delay);
+        let delay = delay.wrapping_sub(origin) as i32;
+        if arrival.now.since(self.base_since) >= HALF_MEMORY {
+            self.base.next_span();
+            self.base_since = arrival.now;
+        }
+        self.base.add(delay);
+        let queue = delay.saturating_sub(self.base.get());
+        self.samples += 1;
+        if self.samples > self.window() / 8 {
+            self.queue.next_span();
+            self.samples = 0;
+        }
+        self.queue.add(queue);
+        f64::from(queue) * 1e-7
+    }
+
+    /// The time in queues of the last symbols, in seconds.
+    fn queue(&self) -> f64 {
+        f64::from(self.queue.get()) * 1e-7
+    }
+
+    /// `count` symbols are lost, up to credit `number`; credits up to `granted` have been given.
+    pub(crate) fn on_lost(&mut self, now: Time, count: u32, number: u32, granted: u32) {
+        for _ in 0..count.min(MAX_WINDOW) {
+            self.lost_share += (1.0 - self.lost_share) / LOSS_MEMORY;
+        }
+        // The path stays full with 0.7 of the window if the queue holds as much as the rest.
+        let full = (1.0 / KEPT_ON_LOSS - 1.0) * self.empty;
+        let by_chance = if self.empty > 0.0 {
+            self.queue() < full && self.lost_share <= self.config.loss_by_chance
+        } else {
+            // Of the symbols that were pushed at once a quarter may be lost.
+            self.lost_first += count;
+            self.lost_first.saturating_mul(4) <= granted
+        };
+        if !by_chance {
+            self.close(now, number, granted, KEPT_ON_LOSS);
+        }
+    }
+
+    fn close(&mut self, now: Time, number: u32, granted: u32, kept: f64) {
+        if number < self.recover {
+            return;
+        }
+        self.recover = granted;
+        let before = self.window.cwnd;
+        let congested = Congested {
+            now,
+            in_flight: before,
+            mss: SYMBOL,
+        };
+        self.cubic.on_loss(&mut self.window, &congested);
+        let cwnd = ((before as f64 * kept) as u64).max(u64::from(LEAST) * SYMBOL);
+        self.window = Window {
+            cwnd,
+            ssthresh: cwnd,
+        };
+    }
+}

@@ -1,0 +1,224 @@
+//! Hosts behind one bottleneck: a link with a drop-tail queue that all symbols and segments of the
+//! even-numbered hosts cross on their way to the odd-numbered ones, and that loses packets at random.
+//! The way back has the same delay and the same loss, and no queue.
+#![allow(dead_code, reason = "each test file uses its part of the harness")]
+
+use std::collections::{BTreeMap, VecDeque};
+use tailcut_transport::{Event, Message, PathPin, Replication, Segment, Transport};
+use tailcut_units::{Duration, FlowId, HostId, Rate, Time, mix64};
+
+/// Bytes that headers, preamble and gap add to a packet on the wire.
+const OVERHEAD: u64 = 78;
+
+/// What lies between the hosts.
+#[derive(Clone, Copy)]
+pub struct Link {
+    pub rate: Rate,
+    /// There and back, with empty queues.
+    pub round_trip: Duration,
+    /// Packets that may wait.
+    pub queue: usize,
+    /// Of a thousand packets.
+    pub loss_permille: f64,
+    /// Of hosts' links.
+    pub host_rate: Rate,
+}
+
+enum Happens {
+    /// A packet comes to the queue.
+    Enqueue(Segment),
+    /// The packet at the head of the queue has been sent.
+    Sent,
+    Deliver(Segment),
+    /// A host's link is free.
+    Free(usize),
+}
+
+pub struct Bottleneck {
+    pub now: Time,
+    pub link: Link,
+    pub hosts: Vec<Box<dyn Transport>>,
+    pub events: Vec<(Time, usize, Event)>,
+    /// By flow: payload bytes that have left the bottleneck.
+    pub delivered: BTreeMap<FlowId, u64>,
+    pub dropped: u64,
+    queue: VecDeque<Segment>,
+    calendar: BTreeMap<(Time, u64), Happens>,
+    busy: Vec<bool>,
+    count: u64,
+    draws: u64,
+    /// Of a host: what its link is slowed to, and whether it is dead.
+    pub slow: Vec<Option<Rate>>,
+    pub dead: Vec<bool>,
+}
+
+pub fn message(flow: u32, dst: u32, bytes: u64) -> Message {
+    Message {
+        flow: FlowId(flow),
+        dst: HostId(dst),
+        bytes,
+        path: PathPin::NONE,
+        replication: Replication::AsConfigured,
+    }
+}
+
+impl Bottleneck {
+    pub fn new(link: Link, hosts: Vec<Box<dyn Transport>>, seed: u64) -> Self {
+        let count = hosts.len();
+        Self {
+            now: Time::ZERO,
+            link,
+            hosts,
+            events: Vec::new(),
+            delivered: BTreeMap::new(),
+            dropped: 0,
+            queue: VecDeque::new(),
+            calendar: BTreeMap::new(),
+            busy: vec![false; count],
+            count: 0,
+            draws: seed << 32,
+            slow: vec![None; count],
+            dead: vec![false; count],
+        }
+    }
+
+    fn at(&mut self, at: Time, what: Happens) {
+        self.count += 1;
+        self.calendar.insert((at, self.count), what);
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.draws += 1;
+        let draw = (mix64(self.draws) >> 11) as f64 / (1u64 << 53) as f64;
+        draw < self.link.loss_permille / 1_000.0
+    }
+
+    pub fn act<R>(&mut self, host: usize, act: impl FnOnce(&mut dyn Transport, Time) -> R) -> R {
+        let result = act(&mut *self.hosts[host], self.now);
+        self.pump(host);
+        result
+    }
+
+    pub fn submit(&mut self, host: usize, message: Message) {
+        self.act(host, |transport, now| transport.submit(now, message));
+    }
+
+    /// Lets a host send if its link is free.
+    fn pump(&mut self, host: usize) {
+        while let Some(event) = self.hosts[host].poll_event() {
+            self.events.push((self.now, host, event));
+        }
+        if self.busy[host] {
+            return;
+        }
+        let Some(segment) = self.hosts[host].poll_transmit(self.now) else {
+            return;
+        };
+        self.busy[host] = true;
+        let size = u64::from(segment.payload) + OVERHEAD;
+        let rate = self.slow[host].unwrap_or(self.link.host_rate);
+        let free = self.now + rate.serialisation(size);
+        self.at(free, Happens::Free(host));
+        let half = self.link.round_trip / 2;
+        match host % 2 {
+            0 => self.at(free, Happens::Enqueue(segment)),
+            _ if self.is_lost() => {}
+            _ => self.at(free + half, Happens::Deliver(segment)),
+        }
+    }
+
+    fn start(&mut self) {
+        if let Some(segment) = self.queue.front() {
+            let size = u64::from(segment.payload) + OVERHEAD;
+            let sent = self.now + self.link.rate.serialisation(size);
+            self.at(sent, Happens::Sent);
+        }
+    }
+
+    fn deliver(&mut self, to: usize, segment: Segment) {
+        if !self.dead[to] {
+            self.hosts[to].on_segment(self.now, segment);
+            self.pump(to);
+        }
+    }
+
+    /// Until `end`, or until nothing happens any more.
+    pub fn run_until(&mut self, end: Time) {
+        loop {
+            let next = self.calendar.keys().next().map(|(at, _)| *at);
+            let timers = (0..self.hosts.len()).filter(|&host| !self.dead[host]);
+            let timer = timers
+                .filter_map(|host| Some((self.hosts[host].next_timeout()?, host)))
+                .min();
+            let timer = timer.map(|(at, host)| (at.max(self.now), host));
+            let is_timer = match (next, timer) {
+                (_, None) => false,
+                (None, Some(_)) => true,
+                (Some(next), Some((at, _))) => at < next,
+            };
+            if is_timer {
+                let Some((at, host)) = timer.filter(|(at, _)| *at <= end) else {
+                    break;
+                };
+                self.now = at;
+                self.hosts[host].on_timeout(at);
+                self.pump(host);
+                continue;
+            }
+            let Some(next) = next.filter(|next| *next <= end) else {
+                break;
+            };
+            self.now = next;
+            let (_, what) = self.calendar.pop_first().expect("an entry");
+            match what {
+                Happens::Free(host) => {
+                    self.busy[host] = false;
+                    if !self.dead[host] {
+                        self.pump(host);
+                    }
+                }
+                Happens::Enqueue(segment) if self.queue.len() > self.link.queue => {
+                    let _ = segment;
+                    self.dropped += 1;
+                }
+                Happens::Enqueue(segment) => {
+                    self.queue.push_back(segment);
+                    if self.queue.len() == 1 {
+                        self.start();
+                    }
+                }
+                Happens::Sent => {
+                    let segment = self.queue.pop_front().expect("a packet");
+                    *self.delivered.entry(segment.flow).or_default() += u64::from(segment.payload);
+                    let to_group = segment.tuple.dst.is_group();
+                    if to_group || !self.is_lost() {
+                        let arrives = self.now + self.link.round_trip / 2;
+                        self.at(arrives, Happens::Deliver(segment));
+                    }
+                    self.start();
+                }
+                Happens::Deliver(segment) => match segment.tuple.dst.group_number() {
+                    None => self.deliver(segment.tuple.dst.0 as usize, segment),
+                    Some(_) => {
+                        // All odd hosts; each copy is lost by itself behind the bottleneck.
+                        for to in (1..self.hosts.len()).step_by(2) {
+                            if !self.is_lost() {
+                                self.deliver(to, segment);
+                            }
+                        }
+                    }
+                },
+            }
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// When flow `flow` was complete at its receiver.
+    pub fn completed(&self, flow: u32) -> Option<Time> {
+        let wanted = Event::Completed(FlowId(flow));
+        let mut events = self.events.iter();
+        events
+            .find(|(_, _, event)| *event == wanted)
+            .map(|(at, _, _)| *at)
+    }
+}

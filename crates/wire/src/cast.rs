@@ -1,0 +1,506 @@
+//! SCDP over UDP, where receivers give credits: version 2 of SCDP's header, `docs/wire/scdp.md`. It
+//! has what a session between hosts that do not know each other needs beside what the transport
+//! itself says: an identifier that no address is part of, tokens, probes of the path's MTU.
+
+use crate::codec::{DecodeError, EncodeError, Reader, Writer};
+use crc::{CRC_32_ISCSI, Crc, Table};
+use tailcut_transport::Header;
+use tailcut_transport::scdp::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
+
+/// The version of this layout: the upper four bits of the first byte.
+pub const VERSION: u8 = 2;
+/// Bytes that every packet starts with.
+pub const PREFIX_BYTES: usize = 12;
+/// Bytes before a symbol: all that is left of it where a switch has trimmed it.
+pub const SYMBOL_BYTES: usize = 32;
+/// Bytes of an offer without token and padding.
+pub const OFFER_BYTES: usize = 48;
+/// Bytes of a token.
+pub const TOKEN_BYTES: usize = 32;
+/// Bytes of a retry: fewer than those of any packet that it answers.
+pub const RETRY_BYTES: usize = PREFIX_BYTES + TOKEN_BYTES;
+/// Bytes of a status and of a done.
+pub const STATUS_BYTES: usize = 20;
+/// Bytes of a close, and of a probe without padding.
+pub const CLOSE_BYTES: usize = 16;
+/// Bytes of a pull that tells no wants.
+pub const PULL_BYTES: usize = 28;
+/// Bytes of a want.
+pub const WANT_BYTES: usize = 4;
+/// An offer that asks for an answer is at least as long, so that no answer is longer than it.
+pub const LEAST_OFFER: u16 = 1_200;
+
+/// Of a symbol's header without its checksum, over the first 28 bytes: what trimming has left of a
+/// packet, whose UDP checksum holds no more.
+const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
+
+/// What every packet starts with.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// The session: a random number of the sender of the offer. Addresses and ports may change.
+    pub session: u64,
+    /// Which of an object's senders the packet is from or to.
+    pub share: u16,
+}
+
+/// The header of a symbol, whose bytes follow.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// The number of the credit that it uses.
+    pub number: u32,
+    /// The source block.
+    pub block: u32,
+    /// The encoding symbol identifier, below 2^24.
+    pub esi: u32,
+    /// The priority class, 0 is the highest.
+    pub class: u8,
+    /// The sender's clock in units of 100 ns, modulo 2^32.
+    pub stamp: u32,
+    /// Whether a switch that knows this header says that it has cut the symbol off.
+    pub trimmed: bool,
+}
+
+/// A sender has an object.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// Bytes of the object.
+    pub length: u64,
+    /// Its source blocks.
+    pub blocks: u32,
+    /// Bytes of a symbol.
+    pub symbol: u16,
+    /// Hosts that send symbols of it.
+    pub senders: u16,
+    /// Symbols that this one pushes.
+    pub pushed: u16,
+    /// Which object of a transfer it is.
+    pub slab: u32,
+    /// The sender's clock in units of 100 ns, modulo 2^32.
+    pub stamp: u32,
+    /// The first eight bytes of the hash of the whole transfer.
+    pub root: u64,
+    /// The token that the receiver has given in a retry.
+    pub token: Option<[u8; TOKEN_BYTES]>,
+    /// Bytes of the packet, with zeros at its end; 0: no padding.
+    pub padded: u16,
+}
+
+/// Everything that is told in one packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// A symbol.
+    Symbol(Symbol),
+    /// Credits.
+    Pull(CreditHeader),
+    /// An object.
+    Offer(Offer),
+    /// The offer is to be repeated with this token.
+    Retry([u8; TOKEN_BYTES]),
+    /// How many credits the sender has used.
+    Status {
+        /// So many.
+        used: u32,
+        /// Its clock in units of 100 ns, modulo 2^32.
+        stamp: u32,
+        /// Whether it waits for a word.
+        asks: bool,
+    },
+    /// The receiver has the whole object.
+    Done {
+        /// The first eight bytes of the hash of what it has.
+        hash: u64,
+    },
+    /// The session is refused or given up.
+    Close {
+        /// Why, by the application's numbers.
+        reason: u16,
+    },
+    /// Whether a packet of this size arrives.
+    Probe {
+        /// Bytes of the packet, at least 16.
+        size: u16,
+        /// Which probe it is.
+        number: u16,
+    },
+    /// It did.
+    ProbeAck {
+        /// Bytes of the probe.
+        size: u16,
+        /// Which one.
+        number: u16,
+    },
+}
+
+impl Message {
+    /// What the transport says, where it is a word of this version. What only sockets need is left
+    /// as it is by default.
+    pub fn of(header: &Header, class: u8) -> Option<Self> {
+        let header = match header {
+            Header::Scdp(header) => header,
+            Header::Credit(header) => return Some(Self::Pull(*header)),
+            _ => return None,
+        };
+        Some(match header.kind {
+            ScdpKind::Credited => Self::Symbol(Symbol {
+                number: header.pull,
+                block: header.block,
+                esi: header.esi,
+                class,
+                stamp: header.count,
+                trimmed: false,
+            }),
+            ScdpKind::Offer => Self::Offer(Offer {
+                length: header.length,
+                blocks: header.blocks,
+                symbol: u16::try_from(header.symbol).ok()?,
+                senders: header.senders,
+                pushed: u16::try_from(header.count).ok()?,
+                ..Offer::default()
+            }),
+            ScdpKind::Status => Self::Status {
+                used: header.pull,
+                stamp: header.count,
+                asks: header.syn,
+            },
+            ScdpKind::Done => Self::Done { hash: 0 },
+            ScdpKind::Symbol | ScdpKind::Pull => return None,
+        })
+    }
+
+    /// What the transport is told of it, of share `share`; `None`: nothing.
+    pub fn header(&self, share: u16) -> Option<Header> {
+        let header = match *self {
+            Self::Pull(header) => return Some(Header::Credit(header)),
+            Self::Symbol(symbol) => ScdpHeader {
+                kind: ScdpKind::Credited,
+                pull: symbol.number,
+                block: symbol.block,
+                esi: symbol.esi,
+                count: symbol.stamp,
+                ..ScdpHeader::default()
+            },
+            Self::Offer(offer) => ScdpHeader {
+                kind: ScdpKind::Offer,
+                syn: true,
+                count: offer.pushed.into(),
+                length: offer.length,
+                blocks: offer.blocks,
+                symbol: offer.symbol.into(),
+                senders: offer.senders,
+                share,
+                ..ScdpHeader::default()
+            },
+            Self::Status { used, stamp, asks } => ScdpHeader {
+                kind: ScdpKind::Status,
+                syn: asks,
+                pull: used,
+                count: stamp,
+                ..ScdpHeader::default()
+            },
+            Self::Done { .. } => ScdpHeader {
+                kind: ScdpKind::Done,
+                ..ScdpHeader::default()
+            },
+            Self::Retry(_) | Self::Close { .. } | Self::Probe { .. } | Self::ProbeAck { .. } => {
+                return None;
+            }
+        };
+        Some(Header::Scdp(header))
+    }
+
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::Symbol(_) => 0,
+            Self::Pull(_) => 1,
+            Self::Offer(_) => 2,
+            Self::Retry(_) => 3,
+            Self::Status { .. } => 4,
+            Self::Done { .. } => 5,
+            Self::Close { .. } => 6,
+            Self::Probe { .. } => 7,
+            Self::ProbeAck { .. } => 8,
+        }
+    }
+
+    /// Bytes of the packet without a symbol's own.
+    fn length(&self) -> usize {
+        match self {
+            Self::Symbol(_) => SYMBOL_BYTES,
+            Self::Pull(pull) => PULL_BYTES + wants(pull).count() * WANT_BYTES,
+            Self::Offer(offer) => {
+                let token = offer.token.map_or(0, |token| token.len());
+                (OFFER_BYTES + token).max(offer.padded.into())
+            }
+            Self::Retry(_) => RETRY_BYTES,
+            Self::Status { .. } | Self::Done { .. } => STATUS_BYTES,
+            Self::Close { .. } | Self::ProbeAck { .. } => CLOSE_BYTES,
+            Self::Probe { size, .. } => CLOSE_BYTES.max(usize::from(*size)),
+        }
+    }
+
+    fn flags(&self) -> u8 {
+        let [low, high] = match self {
+            Self::Symbol(symbol) => [symbol.trimmed, false],
+            Self::Pull(pull) => [pull.probe, pull.fin],
+            Self::Offer(offer) => [offer.token.is_some(), false],
+            Self::Status { asks, .. } => [*asks, false],
+            _ => [false; 2],
+        };
+        u8::from(low) | u8::from(high) << 1
+    }
+}
+
+/// The wants that a pull tells.
+fn wants(pull: &CreditHeader) -> impl Iterator<Item = &Want> {
+    pull.wants
+        .iter()
+        .filter(|want| want.ahead != Want::NONE.ahead)
+}
+
+/// Writes a packet, a symbol without its bytes, to the front of `buffer`, and gives its length.
+///
+/// # Errors
+/// The buffer is too small, or a symbol's identifier has more than 24 bits.
+pub fn encode(
+    envelope: &Envelope,
+    message: &Message,
+    buffer: &mut [u8],
+) -> Result<usize, EncodeError> {
+    let length = message.length();
+    let mut writer = Writer::new(buffer, length)?;
+    writer.put([VERSION << 4 | message.kind(), message.flags()])?;
+    writer.put(envelope.share.to_be_bytes())?;
+    writer.put(envelope.session.to_be_bytes())?;
+    match message {
+        Message::Symbol(symbol) => {
+            if symbol.esi >= MAX_ESI {
+                return Err(EncodeError::Field {
+                    name: "esi",
+                    found: symbol.esi.into(),
+                });
+            }
+            writer.put(symbol.number.to_be_bytes())?;
+            writer.put(symbol.block.to_be_bytes())?;
+            writer.put((symbol.esi << 8 | u32::from(symbol.class)).to_be_bytes())?;
+            writer.put(symbol.stamp.to_be_bytes())?;
+            let checksum = checksum_of(buffer);
+            if let Some(place) = buffer.get_mut(SYMBOL_BYTES - 4..SYMBOL_BYTES) {
+                place.copy_from_slice(&checksum.to_be_bytes());
+            }
+            return Ok(length);
+        }
+        Message::Pull(pull) => {
+            for count in [pull.granted, pull.next, pull.whole, pull.lost] {
+                writer.put(count.to_be_bytes())?;
+            }
+            for want in wants(pull) {
+                writer.put(want.ahead.to_be_bytes())?;
+                writer.put(want.symbols.to_be_bytes())?;
+            }
+        }
+        Message::Offer(offer) => {
+            writer.put(offer.length.to_be_bytes())?;
+            writer.put(offer.blocks.to_be_bytes())?;
+            for count in [offer.symbol, offer.senders, offer.pushed, 0] {
+                writer.put(count.to_be_bytes())?;
+            }
+            writer.put(offer.slab.to_be_bytes())?;
+            writer.put(offer.stamp.to_be_bytes())?;
+            writer.put(offer.root.to_be_bytes())?;
+            if let Some(token) = offer.token {
+                writer.put(token)?;
+            }
+        }
+        Message::Retry(token) => writer.put(*token)?,
+        Message::Status { used, stamp, .. } => {
+            writer.put(used.to_be_bytes())?;
+            writer.put(stamp.to_be_bytes())?;
+        }
+        Message::Done { hash } => writer.put(hash.to_be_bytes())?,
+        Message::Close { reason } => {
+            writer.put(reason.to_be_bytes())?;
+            writer.put([0; 2])?;
+        }
+        Message::Probe { size, number } | Message::ProbeAck { size, number } => {
+            writer.put(size.to_be_bytes())?;
+            writer.put(number.to_be_bytes())?;
+        }
+    }
+    // Padding.
+    let written = writer.written();
+    if let Some(rest) = buffer.get_mut(written..length) {
+        rest.fill(0);
+    }
+    Ok(length)
+}
+
+/// The checksum of the symbol's header at the front of `bytes`. The flag that a switch sets is not
+/// part of it.
+fn checksum_of(bytes: &[u8]) -> u32 {
+    let mut digest = CHECKSUM.digest();
+    if let [first, flags, rest @ ..] = bytes {
+        digest.update(&[*first, flags & !1]);
+        digest.update(rest.get(..SYMBOL_BYTES - 6).unwrap_or_default());
+    }
+    digest.finalize()
+}
+
+/// Reads a packet, and gives the length of its header: what follows it is a symbol's bytes or padding.
+///
+/// # Errors
+/// The bytes are no packet of this version.
+pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
+    let mut reader = Reader::new(bytes);
+    let [first, flags] = reader.take()?;
+    if first >> 4 != VERSION {
+        return Err(DecodeError::Version {
+            expected: VERSION,
+            found: first >> 4,
+        });
+    }
+    let kind = first & 0x0f;
+    let known = match kind {
+        0 | 2 | 4 => 1,
+        1 => 3,
+        _ => 0,
+    };
+    if flags & !known != 0 {
+        return Err(DecodeError::Field {
+            name: "flags",
+            found: flags.into(),
+        });
+    }
+    let (low, high) = (flags & 1 != 0, flags & 2 != 0);
+    let share = reader.u16()?;
+    let session = reader.u64()?;
+    let message = match kind {
+        0 => {
+            let (number, block) = (reader.u32()?, reader.u32()?);
+            let [esi @ .., class] = reader.take::<4>()?;
+            let stamp = reader.u32()?;
+            let found = reader.u32()?;
+            if found != checksum_of(bytes) {
+                return Err(DecodeError::Field {
+                    name: "checksum",
+                    found: found.into(),
+                });
+            }
+            let [high, middle, least] = esi;
+            Message::Symbol(Symbol {
+                number,
+                block,
+                esi: u32::from_be_bytes([0, high, middle, least]),
+                class,
+                stamp,
+                trimmed: low,
+            })
+        }
+        1 => Message::Pull(read_pull(&mut reader, bytes.len(), [low, high])?),
+        2 => Message::Offer(read_offer(&mut reader, bytes.len(), low)?),
+        3 => Message::Retry(reader.take()?),
+        4 => Message::Status {
+            used: reader.u32()?,
+            stamp: reader.u32()?,
+            asks: low,
+        },
+        5 => Message::Done {
+            hash: reader.u64()?,
+        },
+        6 => {
+            let reason = reader.u16()?;
+            reader.reserved::<2>()?;
+            Message::Close { reason }
+        }
+        7 | 8 => {
+            let (size, number) = (reader.u16()?, reader.u16()?);
+            let expected = usize::from(size);
+            match kind {
+                7 if expected != bytes.len() => {
+                    let found = bytes.len();
+                    return Err(DecodeError::Length { expected, found });
+                }
+                7 => Message::Probe { size, number },
+                _ => Message::ProbeAck { size, number },
+            }
+        }
+        _ => {
+            return Err(DecodeError::Field {
+                name: "kind",
+                found: kind.into(),
+            });
+        }
+    };
+    let length = message.length();
+    if let Message::Offer(_) | Message::Probe { .. } = message {
+        reader.zeros("padding")?;
+    }
+    Ok((Envelope { session, share }, message, length))
+}
+
+fn read_pull(
+    reader: &mut Reader<'_>,
+    length: usize,
+    [probe, fin]: [bool; 2],
+) -> Result<CreditHeader, DecodeError> {
+    let mut pull = CreditHeader {
+        probe,
+        fin,
+        granted: reader.u32()?,
+        next: reader.u32()?,
+        whole: reader.u32()?,
+        lost: reader.u32()?,
+        wants: [Want::NONE; WANTS],
+    };
+    let rest = length - PULL_BYTES;
+    if !rest.is_multiple_of(WANT_BYTES) || rest > WANTS * WANT_BYTES {
+        return Err(DecodeError::Length {
+            expected: PULL_BYTES + (rest / WANT_BYTES).min(WANTS) * WANT_BYTES,
+            found: length,
+        });
+    }
+    for want in pull.wants.iter_mut().take(rest / WANT_BYTES) {
+        *want = Want {
+            ahead: reader.u16()?,
+            symbols: reader.u16()?,
+        };
+        if want.ahead == Want::NONE.ahead {
+            return Err(DecodeError::Field {
+                name: "ahead",
+                found: want.ahead.into(),
+            });
+        }
+    }
+    Ok(pull)
+}
+
+fn read_offer(
+    reader: &mut Reader<'_>,
+    length: usize,
+    has_token: bool,
+) -> Result<Offer, DecodeError> {
+    let (bytes, blocks) = (reader.u64()?, reader.u32()?);
+    let (symbol, senders, pushed) = (reader.u16()?, reader.u16()?, reader.u16()?);
+    reader.reserved::<2>()?;
+    let (slab, stamp, root) = (reader.u32()?, reader.u32()?, reader.u64()?);
+    let token = match has_token {
+        true => Some(reader.take()?),
+        false => None,
+    };
+    let own = OFFER_BYTES + token.map_or(0, |token: [u8; TOKEN_BYTES]| token.len());
+    let padded = u16::try_from(length).map_err(|_| DecodeError::Length {
+        expected: usize::from(u16::MAX),
+        found: length,
+    })?;
+    Ok(Offer {
+        length: bytes,
+        blocks,
+        symbol,
+        senders,
+        pushed,
+        slab,
+        stamp,
+        root,
+        token,
+        padded: if length > own { padded } else { 0 },
+    })
+}
