@@ -1,6 +1,7 @@
 //! The pre-shared key, its line of text, and what is derived from it.
 
-use super::{NoRandomness, Opener, Sealer, random};
+use super::packets::{Opener, Sealer};
+use super::random::{NoRandomness, random};
 use core::fmt;
 use core::str::FromStr;
 use ring::{aead, digest, hkdf, hmac};

@@ -33,6 +33,7 @@
 mod file;
 mod key;
 mod packets;
+mod random;
 mod replay;
 mod token;
 
@@ -40,26 +41,6 @@ mod token;
 pub use file::{FileError, load, save};
 pub use key::{Cipher, Direction, Key, KeyError, Origin, Salt};
 pub use packets::{GENERATION, Opener, Refusal, Sealer, TAG, expand};
+pub use random::NoRandomness;
 pub use replay::ReplayWindow;
 pub use token::{TOKEN, Tokens};
-
-use ring::rand::{SecureRandom, SystemRandom};
-
-/// The operating system gave no random bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoRandomness;
-
-impl core::fmt::Display for NoRandomness {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the operating system gives no random bytes")
-    }
-}
-
-impl std::error::Error for NoRandomness {}
-
-/// Random bytes of the operating system.
-fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
-    let mut bytes = [0; N];
-    let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map(|()| bytes).map_err(|_| NoRandomness)
-}

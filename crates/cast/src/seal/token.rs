@@ -1,6 +1,6 @@
 //! Address validation: who sends from an address can read what is sent to it.
 
-use super::{NoRandomness, random};
+use super::random::{NoRandomness, random};
 use core::net::SocketAddr;
 use ring::hmac;
 use tailcut_units::{Duration, Time};

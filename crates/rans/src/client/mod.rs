@@ -4,6 +4,7 @@
 //! When copies are sent and what ends them is [`tailcut_transport::rans::Client`]'s; this is its driver.
 
 mod config;
+mod direct;
 mod flight;
 mod race;
 mod replay;

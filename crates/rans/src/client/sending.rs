@@ -1,6 +1,5 @@
 //! Sending one request to one replica, and what its answer says of the replica.
 
-use super::Client;
 use super::flight::Flight;
 use super::replica::{Purges, Replica};
 use super::shared::Shared;
@@ -83,73 +82,5 @@ pub(super) fn note<S, R, E>(
         if learns {
             standing.purges = Some(tells_guard(answer.headers()));
         }
-    }
-}
-
-/// For what sends requests of its own to a client's replicas.
-impl<S> Client<S> {
-    /// The replicas that may be asked, in the order in which they should be: the less loaded of two first.
-    pub(crate) fn choose(&self) -> Vec<usize> {
-        let mut state = self.shared.lock();
-        let mut rest = state.open(Instant::now());
-        let mut order = Vec::new();
-        if let Some((first, other)) = state.lighter_of_two(&mut rest) {
-            order.push(first);
-            rest.extend(other);
-        }
-        while let Some(next) = state.draw(&mut rest) {
-            order.push(next);
-        }
-        order
-    }
-
-    /// See [`send`].
-    pub(crate) fn send<B, R, E>(
-        &self,
-        (replica, copy, class): (usize, u8, Class),
-        parts: Parts,
-        body: B,
-    ) -> Sent<R, E>
-    where
-        S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + 'static,
-        S::Future: Send + 'static,
-        B: Send + 'static,
-    {
-        let client = (&*self.replicas, &self.shared);
-        send(client, (replica, copy, class), parts, body)
-    }
-
-    /// See [`note`].
-    pub(crate) fn note<R, E>(
-        &self,
-        replica: usize,
-        began: Instant,
-        answer: &Result<Response<R>, E>,
-    ) {
-        note((&self.replicas, &self.shared), replica, began, answer);
-    }
-
-    /// A replica has failed in the middle of an answer.
-    pub(crate) fn note_failure(&self, replica: usize) {
-        let breaker = self.shared.config.breaker;
-        let mut state = self.shared.lock();
-        state.standings[replica].failed(Instant::now(), breaker);
-    }
-
-    /// Takes a reset from a replica's budget, if there is one.
-    pub(crate) fn may_reset(&self, replica: usize) -> bool {
-        let budget = self.shared.config.resets;
-        let mut state = self.shared.lock();
-        let may = state.standings[replica].may_reset(Instant::now(), budget);
-        match may {
-            true => state.counts.purged += 1,
-            false => state.counts.spared += 1,
-        }
-        may
-    }
-
-    /// Whether an answer ends a request.
-    pub(crate) fn is_acceptable(&self, status: http::StatusCode) -> bool {
-        (self.shared.config.acceptable)(status)
     }
 }

@@ -1,0 +1,22 @@
+//! Random bytes of the operating system.
+
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// The operating system gave no random bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRandomness;
+
+impl core::fmt::Display for NoRandomness {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the operating system gives no random bytes")
+    }
+}
+
+impl std::error::Error for NoRandomness {}
+
+/// Random bytes of the operating system.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+    let mut bytes = [0; N];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map(|()| bytes).map_err(|_| NoRandomness)
+}
