@@ -1,6 +1,5 @@
 //! Files by ranges from two real nginx.
 
-#[allow(dead_code, reason = "the other tests use the rest of it")]
 mod common;
 #[allow(dead_code, reason = "the other tests use the rest of it")]
 #[path = "common/way.rs"]
@@ -162,10 +161,6 @@ async fn a_file_comes_from_two_nginx_and_from_one_where_their_tags_differ() {
         .expect("bytes")
         .to_bytes();
     let hash = Sha256::digest(&read);
-    assert!(
-        [&object, &other]
-            .map(|one| Sha256::digest(one))
-            .contains(&hash)
-    );
+    assert!([&object, &other].map(Sha256::digest).contains(&hash));
     assert_eq!(ranges.counts().given_up, 2);
 }
