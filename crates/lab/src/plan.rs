@@ -9,11 +9,11 @@ use anyhow::{Result, bail};
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
+use tailcut_fabric::queue::{DropTail, Limit, Priority, QueueConfig, Sharing};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{FabricConfig, PortEvents, PortId};
 use tailcut_scenario::{NamedNodes, Scenario, Study};
-use tailcut_sim::{Replication, RunConfig};
+use tailcut_sim::{Replication, RunConfig, Traffic};
 use tailcut_transport::repnet::RepNetConfig;
 use tailcut_units::{Duration, HostId};
 
@@ -36,6 +36,8 @@ pub struct LabPlan {
     pub nics: Option<Vec<CardConfig>>,
     /// What the hosts' agents replicate of measured flows; `None`: nothing.
     pub replication: Option<RepNetConfig>,
+    /// Whether what is measured are requests, whose copies have classes, in hosts too.
+    pub has_requests: bool,
     /// How many times slower than the wall's the network's clock goes. All times of the network, its rates
     /// and delays, its records and its lateness, are by its own clock.
     pub slowdown: u32,
@@ -44,6 +46,24 @@ pub struct LabPlan {
     /// Answers a second that each switch gives as a router; `None`: switches are none, and no packet's TTL
     /// changes.
     pub routed: Option<NonZeroU32>,
+}
+
+/// What a host's own queue is: a FIFO, or where copies have classes one for each, of which the high one is
+/// served first, as the simulator's hosts do.
+fn uplink_queue(kernel: &KernelSettings, has_classes: bool) -> QueueConfig {
+    let limit = Limit::Packets(kernel.queue.get());
+    match has_classes {
+        true => QueueConfig::Priority(Priority {
+            classes: 2,
+            limit,
+            sharing: Sharing::PerClass,
+            mark_above: None,
+        }),
+        false => QueueConfig::DropTail(DropTail {
+            limit,
+            mark_above: None,
+        }),
+    }
 }
 
 /// Bytes of an Ethernet header.
@@ -62,7 +82,8 @@ impl LabPlan {
         if config.design.replication != Replication::None {
             bail!(
                 "design: found {}; allowed in the lab for any program: designs without repflow+, repsyn+ or \
-                 mixed+. Programs replicate by themselves (the library repnet, tailcut proxy repnet)",
+                 mixed+, and without duplicates. Programs replicate by themselves (the library repnet, tailcut proxy \
+                 repnet, tailcut gateway)",
                 config.design
             );
         }
@@ -106,13 +127,16 @@ impl LabPlan {
             replication.validate()?;
         }
         let mut topology = Arc::unwrap_or_clone(topology);
-        let queue = Limit::Packets(kernel.queue.get());
+        let has_requests = config.traffic() == Traffic::Requests;
+        if has_requests && config.workload.parts.len() > 1 {
+            bail!(
+                "workload: found requests and other flows; allowed on real hosts: requests alone"
+            );
+        }
+        let queue = uplink_queue(&kernel, has_requests);
         for link in &mut topology.links {
             if matches!(link.from, Node::Host(_)) {
-                link.config.queue = QueueConfig::DropTail(DropTail {
-                    limit: queue,
-                    mark_above: None,
-                });
+                link.config.queue = queue.clone();
             }
         }
         Ok(Self {
@@ -130,11 +154,17 @@ impl LabPlan {
             kernel,
             nics,
             replication,
+            has_requests,
             slowdown,
-            purges_by_reset: false,
+            purges_by_reset: has_requests,
             routed: None,
             config: config.clone(),
         })
+    }
+
+    /// What a host's own queue is.
+    pub fn uplink_queue(&self) -> QueueConfig {
+        uplink_queue(&self.kernel, self.has_requests)
     }
 
     /// Bytes of the longest frame.

@@ -1,7 +1,7 @@
 //! A run on real hosts, measured: the simulator's workload and record, the kernel's transports, and the
 //! clock on the wall.
 
-use crate::agent::{Agent, KernelHost, News};
+use crate::agent::{Agent, Carried, KernelHost, News};
 use crate::clock::Clock;
 use crate::driver::{World, drive};
 use crate::frames::{Frame, OnFrames};
@@ -17,7 +17,6 @@ use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, Observer, PortEvents};
 use tailcut_observe::Body;
 use tailcut_record::{PackedRun, RunCost};
@@ -101,6 +100,10 @@ struct Measured<'a> {
     /// What each host's applications have not heard yet.
     news: Vec<Rc<RefCell<VecDeque<Event>>>>,
     drain: Duration,
+    /// How long before they are due things are ordered.
+    ahead: Duration,
+    /// Until when applications have acted, where they must not hear of what was before.
+    acted: Time,
     sample_every: Option<Duration>,
     next_sample: Time,
     control: &'a dyn RunControl,
@@ -132,7 +135,12 @@ impl<'a> Measured<'a> {
         taps.read_pins();
         let clock = Clock::begin(plan.slowdown);
         let port = config.settings.tcp.port;
-        let agent = Agent::start(networks, (port, plan.replication), clock, told);
+        let carried = match plan.replication {
+            _ if plan.has_requests => Carried::Copies,
+            Some(config) => Carried::Replicated(config),
+            None => Carried::Flows,
+        };
+        let agent = Agent::start(networks, (port, carried), clock, told);
         let agent = agent.map_err(elsewhere)?;
         let to_agent = agent.waker.try_clone().context("too many open files");
         let to_agent = Rc::new(to_agent.map_err(elsewhere)?);
@@ -144,10 +152,7 @@ impl<'a> Measured<'a> {
             let host = KernelHost::new(host, orders, Rc::clone(&to_agent), Rc::clone(news));
             Box::new(host) as Box<dyn Transport>
         });
-        let uplink = QueueConfig::DropTail(DropTail {
-            limit: Limit::Packets(plan.kernel.queue.get()),
-            mark_above: None,
-        });
+        let uplink = plan.uplink_queue();
         let watch = watch.is_on().then_some(watch as &mut dyn Observer<Frame>);
         Ok(Self {
             parts: RunParts::around(config, &uplink, transports.collect(), watch)?,
@@ -156,6 +161,12 @@ impl<'a> Measured<'a> {
             agent,
             news,
             drain: config.drain,
+            ahead: match plan.has_requests {
+                // Their orders have no times.
+                true => Duration::ZERO,
+                false => AHEAD,
+            },
+            acted: Time::ZERO,
             sample_every: config.sample_every,
             next_sample: config.sample_every.map_or(Time::MAX, |_| Time::ZERO),
             control,
@@ -171,7 +182,7 @@ impl<'a> Measured<'a> {
         self.news[news.host.0 as usize]
             .borrow_mut()
             .push_back(news.event);
-        self.parts.hear(news.at, news.host);
+        self.parts.hear(news.at.max(self.acted), news.host);
     }
 
     /// Whether applications order something that is due soon; it is ordered.
@@ -179,10 +190,13 @@ impl<'a> Measured<'a> {
         let Some(due) = self.parts.next() else {
             return false;
         };
-        if due > now.saturating_add(AHEAD) {
+        if due > now.saturating_add(self.ahead) {
             return false;
         }
         self.parts.act(due);
+        if self.ahead == Duration::ZERO {
+            self.acted = due;
+        }
         while self.parts.carry_out(due).is_some() {}
         true
     }
@@ -296,7 +310,7 @@ impl<'a> World for Measured<'a> {
     fn next(&self) -> Time {
         let fault = self.parts.faults.as_ref().and_then(|faults| faults.next());
         let order = self.parts.next().unwrap_or(Time::MAX);
-        let order = Time::from_ps(order.as_ps().saturating_sub(AHEAD.as_ps()));
+        let order = Time::from_ps(order.as_ps().saturating_sub(self.ahead.as_ps()));
         let order = if self.parts.next().is_some() {
             order
         } else {

@@ -2,7 +2,7 @@
 
 use crate::band;
 use crate::measure::{At, Figure, latencies};
-use crate::part::{Part, Reproduction, Results};
+use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 
@@ -26,6 +26,21 @@ const CURVES: [Variant; 2] = [
 
 /// The same curves with packets: its name and what it is.
 const PACKETS: (&str, &str) = ("rans-packets", "packets of DCTCP");
+
+/// The same on real hosts, beside the simulator.
+const ON_HOSTS: [(&str, &str, &str); 2] = [
+    ("rans-hosts-simulated", "simulated", "simulated"),
+    ("rans-hosts", "real hosts", "wall"),
+];
+
+/// The designs of the curves with packets, over [`PACKETS_BASE`].
+const PACKETS_DESIGNS: [&str; 4] = [
+    "duplicate+dctcp",
+    "duplicate-low+dctcp",
+    "das+dctcp",
+    "rans+dctcp",
+];
+const PACKETS_BASE: &str = "dctcp";
 
 /// What the source leaves open, one thing at a time.
 const OPEN: [Variant; 8] = [
@@ -124,21 +139,31 @@ impl Reproduction for Rans {
         curves.chain([packets]).chain(open).collect()
     }
 
+    fn parts_on_real_hosts(&self) -> Vec<Part> {
+        let parts = ON_HOSTS.iter().map(|&(name, _, clock)| Part {
+            name,
+            scenario: include_str!("../scenarios/reproduce/rans-hosts.toml"),
+            changes: keys(&[("clock", clock)]),
+            quick: keys(&[("loads", "0.2, 0.5, 0.8"), ("flows", "400"), ("seeds", "4")]),
+        });
+        parts.collect()
+    }
+
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let mut rows = Vec::new();
         for (part, what, _) in CURVES {
             let designs = ["duplicate", "duplicate-low", "das", "rans"];
             rows.extend(curves(results, (part, what), BASE, designs));
         }
-        let designs = [
-            "duplicate+dctcp",
-            "duplicate-low+dctcp",
-            "das+dctcp",
-            "rans+dctcp",
-        ];
-        rows.extend(curves(results, PACKETS, "dctcp", designs));
+        let on_hosts = ON_HOSTS.map(|(part, what, _)| (part, what));
+        for part in [PACKETS].into_iter().chain(on_hosts) {
+            rows.extend(curves(results, part, PACKETS_BASE, PACKETS_DESIGNS));
+        }
         for (part, what, _) in OPEN {
             for load in OPEN_LOADS {
+                if !results.has(part, BASE, load) {
+                    continue;
+                }
                 let at = At::new(results, part, Some(load));
                 for design in ["das", "rans"] {
                     rows.push(row(

@@ -87,7 +87,7 @@ impl RunConfig {
     }
 
     /// What its hosts carry.
-    pub(crate) fn traffic(&self) -> Traffic {
+    pub fn traffic(&self) -> Traffic {
         let has = |kind: fn(&FlowsSpec) -> bool| {
             let mut parts = self.workload.parts.iter();
             parts.any(|part| kind(&part.flows))

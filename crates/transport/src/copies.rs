@@ -82,7 +82,7 @@ pub enum End {
 }
 
 /// The two ends of a copy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
     /// The one that asks.
     Client,

@@ -13,5 +13,6 @@ mod network;
 mod nics;
 mod probe;
 mod replicated;
+mod requests;
 mod routed;
 mod user;

@@ -131,7 +131,10 @@ pub fn bind(socket: &OwnedFd, path: Option<u16>) -> io::Result<u16> {
 }
 
 /// The port that a socket is bound to.
-fn port_of(socket: &OwnedFd) -> io::Result<u16> {
+///
+/// # Errors
+/// The system refuses.
+pub fn port_of(socket: &OwnedFd) -> io::Result<u16> {
     Ok(SocketAddrV4::try_from(rustix::net::getsockname(socket)?)?.port())
 }
 

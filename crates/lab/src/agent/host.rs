@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
+use tailcut_transport::rans::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
 use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::{Event, FlowStats, Message, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};
@@ -58,6 +59,12 @@ impl Transport for KernelHost {
         self.waker.wake();
     }
 
+    fn carry(&mut self, _now: Time, order: CopyOrder) -> Result<(), NotCarried> {
+        let _ = self.orders.send(Order::Copy(self.host, order));
+        self.waker.wake();
+        Ok(())
+    }
+
     fn on_segment(&mut self, _now: Time, _segment: Segment) {}
 
     fn on_timeout(&mut self, _now: Time) {}
@@ -92,6 +99,14 @@ impl Transport for KernelHost {
                 *open = *stats;
             }
         }
-        open.into_iter().collect()
+        let mut open: Vec<(FlowId, FlowStats)> = open.into_iter().collect();
+        for event in self.news.borrow().iter() {
+            if let Event::Copy(number, CopyNews::Ended { side, stats, .. }) = event
+                && *side == Side::Server
+            {
+                open.push((flow_of_copy(*number), *stats));
+            }
+        }
+        open
     }
 }

@@ -3,6 +3,7 @@
 //! all hosts.
 
 mod connection;
+mod copies;
 mod host;
 mod orders;
 mod replicas;
@@ -15,4 +16,4 @@ mod thread;
 
 pub use host::KernelHost;
 pub use report::News;
-pub use thread::Agent;
+pub use thread::{Agent, Carried};

@@ -1,5 +1,6 @@
 //! What the agents are told.
 
+use tailcut_transport::rans::CopyOrder;
 use tailcut_transport::repnet::Mode;
 use tailcut_units::{FlowId, HostId, Time};
 
@@ -27,6 +28,8 @@ pub struct Start {
 pub enum Order {
     /// To start a flow.
     Start(Start),
+    /// To do something about a copy of a request that a host asks for or answers.
+    Copy(HostId, CopyOrder),
     /// To end.
     End,
 }

@@ -1,6 +1,7 @@
 //! The thread that serves the sockets of all hosts.
 
 use super::connection::{self, Progress, Receiver, Sender};
+use super::copies::{self, Copies};
 use super::orders::{Order, Start};
 use super::replicas::Replicas;
 use super::report::{News, Reporter};
@@ -26,8 +27,21 @@ const EARLY: Duration = Duration::from_us(60);
 const WAKE: u64 = u64::MAX;
 /// Listening sockets have keys from here on, two for each host.
 const LISTENERS: u64 = 1 << 62;
-/// Connections of replicated flows have keys from here on, and others those below.
+/// Connections of replicated flows have keys from here on.
 const REPLICAS: u64 = 1 << 61;
+/// Connections of copies of requests have keys from here on, and others those below.
+const COPIES: u64 = 1 << 60;
+
+/// What the agents carry.
+#[derive(Clone, Copy, Debug)]
+pub enum Carried {
+    /// Flows, each on a connection.
+    Flows,
+    /// Replicated flows among them.
+    Replicated(RepNetConfig),
+    /// Copies of requests.
+    Copies,
+}
 
 /// The agents of all hosts.
 pub struct Agent {
@@ -41,14 +55,14 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the agents in the networks of hosts. Their listening sockets are at `port`, and where flows are
-    /// replicated at the port after it too; `told` is woken when there are news.
+    /// Starts the agents in the networks of hosts. Their listening sockets are at `port`, and except for plain
+    /// flows at the port after it too; `told` is woken when there are news.
     ///
     /// # Errors
     /// The system refuses.
     pub fn start(
         networks: Vec<OwnedFd>,
-        (port, replication): (u16, Option<RepNetConfig>),
+        (port, carried): (u16, Carried),
         clock: Clock,
         told: Waker,
     ) -> Result<Self> {
@@ -60,7 +74,7 @@ impl Agent {
         let run = move || {
             be_punctual();
             let report = Reporter::new(clock, outbox, told);
-            let agents = Agents::new(networks, (port, replication), report, &woken);
+            let agents = Agents::new(networks, (port, carried), report, &woken);
             let _ = ready.send(());
             agents?.live(&inbox, &woken)
         };
@@ -101,12 +115,13 @@ struct Agents {
     /// The host whose network this thread is in.
     at: Option<HostId>,
     port: u16,
-    /// Two for each host where flows are replicated, else one.
+    /// One for each host where flows are plain, else two.
     listeners: Vec<[Option<OwnedFd>; 2]>,
     poller: Poller,
     ends: HashMap<u64, End>,
     next_key: u64,
     replicas: Option<Replicas>,
+    copies: Option<Copies>,
     /// Flows whose connections have been opened and not accepted: by sender, its port, and receiver.
     expected: HashMap<(HostId, u16, HostId), (FlowId, u64)>,
     waiting: BTreeMap<(Time, FlowId), Start>,
@@ -117,12 +132,19 @@ struct Agents {
 impl Agents {
     fn new(
         networks: Vec<OwnedFd>,
-        (port, replication): (u16, Option<RepNetConfig>),
+        (port, carried): (u16, Carried),
         report: Reporter,
         woken: &Waker,
     ) -> Result<Self> {
         let hosts = networks.len();
-        let replicas = |config| Replicas::new(config, hosts, port, REPLICAS);
+        let (replicas, copies) = match carried {
+            Carried::Flows => (None, None),
+            Carried::Replicated(config) => {
+                let replicas = Replicas::new(config, hosts, port, REPLICAS);
+                (Some(replicas), None)
+            }
+            Carried::Copies => (None, Some(Copies::new(port, COPIES))),
+        };
         let mut agents = Self {
             networks,
             at: None,
@@ -131,7 +153,8 @@ impl Agents {
             poller: Poller::new()?,
             ends: HashMap::new(),
             next_key: 0,
-            replicas: replication.map(replicas),
+            replicas,
+            copies,
             expected: HashMap::new(),
             waiting: BTreeMap::new(),
             report,
@@ -141,11 +164,18 @@ impl Agents {
         for host in 0..agents.networks.len() as u32 {
             agents.move_to(HostId(host))?;
             let mut listeners = [None, None];
-            let legs = if agents.replicas.is_some() { 2 } else { 1 };
+            let legs = if matches!(carried, Carried::Flows) {
+                1
+            } else {
+                2
+            };
             for (leg, listener) in listeners.iter_mut().enumerate().take(legs) {
                 let port = port + leg as u16;
                 let socket = connection::listen(port);
                 let socket = socket.with_context(|| format!("h{host} cannot listen at {port}"))?;
+                if agents.copies.is_some() {
+                    copies::mark(&socket, copies::class_of(Leg::ALL[leg]));
+                }
                 let key = LISTENERS + 2 * u64::from(host) + leg as u64;
                 agents.poller.add(&socket, key)?;
                 *listener = Some(socket);
@@ -171,6 +201,12 @@ impl Agents {
                 match orders.try_recv() {
                     Ok(Order::Start(start)) => {
                         self.waiting.insert((start.at, start.flow), start);
+                    }
+                    Ok(Order::Copy(host, order)) => {
+                        let moved = self.move_to(host);
+                        if let (Ok(()), Some(copies)) = (moved, &mut self.copies) {
+                            copies.order(host, order, &self.poller, &self.report);
+                        }
                     }
                     Err(TryRecvError::Empty) => break,
                     Ok(Order::End) | Err(TryRecvError::Disconnected) => {
@@ -204,6 +240,11 @@ impl Agents {
                     REPLICAS.. => {
                         if let Some(replicas) = &mut self.replicas {
                             replicas.wake(file.key, file.is_writable, &self.report);
+                        }
+                    }
+                    COPIES.. => {
+                        if let Some(copies) = &mut self.copies {
+                            copies.wake(file.key, file.is_writable, &self.report);
                         }
                     }
                     key => self.go_on(key, file.is_writable),
@@ -263,6 +304,12 @@ impl Agents {
             let Some(from) = from else {
                 continue;
             };
+            if let Some(copies) = &mut self.copies {
+                let (class, client) = (copies::class_of(leg), (from, peer.port()));
+                let with = (&self.poller, &self.report);
+                copies.arrived(host, class, client, socket, with);
+                continue;
+            }
             let mut expected = || self.expected.remove(&(from, peer.port(), host));
             if let Some(replicas) = &mut self.replicas {
                 let arrived = ((from, peer.port()), socket);
@@ -325,6 +372,9 @@ impl Agents {
         }
         if let Some(replicas) = &self.replicas {
             replicas.leave(&self.report);
+        }
+        if let Some(copies) = &self.copies {
+            copies.leave(&self.report);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::settings::USUAL_QUEUE;
 use anyhow::{Result, bail};
 use rustix::time::{ClockId, clock_getres};
 use tailcut_scenario::{Place, Scenario, Study};
-use tailcut_sim::{RunClock, RunConfig, TransportKind};
+use tailcut_sim::{RunClock, RunConfig, Traffic, TransportKind};
 use tailcut_units::Duration;
 
 /// The timeout before the first sample: the kernel's own (RFC 6298).
@@ -29,7 +29,13 @@ pub fn settle(scenario: &mut Scenario) -> Result<Vec<String>> {
     let is_given = scenario.table("tcp").given("initial_rto").is_some();
     let place = Place::flag("--clock");
     let mut words = Vec::new();
-    if scenario.table("host").given("queue").is_none() {
+    let has_requests = |run: &RunConfig| run.traffic() == Traffic::Requests;
+    if study.runs.iter().any(has_requests) {
+        words.push(format!(
+            "hosts of simulated runs serve their connections in turn, real ones have a FIFO of {USUAL_QUEUE} \
+             packets for each class of copies"
+        ));
+    } else if scenario.table("host").given("queue").is_none() {
         // PIAS' card serves its classes in order, be the queue as long as it may.
         let in_order = |run: &RunConfig| {
             run.settings.designs.pias.host_order && run.design.transport == TransportKind::Pias

@@ -54,12 +54,14 @@ const HEADERS: u32 = 40;
 pub fn carried(design: Design) -> Result<TransportKind> {
     use TransportKind::{Cubic, Dctcp, Hull, Pias, Tcp};
     let duplicates = matches!(design.replication, Replication::Duplicates(_));
-    let is_carried = !duplicates && design.own_transport.is_none();
+    let is_carried = design.own_transport.is_none();
     match design.transport {
-        transport @ (Tcp | Cubic | Dctcp | Pias | Hull) if is_carried => Ok(transport),
+        transport @ (Tcp | Cubic | Dctcp) if is_carried => Ok(transport),
+        transport @ (Pias | Hull) if is_carried && !duplicates => Ok(transport),
         _ => bail!(
             "design: found {design}; allowed in the lab: tcp, cubic, dctcp, pias and hull, with @ecmp, \
-             @spray, @letflow, @conga or @expeditus, and in studies with repflow+, repsyn+ or mixed+"
+             @spray, @letflow, @conga or @expeditus, and in studies with repflow+, repsyn+ or mixed+, or tcp, \
+             cubic and dctcp with duplicate+, das+, rans+ and the like"
         ),
     }
 }

@@ -4,11 +4,9 @@
 //! ```sh
 //! cargo run --release -p tailcut-rans --example study -- [SEEDS] [REQUESTS]
 //! cargo run --release -p tailcut-rans --example study -- objects [SEEDS] [OBJECTS]
-//! cargo run --release -p tailcut-rans --example study -- sockets [SECONDS]
 //! ```
 //!
-//! `objects` is the same for objects by ranges. `sockets` asks both at load 0.6 over TCP on the loopback
-//! interface, by the wall clock, for so many seconds each.
+//! `objects` is the same for objects by ranges. The example `loopback` asks the first over TCP, by the wall clock.
 
 mod interval;
 mod model;
@@ -17,7 +15,6 @@ mod objects;
 use interval::ratio;
 use model::{Design, Outcome, Question, Trouble, Wires, run};
 use objects::{By, MEAN_WORK, Objects};
-use std::time::Duration;
 use tailcut_rans::guard::OnCancel;
 
 fn runtime(wires: Wires) -> tokio::runtime::Runtime {
@@ -38,21 +35,14 @@ fn ask_for(objects: Objects) -> (Outcome, f64) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).peekable();
-    let what = arguments.next_if(|word| word == "objects" || word == "sockets");
+    let what = arguments.next_if(|word| word == "objects");
     let mut number = |default: usize| match arguments.next() {
         Some(text) => text.parse(),
         None => Ok(default),
     };
-    match what.as_deref() {
-        Some("objects") => {
-            by_ranges(number(10)?, number(2_000)?);
-            return Ok(());
-        }
-        Some(_) => {
-            over_sockets(number(40)?);
-            return Ok(());
-        }
-        None => {}
+    if what.is_some() {
+        by_ranges(number(10)?, number(2_000)?);
+        return Ok(());
     }
     let (seeds, requests) = (number(10)?, number(5_000)?);
     println!("{seeds} seeds of {requests} requests; ratios, with intervals over seeds\n");
@@ -196,56 +186,5 @@ fn by_ranges(seeds: usize, count: usize) {
                 );
             }
         }
-    }
-}
-
-/// Both studies at load 0.6 by the wall clock.
-fn over_sockets(seconds: usize) {
-    println!("load 0.6 over TCP, some {seconds} s each\n");
-    println!("| what | compared | n | mean | p99 |");
-    println!("|---|---|---|---|---|");
-    let requests = |design| {
-        ask(Question {
-            servers: 16,
-            first: Trouble::None,
-            load: 0.6,
-            slow: 0.05,
-            design,
-            on_cancel: OnCancel::Kill,
-            // 16 servers, 145 ms each.
-            requests: seconds * 66,
-            seed: 1,
-            wires: Wires::Sockets,
-        })
-    };
-    let objects = |by| {
-        ask_for(Objects {
-            load: 0.6,
-            slow: 0.0,
-            chunks: 64,
-            by,
-            // A timer of 1 ms is a sixth of a chunk's work.
-            mean_work: Duration::from_millis(400),
-            count: seconds * 24,
-            seed: 1,
-            wires: Wires::Sockets,
-        })
-        .0
-    };
-    let pairs = [
-        (
-            "requests",
-            requests(Design::Duplicate),
-            requests(Design::Random),
-        ),
-        ("objects", objects(By::Ranges), objects(By::Random)),
-    ];
-    for (what, own, one) in pairs {
-        println!(
-            "| {what} | one at random | {} | {:.2} | {:.2} |",
-            own.latencies.len(),
-            own.mean() / one.mean(),
-            own.p99() / one.p99()
-        );
     }
 }

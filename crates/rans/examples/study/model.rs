@@ -1,7 +1,11 @@
 //! A service of some servers and 16 clients, by the real layers over HTTP/2 in memory, under tokio's paused
 //! clock: hours of load in seconds, and the same result each time.
 
+#[path = "../common/draw.rs"]
+mod draw;
+
 use bytes::Bytes;
+pub use draw::{exponential, uniform};
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::Empty;
@@ -9,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http2::SendRequest;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use rand_core::{RngCore, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::convert::Infallible;
 use std::future::Future;
@@ -92,14 +96,6 @@ impl Outcome {
         let rank = (0.99 * sorted.len() as f64).ceil() as usize;
         sorted[rank.clamp(1, sorted.len()) - 1]
     }
-}
-
-pub fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-pub fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
-    -mean * (1.0 - uniform(random)).ln()
 }
 
 /// A connection to a server, as a service.

@@ -2,6 +2,7 @@
 //! are handed on as they come.
 
 use crate::client::{AnswerBody, Replay};
+use crate::ranges::{RangesBody, RangesError};
 use crate::ways::WayBody;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Sleep, sleep};
 
 /// A body that is there as a whole.
 #[derive(Clone, Default, Debug)]
@@ -151,12 +152,37 @@ pub(super) struct UploadLimits {
     pub stall: Duration,
 }
 
+/// Finds out that a body has stopped to come.
+struct Stall {
+    /// In which the next part has to come.
+    time: Duration,
+    /// Runs while a part is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Stall {
+    fn after(time: Duration) -> Self {
+        Self { time, timer: None }
+    }
+
+    /// A part has come.
+    fn moved(&mut self) {
+        self.timer = None;
+    }
+
+    /// Ready when none has come for too long.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let time = self.time;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
+        timer.as_mut().poll(cx)
+    }
+}
+
 /// A body that is handed on as it comes.
 pub(super) struct Upload {
     body: Incoming,
     left: u64,
-    stall: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
+    stall: Stall,
     progress: Arc<Progress>,
 }
 
@@ -177,7 +203,7 @@ impl Body for Upload {
     ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(frame) => {
-                self.timer = None;
+                self.stall.moved();
                 self.progress.note();
                 let frame = match frame {
                     None => return Poll::Ready(None),
@@ -192,11 +218,7 @@ impl Body for Upload {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Pending => {
-                let stall = self.stall;
-                let timer = self
-                    .timer
-                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(stall)));
-                ready!(timer.as_mut().poll(cx));
+                ready!(self.stall.poll(cx));
                 self.fail(Fault::Stalled)
             }
         }
@@ -266,8 +288,7 @@ impl Ask {
         Ok(Self::Once(Box::new(Upload {
             body,
             left: limits.most,
-            stall: limits.stall,
-            timer: None,
+            stall: Stall::after(limits.stall),
             progress: Progress::new(),
         })))
     }
@@ -326,6 +347,8 @@ pub(super) enum AnswerFault {
     Cut(hyper::Error),
     /// The replica stopped to send it.
     Stalled,
+    /// No replica could send the rest of an object.
+    Parts(RangesError),
 }
 
 impl fmt::Display for AnswerFault {
@@ -333,6 +356,7 @@ impl fmt::Display for AnswerFault {
         match self {
             Self::Cut(error) => write!(f, "the answer was cut: {error}"),
             Self::Stalled => f.write_str("the answer stopped to come"),
+            Self::Parts(error) => error.fmt(f),
         }
     }
 }
@@ -342,8 +366,7 @@ impl std::error::Error for AnswerFault {}
 /// A replica's answer as it comes.
 pub(super) struct Download {
     body: WayBody<Ask>,
-    stall: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
+    stall: Stall,
 }
 
 impl Body for Download {
@@ -356,13 +379,11 @@ impl Body for Download {
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerFault>>> {
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(frame) => {
-                self.timer = None;
+                self.stall.moved();
                 Poll::Ready(frame.map(|frame| frame.map_err(AnswerFault::Cut)))
             }
             Poll::Pending => {
-                let due = Instant::now() + self.stall;
-                let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
-                ready!(timer.as_mut().poll(cx));
+                ready!(self.stall.poll(cx));
                 Poll::Ready(Some(Err(AnswerFault::Stalled)))
             }
         }
@@ -391,8 +412,7 @@ impl Given {
         }
         let mut download = Download {
             body,
-            stall,
-            timer: None,
+            stall: Stall::after(stall),
         };
         let length = download.size_hint().exact();
         if length.is_some_and(|length| length <= most)
@@ -442,6 +462,11 @@ pub(super) enum Reply {
         body: Box<AnswerBody<Given>>,
         _place: OwnedSemaphorePermit,
     },
+    /// An object, whose parts may come from several replicas. The same holds.
+    Object {
+        body: Box<RangesBody<Given>>,
+        _place: OwnedSemaphorePermit,
+    },
 }
 
 impl Body for Reply {
@@ -455,6 +480,10 @@ impl Body for Reply {
         match &mut *self {
             Self::Own(whole) => Poll::Ready(whole.next()),
             Self::Of { body, .. } => Pin::new(&mut **body).poll_frame(cx),
+            Self::Object { body, .. } => {
+                let frame = ready!(Pin::new(&mut **body).poll_frame(cx));
+                Poll::Ready(frame.map(|frame| frame.map_err(AnswerFault::Parts)))
+            }
         }
     }
 
@@ -462,6 +491,7 @@ impl Body for Reply {
         match self {
             Self::Own(whole) => whole.is_over(),
             Self::Of { body, .. } => body.is_end_stream(),
+            Self::Object { body, .. } => body.is_end_stream(),
         }
     }
 
@@ -469,6 +499,7 @@ impl Body for Reply {
         match self {
             Self::Own(whole) => SizeHint::with_exact(whole.size()),
             Self::Of { body, .. } => body.size_hint(),
+            Self::Object { body, .. } => body.size_hint(),
         }
     }
 }

@@ -152,6 +152,9 @@ pub struct RouteConfig {
     pub budget: u32,
     /// Which requests may be sent twice.
     pub methods: Methods,
+    /// Objects of more bytes than this come from two replicas at once, in ranges of so many bytes. `None`: each
+    /// answer comes from one.
+    pub ranges: Option<u64>,
     /// Times.
     pub times: Times,
     /// Limits.

@@ -3,6 +3,7 @@
 use super::counts::BOUNDS;
 use super::route::Route;
 use crate::client::ClientCounts;
+use crate::ranges::{Ranges, RangesCounts};
 use std::sync::atomic::Ordering::Relaxed;
 use tailcut_service::Page;
 
@@ -42,6 +43,26 @@ const OF_ROUTES: [OfRoute; 4] = [
     ("connections", "gauge", "Connections of clients.", |shown| {
         shown.connections as i64
     }),
+];
+
+type OfRanges = (&'static str, &'static str, fn(&RangesCounts) -> u64);
+
+const OF_RANGES: [OfRanges; 3] = [
+    (
+        "range_objects_total",
+        "Objects that came in parts, since the replicas changed last.",
+        |counts| counts.objects,
+    ),
+    (
+        "range_parts_total",
+        "Ranges that replicas were asked for, since the replicas changed last.",
+        |counts| counts.parts,
+    ),
+    (
+        "range_extra_bytes_total",
+        "Bytes of ranges that came twice, since the replicas changed last.",
+        |counts| counts.extra,
+    ),
 ];
 
 const OF_CLIENTS: [OfClient; 6] = [
@@ -98,6 +119,14 @@ pub(super) fn page(routes: &[Shown<'_>]) -> String {
         page.family(family, kind, Some(help));
         for shown in routes {
             page.sample(&[("route", &shown.route.config.name)], value(shown));
+        }
+    }
+    for (family, help, value) in OF_RANGES {
+        page.family(family, "counter", Some(help));
+        for shown in routes {
+            let pool = shown.route.pool();
+            let counts = pool.ranges.as_ref().map(Ranges::counts).unwrap_or_default();
+            page.sample(&[("route", &shown.route.config.name)], value(&counts));
         }
     }
     for (family, help, value) in OF_CLIENTS {

@@ -35,6 +35,7 @@ const ROUTE: [&str; 23] = [
     "percentile",
     "budget",
     "methods",
+    "ranges",
     "replay",
     "whole",
     "connect_timeout",
@@ -220,6 +221,10 @@ fn route(
         methods: match get("methods") {
             Some(found) => at.word("methods", found, &groups)?,
             None => Methods::Safe,
+        },
+        ranges: match get("ranges") {
+            None | Some(Value::Bool(false)) => None,
+            Some(found) => Some(at.size("ranges", found, 64 << 10..=1 << 30)?),
         },
         times: times(at, fields)?,
         limits: limits(at, fields)?,

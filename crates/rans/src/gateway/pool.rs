@@ -5,6 +5,7 @@ use super::body::Ask;
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
 use super::upstream::{Counts, Failure, Upstream};
 use crate::client::{Client, ClientConfig, Replica};
+use crate::ranges::{Ranges, RangesConfig};
 use crate::socket::SocketOptions;
 use crate::ways::{Connector, Way, WayConfig, WayError};
 use anyhow::{Context as _, Result, anyhow};
@@ -80,6 +81,8 @@ impl Member {
 pub(super) struct Pool {
     pub members: Vec<Member>,
     pub client: Client<Upstream>,
+    /// Asks them for objects, where those come in parts.
+    pub ranges: Option<Ranges<Upstream>>,
 }
 
 /// Where replicas are.
@@ -129,7 +132,21 @@ impl Pool {
         };
         let client =
             Client::new(replicas.collect(), client(config), seed).map_err(|why| anyhow!(why))?;
-        Ok(Self { members, client })
+        let in_parts = |piece| {
+            let ranges = RangesConfig {
+                piece,
+                // Each side has some pieces to go on with.
+                window: piece.saturating_mul(16),
+                stall: config.times.answer,
+                ..RangesConfig::default()
+            };
+            Ranges::new(client.clone(), ranges).map_err(|why| anyhow!(why))
+        };
+        Ok(Self {
+            ranges: config.ranges.map(in_parts).transpose()?,
+            members,
+            client,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use super::pool::{Addresses, Pool, resolve};
 use super::translate::{self, Caller, Refusal};
 use super::upstream::Failure;
 use crate::priority::class_of;
+use crate::ranges::RangesError;
 use crate::ways::WayError;
 use anyhow::{Context as _, Result};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -114,8 +115,20 @@ impl Route {
         };
         let ask = Ask::take(body, upload, may_keep).await.map_err(of_fault)?;
         let progress = ask.progress();
-        let mut client = self.pool().client.clone();
-        match client.call(Request::from_parts(parts, ask)).await {
+        let pool = self.pool();
+        let may_split = may_keep && parts.method == Method::GET;
+        let request = Request::from_parts(parts, ask);
+        if let Some(mut ranges) = pool.ranges.clone().filter(|_| may_split) {
+            return match ranges.call(request).await {
+                Ok(answer) => Ok(answer.map(|body| Reply::Object {
+                    body: Box::new(body),
+                    _place: place,
+                })),
+                Err(error) => Err(of_error(&error)),
+            };
+        }
+        let mut client = pool.client.clone();
+        match client.call(request).await {
             Ok(answer) => Ok(answer.map(|body| Reply::Of {
                 body: Box::new(body),
                 _place: place,
@@ -136,6 +149,16 @@ fn of_fault(fault: Fault) -> Refusal {
     }
 }
 
+fn of_error(error: &RangesError) -> Refusal {
+    match error {
+        RangesError::Replicas(_, Some(cause)) => match cause.downcast_ref() {
+            Some(failure) => of_failure(failure),
+            None => Refusal(StatusCode::BAD_GATEWAY, "no replica gave the object\n"),
+        },
+        _ => Refusal(StatusCode::BAD_GATEWAY, "no replica gave the object\n"),
+    }
+}
+
 fn of_failure(failure: &Failure) -> Refusal {
     let bad = StatusCode::BAD_GATEWAY;
     let slow = StatusCode::GATEWAY_TIMEOUT;
@@ -147,7 +170,9 @@ fn of_failure(failure: &Failure) -> Refusal {
         Failure::Way(WayError::Http(_)) => {
             Refusal(bad, "the replica ended the connection before its answer\n")
         }
-        Failure::Answer(AnswerFault::Cut(_)) => Refusal(bad, "the replica cut its answer\n"),
+        Failure::Answer(AnswerFault::Cut(_) | AnswerFault::Parts(_)) => {
+            Refusal(bad, "the replica cut its answer\n")
+        }
         Failure::Slow => Refusal(slow, "the replica did not begin its answer\n"),
         Failure::Answer(AnswerFault::Stalled) => {
             Refusal(slow, "the replica's answer stopped to come\n")

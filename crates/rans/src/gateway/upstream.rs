@@ -53,6 +53,8 @@ impl fmt::Display for Failure {
     }
 }
 
+impl std::error::Error for Failure {}
+
 impl Service<Request<Ask>> for Upstream {
     type Response = Response<Given>;
     type Error = Failure;

@@ -57,6 +57,11 @@ pub struct GuardCommand {
     /// What happens to a running request whose client leaves
     #[arg(long, value_enum, default_value = "kill")]
     on_cancel: Cancel,
+    /// How long a request whose client has left keeps its worker with hold-slot, in seconds; then its
+    /// connection to the service is closed
+    #[arg(long, value_name = "SECONDS", default_value_t = 300,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    hold_timeout: u64,
     /// What a refused client is told to wait, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -103,6 +108,7 @@ async fn run(command: &GuardCommand) -> Result<()> {
             Cancel::Kill => OnCancel::Kill,
             Cancel::HoldSlot => OnCancel::HoldSlot,
         },
+        hold: Duration::from_secs(command.hold_timeout),
         retry_after: Duration::from_secs(command.retry_after),
     });
     let asked = &command.listen;

@@ -61,6 +61,9 @@ impl Service<Request<Incoming>> for Pass {
             if let Err(why) = prepare(&mut request, to) {
                 return Ok(own(StatusCode::BAD_REQUEST, why));
             }
+            // Lets an idle connection find out that it was closed, or that bytes came which nobody asked for:
+            // it is not used then.
+            tokio::task::yield_now().await;
             Ok(match client.request(request).await {
                 Ok(mut answer) => {
                     hop::drop_fields(answer.headers_mut());

@@ -73,3 +73,29 @@ impl Service<()> for Connector {
         Box::pin(self.clone().open())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::Dscp;
+    use socket2::SockRef;
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn a_connection_has_the_dscp_of_its_class_from_the_first_packet_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        for dscp in [Dscp::LOWER_EFFORT, Dscp::new(48).expect("six bits")] {
+            let options = SocketOptions {
+                dscp: Some(dscp),
+                ..SocketOptions::default()
+            };
+            let to = address.to_string().parse().expect("an authority");
+            let time = Duration::from_secs(60);
+            let mut connector = Connector::new(to, options, time).expect("a server");
+            let stream = connector.call(()).await.expect("a connection").into_inner();
+            let field = SockRef::from(&stream).tos_v4().expect("an option");
+            assert_eq!(field >> 2, u32::from(dscp.value()));
+        }
+    }
+}

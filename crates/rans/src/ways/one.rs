@@ -31,6 +31,10 @@ impl<B> Idle<B> {
 
     /// The one that was used last, if one is open.
     pub async fn take(self: &Arc<Self>) -> Option<Borrowed<B>> {
+        if !self.lock().is_empty() {
+            // Lets idle connections find out that they were closed, or that bytes came which nobody asked for.
+            tokio::task::yield_now().await;
+        }
         loop {
             let (mut sender, since) = self.lock().pop_back()?;
             // It is ready at once, or in the moment in which the last answer's end is noted.

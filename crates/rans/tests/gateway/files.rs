@@ -132,6 +132,55 @@ async fn files_arrive_whole_over_every_protocol_and_certificates_are_checked_on_
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_files_come_from_two_nginx_at_once_with_the_tag_of_both() {
+    let (folder, digests) = files();
+    let certificates = Certificates::new(&["files.example", "gate.example", "client.example"]);
+    let nginx = [(); 2].map(|()| Nginx::start(folder.path(), &certificates, 1_000));
+    let replicas = nginx.each_ref().map(|nginx| nginx.one);
+    let keys = json!({ "ranges": "64KiB", "purges": "yes" });
+    let gateway = Running::start(&replicas, keys).await;
+    let direct = Running::start(&replicas[..1], json!({})).await;
+    for version in super::common::VERSIONS {
+        for (path, expected) in &digests {
+            let ask = || super::common::get(&format!("/{path}"));
+            let own = direct.ask(version, ask()).await;
+            let answer = gateway.ask(version, ask()).await;
+            assert_eq!(answer.status(), StatusCode::OK, "{path}");
+            for field in ["etag", "content-length", "content-type", "last-modified"] {
+                assert_eq!(
+                    answer.headers().get(field),
+                    own.headers().get(field),
+                    "{field}"
+                );
+            }
+            assert!(!answer.headers().contains_key("content-range"));
+            let body = answer
+                .into_body()
+                .collect()
+                .await
+                .expect("a body")
+                .to_bytes();
+            assert_eq!(&digest(&body), expected, "{path}");
+        }
+    }
+    let metric = |name: &str| gateway.metric(&format!("tailcut_gateway_{name}{{route=\"test\"}}"));
+    // 3 MB over both versions of HTTP, and as many of 100 KB.
+    assert_eq!(
+        metric("range_objects_total"),
+        6.0,
+        "{}",
+        gateway.gateway.metrics()
+    );
+    assert_eq!(metric("range_extra_bytes_total"), 0.0);
+    // A range that the client wants itself is its own business, and so is what has not changed.
+    let mut part = super::common::get("/3000000");
+    part.headers_mut()
+        .insert("range", "bytes=5-9".parse().expect("a field"));
+    let answer = gateway.ask(super::common::Version::One, part).await;
+    assert_eq!(answer.status(), StatusCode::PARTIAL_CONTENT);
+}
+
 #[tokio::test]
 async fn a_replica_whose_certificate_is_anothers_is_not_asked() {
     let (folder, _) = files();

@@ -1,0 +1,61 @@
+//! Requests and their copies on real hosts. How long they take depends on the machine; that each is answered, and what
+//! that costs at least and at most, does not.
+
+use crate::harness::{run, text};
+use serde_json::Value;
+
+const SCENARIO: &str = r#"
+designs = ["tcp", "duplicate+tcp", "das+tcp", "rans+tcp"]
+flows = 30
+seeds = 1
+duration = "1000s"
+drain = "100s"
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "20Mbps"
+[[workload]]
+kind = "requests"
+sizes = "fixed:60KB"
+clients = 2
+servers = 2
+load = 0.4
+"#;
+
+#[test]
+fn requests_are_answered_by_two_servers_and_ranges_send_no_byte_twice() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("out");
+    let output = run(
+        directory.path(),
+        SCENARIO,
+        &out,
+        &["--clock", "both", "--json"],
+    )
+    .output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let runs: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let mut shares = Vec::new();
+    for pair in runs.chunks(2) {
+        let [simulated, measured] = pair else {
+            panic!("an even number");
+        };
+        assert!(simulated["wall"].is_null() && measured["wall"]["packets"].as_u64() > Some(0));
+        let (simulated, measured) = (&simulated["requests"], &measured["requests"]);
+        for same in ["useful_bytes", "copies"] {
+            assert_eq!(simulated[same], measured[same], "{same}");
+        }
+        assert_eq!(measured["latency"]["n"], 30);
+        let sent = measured["sent_bytes"].as_f64().expect("a number");
+        shares.push(sent / (30.0 * 60_000.0));
+    }
+    let [one, all, purged, ranges] = shares[..] else {
+        panic!("found {} pairs", shares.len());
+    };
+    // Headers are not counted, and segments that are sent again are.
+    assert!((1.0..1.2).contains(&one), "{shares:?}");
+    assert!((1.9..2.3).contains(&all), "{shares:?}");
+    assert!((1.0..2.3).contains(&purged), "{shares:?}");
+    assert!((1.0..1.9).contains(&ranges), "{shares:?}");
+}
