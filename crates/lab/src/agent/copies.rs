@@ -89,7 +89,7 @@ impl Copies {
         }
     }
 
-    /// A host orders something. To be called in the network of that host.
+    /// A host orders something. An ask has to come in the network of that host.
     pub fn order(&mut self, host: HostId, order: CopyOrder, poller: &Poller, report: &Reporter) {
         match order {
             CopyOrder::Ask(ask) => {

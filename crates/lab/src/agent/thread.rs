@@ -18,6 +18,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver as Inbox, Sender as Outbox, TryRecvError};
 use std::thread::JoinHandle;
 use tailcut_transport::Event;
+use tailcut_transport::rans::CopyOrder;
 use tailcut_transport::repnet::{Leg, RepNetConfig};
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
@@ -203,7 +204,11 @@ impl Agents {
                         self.waiting.insert((start.at, start.flow), start);
                     }
                     Ok(Order::Copy(host, order)) => {
-                        let moved = self.move_to(host);
+                        // Only a new connection has to know whose it is.
+                        let moved = match order {
+                            CopyOrder::Ask(_) => self.move_to(host),
+                            _ => Ok(()),
+                        };
                         if let (Ok(()), Some(copies)) = (moved, &mut self.copies) {
                             copies.order(host, order, &self.poller, &self.report);
                         }

@@ -24,7 +24,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const ANY_PORT: RangeInclusive<u16> = 0..=65_535;
 
 const TOP: [&str; 3] = ["routes", "admin", "drain_timeout"];
-const ROUTE: [&str; 23] = [
+const ROUTE: [&str; 24] = [
     "name",
     "listen",
     "replicas",
