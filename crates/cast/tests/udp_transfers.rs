@@ -11,6 +11,7 @@ use tailcut_cast::driver::{
     Control, Endpoint, Failure, Options, Progress, Share, Stage, StragglerPolicy, Stragglers,
     new_session,
 };
+use tailcut_cast::seal::{Cipher, Key};
 use tailcut_units::Duration;
 
 const LOCALHOSTS: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
@@ -242,4 +243,42 @@ fn the_papers_mode_can_be_chosen() {
     let sending = a.send(b.local(), object(500_000, 3));
     assert!(b.receive().expect("open").bytes == object(500_000, 3));
     sending.wait().expect("delivered");
+}
+
+#[test]
+fn under_a_key_objects_go_to_one_to_several_and_from_several() {
+    let options = Options {
+        key: Some(Key::generate(Cipher::default()).expect("randomness")),
+        ..Options::default()
+    };
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let ends = [(); 3].map(|()| Endpoint::bind(local, &options).expect("a port"));
+    let [a, b, c] = &ends;
+    for length in [0, 5_000, 700_000] {
+        let sending = a.send(b.local(), object(length, 1));
+        assert!(b.receive().expect("open").bytes == object(length, 1));
+        sending.wait().expect("delivered");
+    }
+    let wait = Stragglers {
+        after: Duration::from_ms(60_000),
+        policy: StragglerPolicy::Wait,
+    };
+    let sending = a.send_to_all(&[b.local(), c.local()], wait, object(300_000, 2));
+    for receiver in [b, c] {
+        assert!(receiver.receive().expect("open").bytes == object(300_000, 2));
+    }
+    sending.wait().expect("delivered");
+    let session = new_session().expect("randomness");
+    let sendings = [(a, 0), (b, 1)].map(|(sender, index)| {
+        sender.send_share(
+            c.local(),
+            session,
+            Share { index, of: 2 },
+            object(300_000, 3),
+        )
+    });
+    assert!(c.receive().expect("open").bytes == object(300_000, 3));
+    for sending in sendings {
+        sending.wait().expect("delivered");
+    }
 }

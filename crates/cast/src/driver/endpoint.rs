@@ -7,8 +7,9 @@ use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
 use super::room::Room;
 use super::run::{Bell, Command, Outcome, Thread};
+use super::sealing::TRAILER;
 use crate::codec::Codes;
-use crate::seal::{Tokens, random};
+use crate::seal::{Key, Tokens, random};
 use crate::udp::{Port, Socket, SocketOptions};
 use std::future::Future;
 use std::io;
@@ -38,7 +39,7 @@ const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
 
 /// How an endpoint is opened.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The socket's options.
     pub socket: SocketOptions,
@@ -54,6 +55,9 @@ pub struct Options {
     /// header: for switches that trim and hosts that trust each other; it has no tokens, no keys and
     /// no shares. Both ends have to have the same mode.
     pub control: Control,
+    /// A key that all have who send to this endpoint or receive from it: packets are encrypted, and those
+    /// of others dropped. It takes credits ([`Control::Adaptive`]). Default none.
+    pub key: Option<Key>,
     /// The protocol's parameters; `None`: those for `control` and the address that is bound, with symbols
     /// that fill a frame of 1,500 bytes. Its own `control` counts, and `control` here does not.
     pub scdp: Option<ScdpConfig>,
@@ -67,6 +71,7 @@ impl Default for Options {
             memory: 64 << 20,
             decoders: 1,
             control: Control::Adaptive(Adaptive::default()),
+            key: None,
             scdp: None,
         }
     }
@@ -79,6 +84,9 @@ impl Options {
             false => HEADERS_V6,
         };
         let (header, window) = match self.control {
+            Control::Adaptive(_) if self.key.is_some() => {
+                (SYMBOL_BYTES + TRAILER, Limits::SOCKETS.pushed)
+            }
             Control::Adaptive(_) => (SYMBOL_BYTES, Limits::SOCKETS.pushed),
             Control::Window => (SYN_BYTES, WINDOW),
         };
@@ -103,6 +111,33 @@ impl Options {
             },
             ..ScdpConfig::default()
         })
+    }
+}
+
+impl Options {
+    pub(super) fn codes(&self) -> Arc<Codes> {
+        Arc::new(Codes::new(CODES))
+    }
+
+    /// The engine of an endpoint at `local`.
+    pub(super) fn engine(&self, local: SocketAddr, codes: Arc<Codes>) -> io::Result<Engine> {
+        let invalid = |said| io::Error::new(io::ErrorKind::InvalidInput, said);
+        let config = self.scdp(local);
+        if self.key.is_some() && config.control == Control::Window {
+            let said = "a key takes credits: control is Window; allowed: Adaptive";
+            return Err(invalid(said.to_owned()));
+        }
+        let me = HostId(0);
+        let host = Host::new(me, config, DriverCodec::default());
+        Ok(Engine::new(Setup {
+            host: host.map_err(|error| invalid(error.to_string()))?,
+            config,
+            me,
+            room: Room::new(self.object, self.memory),
+            codes,
+            tokens: Tokens::generate().map_err(io::Error::other)?,
+            key: self.key.clone(),
+        }))
     }
 }
 
@@ -151,23 +186,12 @@ impl Endpoint {
     /// # Errors
     /// What the system says, and parameters outside their ranges.
     pub fn bind(local: SocketAddr, options: &Options) -> io::Result<Self> {
-        let config = options.scdp(local);
-        let me = HostId(0);
-        let host = Host::new(me, config, DriverCodec::default())
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+        // Wrong parameters before anything is opened.
+        options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
         let local = socket.local();
-        let codes = Arc::new(Codes::new(CODES));
-        let room = Room::new(options.object, options.memory);
-        let tokens = Tokens::generate().map_err(io::Error::other)?;
-        let engine = Engine::new(Setup {
-            host,
-            config,
-            me,
-            room,
-            codes: Arc::clone(&codes),
-            tokens,
-        });
+        let codes = options.codes();
+        let engine = options.engine(local, Arc::clone(&codes))?;
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();

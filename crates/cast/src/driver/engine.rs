@@ -8,9 +8,10 @@ use super::outcome::Failure;
 use super::outgoing::{Kind, Outbound, Task};
 use super::reason::Reason;
 use super::room::{Held, Room};
+use super::sealing::Seal;
 use super::staging::Staging;
 use crate::codec::Codes;
-use crate::seal::{Tokens, random};
+use crate::seal::{Key, Tokens, random};
 use crate::udp::{Datagrams, Incoming};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -78,6 +79,7 @@ pub(super) struct Setup {
     pub(super) room: Room,
     pub(super) codes: Arc<Codes>,
     pub(super) tokens: Tokens,
+    pub(super) key: Option<Key>,
 }
 
 /// One host's SCDP over datagrams: it takes what arrives, the time, and objects to send.
@@ -112,7 +114,7 @@ impl Engine {
         Self {
             host,
             config: setup.config,
-            lines: Lines::new(setup.me),
+            lines: Lines::new(setup.me, setup.key),
             outgoing: HashMap::new(),
             sent_to: HashMap::new(),
             incoming: HashMap::new(),
@@ -198,7 +200,12 @@ impl Engine {
                 None if is_paper => flow.0.into(),
                 None => u64::from_be_bytes(random().ok()?),
             };
-            let id = self.lines.enter(Line::new(to, session, share.index));
+            let mut line = Line::new(to, session, share.index);
+            if let Some(key) = &self.lines.key {
+                let seal = Seal::new(key, session, share.index, None).ok()?;
+                line.seal = Some(Box::new(seal));
+            }
+            let id = self.lines.enter(line);
             outbound.lines.push(id);
             self.sent_to.insert((session, share.index), (flow, id));
         }
@@ -326,6 +333,7 @@ impl Engine {
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
                 false if self.is_paper() => self.on_paper(now, incoming, datagram),
+                false if self.lines.key.is_some() => self.on_sealed(now, incoming, datagram),
                 false => self.on_packet(now, incoming, datagram),
             }
         }
@@ -359,6 +367,9 @@ impl Engine {
                 self.fail(now, flow, Failure::NoAnswer);
             }
         }
+        while let Some(session) = self.guests.overdue(now) {
+            self.refuse(now, session, Reason::Unknown);
+        }
         self.host.on_timeout(now);
         self.hear(now);
     }
@@ -366,6 +377,7 @@ impl Engine {
     /// When [`Self::on_timeout`] is to be called.
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let waiting = self.waiting.first().map(|(at, _)| *at);
+        let waiting = Time::earlier(waiting, self.guests.next_overdue());
         Time::earlier(self.host.next_timeout(), waiting)
     }
 

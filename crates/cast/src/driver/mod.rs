@@ -13,6 +13,7 @@
 mod answers;
 mod board;
 mod clock;
+mod detached;
 mod endpoint;
 mod engine;
 mod guests;
@@ -26,6 +27,7 @@ mod reason;
 mod receiving;
 mod room;
 mod run;
+mod sealing;
 mod sending;
 mod staging;
 #[cfg(test)]
@@ -33,6 +35,7 @@ mod tests;
 
 pub use board::{Progress, Stage};
 pub use clock::{Clock, WallClock};
+pub use detached::Detached;
 pub use endpoint::{Endpoint, Options, Sending, new_session};
 pub use engine::Counts;
 pub use outcome::{Failure, Received, Sent};

@@ -93,6 +93,14 @@ impl Engine {
         self.put(id, TrafficClass::default(), message, Place::Nowhere);
     }
 
+    /// Shows a receiver that this end has the key now.
+    pub(super) fn prove(&mut self, id: HostId) {
+        let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
+        if let Some(proof) = seal.and_then(|seal| seal.proof()) {
+            self.say(id, &Message::Proof(proof));
+        }
+    }
+
     /// Tells the other end of a line that the session is over for this one.
     pub(super) fn close(&mut self, id: HostId, reason: Reason) {
         let reason = reason.number();
@@ -108,8 +116,24 @@ impl Engine {
             session: line.session,
             share: line.share,
         };
-        let to = (line.address, line.local);
-        let Some(staged) = Staged::new(to, class, &envelope, message, place) else {
+        let ends = (line.address, line.local);
+        let staged = match &mut line.seal {
+            None => Staged::new(ends, class, &envelope, message, place),
+            // Of those that know nothing of a session.
+            Some(_) if matches!(message, Message::Retry(_)) => {
+                Staged::new(ends, class, &envelope, message, place)
+            }
+            Some(seal) => {
+                if let Message::Pull(pull) = message {
+                    seal.granted = pull.granted;
+                }
+                let outgoing = &self.outgoing;
+                let object = |flow: FlowId| Some(outgoing.get(&flow)?.bytes());
+                let packet = (&envelope, message, place);
+                self.staging.seal(seal, ends, class, packet, object)
+            }
+        };
+        let Some(staged) = staged else {
             return;
         };
         if let Some(doubt) = &mut line.doubt {
@@ -150,7 +174,10 @@ impl Engine {
         };
         match message {
             Message::Retry(token) => self.on_token(now, id, *token),
-            Message::Done { .. } => self.on_done(now, flow, id, Stage::Done),
+            // Else it has got the answer to what it has drawn, and says so again when it has taken it.
+            Message::Done { .. } if self.is_believed(id) => {
+                self.on_done(now, flow, id, Stage::Done);
+            }
             Message::Pull(pull) => {
                 let Some(outbound) = self.outgoing.get(&flow) else {
                     return;
@@ -173,6 +200,12 @@ impl Engine {
         let &(flow, id) = self.sent_to.get(&(envelope.session, envelope.share))?;
         let line: &Line = self.lines.get(id)?;
         (line.address == from && !line.is_over).then_some((flow, id))
+    }
+
+    /// Whether a receiver knows that this end has the key, where there is one.
+    fn is_believed(&self, id: HostId) -> bool {
+        let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
+        seal.is_none_or(|seal| seal.is_proved())
     }
 
     /// The receiver wants the offer again, with this token.

@@ -1,6 +1,7 @@
 //! Segments on their way out, and the messages to a socket that they become: equal ones to one
 //! address go together, for the kernel to cut apart.
 
+use super::sealing::{OVERHEAD, Seal};
 use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
@@ -125,6 +126,41 @@ impl Staging {
 
     pub(super) fn push(&mut self, staged: Staged) {
         self.segments.push(staged);
+    }
+
+    /// A packet under a key.
+    pub(super) fn seal<'a>(
+        &mut self,
+        seal: &mut Seal,
+        ends: (SocketAddr, Option<IpAddr>),
+        class: TrafficClass,
+        (envelope, message, place): (&Envelope, &Message, Place),
+        object: impl Fn(FlowId) -> Option<&'a [u8]>,
+    ) -> Option<Staged> {
+        let Staged {
+            header,
+            header_length,
+            place,
+            ..
+        } = Staged::new(ends, class, envelope, message, place)?;
+        let head = header.get(..header_length)?;
+        let range = match place {
+            Place::Nowhere => seal.seal(head, &[], &mut self.arena),
+            Place::Object(flow, range) => {
+                let bytes = object(flow)?.get(range)?;
+                seal.seal(head, bytes, &mut self.arena)
+            }
+            Place::Zeros(count) => {
+                // All of the packet has the size that it was to have.
+                let count = count.saturating_sub(OVERHEAD);
+                seal.seal(head, ZEROS.get(..count)?, &mut self.arena)
+            }
+            Place::Arena(range) => {
+                let bytes = self.arena.get(range)?.to_vec();
+                seal.seal(head, &bytes, &mut self.arena)
+            }
+        };
+        Staged::of(ends, class, Place::Arena(range?), |_| Ok(0))
     }
 
     /// Sends a packet of no session, unless too many wait.
