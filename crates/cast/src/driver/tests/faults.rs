@@ -1,13 +1,14 @@
 //! Two drivers whose datagrams are lost, doubled, late and out of order.
 
-use super::{Memory, address, config, engine, object};
+use super::{Memory, address, config, credits, engine, object};
 use crate::codec::Codes;
 use crate::driver::clock::Clock;
 use crate::driver::engine::News;
-use crate::driver::outgoing::Payload;
+use crate::driver::outgoing::{Payload, Task};
 use crate::driver::run::Driver;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, Time, mix64};
 
 /// A clock that is set.
@@ -44,9 +45,9 @@ struct World {
 const DELAY: Duration = Duration::from_us(50);
 
 impl World {
-    fn new(faults: Faults) -> Self {
+    fn new(config: ScdpConfig, faults: Faults) -> Self {
         let driver = |me: u32| Driver {
-            engine: engine(me, config()),
+            engine: engine(me, config),
             net: Memory::new(address(me)),
             clock: Set(Time::ZERO),
         };
@@ -101,8 +102,8 @@ impl World {
         for news in super::news(&mut self.drivers[at].engine) {
             match news {
                 News::Received { bytes, .. } => self.received[at].push(bytes),
-                News::Sent(flow, _) => self.sent[at].push(flow),
-                News::Failed(_) => self.failed += 1,
+                News::Sent(flow, ..) => self.sent[at].push(flow),
+                News::Failed(..) => self.failed += 1,
             }
         }
         self.carry(at);
@@ -140,7 +141,7 @@ impl World {
         let to = address(1 - from as u32);
         let sent = self.drivers[from]
             .engine
-            .send(self.now, to, Payload::new(bytes));
+            .send(self.now, Task::one(to, Payload::new(bytes)));
         sent.expect("few peers")
     }
 }
@@ -155,11 +156,12 @@ proptest! {
     /// Whatever happens to datagrams, every object arrives whole, once.
     #[test]
     fn objects_arrive_once_and_whole(
+        paper: bool,
         seed: u64,
         (lost, doubled, late) in (0u64..200, 0u64..100, 0u64..300),
         lengths in proptest::collection::vec(0usize..300_000, 1..4),
     ) {
-        let mut world = World::new(Faults { seed, lost, doubled, late });
+        let mut world = World::new(if paper { config() } else { credits() }, Faults { seed, lost, doubled, late });
         for (number, &length) in lengths.iter().enumerate() {
             world.send(number % 2, object(length, number as u64));
         }
@@ -179,17 +181,22 @@ proptest! {
 
 #[test]
 fn lost_symbols_are_made_good_by_decoding() {
-    let mut world = World::new(Faults {
-        seed: 3,
-        lost: 50,
-        doubled: 0,
-        late: 0,
-    });
-    let sent = object(1_000_000, 1);
-    world.send(0, sent.clone());
-    world.run(FOR_LONG);
-    assert!(world.received[1] == [sent]);
-    assert!(world.drivers[1].engine.counts().decodings > 0);
+    for config in [config(), credits()] {
+        let mut world = World::new(
+            config,
+            Faults {
+                seed: 3,
+                lost: 50,
+                doubled: 0,
+                late: 0,
+            },
+        );
+        let sent = object(1_000_000, 1);
+        world.send(0, sent.clone());
+        world.run(FOR_LONG);
+        assert!(world.received[1] == [sent]);
+        assert!(world.drivers[1].engine.counts().decodings > 0);
+    }
 }
 
 #[test]
@@ -200,7 +207,7 @@ fn what_the_socket_has_no_room_for_waits() {
         doubled: 0,
         late: 0,
     };
-    let mut world = World::new(none);
+    let mut world = World::new(config(), none);
     world.drivers[0].net.room = Some(0);
     world.drivers[0].net.segments = 1;
     let sent = object(50_000, 1);
@@ -229,7 +236,7 @@ fn equal_datagrams_leave_together() {
         doubled: 0,
         late: 0,
     };
-    let mut world = World::new(none);
+    let mut world = World::new(config(), none);
     world.send(0, object(12_000, 1));
     world.step(0);
     let counts = world.drivers[0].engine.counts();
@@ -244,7 +251,7 @@ fn what_is_cancelled_is_sent_no_more() {
         doubled: 0,
         late: 0,
     };
-    let mut world = World::new(none);
+    let mut world = World::new(config(), none);
     world.drivers[0].net.room = Some(0);
     let flow = world.send(0, object(50_000, 1));
     world.step(0);

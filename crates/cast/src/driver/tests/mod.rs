@@ -4,16 +4,19 @@ mod faults;
 mod hostile;
 mod transcript;
 
-use super::engine::{Engine, News};
+use super::engine::{Engine, News, Setup};
 use super::room::Room;
 use crate::codec::Codes;
+use crate::seal::Tokens;
 use crate::udp::{Ancillary, Datagrams, Incoming, Outgoing, TrafficClass};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_transport::Demotion;
-use tailcut_transport::scdp::{BlockOrder, Delivery, DriverCodec, Host, ScdpConfig};
+use tailcut_transport::scdp::{
+    Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, Limits, ScdpConfig,
+};
 use tailcut_units::{HostId, mix64};
 
 /// A datagram on its way.
@@ -102,7 +105,7 @@ fn address(host: u32) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, host as u8], 7_000))
 }
 
-/// Parameters for engines, with the transport's own pace of pulls.
+/// Parameters for engines in the paper's mode, with the transport's own pace of pulls.
 fn config() -> ScdpConfig {
     ScdpConfig {
         symbol: 1_000,
@@ -118,7 +121,25 @@ fn config() -> ScdpConfig {
 fn engine(me: u32, config: ScdpConfig) -> Engine {
     let host = Host::new(HostId(me), config, DriverCodec::default()).expect("parameters");
     let room = Room::new(20 << 20, 64 << 20);
-    Engine::new(host, config, HostId(me), room, Arc::new(Codes::new(16)))
+    Engine::new(Setup {
+        host,
+        config,
+        me: HostId(me),
+        room,
+        codes: Arc::new(Codes::new(16)),
+        tokens: Tokens::new([me as u8; 32]),
+    })
+}
+
+/// Parameters under credits, for hosts that do not trust each other.
+fn credits() -> ScdpConfig {
+    let pushed = Limits::SOCKETS.pushed;
+    ScdpConfig {
+        control: Control::Adaptive(Adaptive::default()),
+        initial_window: pushed,
+        limits: Limits::SOCKETS,
+        ..config()
+    }
 }
 
 /// Bytes that are not the same anywhere.

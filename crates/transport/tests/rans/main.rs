@@ -1,0 +1,12 @@
+//! RANS, as stories.
+
+mod aggregation;
+mod carrier;
+mod gate;
+mod messenger;
+#[path = "../pair/mod.rs"]
+mod pair;
+mod ranges;
+mod requests;
+mod stations;
+mod stream;

@@ -1,0 +1,17 @@
+//! SCDP, as stories.
+
+mod credits;
+mod decoding;
+mod host;
+#[path = "../hub/mod.rs"]
+mod hub;
+mod limits;
+#[path = "../pair/mod.rs"]
+mod pair;
+mod reading;
+mod receiver;
+#[path = "../scdp_parts/mod.rs"]
+mod scdp_parts;
+mod several_ends;
+mod shared_operations;
+mod stragglers;
