@@ -49,7 +49,7 @@ fn run(mut engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec
                 });
                 for host in hosts {
                     count += 1;
-                    if mix64(count as u64) % 20 > 0 {
+                    if !mix64(count as u64).is_multiple_of(20) {
                         let arrives = now + Duration::from_us(50);
                         on_the_way.insert((arrives, count), (host as usize, datagram.clone()));
                     }
