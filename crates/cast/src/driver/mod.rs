@@ -10,22 +10,35 @@
 //! The loop takes its clock and its socket as traits ([`Clock`],
 //! [`Datagrams`](crate::udp::Datagrams)), so that it runs in a test's time and memory too.
 
+mod answers;
+mod board;
 mod clock;
+mod detached;
 mod endpoint;
 mod engine;
+mod guests;
 mod incoming;
+mod lines;
 mod mailbox;
 mod outcome;
 mod outgoing;
-mod peers;
+mod paper;
+mod reason;
+mod receiving;
 mod room;
 mod run;
+mod sealing;
+mod sending;
 mod staging;
 #[cfg(test)]
 mod tests;
 
+pub use board::{Progress, Stage};
 pub use clock::{Clock, WallClock};
-pub use endpoint::{Endpoint, Options, Sending};
+pub use detached::Detached;
+pub use endpoint::{Endpoint, Options, Sending, new_session};
 pub use engine::Counts;
 pub use outcome::{Failure, Received, Sent};
 pub use outgoing::Payload;
+pub use tailcut_transport::scdp::{Adaptive, Control};
+pub use tailcut_transport::{Share, StragglerPolicy, Stragglers};

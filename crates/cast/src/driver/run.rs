@@ -5,13 +5,12 @@ use super::engine::{Counts, Engine, News};
 use super::incoming::{DecodeJob, Decoded};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
-use super::outgoing::Payload;
+use super::outgoing::Task;
 use crate::codec::Codes;
 use crate::udp::{Datagrams, Port};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,10 +35,12 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
     /// more to do at once.
     pub(super) fn turn(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
-        let engine = &mut self.engine;
-        let arrived = self
-            .net
-            .receive(&mut |incoming| engine.on_incoming(now, incoming))?;
+        let (engine, clock) = (&mut self.engine, &mut self.clock);
+        let arrived = self.net.receive(&mut |incoming| {
+            let stamp = incoming.told.stamp;
+            let at = stamp.map_or(now, |stamp| clock.arrival(stamp).min(now));
+            engine.on_incoming(at, incoming);
+        })?;
         let mut due = now;
         for _ in 0..TIMERS {
             if self.engine.next_timeout().is_none_or(|at| at > due) {
@@ -59,8 +60,7 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
 pub(super) enum Command {
     /// Sends an object.
     Send {
-        to: SocketAddr,
-        payload: Payload,
+        task: Task,
         number: u64,
         outcome: Arc<Outcome>,
     },
@@ -249,16 +249,15 @@ impl Thread {
         match command {
             Command::Stop => return false,
             Command::Send {
-                to,
-                payload,
+                task,
                 number,
                 outcome,
-            } => match self.driver.engine.send(now, to, payload) {
+            } => match self.driver.engine.send(now, task) {
                 Some(flow) => {
                     self.flows.insert(number, flow);
                     self.outcomes.insert(flow, (number, outcome));
                 }
-                None => outcome.put(Err(Failure::Busy)),
+                None => outcome.put(Err(Failure::Unfit)),
             },
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
             Command::Cancel(number) => {
@@ -279,8 +278,8 @@ impl Thread {
                 self.received.put(Received { from, bytes, held });
                 return;
             }
-            News::Sent(flow, stats) => (flow, Ok(Sent::new(&stats))),
-            News::Failed(flow) => (flow, Err(Failure::NoAnswer)),
+            News::Sent(flow, stats, missed) => (flow, Ok(Sent::new(&stats, missed))),
+            News::Failed(flow, failure) => (flow, Err(failure)),
         };
         if let Some((number, outcome)) = self.outcomes.remove(&flow) {
             self.flows.remove(&number);

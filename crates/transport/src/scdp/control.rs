@@ -52,6 +52,8 @@ impl Default for Adaptive {
 
 /// What remains of the window after a loss (RFC 9438, 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
+const SHORT: f64 = 0.125;
+const KEPT_AT_LEAST: f64 = 0.5;
 /// What remains of it after a mark.
 const KEPT_ON_MARK: f64 = 0.8;
 /// One symbol, in the units of [`Window`]: windows need not be whole.
@@ -252,17 +254,20 @@ impl Controller {
         for _ in 0..count.min(MAX_WINDOW) {
             self.lost_share += (1.0 - self.lost_share) / LOSS_MEMORY;
         }
-        // The path stays full with 0.7 of the window if the queue holds as much as the rest.
-        let full = (1.0 / KEPT_ON_LOSS - 1.0) * self.empty;
-        let by_chance = if self.empty > 0.0 {
-            self.queue() < full && self.lost_share <= self.config.loss_by_chance
+        if self.empty > 0.0 {
+            let queue = self.queue();
+            if queue > SHORT * self.empty {
+                let kept = (self.empty / (self.empty + queue)).max(KEPT_AT_LEAST);
+                self.close(now, number, granted, kept);
+            } else if self.lost_share > self.config.loss_by_chance {
+                self.close(now, number, granted, KEPT_ON_LOSS);
+            }
         } else {
             // Of the symbols that were pushed at once a quarter may be lost.
             self.lost_first += count;
-            self.lost_first.saturating_mul(4) <= granted
-        };
-        if !by_chance {
-            self.close(now, number, granted, KEPT_ON_LOSS);
+            if self.lost_first.saturating_mul(4) > granted {
+                self.close(now, number, granted, KEPT_ON_LOSS);
+            }
         }
     }
 
@@ -277,8 +282,8 @@ impl Controller {
             in_flight: before,
             mss: SYMBOL,
         };
-        self.cubic.on_loss(&mut self.window, &congested);
-        let cwnd = ((before as f64 * kept) as u64).max(u64::from(LEAST) * SYMBOL);
+        self.cubic.on_congestion(&mut self.window, &congested, kept);
+        let cwnd = self.window.cwnd.max(u64::from(LEAST) * SYMBOL);
         self.window = Window {
             cwnd,
             ssthresh: cwnd,

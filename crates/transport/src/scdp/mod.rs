@@ -66,6 +66,7 @@ mod limits;
 mod line;
 mod object;
 mod receiver;
+mod receivers;
 mod sender;
 mod source;
 
