@@ -32,11 +32,26 @@ pub fn class_of(headers: &HeaderMap) -> Class {
     // Several fields are one list.
     let fields = headers.get_all(PRIORITY).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
-    let mut told = texts
-        .flat_map(|text| text.split(','))
-        .filter_map(urgency_in);
+    let told = texts.flat_map(members).filter_map(urgency_in);
     // Of several urgencies the last one counts (RFC 8941, section 3.2).
-    class(told.next_back().unwrap_or(DEFAULT_URGENCY))
+    class(told.last().unwrap_or(DEFAULT_URGENCY))
+}
+
+/// The members of a field: a comma inside a string (RFC 8941, section 3.3.3) does not end one.
+fn members(field: &str) -> impl Iterator<Item = &str> {
+    let (mut in_string, mut is_escaped) = (false, false);
+    field.split(move |character| {
+        if std::mem::take(&mut is_escaped) {
+            return false;
+        }
+        match character {
+            '\\' => is_escaped = in_string,
+            '"' => in_string = !in_string,
+            ',' => return !in_string,
+            _ => {}
+        }
+        false
+    })
 }
 
 /// The urgency of one member of the field, such as ` u=5;x`.
@@ -78,6 +93,9 @@ mod tests {
         assert_eq!(of(&["i, u=7;a=b"]), Class::Optional);
         assert_eq!(of(&["u=0", "i"]), Class::Primary);
         assert_eq!(of(&["u=1, u=6"]), Class::Duplicate);
+        assert_eq!(of(&[r#"a="x, u=6""#]), Class::Primary);
+        assert_eq!(of(&[r#"a="x\", u=6", u=7"#]), Class::Optional);
+        assert_eq!(of(&[r#"a="x", u=6"#]), Class::Duplicate);
         for wrong in [
             "u", "u=8", "u=-1", "u=six", "U=6", "xu=6", "u=6 5", "", ",,;;",
         ] {

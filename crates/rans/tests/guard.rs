@@ -8,6 +8,7 @@ use common::{Held, VERSIONS, Version, get, serve};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tailcut_rans::guard::{GuardConfig, GuardCounts, GuardLayer, OnCancel};
 use tailcut_rans::priority::{PRIORITY, field};
 use tailcut_transport::rans::Class;
@@ -160,6 +161,27 @@ async fn work_that_cannot_be_stopped_keeps_its_worker_when_its_client_has_left()
             (counts[1].held, counts[1].killed, counts[0].done),
             (1, 0, 1)
         );
+    }
+}
+
+#[tokio::test]
+async fn work_that_never_ends_gives_its_worker_back_in_the_end() {
+    for version in VERSIONS {
+        let config = GuardConfig {
+            on_cancel: OnCancel::HoldSlot,
+            hold: Duration::from_millis(1),
+            ..GuardConfig::default()
+        };
+        let stage = Stage::new(version, config).await;
+        let running = stage.ask("/running", Class::Duplicate).await;
+        stage.work.until(|seen| seen.began.len() == 1).await;
+        let next = stage.ask("/next", Class::Primary).await;
+        stage.until_waiting(1).await;
+        running.leave().await;
+        stage.work.until(|seen| seen.began.len() == 2).await;
+        assert_eq!(stage.work.seen.borrow().dropped, ["/running"]);
+        stage.work.allow(1);
+        assert_eq!(next.answer().await, ok("/next"));
     }
 }
 

@@ -119,8 +119,13 @@ where
             // Without a runtime nobody would drive it.
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
+            let hold = ticket.hold();
             runtime.spawn(async move {
-                while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {}
+                let rest = async {
+                    while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {}
+                };
+                // What is not there by then is given up.
+                let _ = tokio::time::timeout(hold, rest).await;
                 drop(ticket);
             });
         }

@@ -23,6 +23,9 @@ pub struct GuardConfig {
     pub queue: u32,
     /// What happens to a request that runs when its client leaves.
     pub on_cancel: OnCancel,
+    /// How long a request whose client has left keeps its worker with [`OnCancel::HoldSlot`]. After that it
+    /// is dropped as with [`OnCancel::Kill`], so that a service that never ends does not take all workers.
+    pub hold: Duration,
     /// What a refused client is told to wait, in whole seconds (`Retry-After`).
     pub retry_after: Duration,
 }
@@ -33,6 +36,7 @@ impl Default for GuardConfig {
             workers: 1,
             queue: 1_024,
             on_cancel: OnCancel::Kill,
+            hold: Duration::from_secs(300),
             retry_after: Duration::from_secs(1),
         }
     }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_transport::rans::GateConfig;
+use tokio::sync::oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -98,14 +99,18 @@ where
             if let Err(refusal) = ticket.turn().await {
                 return Ok(refused(refusal, retry_after));
             }
-            let hold = ticket.on_cancel() == OnCancel::HoldSlot;
+            let held = ticket.on_cancel() == OnCancel::HoldSlot;
+            let hold = ticket.hold();
             let answering = answer(inner, request, ticket);
-            if !hold {
+            if !held {
                 return answering.await;
             }
-            // The task goes on when nobody waits for it any more.
-            match tokio::spawn(answering).await {
-                Ok(answer) => answer,
+            // The task goes on when nobody waits for it any more, which it learns from the channel.
+            let (_waits, left) = oneshot::channel::<()>();
+            match tokio::spawn(at_most(answering, left, hold)).await {
+                Ok(Some(answer)) => answer,
+                // It was given up only after this had left.
+                Ok(None) => std::future::pending().await,
                 Err(died) => match died.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
                     // The runtime is ending.
@@ -114,6 +119,20 @@ where
             }
         }))
     }
+}
+
+/// What `work` comes to; `None` where it goes on for longer than `hold` after who waits for it has `left`.
+async fn at_most<F: Future>(
+    work: F,
+    left: oneshot::Receiver<()>,
+    hold: Duration,
+) -> Option<F::Output> {
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        output = &mut work => return Some(output),
+        _ = left => {}
+    }
+    tokio::time::timeout(hold, work).await.ok()
 }
 
 /// Asks the service. The answer holds the request's place.

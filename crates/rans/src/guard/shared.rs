@@ -5,6 +5,7 @@ use super::counts::GuardCounts;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tailcut_transport::rans::{Admission, Class, Gate, GateConfig, JobId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -166,6 +167,10 @@ impl Ticket {
             let mut state = self.shared.lock();
             state.counts.classes[self.class as usize].done += 1;
         }
+    }
+
+    pub(super) fn hold(&self) -> Duration {
+        self.shared.config.hold
     }
 
     pub(super) fn on_cancel(&self) -> OnCancel {

@@ -104,6 +104,7 @@ async fn run(command: &GuardCommand) -> Result<()> {
             Cancel::HoldSlot => OnCancel::HoldSlot,
         },
         retry_after: Duration::from_secs(command.retry_after),
+        ..GuardConfig::default()
     });
     let asked = &command.listen;
     let listening = asked.listen().await;
