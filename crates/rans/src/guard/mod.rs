@@ -127,10 +127,13 @@ async fn at_most<F: Future>(
     left: oneshot::Receiver<()>,
     hold: Duration,
 ) -> Option<F::Output> {
-    let mut work = std::pin::pin!(work);
-    tokio::select! {
-        output = &mut work => return Some(output),
-        _ = left => {}
+    let (mut work, mut left) = (std::pin::pin!(work), std::pin::pin!(left));
+    let ended = poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => left.as_mut().poll(cx).map(|_| None),
+    });
+    if let Some(output) = ended.await {
+        return Some(output);
     }
     tokio::time::timeout(hold, work).await.ok()
 }
