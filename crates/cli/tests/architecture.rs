@@ -80,6 +80,7 @@ const RULES: [Rule; 22] = [
             "tailcut-design",
             "tailcut-observe",
             "tailcut-wire",
+            "tailcut-cast",
             "tailcut-workload",
             "tailcut-record",
         ],

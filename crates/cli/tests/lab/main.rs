@@ -14,4 +14,5 @@ mod nics;
 mod probe;
 mod replicated;
 mod routed;
+mod trimming;
 mod user;
