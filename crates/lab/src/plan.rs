@@ -13,7 +13,7 @@ use tailcut_fabric::queue::{DropTail, Limit, QueueConfig, Sharing, Trimming};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{FabricConfig, PortEvents, PortId};
 use tailcut_scenario::{NamedNodes, Scenario, Study};
-use tailcut_sim::{Replication, RunConfig, TransportKind};
+use tailcut_sim::{FlowsSpec, ReadBy, Replication, RunConfig, TransportKind};
 use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::scdp::{Adaptive, BlockOrder, Control, Delivery, ScdpConfig};
 use tailcut_transport::tcp::ConfigError;
@@ -54,6 +54,17 @@ pub struct LabPlan {
     pub codes: TrimCodes,
 }
 
+/// Which transfers with several ends a host takes part in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Several {
+    /// None: flows are TCP connections.
+    Nothing,
+    /// Those with several receivers: SCDP in the paper's mode.
+    Receivers,
+    /// All: SCDP under credits.
+    All,
+}
+
 /// Bytes of an Ethernet header.
 const ETHERNET_HEADER: u32 = 14;
 
@@ -79,6 +90,25 @@ fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
         },
         ..config
     }
+}
+
+/// Whether the hosts can send what the workload asks for.
+///
+/// # Errors
+/// Objects from several senders, in the paper's mode of SCDP.
+fn can_be_sent(config: &RunConfig) -> Result<()> {
+    let mut parts = config.workload.parts.iter();
+    let from_several = parts.any(|part| match &part.flows {
+        FlowsSpec::Storage(storage) => storage.reads > 0.0 && storage.read == ReadBy::AllReplicas,
+        _ => false,
+    });
+    if from_several && config.design.transport == TransportKind::Scdp {
+        bail!(
+            "workload.read: found all-replicas; allowed for scdp on real hosts: one-replica (over UDP its fixed \
+             window has one sender; scdp-plain has several)"
+        );
+    }
+    Ok(())
 }
 
 /// The queue of `packets` that hosts have before their links. Where switches trim, hosts serve classes as they
@@ -139,6 +169,7 @@ impl LabPlan {
     pub fn of_run(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let kernel = KernelSettings::of(config, slowdown)?;
         pins::check(config)?;
+        can_be_sent(config)?;
         let mut topology = config.topology.shape.build()?;
         let plan = config.switch_plan();
         plan.install(&mut topology);
@@ -202,6 +233,16 @@ impl LabPlan {
             },
             config: config.clone(),
         })
+    }
+
+    /// Which transfers with several ends its hosts take part in.
+    pub fn several(&self) -> Several {
+        let first = self.scdp.iter().flatten().next();
+        match first.map(|config| &config.control) {
+            None => Several::Nothing,
+            Some(Control::Window) => Several::Receivers,
+            Some(Control::Adaptive(_)) => Several::All,
+        }
     }
 
     /// Bytes of the longest frame.

@@ -148,7 +148,7 @@ impl<'a> Measured<'a> {
         let news: Vec<Rc<RefCell<VecDeque<Event>>>> = all.map(|_| Rc::default()).collect();
         let transports = news.iter().enumerate().map(|(host, news)| {
             let (host, orders) = (HostId(host as u32), agent.orders.clone());
-            let host = (host, plan.replication);
+            let host = (host, plan.replication, plan.several());
             let host = KernelHost::new(host, orders, Rc::clone(&to_agent), Rc::clone(news));
             Box::new(host) as Box<dyn Transport>
         });

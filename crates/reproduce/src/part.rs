@@ -103,6 +103,11 @@ impl Results {
         runs.filter(move |run| run.key.design == design)
     }
 
+    /// Whether a part ran a design at all.
+    pub fn ran(&self, part: &str, design: &str) -> bool {
+        self.runs(part, design).next().is_some()
+    }
+
     /// Whether a part ran a design at a load.
     pub fn has(&self, part: &str, design: &str, load: f64) -> bool {
         let loads = self.loads(part, design);

@@ -1,10 +1,11 @@
 //! Flows as objects that SCDP carries over UDP. Each host has an endpoint of the library `cast`, with a thread
 //! of its own; this passes on what they tell.
 //!
-//! An object starts with its flow's number, so that its receiver knows which it is. One that is too short for
-//! that is the first of its length that was sent to the receiver and has not arrived.
+//! An object starts with its flow's number, or with the port that it is collected at, so that its receiver knows
+//! which it is. One that is too short for that is the first of its length that was sent to the receiver and has
+//! not arrived.
 
-use super::orders::Start;
+use super::orders::{Ends, Start};
 use super::report::Reporter;
 use crate::addresses;
 use crate::poller::Waker;
@@ -21,8 +22,10 @@ use tailcut_transport::scdp::ScdpConfig;
 use tailcut_transport::{Event, FlowStats};
 use tailcut_units::{FlowId, HostId};
 
-/// Bytes of a flow's number.
-const NUMBER: usize = size_of::<u32>();
+/// Bytes of an object's name.
+const NAME: usize = size_of::<u64>();
+/// Names of objects that are collected at a port have this bit.
+const COLLECTED: u64 = 1 << 63;
 
 /// Who has something to tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +62,10 @@ struct OnItsWay {
     from: HostId,
     sending: Sending,
     bell: TaskWaker,
+    /// Receivers that have not told that it has arrived.
+    left: usize,
+    /// What it has cost, once its sender knows that all have it: told after they have.
+    cost: Option<FlowStats>,
 }
 
 /// The endpoints of all hosts, and what they send.
@@ -68,6 +75,8 @@ pub struct Objects {
     flows: BTreeMap<FlowId, OnItsWay>,
     /// Flows that are too short for a number: by sender, receiver and length.
     short: BTreeMap<(HostId, HostId, usize), VecDeque<FlowId>>,
+    /// What hosts collect at their ports.
+    collected: BTreeMap<(HostId, u16), FlowId>,
     rung: (Sender<Told>, Receiver<Told>),
     waker: Arc<Waker>,
 }
@@ -80,6 +89,7 @@ impl Objects {
             port: 0,
             flows: BTreeMap::new(),
             short: BTreeMap::new(),
+            collected: BTreeMap::new(),
             rung: mpsc::channel(),
             waker: Arc::new(waker),
         }
@@ -116,30 +126,54 @@ impl Objects {
     ///
     /// # Errors
     /// There is no such host, or the flow is longer than this machine's memory can be.
-    pub fn send(&mut self, start: &Start) -> io::Result<()> {
+    pub fn send(&mut self, start: &Start, ends: &Ends) -> io::Result<()> {
         let refused = io::ErrorKind::InvalidInput;
         let bytes = usize::try_from(start.bytes).map_err(|_| refused)?;
         let mut object = vec![0; bytes];
-        match object.first_chunk_mut::<NUMBER>() {
-            Some(front) => *front = start.flow.0.to_be_bytes(),
+        let name = match ends {
+            Ends::Share(port, _) => COLLECTED | u64::from(*port),
+            Ends::One | Ends::All(..) => start.flow.0.into(),
+        };
+        match object.first_chunk_mut::<NAME>() {
+            Some(front) => *front = name.to_be_bytes(),
             None => {
                 let name = (start.from, start.to, bytes);
                 self.short.entry(name).or_default().push_back(start.flow);
             }
         }
-        let to = SocketAddr::from((addresses::ipv4(start.to), self.port));
+        let address = |host| SocketAddr::from((addresses::ipv4(host), self.port));
         let station = self.stations.get(start.from.0 as usize).ok_or(refused)?;
-        let sending = station.endpoint.send(to, object);
+        let endpoint = &station.endpoint;
+        let (sending, left) = match ends {
+            Ends::One => (endpoint.send(address(start.to), object), 1),
+            Ends::All(receivers, stragglers) => {
+                let to: Vec<SocketAddr> = receivers.iter().copied().map(address).collect();
+                (endpoint.send_to_all(&to, *stragglers, object), to.len())
+            }
+            Ends::Share(port, share) => {
+                // One that all its senders know.
+                let session = u64::from(start.to.0) << 16 | u64::from(*port);
+                let to = address(start.to);
+                (endpoint.send_share(to, session, *share, object), 0)
+            }
+        };
         let bell = self.bell(Told::Flow(start.flow));
         let flow = OnItsWay {
             from: start.from,
             sending,
             bell,
+            left,
+            cost: None,
         };
         self.flows.insert(start.flow, flow);
         // The first look leaves the bell there.
         self.rung.0.send(Told::Flow(start.flow)).ok();
         Ok(())
+    }
+
+    /// A host collects a flow at a port.
+    pub fn collect(&mut self, host: HostId, flow: FlowId, port: u16) {
+        self.collected.insert((host, port), flow);
     }
 
     /// Passes on what there is to tell.
@@ -153,16 +187,67 @@ impl Objects {
     }
 
     fn arrivals(&mut self, host: HostId, report: &Reporter) {
-        let hosts = self.stations.len() as u32;
-        let Some(station) = self.stations.get(host.0 as usize) else {
-            return;
-        };
-        let mut context = Context::from_waker(&station.bell);
-        while let Poll::Ready(Some(received)) = pin!(station.endpoint.arrival()).poll(&mut context)
-        {
-            if let Some(flow) = flow_of(&received, host, hosts, &mut self.short) {
-                report.tell(host, Event::Completed(flow));
+        loop {
+            let Some(station) = self.stations.get(host.0 as usize) else {
+                return;
+            };
+            let mut context = Context::from_waker(&station.bell);
+            let arrival = pin!(station.endpoint.arrival()).poll(&mut context);
+            let Poll::Ready(Some(received)) = arrival else {
+                return;
+            };
+            self.arrived(&received, host, report);
+        }
+    }
+
+    fn arrived(&mut self, received: &Received, host: HostId, report: &Reporter) {
+        let name = received.bytes.first_chunk::<NAME>();
+        let name = name.map(|front| u64::from_be_bytes(*front));
+        match name {
+            Some(name) if name & COLLECTED != 0 => {
+                if let Some(flow) = self.collected.remove(&(host, name as u16)) {
+                    report.tell(host, Event::Completed(flow));
+                    report.tell(host, Event::Closed(flow, FlowStats::default()));
+                }
             }
+            Some(name) => self.is_with(FlowId(name as u32), host, report),
+            None => {
+                let SocketAddr::V4(from) = received.from else {
+                    return;
+                };
+                let hosts = self.stations.len() as u32;
+                let from = addresses::host_of_ipv4(*from.ip(), hosts);
+                let flow = from.and_then(|from| {
+                    let name = (from, host, received.bytes.len());
+                    self.short.get_mut(&name)?.pop_front()
+                });
+                if let Some(flow) = flow {
+                    self.is_with(flow, host, report);
+                }
+            }
+        }
+    }
+
+    /// A flow has arrived at a host.
+    fn is_with(&mut self, flow: FlowId, host: HostId, report: &Reporter) {
+        report.tell(host, Event::Completed(flow));
+        if let Some(on_its_way) = self.flows.get_mut(&flow) {
+            on_its_way.left = on_its_way.left.saturating_sub(1);
+            self.close(flow, report);
+        }
+    }
+
+    /// Tells that a flow is over, if it is.
+    fn close(&mut self, flow: FlowId, report: &Reporter) {
+        if let Some(OnItsWay {
+            from,
+            left: 0,
+            cost: Some(cost),
+            ..
+        }) = self.flows.get(&flow)
+        {
+            report.tell(*from, Event::Closed(flow, *cost));
+            self.flows.remove(&flow);
         }
     }
 
@@ -171,41 +256,27 @@ impl Objects {
             return;
         };
         let mut context = Context::from_waker(&on_its_way.bell);
-        if let Poll::Ready(result) = Pin::new(&mut on_its_way.sending).poll(&mut context) {
-            let event = match result {
-                Ok(sent) => Event::Closed(flow, stats(&sent)),
-                Err(_) => Event::Failed(flow, FlowStats::default()),
-            };
-            report.tell(on_its_way.from, event);
-            self.flows.remove(&flow);
+        match Pin::new(&mut on_its_way.sending).poll(&mut context) {
+            Poll::Pending => {}
+            Poll::Ready(Ok(sent)) => {
+                on_its_way.left = on_its_way.left.saturating_sub(sent.missed);
+                on_its_way.cost = Some(stats(&sent));
+                self.close(flow, report);
+            }
+            Poll::Ready(Err(_)) => {
+                report.tell(on_its_way.from, Event::Failed(flow, FlowStats::default()));
+                self.flows.remove(&flow);
+            }
         }
     }
 
     /// The run is over: open flows are told as failed ones.
     pub fn leave(&self, report: &Reporter) {
         for (flow, on_its_way) in &self.flows {
-            report.tell(on_its_way.from, Event::Failed(*flow, FlowStats::default()));
+            let cost = on_its_way.cost.unwrap_or_default();
+            report.tell(on_its_way.from, Event::Failed(*flow, cost));
         }
     }
-}
-
-/// The flow that an object is.
-fn flow_of(
-    received: &Received,
-    to: HostId,
-    hosts: u32,
-    short: &mut BTreeMap<(HostId, HostId, usize), VecDeque<FlowId>>,
-) -> Option<FlowId> {
-    if let Some(front) = received.bytes.first_chunk::<NUMBER>() {
-        return Some(FlowId(u32::from_be_bytes(*front)));
-    }
-    let SocketAddr::V4(from) = received.from else {
-        return None;
-    };
-    let from = addresses::host_of_ipv4(*from.ip(), hosts)?;
-    short
-        .get_mut(&(from, to, received.bytes.len()))?
-        .pop_front()
 }
 
 /// What a flow has cost.

@@ -2,7 +2,7 @@
 
 use super::connection::{self, Progress, Receiver, Sender};
 use super::objects::Objects;
-use super::orders::{Order, Start};
+use super::orders::{Ends, Order, Start};
 use super::replicas::Replicas;
 use super::report::{News, Reporter};
 use crate::addresses;
@@ -123,7 +123,7 @@ struct Agents {
     objects: Option<Objects>,
     /// Flows whose connections have been opened and not accepted: by sender, its port, and receiver.
     expected: HashMap<(HostId, u16, HostId), (FlowId, u64)>,
-    waiting: BTreeMap<(Time, FlowId), Start>,
+    waiting: BTreeMap<(Time, FlowId), (Start, Ends)>,
     report: Reporter,
     buffer: Vec<u8>,
 }
@@ -195,8 +195,13 @@ impl Agents {
         loop {
             loop {
                 match orders.try_recv() {
-                    Ok(Order::Start(start)) => {
-                        self.waiting.insert((start.at, start.flow), start);
+                    Ok(Order::Start(start, ends)) => {
+                        self.waiting.insert((start.at, start.flow), (start, ends));
+                    }
+                    Ok(Order::Collect { host, flow, port }) => {
+                        if let Some(objects) = &mut self.objects {
+                            objects.collect(host, flow, port);
+                        }
                     }
                     Err(TryRecvError::Empty) => break,
                     Ok(Order::End) | Err(TryRecvError::Disconnected) => {
@@ -208,8 +213,8 @@ impl Agents {
             while let Some(first) = self.waiting.first_entry()
                 && first.key().0 <= self.report.now()
             {
-                let start = first.remove();
-                self.begin(&start);
+                let (start, ends) = first.remove();
+                self.begin(&start, &ends);
             }
             let first = self.waiting.first_key_value();
             let mut next = first.map_or(Time::MAX, |((at, _), _)| *at);
@@ -242,16 +247,16 @@ impl Agents {
     }
 
     /// Opens the connection of a flow, or both.
-    fn begin(&mut self, start: &Start) {
-        if let Err(_refused) = self.open(start) {
+    fn begin(&mut self, start: &Start, ends: &Ends) {
+        if let Err(_refused) = self.open(start, ends) {
             let failed = Event::Failed(start.flow, Default::default());
             self.report.tell(start.from, failed);
         }
     }
 
-    fn open(&mut self, start: &Start) -> io::Result<()> {
+    fn open(&mut self, start: &Start, ends: &Ends) -> io::Result<()> {
         if let Some(objects) = &mut self.objects {
-            return objects.send(start);
+            return objects.send(start, ends);
         }
         self.move_to(start.from)?;
         let port = match (start.mode, &mut self.replicas) {

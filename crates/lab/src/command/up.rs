@@ -103,7 +103,12 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
         bail!("--name: found '{name}'; allowed: up to 40 letters, digits, - and _");
     }
     let mut scenario = match &arguments.scenario {
-        None => BuiltIn::named(USUAL).context("no such scenario")?.parse()?,
+        None => {
+            let mut usual = BuiltIn::named(USUAL).context("no such scenario")?.parse()?;
+            // Another design need not read all of its keys.
+            usual.start_from_here();
+            usual
+        }
         Some(path) => {
             let shown = path.display().to_string();
             let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
