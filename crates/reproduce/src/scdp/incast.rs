@@ -60,7 +60,7 @@ impl Reproduction for Incast {
     fn parts_on_real_hosts(&self) -> Vec<Part> {
         let small = cases(CROWDS).take(FEW);
         let part = |case: Case| {
-            let mut part = case.part(SCENARIO, ON_REAL_HOSTS, &[("seeds", "3")]);
+            let mut part = case.part(SCENARIO, ON_REAL_HOSTS, &[]);
             part.changes.extend(keys(&[("topology.k", "4")]));
             part
         };
