@@ -70,7 +70,11 @@ impl Reproduction for InitialWindow {
     fn parts_on_real_hosts(&self) -> Vec<Part> {
         let at_1g = cases(WINDOWS).filter(|case| case.what.starts_with("1 Gb/s"));
         let part = |case: Case| {
-            let mut part = case.part(SCENARIO, ON_REAL_HOSTS, &[("duration", "50ms")]);
+            let mut part = case.part(
+                SCENARIO,
+                ON_REAL_HOSTS,
+                &[("duration", "50ms"), ("drain", "40ms")],
+            );
             // A long flow outlasts the run, but has to fit into a host's memory.
             part.changes.extend(keys(&[
                 ("topology.k", "4"),
