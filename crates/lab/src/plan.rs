@@ -116,11 +116,11 @@ fn can_be_sent(config: &RunConfig) -> Result<()> {
 fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> QueueConfig {
     let limit = Limit::Packets(packets.get());
     let of_switches = topology.links.iter().map(|link| &link.config.queue);
-    let trimming = of_switches.filter_map(|queue| match queue {
+    let mut trimming = of_switches.filter_map(|queue| match queue {
         QueueConfig::Trimming(trimming) => Some(*trimming),
         _ => None,
     });
-    match trimming.last() {
+    match trimming.next_back() {
         Some(trimming) if config.design.transport == TransportKind::Scdp => {
             QueueConfig::Trimming(Trimming {
                 data_limit: limit,
