@@ -78,3 +78,8 @@ pub fn sweep() {
         }
     }
 }
+
+/// One link, from the command line.
+pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
+    line(mbit, Duration::from_ms(ms), queue, 20.0, seeds);
+}

@@ -4,7 +4,7 @@
 //! - `loss`: goodput under random loss. `shares`: beside CUBIC, and two of its own.
 //! - `incast`, `reads` (many to one), `groups` (one to many).
 //! - `sweep`: `loss` and `shares` over rates, round trips and buffers; takes an hour.
-//! - `one MBIT MS PACKETS [first|second|own|cubic] SEED`: the shares of one pair.
+//! - `cell MBIT MS PACKETS SEEDS`: both of one link.
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used)]
 
 #[path = "../../tests/bottleneck/mod.rs"]
@@ -40,7 +40,16 @@ fn main() {
         loss::sweep();
         shares::sweep();
     }
-    if part == "one" {
-        shares::one();
+    if part == "cell" {
+        let numbers: Vec<u64> = env::args()
+            .skip(2)
+            .map(|one| one.parse().expect("a number"))
+            .collect();
+        let &[mbit, ms, packets, seeds] = &numbers[..] else {
+            println!("cell MBIT MS PACKETS SEEDS");
+            return;
+        };
+        loss::cell(mbit, ms, packets as usize, seeds);
+        shares::cell(mbit, ms, packets as usize, seeds);
     }
 }

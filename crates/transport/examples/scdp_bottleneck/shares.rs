@@ -2,7 +2,6 @@
 
 use crate::bottleneck::{Bottleneck, Link, message};
 use crate::hosts::{cubic, link, packets_of, scdp, secs};
-use std::env;
 use tailcut_transport::Transport;
 use tailcut_units::{Duration, FlowId, mix64};
 
@@ -107,20 +106,7 @@ pub fn sweep() {
     }
 }
 
-pub fn one() {
-    let argument = |at: usize| env::args().nth(at).unwrap_or_default();
-    let number = |at: usize| argument(at).parse::<u64>().expect("a number");
-    let of = match argument(5).as_str() {
-        "first" => Pair::First,
-        "second" => Pair::Second,
-        "own" => Pair::Own,
-        _ => Pair::Cubic,
-    };
-    let link = link(
-        number(2),
-        Duration::from_ms(number(3)),
-        number(4) as usize,
-        0.0,
-    );
-    println!("{of:?}: {:?} Mb/s", pair(of, link, 60.0, number(6)));
+/// One link, from the command line.
+pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
+    line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
 }

@@ -53,7 +53,7 @@ impl Default for Adaptive {
 /// What remains of the window after a loss (RFC 9438, 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
 const SHORT: f64 = 0.125;
-const KEPT_AT_LEAST: f64 = 0.5;
+const KEPT_AT_LEAST: f64 = 0.3;
 /// What remains of it after a mark.
 const KEPT_ON_MARK: f64 = 0.8;
 /// One symbol, in the units of [`Window`]: windows need not be whole.
