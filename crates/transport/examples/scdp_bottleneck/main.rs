@@ -2,6 +2,7 @@
 //! `cargo run --release -p tailcut-transport --example scdp_bottleneck [PART]`.
 //!
 //! - `loss`: goodput under random loss. `shares`: beside CUBIC, and two of its own.
+//! - `crowd`: many of its own at once.
 //! - `incast`, `reads` (many to one), `groups` (one to many).
 //! - `sweep`: `loss` and `shares` over rates, round trips and buffers; takes an hour.
 //! - `cell MBIT MS PACKETS SEEDS`: both of one link.
@@ -39,6 +40,9 @@ fn main() {
     if part == "sweep" {
         loss::sweep();
         shares::sweep();
+    }
+    if is("crowd") {
+        shares::crowd();
     }
     if part == "cell" {
         let numbers: Vec<u64> = env::args()
