@@ -8,7 +8,7 @@ use crate::seal::{Cipher, Key};
 use crate::udp::{Ancillary, Incoming};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use tailcut_transport::{StragglerPolicy, Stragglers};
+use tailcut_transport::{Share, StragglerPolicy, Stragglers};
 use tailcut_units::{Duration, Time, mix64};
 
 const RECEIVERS: u32 = 3;
@@ -17,17 +17,21 @@ fn group() -> SocketAddr {
     SocketAddr::from(([239, 1, 2, 3], 7_000))
 }
 
-/// Engine 0 sends, the others receive; one datagram of twenty is lost. Gives what arrived at each, what
-/// became of the sender's object, and datagrams that it sent.
-fn run(mut engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
-    let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
-    let task = Task::new(to, kind, Payload::new(bytes.to_vec()));
-    let board = task.board.clone();
+/// Engines that exchange datagrams until nothing more happens. `path` gives how long a datagram takes from
+/// one to another; `None`: it is lost. Gives what arrived at each, and datagrams that each sent.
+fn exchange(
+    mut engines: Vec<Engine>,
+    tasks: Vec<(usize, Task)>,
+    mut path: impl FnMut([usize; 2], Time, usize) -> Option<Duration>,
+) -> (Vec<Vec<u8>>, Vec<usize>) {
     let mut now = Time::from_ns(1);
-    engines[0].send(now, task).expect("receivers");
+    for (at, task) in tasks {
+        engines[at].send(now, task).expect("receivers");
+    }
     let mut on_the_way: BTreeMap<(Time, usize), (usize, super::Datagram)> = BTreeMap::new();
-    let (mut count, mut sent) = (0, 0);
+    let (mut count, mut sent) = (0, vec![0; engines.len()]);
     let mut received = vec![Vec::new(); engines.len()];
+    let all = engines.len() as u32;
     loop {
         for (at, engine) in engines.iter_mut().enumerate() {
             let mut net = Memory::new(address(at as u32));
@@ -42,16 +46,16 @@ fn run(mut engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec
                 }
             }
             for datagram in net.sent {
-                sent += usize::from(at == 0);
-                let hosts = (0..=RECEIVERS).filter(|host| match datagram.to == group() {
-                    true => *host > 0,
+                sent[at] += 1;
+                let hosts = (0..all).filter(|host| match datagram.to == group() {
+                    true => *host as usize != at,
                     false => address(*host) == datagram.to,
                 });
                 for host in hosts {
                     count += 1;
-                    if !mix64(count as u64).is_multiple_of(20) {
-                        let arrives = now + Duration::from_us(50);
-                        on_the_way.insert((arrives, count), (host as usize, datagram.clone()));
+                    let host = host as usize;
+                    if let Some(delay) = path([at, host], now, count) {
+                        on_the_way.insert((now + delay, count), (host, datagram.clone()));
                     }
                 }
             }
@@ -86,8 +90,20 @@ fn run(mut engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec
             engines[host].on_incoming(now, &incoming);
         }
     }
+    (received, sent)
+}
+
+/// Engine 0 sends, the others receive; one datagram of twenty is lost. Gives what arrived at each, what
+/// became of the sender's object, and datagrams that it sent.
+fn run(engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
+    let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
+    let task = Task::new(to, kind, Payload::new(bytes.to_vec()));
+    let board = task.board.clone();
+    let is_lost = |count: usize| mix64(count as u64).is_multiple_of(20);
+    let path = |_, _, count| (!is_lost(count)).then_some(Duration::from_us(50));
+    let (received, sent) = exchange(engines, vec![(0, task)], path);
     let stages = board.read().iter().map(|one| one.stage).collect();
-    (received, stages, sent)
+    (received, stages, sent[0])
 }
 
 #[test]
@@ -127,5 +143,43 @@ fn a_receiver_that_is_not_there_is_left_out() {
         assert!(received[1..3].iter().all(|one| *one == bytes));
         assert!(received[3].is_empty());
         assert_eq!(stages, [Stage::Done, Stage::Done, Stage::Dropped]);
+    }
+}
+
+#[test]
+fn replicas_that_die_stall_or_trickle_do_not_keep_an_object_from_arriving() {
+    const DELAY: Duration = Duration::from_us(50);
+    let bytes = object(2_000_000, 1);
+    let key = Key::new(Cipher::default(), [3; 32]);
+    for key in [None, Some(key)] {
+        for fault in ["dies", "stalls", "trickles"] {
+            let engines = (0..4).map(|me| keyed(me, credits(), key.clone()));
+            let mut boards = Vec::new();
+            let tasks = [1u16, 2, 3].map(|replica| {
+                let share = Share {
+                    index: replica - 1,
+                    of: 3,
+                };
+                let kind = Kind::Share(77, share);
+                let task = Task::new(vec![address(0)], kind, Payload::new(bytes.clone()));
+                boards.push(task.board.clone());
+                (usize::from(replica), task)
+            });
+            let (mut slow, begin) = (0, Time::from_ns(300_000));
+            let path = |[from, _]: [usize; 2], now: Time, _| match fault {
+                _ if from != 3 || now < begin => Some(DELAY),
+                "dies" => None,
+                "stalls" => (now > begin + Duration::from_ms(500)).then_some(DELAY),
+                _ => {
+                    slow += 1;
+                    Some(Duration::from_ms(2 * slow.min(300)))
+                }
+            };
+            let (received, _) = exchange(engines.collect(), tasks.to_vec(), path);
+            assert!(received[0] == bytes, "one {fault}");
+            for board in &boards[..2] {
+                assert_eq!(board.read()[0].stage, Stage::Done, "one {fault}");
+            }
+        }
     }
 }
