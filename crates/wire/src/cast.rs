@@ -27,6 +27,8 @@ pub const CLOSE_BYTES: usize = 16;
 pub const PULL_BYTES: usize = 28;
 /// Bytes of a want.
 pub const WANT_BYTES: usize = 4;
+/// Bytes of a proof.
+pub const PROOF_BYTES: usize = PREFIX_BYTES + 32;
 /// An offer that asks for an answer is at least as long, so that no answer is longer than it.
 pub const LEAST_OFFER: u16 = 1_200;
 
@@ -129,6 +131,8 @@ pub enum Message {
         /// Which one.
         number: u16,
     },
+    /// The sender of an object has the key now: its answer to a challenge of the receiver.
+    Proof([u8; 32]),
 }
 
 impl Message {
@@ -201,7 +205,11 @@ impl Message {
                 kind: ScdpKind::Done,
                 ..ScdpHeader::default()
             },
-            Self::Retry(_) | Self::Close { .. } | Self::Probe { .. } | Self::ProbeAck { .. } => {
+            Self::Retry(_)
+            | Self::Close { .. }
+            | Self::Probe { .. }
+            | Self::ProbeAck { .. }
+            | Self::Proof(_) => {
                 return None;
             }
         };
@@ -219,6 +227,7 @@ impl Message {
             Self::Close { .. } => 6,
             Self::Probe { .. } => 7,
             Self::ProbeAck { .. } => 8,
+            Self::Proof(_) => 9,
         }
     }
 
@@ -232,6 +241,7 @@ impl Message {
                 (OFFER_BYTES + token).max(offer.padded.into())
             }
             Self::Retry(_) => RETRY_BYTES,
+            Self::Proof(_) => PROOF_BYTES,
             Self::Status { .. } | Self::Done { .. } => STATUS_BYTES,
             Self::Close { .. } | Self::ProbeAck { .. } => CLOSE_BYTES,
             Self::Probe { size, .. } => CLOSE_BYTES.max(usize::from(*size)),
@@ -311,7 +321,7 @@ pub fn encode(
                 writer.put(token)?;
             }
         }
-        Message::Retry(token) => writer.put(*token)?,
+        Message::Retry(bytes) | Message::Proof(bytes) => writer.put(*bytes)?,
         Message::Status { used, stamp, .. } => {
             writer.put(used.to_be_bytes())?;
             writer.put(stamp.to_be_bytes())?;
@@ -423,6 +433,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
                 _ => Message::ProbeAck { size, number },
             }
         }
+        9 => Message::Proof(reader.take()?),
         _ => {
             return Err(DecodeError::Field {
                 name: "kind",

@@ -7,12 +7,13 @@ use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
 use super::room::Room;
 use super::run::{Bell, Command, Outcome, Thread};
+use super::sealing::TRAILER;
 use crate::codec::Codes;
-use crate::seal::{Tokens, random};
-use crate::udp::{Port, Socket, SocketOptions};
+use crate::seal::{Key, Tokens, random};
+use crate::udp::{Multicast, Port, Socket, SocketOptions};
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,14 +32,12 @@ use tailcut_wire::scdp::SYN_BYTES;
 const CODES: usize = 16;
 /// Symbols that are on their way at once in the paper's mode.
 const WINDOW: u32 = 64;
-/// Bytes of an Ethernet frame that are IP's.
-const MTU: u32 = 1_500;
 /// Bytes of the headers of IP and UDP.
 const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
 
 /// How an endpoint is opened.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The socket's options.
     pub socket: SocketOptions,
@@ -54,8 +53,16 @@ pub struct Options {
     /// header: for switches that trim and hosts that trust each other; it has no tokens, no keys and
     /// no shares. Both ends have to have the same mode.
     pub control: Control,
+    /// A key that all have who send to this endpoint or receive from it: packets are encrypted, and those
+    /// of others dropped. It takes credits ([`Control::Adaptive`]). Default none.
+    pub key: Option<Key>,
+    /// How it sends to multicast groups.
+    pub multicast: Multicast,
+    /// Bytes of an IP packet that are sent, at most: 1,280 to 9,000. Default 1,500. Where a path takes
+    /// less, objects are begun again with smaller symbols.
+    pub mtu: u16,
     /// The protocol's parameters; `None`: those for `control` and the address that is bound, with symbols
-    /// that fill a frame of 1,500 bytes. Its own `control` counts, and `control` here does not.
+    /// that fill packets of `mtu` bytes. Its own `control` counts, and `control` here does not.
     pub scdp: Option<ScdpConfig>,
 }
 
@@ -67,6 +74,9 @@ impl Default for Options {
             memory: 64 << 20,
             decoders: 1,
             control: Control::Adaptive(Adaptive::default()),
+            key: None,
+            multicast: Multicast::default(),
+            mtu: 1_500,
             scdp: None,
         }
     }
@@ -79,11 +89,16 @@ impl Options {
             false => HEADERS_V6,
         };
         let (header, window) = match self.control {
+            Control::Adaptive(_) if self.key.is_some() => {
+                (SYMBOL_BYTES + TRAILER, Limits::SOCKETS.pushed)
+            }
             Control::Adaptive(_) => (SYMBOL_BYTES, Limits::SOCKETS.pushed),
             Control::Window => (SYN_BYTES, WINDOW),
         };
         self.scdp.unwrap_or(ScdpConfig {
-            symbol: MTU - headers - header as u32,
+            symbol: u32::from(self.mtu.clamp(1_280, 9_000))
+                .saturating_sub(headers + header as u32)
+                .min(Limits::SOCKETS.max_symbol),
             initial_window: window,
             shared_window: window.min(ScdpConfig::default().shared_window),
             limits: Limits {
@@ -103,6 +118,37 @@ impl Options {
             },
             ..ScdpConfig::default()
         })
+    }
+}
+
+impl Options {
+    pub(super) fn codes(&self) -> Arc<Codes> {
+        Arc::new(Codes::new(CODES))
+    }
+
+    /// The engine of an endpoint at `local`.
+    pub(super) fn engine(&self, local: SocketAddr, codes: Arc<Codes>) -> io::Result<Engine> {
+        let invalid = |said| io::Error::new(io::ErrorKind::InvalidInput, said);
+        let config = self.scdp(local);
+        if !(1_280..=9_000).contains(&self.mtu) {
+            let found = self.mtu;
+            return Err(invalid(format!("mtu {found}; allowed: 1280 to 9000 bytes")));
+        }
+        if self.key.is_some() && config.control == Control::Window {
+            let said = "a key takes credits: control is Window; allowed: Adaptive";
+            return Err(invalid(said.to_owned()));
+        }
+        let me = HostId(0);
+        let host = Host::new(me, config, DriverCodec::default());
+        Ok(Engine::new(Setup {
+            host: host.map_err(|error| invalid(error.to_string()))?,
+            config,
+            me,
+            room: Room::new(self.object, self.memory),
+            codes,
+            tokens: Tokens::generate().map_err(io::Error::other)?,
+            key: self.key.clone(),
+        }))
     }
 }
 
@@ -151,23 +197,15 @@ impl Endpoint {
     /// # Errors
     /// What the system says, and parameters outside their ranges.
     pub fn bind(local: SocketAddr, options: &Options) -> io::Result<Self> {
-        let config = options.scdp(local);
-        let me = HostId(0);
-        let host = Host::new(me, config, DriverCodec::default())
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+        // Wrong parameters before anything is opened.
+        options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
+        if options.multicast != Multicast::default() {
+            socket.set_multicast(&options.multicast)?;
+        }
         let local = socket.local();
-        let codes = Arc::new(Codes::new(CODES));
-        let room = Room::new(options.object, options.memory);
-        let tokens = Tokens::generate().map_err(io::Error::other)?;
-        let engine = Engine::new(Setup {
-            host,
-            config,
-            me,
-            room,
-            codes: Arc::clone(&codes),
-            tokens,
-        });
+        let codes = options.codes();
+        let engine = options.engine(local, Arc::clone(&codes))?;
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
@@ -272,6 +310,37 @@ impl Endpoint {
     ) -> Sending {
         let kind = Kind::All(stragglers);
         self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
+    }
+
+    /// Sends an object to several endpoints that have all [joined](Self::join) a multicast group, by
+    /// datagrams to the group: each symbol leaves once. `receivers` are the addresses that they answer
+    /// from. All listen at the group's port, and at all addresses of their machines, or they do not hear
+    /// the group. Else as [`send_to_all`](Self::send_to_all). The first probes of whether a receiver is
+    /// there, and all that one receiver has to be told, go to its own address.
+    pub fn send_to_group(
+        &self,
+        group: SocketAddr,
+        receivers: &[SocketAddr],
+        stragglers: Stragglers,
+        object: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Sending {
+        let kind = Kind::Group(group, stragglers);
+        self.start(Task::new(receivers.to_vec(), kind, Payload::new(object)))
+    }
+
+    /// Receives what is sent to a multicast group from now on, at the interface of that number; 0: as the
+    /// routes say.
+    ///
+    /// # Errors
+    /// What the system says; the address is no group, or of the other version of IP, or the endpoint is
+    /// closed.
+    pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
+        let answer = Arc::new(Mailbox::default());
+        let command = Command::Join(group, interface, Arc::clone(&answer));
+        let closed = || io::Error::other(Failure::Closed);
+        self.commands.send(command).map_err(|_| closed())?;
+        self.bell.ring();
+        answer.take().unwrap_or_else(|| Err(closed()))
     }
 
     fn start(&self, task: Task) -> Sending {

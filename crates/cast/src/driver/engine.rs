@@ -6,11 +6,13 @@ use super::incoming::{DecodeJob, Decoded, Inbound};
 use super::lines::{Line, Lines};
 use super::outcome::Failure;
 use super::outgoing::{Kind, Outbound, Task};
+use super::paths::Paths;
 use super::reason::Reason;
 use super::room::{Held, Room};
+use super::sealing::Seal;
 use super::staging::Staging;
 use crate::codec::Codes;
-use crate::seal::{Tokens, random};
+use crate::seal::{Key, Tokens, random};
 use crate::udp::{Datagrams, Incoming};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -66,6 +68,8 @@ pub struct Counts {
     pub trimmed: u64,
     /// Ends of sessions whose address has changed.
     pub moved: u64,
+    /// How often a path was found to take smaller datagrams only.
+    pub shrunk: u64,
 }
 
 /// What an engine is made of.
@@ -78,6 +82,20 @@ pub(super) struct Setup {
     pub(super) room: Room,
     pub(super) codes: Arc<Codes>,
     pub(super) tokens: Tokens,
+    pub(super) key: Option<Key>,
+}
+
+/// The identifier of a new session.
+fn draw() -> Option<u64> {
+    random().ok().map(u64::from_be_bytes)
+}
+
+/// The part of a key, if there is one, of this end as a sender; `None` where it cannot be made.
+fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>> {
+    match key {
+        Some(key) => Some(Some(Box::new(Seal::new(key, session, share, None).ok()?))),
+        None => Some(None),
+    }
 }
 
 /// One host's SCDP over datagrams: it takes what arrives, the time, and objects to send.
@@ -97,6 +115,7 @@ pub(super) struct Engine {
     pub(super) news: VecDeque<News>,
     pub(super) counts: Counts,
     codes: Arc<Codes>,
+    paths: Paths,
     /// Objects that are begun again later.
     waiting: BTreeSet<(Time, FlowId)>,
     blocked: bool,
@@ -112,7 +131,7 @@ impl Engine {
         Self {
             host,
             config: setup.config,
-            lines: Lines::new(setup.me),
+            lines: Lines::new(setup.me, setup.key),
             outgoing: HashMap::new(),
             sent_to: HashMap::new(),
             incoming: HashMap::new(),
@@ -121,6 +140,7 @@ impl Engine {
             news: VecDeque::new(),
             counts: Counts::default(),
             codes: setup.codes,
+            paths: Paths::default(),
             waiting: BTreeSet::new(),
             blocked: false,
             jobs: VecDeque::new(),
@@ -132,6 +152,15 @@ impl Engine {
     /// What decodes and encodes.
     pub(super) fn codes(&self) -> Arc<Codes> {
         Arc::clone(&self.codes)
+    }
+
+    /// What paths take.
+    pub(super) fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    pub(super) fn paths_mut(&mut self) -> &mut Paths {
+        &mut self.paths
     }
 
     /// What has been counted.
@@ -160,9 +189,11 @@ impl Engine {
     pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
         let bytes = task.payload.bytes().len() as u64;
-        let layout = Object::new(bytes, self.config.symbol, self.config.block_symbols)?;
+        let symbol = self.symbol_to(now, &task.to);
+        let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
         let is_share = matches!(task.kind, Kind::Share(..));
-        if task.to.is_empty() || (is_share && self.is_paper()) {
+        let is_group = matches!(task.kind, Kind::Group(..));
+        if task.to.is_empty() || ((is_share || is_group) && self.is_paper()) {
             return None;
         }
         let flow = self.unused_flow();
@@ -187,25 +218,45 @@ impl Engine {
     /// Begins to send an object, under sessions of its own.
     fn begin(&mut self, now: Time, flow: FlowId) -> Option<()> {
         let is_paper = self.is_paper();
+        let outbound = self.outgoing.get(&flow)?;
+        let bytes = outbound.task.payload.bytes().len() as u64;
+        let symbol = self.symbol_to(now, &outbound.task.to);
+        let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
         let outbound = self.outgoing.get_mut(&flow)?;
-        let (share, shared) = match outbound.task.kind {
-            Kind::Share(session, share) => (share, Some(session)),
-            _ => (Share::ALL, None),
+        outbound.lay_out(layout);
+        let (share, shared, group) = match outbound.task.kind {
+            Kind::Share(session, share) => (share, Some(session), None),
+            Kind::Group(group, _) => (Share::ALL, Some(draw()?), Some(group)),
+            Kind::One | Kind::All(_) => (Share::ALL, None, None),
         };
+        if let (Some(group), Some(session)) = (group, shared) {
+            let mut line = Line::new(group, session, 0);
+            line.seal = seal(self.lines.key.as_ref(), session, 0)?;
+            outbound.group = Some(self.lines.enter(line));
+        }
         for &to in &outbound.task.to {
             let session = match shared {
                 Some(session) => session,
                 None if is_paper => flow.0.into(),
-                None => u64::from_be_bytes(random().ok()?),
+                None => draw()?,
             };
-            let id = self.lines.enter(Line::new(to, session, share.index));
+            let mut line = Line::new(to, session, share.index);
+            let of_group = outbound
+                .group
+                .and_then(|id| self.lines.get(id)?.seal.as_ref());
+            line.seal = match (of_group, outbound.group) {
+                (Some(seal), Some(group)) => Some(Box::new(seal.twin(group))),
+                _ => seal(self.lines.key.as_ref(), session, share.index)?,
+            };
+            let id = self.lines.enter(line);
             outbound.lines.push(id);
             self.sent_to.insert((session, share.index), (flow, id));
         }
+        self.host.set_symbol(symbol);
         let message = Message {
             flow,
             dst: *outbound.lines.first()?,
-            bytes: outbound.task.payload.bytes().len() as u64,
+            bytes,
             path: PathPin::NONE,
             replication: Replication::Off,
         };
@@ -225,7 +276,7 @@ impl Engine {
                     },
                 )
             }
-            Kind::All(stragglers) => {
+            Kind::All(stragglers) | Kind::Group(_, stragglers) => {
                 let message = Message {
                     dst: HostId(GROUPS | flow.0),
                     ..message
@@ -263,7 +314,8 @@ impl Engine {
         let until = now + pause.min(self.config.max_timeout);
         outbound.waits_until = Some(until);
         outbound.tuple = None;
-        let lines = std::mem::take(&mut outbound.lines);
+        let mut lines = std::mem::take(&mut outbound.lines);
+        lines.extend(outbound.group.take());
         self.host.cancel(now, flow);
         self.staging.forget(flow);
         self.drop_lines(&lines);
@@ -312,6 +364,7 @@ impl Engine {
         if let Some(outbound) = self.outgoing.remove(&flow) {
             self.staging.forget(flow);
             self.drop_lines(&outbound.lines);
+            self.drop_lines(outbound.group.as_slice());
             if let Some(until) = outbound.waits_until {
                 self.waiting.remove(&(until, flow));
             }
@@ -326,6 +379,7 @@ impl Engine {
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
                 false if self.is_paper() => self.on_paper(now, incoming, datagram),
+                false if self.lines.key.is_some() => self.on_sealed(now, incoming, datagram),
                 false => self.on_packet(now, incoming, datagram),
             }
         }
@@ -359,6 +413,9 @@ impl Engine {
                 self.fail(now, flow, Failure::NoAnswer);
             }
         }
+        while let Some(session) = self.guests.overdue(now) {
+            self.refuse(now, session, Reason::Unknown);
+        }
         self.host.on_timeout(now);
         self.hear(now);
     }
@@ -366,6 +423,7 @@ impl Engine {
     /// When [`Self::on_timeout`] is to be called.
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let waiting = self.waiting.first().map(|(at, _)| *at);
+        let waiting = Time::earlier(waiting, self.guests.next_overdue());
         Time::earlier(self.host.next_timeout(), waiting)
     }
 

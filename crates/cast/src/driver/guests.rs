@@ -3,14 +3,17 @@
 use super::answers::{Bucket, Ended};
 use super::room::Room;
 use crate::seal::Tokens;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use tailcut_units::{FiveTuple, FlowId, HostId, Protocol};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// The first name of objects that come from several senders.
 const FIRST_COLLECTED: u32 = 3 << 30;
 /// Ports at which the transport collects objects from several senders.
 const PORTS: std::ops::Range<u16> = 1_024..32_768;
+
+/// How long an object waits for the proof that its sender has the key.
+const PATIENCE: Duration = Duration::from_ms(10_000);
 
 /// A session in which an object comes.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(super) struct Session {
     pub(super) is_proven: bool,
     /// The address that it counts for; `None`: it has ended.
     pub(super) counted: Option<IpAddr>,
+    /// Whether the whole object is here, and waits for the sender's proof that it has the key.
+    pub(super) waits: bool,
 }
 
 impl Session {
@@ -51,6 +56,8 @@ pub(super) struct Guests {
     half_open: u32,
     pub(super) ended: Ended,
     pub(super) answers: Bucket,
+    /// Sessions that wait for a proof, and until when.
+    waiting: VecDeque<(Time, u64)>,
     next_collected: u32,
 }
 
@@ -67,8 +74,41 @@ impl Guests {
             half_open: 0,
             ended: Ended::default(),
             answers: Bucket::default(),
+            waiting: VecDeque::new(),
             next_collected: 0,
         }
+    }
+
+    /// How the transport calls this host.
+    #[cfg(test)]
+    pub(super) fn me(&self) -> HostId {
+        self.me
+    }
+
+    /// A session has its whole object, and waits for a proof.
+    pub(super) fn wait(&mut self, now: Time, id: u64) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.waits = true;
+            self.waiting.push_back((now + PATIENCE, id));
+        }
+    }
+
+    /// A session that has waited too long.
+    pub(super) fn overdue(&mut self, now: Time) -> Option<u64> {
+        while let Some(&(until, id)) = self.waiting.front()
+            && until <= now
+        {
+            self.waiting.pop_front();
+            if self.sessions.get(&id).is_some_and(|session| session.waits) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// When the next one has.
+    pub(super) fn next_overdue(&self) -> Option<Time> {
+        self.waiting.front().map(|(until, _)| *until)
     }
 
     /// The addresses of what comes from a line, as the transport knows them.

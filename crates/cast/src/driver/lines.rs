@@ -1,6 +1,8 @@
 //! Who a host talks to: one line for each end of each session. The transport knows lines as hosts, so
 //! that it depends on no address: that of a line may change.
 
+use super::sealing::Seal;
+use crate::seal::Key;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{HostId, Time};
@@ -26,7 +28,7 @@ impl Doubt {
 }
 
 /// One end of a session.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Line {
     /// Where what is sent to it goes.
     pub(super) address: SocketAddr,
@@ -46,6 +48,8 @@ pub(super) struct Line {
     pub(super) tokens: u32,
     /// Of a receiver of an object: nothing more is sent to it.
     pub(super) is_over: bool,
+    /// Under a key.
+    pub(super) seal: Option<Box<Seal>>,
 }
 
 impl Line {
@@ -60,6 +64,7 @@ impl Line {
             offer: None,
             tokens: 0,
             is_over: false,
+            seal: None,
         }
     }
 }
@@ -70,11 +75,17 @@ pub(super) struct Lines {
     by_id: HashMap<HostId, Line>,
     next: u32,
     me: HostId,
+    /// The key that all have.
+    pub(super) key: Option<Key>,
+    /// The packet that is being taken, as it is without a key.
+    pub(super) plain: Vec<u8>,
 }
 
 impl Lines {
-    pub(super) fn new(me: HostId) -> Self {
+    pub(super) fn new(me: HostId, key: Option<Key>) -> Self {
         Self {
+            key,
+            plain: Vec::new(),
             by_id: HashMap::new(),
             next: 0,
             me,
@@ -118,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_line_keeps_its_number_and_no_other_has_it() {
-        let mut lines = Lines::new(HostId(1));
+        let mut lines = Lines::new(HostId(1), None);
         let address = SocketAddr::from(([10, 0, 0, 1], 7));
         let ids: Vec<HostId> = (0..3)
             .map(|session| lines.enter(Line::new(address, session, 0)))

@@ -6,6 +6,8 @@ use super::guests::Session;
 use super::incoming::Inbound;
 use super::lines::{Doubt, Line};
 use super::reason::Reason;
+use super::sealing::Seal;
+use super::unsealing::Packet;
 use crate::udp::Incoming;
 use std::net::SocketAddr;
 use tailcut_transport::scdp::Object;
@@ -22,34 +24,51 @@ const NAMELESS: FlowId = FlowId(0);
 impl Engine {
     /// A datagram of version 2.
     pub(super) fn on_packet(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
-        let Ok((envelope, message, length)) = cast::decode(bytes) else {
-            self.counts.malformed += 1;
-            return;
-        };
-        let from = incoming.from;
-        match message {
-            Message::Symbol(symbol) => {
+        match cast::decode(bytes) {
+            Ok((envelope, message, length)) => {
                 let payload = bytes.get(length..).unwrap_or_default();
-                self.on_symbol(now, incoming, &envelope, &symbol, payload);
+                let packet = Packet {
+                    envelope,
+                    bytes: bytes.len(),
+                    greeting: None,
+                };
+                self.take(now, incoming, packet, &message, payload);
             }
-            Message::Offer(offer) => self.on_offer(now, incoming, &envelope, &offer, bytes.len()),
+            Err(_) => self.counts.malformed += 1,
+        }
+    }
+
+    /// A packet as it is without a key.
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        incoming: &Incoming<'_>,
+        packet: Packet,
+        message: &Message,
+        payload: &[u8],
+    ) {
+        let (from, envelope) = (incoming.from, packet.envelope);
+        match message {
+            Message::Symbol(symbol) => self.on_symbol(now, incoming, &envelope, symbol, payload),
+            Message::Offer(offer) => self.on_offer(now, incoming, packet, offer),
             Message::Status { used, asks, .. } => {
-                let told = (used, asks);
-                self.on_status(now, incoming, &envelope, told, &message, bytes.len());
+                let told = (*used, *asks);
+                self.on_status(now, incoming, &envelope, told, message, packet.bytes);
             }
             Message::Probe { size, number } => {
-                let answer = Message::ProbeAck { size, number };
+                let (size, number) = (*size, *number);
                 match self.guest(&envelope, from) {
-                    Some((_, id)) => self.say(id, &answer),
+                    Some((_, id)) => self.say(id, &Message::ProbeAck { size, number }),
                     None => self.counts.unknown += 1,
                 }
             }
-            Message::Close { reason } => self.on_close(now, from, &envelope, Reason::of(reason)),
+            Message::Proof(proof) => self.on_proof_of_key(now, from, &envelope, proof),
+            Message::Close { reason } => self.on_close(now, from, &envelope, Reason::of(*reason)),
             Message::Pull(_)
             | Message::Done { .. }
             | Message::Retry(_)
             | Message::ProbeAck { .. } => {
-                self.on_answer(now, from, &envelope, &message);
+                self.on_answer(now, from, &envelope, message);
             }
         }
     }
@@ -58,9 +77,8 @@ impl Engine {
     pub(super) fn guest(&self, envelope: &Envelope, from: SocketAddr) -> Option<(FlowId, HostId)> {
         let session = self.guests.sessions.get(&envelope.session)?;
         let id = session.line(envelope.share)?;
-        let line = self.lines.get(id).filter(|line| line.address == from)?;
-        debug_assert_eq!(line.session, envelope.session);
-        Some((session.flow, id))
+        let line = self.lines.get(id)?;
+        (line.address == from).then_some((session.flow, id))
     }
 
     /// Whether addresses may be forged.
@@ -96,7 +114,7 @@ impl Engine {
         Some((flow, id, port))
     }
 
-    fn on_symbol(
+    pub(super) fn on_symbol(
         &mut self,
         now: Time,
         incoming: &Incoming<'_>,
@@ -110,6 +128,9 @@ impl Engine {
             self.counts.unknown += 1;
             return;
         };
+        if self.is_premature(id, envelope.session) {
+            return;
+        }
         let mut condition = Condition::Whole;
         if let Some(inbound) = self.incoming.get_mut(&flow) {
             let expected = inbound.payload(symbol.block, symbol.esi);
@@ -125,7 +146,7 @@ impl Engine {
                 return;
             }
         }
-        if let Some(line) = self.lines.get_mut(id) {
+        if let Some(line) = self.lines.get_mut(id).filter(|_| !symbol.trimmed) {
             line.highest = line.highest.max(symbol.number);
         }
         let Some(header) = Message::Symbol(*symbol).header(envelope.share) else {
@@ -208,15 +229,8 @@ impl Engine {
     }
 
     /// A sender has an object.
-    fn on_offer(
-        &mut self,
-        now: Time,
-        incoming: &Incoming<'_>,
-        envelope: &Envelope,
-        offer: &Offer,
-        bytes: usize,
-    ) {
-        let from = incoming.from;
+    fn on_offer(&mut self, now: Time, incoming: &Incoming<'_>, packet: Packet, offer: &Offer) {
+        let (from, envelope, bytes) = (incoming.from, &packet.envelope, packet.bytes);
         let mut is_vouched = !self.validates();
         if let Some(token) = offer.token.filter(|_| !is_vouched) {
             if !self
@@ -254,13 +268,8 @@ impl Engine {
                 self.answer(now, incoming, envelope, &Message::Done { hash: 0 });
             }
             known => {
-                self.on_new_sender(
-                    now,
-                    incoming,
-                    (envelope, offer, bytes),
-                    is_vouched,
-                    known.is_some(),
-                );
+                let joins = known.is_some();
+                self.on_new_sender(now, incoming, packet, offer, (is_vouched, joins));
             }
         }
     }
@@ -286,11 +295,11 @@ impl Engine {
         &mut self,
         now: Time,
         incoming: &Incoming<'_>,
-        (envelope, offer, bytes): (&Envelope, &Offer, usize),
-        is_vouched: bool,
-        joins: bool,
+        packet: Packet,
+        offer: &Offer,
+        (is_vouched, joins): (bool, bool),
     ) {
-        let from = incoming.from;
+        let (from, envelope, bytes) = (incoming.from, &packet.envelope, packet.bytes);
         let limits = self.config.limits;
         let layout = Object::from_options(offer.length, offer.symbol.into(), offer.blocks);
         let pushed = u32::from(offer.pushed);
@@ -326,7 +335,16 @@ impl Engine {
             self.counts.tokens += u64::from(given);
             return;
         }
+        let mut seal = None;
+        if let (Some(key), Some(peer)) = (&self.lines.key, packet.greeting) {
+            let (session, share) = (envelope.session, envelope.share);
+            let Ok(known) = Seal::new(key, session, share, Some(peer)) else {
+                return;
+            };
+            seal = Some(Box::new(known));
+        }
         let line = Line {
+            seal,
             local: incoming.told.to.filter(|to| !to.is_multicast()),
             doubt: (!is_vouched).then_some(Doubt::of(bytes)),
             ..Line::new(from, envelope.session, envelope.share)
@@ -368,6 +386,7 @@ impl Engine {
                 lines: vec![(envelope.share, id)],
                 is_proven: is_vouched,
                 counted: Some(from.ip()),
+                waits: false,
             },
         );
         self.incoming.insert(flow, inbound);
@@ -421,27 +440,41 @@ impl Engine {
         self.end_incoming(flow);
     }
 
-    /// The whole object is here.
+    /// The whole object is here. Under a key it waits until its sender has proved that it has the key
+    /// now: an old session may have been played again.
     pub(super) fn on_completed(&mut self, now: Time, flow: FlowId) {
+        let session = self.guests.session_of.get(&flow).copied();
+        let known = session.and_then(|id| self.guests.sessions.get(&id));
+        let line = known.and_then(|known| known.lines.first());
+        let line = line.and_then(|(_, line)| self.lines.get(*line));
+        let seal = line.and_then(|line| line.seal.as_ref());
+        let is_one = known.is_some_and(|known| known.port == self.config.port);
+        match (
+            session,
+            seal.is_some_and(|seal| !seal.is_proved() && is_one),
+        ) {
+            (Some(id), true) => self.guests.wait(now, id),
+            _ => self.deliver(flow),
+        }
+    }
+
+    /// The application gets an object.
+    pub(super) fn deliver(&mut self, flow: FlowId) {
         let Some(mut inbound) = self.incoming.remove(&flow) else {
             return;
         };
-        let (mut from, mut is_kept) = (None, true);
-        if let Some(&id) = self.guests.session_of.get(&flow) {
-            self.guests.settle(id);
-            let session = self.guests.sessions.get(&id);
-            let line = session.and_then(|session| session.lines.first());
-            from = line
-                .and_then(|(_, line)| self.lines.get(*line))
-                .map(|line| line.address);
-            // All symbols may have been pushed ones.
-            is_kept = inbound.prove();
-        } else {
-            from = from.or(self.leave_paper(flow));
-        }
-        debug_assert!(is_kept, "what was pushed has room");
-        let _ = now;
-        if let (Some(from), true) = (from, is_kept) {
+        let from = match self.guests.session_of.get(&flow) {
+            Some(&id) => {
+                self.guests.settle(id);
+                let session = self.guests.sessions.get(&id);
+                let line = session.and_then(|session| session.lines.first());
+                let line = line.and_then(|(_, line)| self.lines.get(*line));
+                line.map(|line| line.address)
+            }
+            None => self.leave_paper(flow),
+        };
+        // All symbols may have been pushed ones, for which there is room.
+        if let (Some(from), true) = (from, inbound.prove()) {
             let (bytes, held) = inbound.into_bytes();
             self.news.push_back(News::Received { from, bytes, held });
         }

@@ -1,17 +1,21 @@
 //! The driver over memory, in a time of its own.
 
 mod faults;
+mod group;
 mod hostile;
+mod keys;
+mod mtu;
+mod open;
 mod transcript;
 
 use super::engine::{Engine, News, Setup};
 use super::room::Room;
 use crate::codec::Codes;
-use crate::seal::Tokens;
+use crate::seal::{Key, Tokens};
 use crate::udp::{Ancillary, Datagrams, Incoming, Outgoing, TrafficClass};
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tailcut_transport::Demotion;
 use tailcut_transport::scdp::{
@@ -23,6 +27,8 @@ use tailcut_units::{HostId, mix64};
 #[derive(Clone, Debug)]
 struct Datagram {
     from: SocketAddr,
+    /// The address of this machine that the sender wants it to come from.
+    leaves: Option<IpAddr>,
     to: SocketAddr,
     class: TrafficClass,
     bytes: Vec<u8>,
@@ -71,6 +77,7 @@ impl Datagrams for Memory {
             for datagram in bytes.chunks(segment) {
                 self.sent.push_back(Datagram {
                     from: self.local,
+                    leaves: message.from,
                     to: message.to,
                     class: message.class,
                     bytes: datagram.to_vec(),
@@ -87,6 +94,7 @@ impl Datagrams for Memory {
                 from: datagram.from,
                 told: Ancillary {
                     class: datagram.class,
+                    to: Some(datagram.to.ip()),
                     ..Ancillary::default()
                 },
                 is_cut: false,
@@ -119,6 +127,10 @@ fn config() -> ScdpConfig {
 }
 
 fn engine(me: u32, config: ScdpConfig) -> Engine {
+    keyed(me, config, None)
+}
+
+fn keyed(me: u32, config: ScdpConfig, key: Option<Key>) -> Engine {
     let host = Host::new(HostId(me), config, DriverCodec::default()).expect("parameters");
     let room = Room::new(20 << 20, 64 << 20);
     Engine::new(Setup {
@@ -128,6 +140,7 @@ fn engine(me: u32, config: ScdpConfig) -> Engine {
         room,
         codes: Arc::new(Codes::new(16)),
         tokens: Tokens::new([me as u8; 32]),
+        key,
     })
 }
 
