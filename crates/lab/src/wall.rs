@@ -1,7 +1,7 @@
 //! A run on real hosts, measured: the simulator's workload and record, the kernel's transports, and the
 //! clock on the wall.
 
-use crate::agent::{Agent, KernelHost, News};
+use crate::agent::{Agent, AgentConfig, KernelHost, News};
 use crate::clock::Clock;
 use crate::driver::{World, drive};
 use crate::frames::{Frame, OnFrames};
@@ -17,7 +17,6 @@ use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, Observer, PortEvents};
 use tailcut_observe::Body;
 use tailcut_record::{PackedRun, RunCost};
@@ -132,7 +131,16 @@ impl<'a> Measured<'a> {
         taps.read_pins();
         let clock = Clock::begin(plan.slowdown);
         let port = config.settings.tcp.port;
-        let agent = Agent::start(networks, (port, plan.replication), clock, told);
+        let agent = Agent::start(
+            networks,
+            AgentConfig {
+                port,
+                replication: plan.replication,
+                scdp: plan.scdp.clone(),
+            },
+            clock,
+            told,
+        );
         let agent = agent.map_err(elsewhere)?;
         let to_agent = agent.waker.try_clone().context("too many open files");
         let to_agent = Rc::new(to_agent.map_err(elsewhere)?);
@@ -140,17 +148,13 @@ impl<'a> Measured<'a> {
         let news: Vec<Rc<RefCell<VecDeque<Event>>>> = all.map(|_| Rc::default()).collect();
         let transports = news.iter().enumerate().map(|(host, news)| {
             let (host, orders) = (HostId(host as u32), agent.orders.clone());
-            let host = (host, plan.replication);
+            let host = (host, plan.replication, plan.several());
             let host = KernelHost::new(host, orders, Rc::clone(&to_agent), Rc::clone(news));
             Box::new(host) as Box<dyn Transport>
         });
-        let uplink = QueueConfig::DropTail(DropTail {
-            limit: Limit::Packets(plan.kernel.queue.get()),
-            mark_above: None,
-        });
         let watch = watch.is_on().then_some(watch as &mut dyn Observer<Frame>);
         Ok(Self {
-            parts: RunParts::around(config, &uplink, transports.collect(), watch)?,
+            parts: RunParts::around(config, &plan.uplink, transports.collect(), watch)?,
             taps,
             clock,
             agent,

@@ -147,6 +147,11 @@ impl Results {
         runs.filter(move |run| run.key.design == design)
     }
 
+    /// Whether a part ran a design at all.
+    pub fn ran(&self, part: &str, design: &str) -> bool {
+        self.runs(part, design).next().is_some()
+    }
+
     /// What a program measured of a design, with a round in place of a seed.
     pub fn times(&self, program: &str, design: &str) -> Option<Measured> {
         let is_it = |times: &&Times| times.program == program && times.design == design;

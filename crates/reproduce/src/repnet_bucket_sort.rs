@@ -39,8 +39,7 @@ impl Reproduction for RepNetBucketSort {
     }
 
     fn programs_on_real_hosts(&self) -> Vec<Program> {
-        // The quick form leaves the processors of a small machine idle for half of the time: four hosts, and
-        // links so slow that the network takes most of a job's time.
+        // Four hosts and slow links in the quick form: packets are punctual on two processors that others use, too.
         let quick = "--hosts 4 --jobs 10 --numbers 2000 --slowdown 250 --rounds 6";
         let full = "--full --rounds 6";
         vec![

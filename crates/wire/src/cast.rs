@@ -32,6 +32,11 @@ pub const PROOF_BYTES: usize = PREFIX_BYTES + 32;
 /// An offer that asks for an answer is at least as long, so that no answer is longer than it.
 pub const LEAST_OFFER: u16 = 1_200;
 
+/// The flag of packets under a key.
+pub const SEALED: u8 = 0x80;
+/// The flag of a symbol that a switch has cut off.
+const TRIMMED: u8 = 0x01;
+
 /// Of a symbol's header without its checksum, over the first 28 bytes: what trimming has left of a
 /// packet, whose UDP checksum holds no more.
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
@@ -344,12 +349,30 @@ pub fn encode(
     Ok(length)
 }
 
-/// The checksum of the symbol's header at the front of `bytes`. The flag that a switch sets is not
-/// part of it.
+/// The priority class of the symbol that a datagram carries, under a key or without. `None`: it carries
+/// no symbol with a right checksum, or only a header.
+pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
+    let (header, payload) = datagram.split_first_chunk::<SYMBOL_BYTES>()?;
+    let [first, flags, .., c0, c1, c2, c3] = *header;
+    let is_symbol = first == VERSION << 4 && flags & !SEALED == 0 && !payload.is_empty();
+    let is_right = u32::from_be_bytes([c0, c1, c2, c3]) == checksum_of(header);
+    (is_symbol && is_right).then_some(header[23])
+}
+
+/// Notes in a symbol's header that a switch has cut off what follows it, and gives the header's length.
+/// `None`: the datagram carries no symbol; nothing is changed.
+pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
+    class_of_symbol(datagram)?;
+    *datagram.get_mut(1)? |= TRIMMED;
+    Some(SYMBOL_BYTES)
+}
+
+/// The checksum of the symbol's header at the front of `bytes`. The flags that a switch sets, and that a
+/// key sets, are not part of it.
 fn checksum_of(bytes: &[u8]) -> u32 {
     let mut digest = CHECKSUM.digest();
     if let [first, flags, rest @ ..] = bytes {
-        digest.update(&[*first, flags & !1]);
+        digest.update(&[*first, flags & !(TRIMMED | SEALED)]);
         digest.update(rest.get(..SYMBOL_BYTES - 6).unwrap_or_default());
     }
     digest.finalize()

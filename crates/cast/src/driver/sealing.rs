@@ -10,10 +10,8 @@ use crate::seal::{
 };
 use std::ops::Range;
 use tailcut_units::HostId;
-use tailcut_wire::cast::{PREFIX_BYTES, SYMBOL_BYTES};
+use tailcut_wire::cast::{PREFIX_BYTES, SEALED, SYMBOL_BYTES};
 
-/// Flag of a packet under a key.
-const SEALED: u8 = 0x80;
 /// Flag of what a receiver says: the sender has proved itself.
 const PROVED: u8 = 0x40;
 /// Flag of a symbol: a switch has cut it off.

@@ -4,6 +4,7 @@
 
 mod connection;
 mod host;
+mod objects;
 mod orders;
 mod replicas;
 mod replicated;
@@ -15,4 +16,4 @@ mod thread;
 
 pub use host::KernelHost;
 pub use report::News;
-pub use thread::Agent;
+pub use thread::{Agent, AgentConfig};

@@ -1,6 +1,7 @@
 //! What the agents are told.
 
 use tailcut_transport::repnet::Mode;
+use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};
 
 /// A flow that is to start.
@@ -22,11 +23,31 @@ pub struct Start {
     pub path: Option<u16>,
 }
 
+/// The ends of a flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// One sender and one receiver.
+    One,
+    /// All of these are receivers.
+    All(Vec<HostId>, Stragglers),
+    /// The host is one of several senders, for an object that is collected at a port of the receiver.
+    Share(u16, Share),
+}
+
 /// What the agents are told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Order {
     /// To start a flow.
-    Start(Start),
+    Start(Start, Ends),
+    /// That a host collects a flow at a port, from several senders.
+    Collect {
+        /// The receiver.
+        host: HostId,
+        /// The flow.
+        flow: FlowId,
+        /// The port.
+        port: u16,
+    },
     /// To end.
     End,
 }

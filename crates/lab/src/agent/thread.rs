@@ -1,7 +1,8 @@
 //! The thread that serves the sockets of all hosts.
 
 use super::connection::{self, Progress, Receiver, Sender};
-use super::orders::{Order, Start};
+use super::objects::Objects;
+use super::orders::{Ends, Order, Start};
 use super::replicas::Replicas;
 use super::report::{News, Reporter};
 use crate::addresses;
@@ -18,6 +19,7 @@ use std::sync::mpsc::{self, Receiver as Inbox, Sender as Outbox, TryRecvError};
 use std::thread::JoinHandle;
 use tailcut_transport::Event;
 use tailcut_transport::repnet::{Leg, RepNetConfig};
+use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// How long before a flow starts the thread stops sleeping: the system wakes it some 25 us late.
@@ -41,14 +43,13 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the agents in the networks of hosts. Their listening sockets are at `port`, and where flows are
-    /// replicated at the port after it too; `told` is woken when there are news.
+    /// Starts the agents in the networks of hosts. `told` is woken when there are news.
     ///
     /// # Errors
     /// The system refuses.
     pub fn start(
         networks: Vec<OwnedFd>,
-        (port, replication): (u16, Option<RepNetConfig>),
+        config: AgentConfig,
         clock: Clock,
         told: Waker,
     ) -> Result<Self> {
@@ -60,7 +61,7 @@ impl Agent {
         let run = move || {
             be_punctual();
             let report = Reporter::new(clock, outbox, told);
-            let agents = Agents::new(networks, (port, replication), report, &woken);
+            let agents = Agents::new(networks, &config, report, &woken);
             let _ = ready.send(());
             agents?.live(&inbox, &woken)
         };
@@ -90,6 +91,17 @@ impl Agent {
     }
 }
 
+/// What the agents of a run are to be.
+#[derive(Clone, Debug)]
+pub struct AgentConfig {
+    /// Where they listen. Where flows are replicated, they listen at the port after it too.
+    pub port: u16,
+    /// What is replicated; `None`: nothing.
+    pub replication: Option<RepNetConfig>,
+    /// SCDP's parameters on each host, by the wall's clock; `None`: flows are TCP connections.
+    pub scdp: Option<Vec<ScdpConfig>>,
+}
+
 enum End {
     Sends(Sender),
     Receives(Receiver),
@@ -107,9 +119,11 @@ struct Agents {
     ends: HashMap<u64, End>,
     next_key: u64,
     replicas: Option<Replicas>,
+    /// Where flows are SCDP's objects.
+    objects: Option<Objects>,
     /// Flows whose connections have been opened and not accepted: by sender, its port, and receiver.
     expected: HashMap<(HostId, u16, HostId), (FlowId, u64)>,
-    waiting: BTreeMap<(Time, FlowId), Start>,
+    waiting: BTreeMap<(Time, FlowId), (Start, Ends)>,
     report: Reporter,
     buffer: Vec<u8>,
 }
@@ -117,11 +131,11 @@ struct Agents {
 impl Agents {
     fn new(
         networks: Vec<OwnedFd>,
-        (port, replication): (u16, Option<RepNetConfig>),
+        config: &AgentConfig,
         report: Reporter,
         woken: &Waker,
     ) -> Result<Self> {
-        let hosts = networks.len();
+        let (hosts, port) = (networks.len(), config.port);
         let replicas = |config| Replicas::new(config, hosts, port, REPLICAS);
         let mut agents = Self {
             networks,
@@ -131,13 +145,25 @@ impl Agents {
             poller: Poller::new()?,
             ends: HashMap::new(),
             next_key: 0,
-            replicas: replication.map(replicas),
+            replicas: config.replication.map(replicas),
+            objects: None,
             expected: HashMap::new(),
             waiting: BTreeMap::new(),
             report,
             buffer: vec![0; 256 << 10],
         };
         agents.poller.add(woken, WAKE)?;
+        if let Some(scdp) = &config.scdp {
+            let bell = woken.try_clone().context("too many open files")?;
+            let mut objects = Objects::new(bell);
+            for (host, config) in (0..).map(HostId).zip(scdp) {
+                agents.move_to(host)?;
+                let opened = objects.open(host, config);
+                opened.with_context(|| format!("h{} cannot receive at {}", host.0, config.port))?;
+            }
+            agents.objects = Some(objects);
+            return Ok(agents);
+        }
         for host in 0..agents.networks.len() as u32 {
             agents.move_to(HostId(host))?;
             let mut listeners = [None, None];
@@ -169,8 +195,13 @@ impl Agents {
         loop {
             loop {
                 match orders.try_recv() {
-                    Ok(Order::Start(start)) => {
-                        self.waiting.insert((start.at, start.flow), start);
+                    Ok(Order::Start(start, ends)) => {
+                        self.waiting.insert((start.at, start.flow), (start, ends));
+                    }
+                    Ok(Order::Collect { host, flow, port }) => {
+                        if let Some(objects) = &mut self.objects {
+                            objects.collect(host, flow, port);
+                        }
                     }
                     Err(TryRecvError::Empty) => break,
                     Ok(Order::End) | Err(TryRecvError::Disconnected) => {
@@ -182,8 +213,8 @@ impl Agents {
             while let Some(first) = self.waiting.first_entry()
                 && first.key().0 <= self.report.now()
             {
-                let start = first.remove();
-                self.begin(&start);
+                let (start, ends) = first.remove();
+                self.begin(&start, &ends);
             }
             let first = self.waiting.first_key_value();
             let mut next = first.map_or(Time::MAX, |((at, _), _)| *at);
@@ -192,6 +223,9 @@ impl Agents {
                 next = next.min(replicas.next_timeout());
             }
             ready.clear();
+            if let Some(objects) = &mut self.objects {
+                objects.go_on(&self.report);
+            }
             let sleep = self.report.sleep(next, EARLY);
             self.poller.wait(sleep, |file| ready.push(file));
             for file in &ready {
@@ -213,14 +247,17 @@ impl Agents {
     }
 
     /// Opens the connection of a flow, or both.
-    fn begin(&mut self, start: &Start) {
-        if let Err(_refused) = self.open(start) {
+    fn begin(&mut self, start: &Start, ends: &Ends) {
+        if let Err(_refused) = self.open(start, ends) {
             let failed = Event::Failed(start.flow, Default::default());
             self.report.tell(start.from, failed);
         }
     }
 
-    fn open(&mut self, start: &Start) -> io::Result<()> {
+    fn open(&mut self, start: &Start, ends: &Ends) -> io::Result<()> {
+        if let Some(objects) = &mut self.objects {
+            return objects.send(start, ends);
+        }
         self.move_to(start.from)?;
         let port = match (start.mode, &mut self.replicas) {
             (Some(mode), Some(replicas)) => {
@@ -317,6 +354,9 @@ impl Agents {
 
     /// The run is over: what open flows have cost is told as that of failed ones.
     fn leave(self) {
+        if let Some(objects) = &self.objects {
+            objects.leave(&self.report);
+        }
         for end in self.ends.values() {
             if let End::Sends(sender) = end {
                 let failed = Event::Failed(sender.flow, sender.stats());

@@ -2,9 +2,10 @@
 //! `cargo run --release -p tailcut-transport --example scdp_bottleneck [PART]`.
 //!
 //! - `loss`: goodput under random loss. `shares`: beside CUBIC, and two of its own.
+//! - `crowd`: many of its own at once.
 //! - `incast`, `reads` (many to one), `groups` (one to many).
 //! - `sweep`: `loss` and `shares` over rates, round trips and buffers; takes an hour.
-//! - `one MBIT MS PACKETS [first|second|own|cubic] SEED`: the shares of one pair.
+//! - `cell MBIT MS PACKETS SEEDS`: both of one link.
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used)]
 
 #[path = "../../tests/bottleneck/mod.rs"]
@@ -40,7 +41,19 @@ fn main() {
         loss::sweep();
         shares::sweep();
     }
-    if part == "one" {
-        shares::one();
+    if is("crowd") {
+        shares::crowd();
+    }
+    if part == "cell" {
+        let numbers: Vec<u64> = env::args()
+            .skip(2)
+            .map(|one| one.parse().expect("a number"))
+            .collect();
+        let &[mbit, ms, packets, seeds] = &numbers[..] else {
+            println!("cell MBIT MS PACKETS SEEDS");
+            return;
+        };
+        loss::cell(mbit, ms, packets as usize, seeds);
+        shares::cell(mbit, ms, packets as usize, seeds);
     }
 }

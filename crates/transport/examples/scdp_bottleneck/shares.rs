@@ -1,8 +1,7 @@
 //! Two long transfers at one bottleneck: beside CUBIC, and two of its own.
 
 use crate::bottleneck::{Bottleneck, Link, message};
-use crate::hosts::{cubic, link, packets_of, scdp, secs};
-use std::env;
+use crate::hosts::{SYMBOL, bdp, cubic, link, packets_of, scdp, secs};
 use tailcut_transport::Transport;
 use tailcut_units::{Duration, FlowId, mix64};
 
@@ -63,8 +62,10 @@ fn summary(ratios: &[f64]) -> String {
 fn line(mbit: u64, round_trip: Duration, queue: usize, span: f64, seeds: u64) {
     let ms = round_trip.as_secs_f64() * 1e3;
     let link = link(mbit, round_trip, queue, 0.0);
-    let bdp = queue as f64 / crate::hosts::bdp(mbit, round_trip);
-    print!("  {mbit:4} Mb/s {ms:2.0} ms {queue:5} packets {bdp:4.1} BDP:");
+    let of_path = queue as f64 / bdp(mbit, round_trip);
+    let of_bars = mbit == 100 && of_path >= 1.0 && queue >= 64;
+    let mark = if of_bars { '*' } else { ' ' };
+    print!(" {mark}{mbit:4} Mb/s {ms:2.0} ms {queue:5} packets {of_path:4.1} BDP:");
     for of in [Pair::First, Pair::Second, Pair::Own, Pair::Cubic] {
         let runs: Vec<(f64, f64)> = (1..=seeds)
             .map(|seed| ratio(of, link, span, seed))
@@ -76,13 +77,18 @@ fn line(mbit: u64, round_trip: Duration, queue: usize, span: f64, seeds: u64) {
     println!();
 }
 
+fn head() {
+    println!(
+        "Over 60 s from when the second starts: SCDP over CUBIC where SCDP is first or second; second"
+    );
+    println!(
+        "over first of two of its own and of two of CUBIC. Geometric mean and range of seeds; share of"
+    );
+    println!("the link used. * where a bar stands: 0.5 to 2.");
+}
+
 pub fn print() {
-    println!(
-        "over 60 s from when the second starts: SCDP over CUBIC if SCDP is first or second, second over"
-    );
-    println!(
-        "first of two of its own and of two of CUBIC: mean and range of 5 seeds; share of the link used"
-    );
+    head();
     for (ms, queue) in [
         (2, 17),
         (2, 33),
@@ -97,9 +103,14 @@ pub fn print() {
 }
 
 pub fn sweep() {
+    head();
     for (mbit, span, seeds) in [(20, 60.0, 5), (100, 60.0, 5), (1_000, 60.0, 2)] {
         for ms in [1, 2, 5, 20, 50] {
             let round_trip = Duration::from_ms(ms);
+            if bdp(mbit, round_trip) > 2_048.0 {
+                // A window has 4,096 symbols at most.
+                continue;
+            }
             for queue in packets_of(mbit, round_trip) {
                 line(mbit, round_trip, queue, span, seeds);
             }
@@ -107,20 +118,48 @@ pub fn sweep() {
     }
 }
 
-pub fn one() {
-    let argument = |at: usize| env::args().nth(at).unwrap_or_default();
-    let number = |at: usize| argument(at).parse::<u64>().expect("a number");
-    let of = match argument(5).as_str() {
-        "first" => Pair::First,
-        "second" => Pair::Second,
-        "own" => Pair::Own,
-        _ => Pair::Cubic,
-    };
-    let link = link(
-        number(2),
-        Duration::from_ms(number(3)),
-        number(4) as usize,
-        0.0,
+/// One link, from the command line.
+pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
+    line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
+}
+
+/// Many of one kind at once: what the least and the largest get in Mb/s, and the share of packets that are dropped.
+fn many(link: Link, host: impl FnMut(u32) -> Box<dyn Transport>) -> (f64, f64, f64) {
+    let mut world = Bottleneck::new(link, (0..32).map(host).collect(), 1);
+    for flow in 0..16u32 {
+        world.run_until(secs(f64::from(flow) * 0.3));
+        world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
+    }
+    world.run_until(secs(65.0));
+    let rates = world
+        .delivered
+        .values()
+        .map(|bytes| *bytes as f64 * 8e-6 / 60.0);
+    let (least, most) = rates.fold((f64::MAX, 0.0f64), |(least, most), rate| {
+        (least.min(rate), most.max(rate))
+    });
+    let sent: u64 = world
+        .delivered
+        .values()
+        .map(|bytes| bytes / u64::from(SYMBOL))
+        .sum();
+    (
+        least,
+        most,
+        world.dropped as f64 / (sent + world.dropped) as f64 * 100.0,
+    )
+}
+
+pub fn crowd() {
+    println!(
+        "16 transfers of one kind over 60 s, 100 Mb/s: least and largest in Mb/s, packets dropped"
     );
-    println!("{of:?}: {:?} Mb/s", pair(of, link, 60.0, number(6)));
+    for (ms, queue) in [(2, 64), (20, 33), (20, 167), (50, 417)] {
+        let link = link(100, Duration::from_ms(ms), queue, 0.0);
+        let (a, b, c) = many(link, |id| scdp(id, &link));
+        let (d, e, f) = many(link, cubic);
+        println!(
+            "  {ms:2} ms {queue:3} packets: SCDP {a:.1} {b:.1} {c:.1} %, CUBIC {d:.1} {e:.1} {f:.1} %"
+        );
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::Host;
 use crate::receiver_driven::Side;
-use crate::scdp::{Codec, Job};
+use crate::scdp::{Balance, Codec, Job};
 use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
@@ -59,6 +59,15 @@ impl<C: Codec> Host<C> {
         let (side, slot) = self.directory.arriving(arrived)?;
         let receiver = self.receivers.peek(slot).filter(|_| side == Side::Receiver);
         receiver.map(|receiver| (receiver.flow(), receiver.opened()))
+    }
+
+    /// What has become of the symbols that this host has asked for, of the sender of a segment; `None`
+    /// where this host does not receive from it, or without credits
+    /// ([`Control::Adaptive`](crate::scdp::Control::Adaptive)). A session that has ended has an empty one.
+    pub fn balance(&self, segment: &Segment) -> Option<Balance> {
+        let (side, slot) = self.directory.arriving(&segment.tuple)?;
+        let receiver = self.receivers.peek(slot).filter(|_| side == Side::Receiver);
+        receiver?.balance(segment)
     }
 
     /// From now on this host has names of its own for the flows that it receives, counted from
