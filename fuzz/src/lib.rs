@@ -15,7 +15,7 @@ mod wire;
 mod workload;
 
 pub use self::http::{http_priority, http_via};
-pub use cast::cast_manifest;
+pub use cast::{cast_manifest, cast_transfer};
 pub use http_fields::http_part;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
@@ -28,7 +28,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 26] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -53,5 +53,6 @@ pub const TARGETS: [Target; 25] = [
     ("http_priority", http_priority),
     ("http_via", http_via),
     ("cast_manifest", cast_manifest),
+    ("cast_transfer", cast_transfer),
     ("http_part", http_part),
 ];

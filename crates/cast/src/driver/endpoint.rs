@@ -5,6 +5,7 @@ use super::engine::{Counts, Engine, Setup};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
+use super::pace::Pace;
 use super::room::Room;
 use super::run::{Bell, Command, Outcome, Thread};
 use super::sealing::TRAILER;
@@ -48,6 +49,8 @@ pub struct Options {
     /// Bytes of all objects that are received and not taken by the application, at most. Others
     /// have to wait. Default 64 MiB.
     pub memory: u64,
+    /// Bytes a second that leave at most, each datagram counted as a frame of 1,500 bytes. Default: no limit.
+    pub rate: Option<u64>,
     /// Threads that decode, at least 1. Default 1.
     pub decoders: usize,
     /// How a receiver decides what is on its way. [`Control::Adaptive`] (default) is for any network.
@@ -69,6 +72,7 @@ impl Default for Options {
             socket: SocketOptions::default(),
             object: 17 << 20,
             memory: 64 << 20,
+            rate: None,
             decoders: 1,
             control: Control::Adaptive(Adaptive::default()),
             key: None,
@@ -198,6 +202,7 @@ impl Endpoint {
         let thread = Thread::new(
             engine,
             Port::new(socket),
+            Pace::new(options.rate, MTU),
             options.decoders,
             &codes,
             queue,

@@ -22,6 +22,7 @@ mod lines;
 mod mailbox;
 mod outcome;
 mod outgoing;
+mod pace;
 mod paper;
 mod reason;
 mod receiving;
