@@ -114,6 +114,15 @@ impl fmt::Display for Error {
                 )
             }
             Self::Unreachable { peer, failure, .. } => write!(f, "{peer}: {failure}"),
+            Self::Lost {
+                peer,
+                failure: driver::Failure::NoAnswer,
+            } => {
+                write!(
+                    f,
+                    "{peer}: lost: it answers no longer; what has arrived is kept"
+                )
+            }
             Self::Lost { peer, failure } => {
                 write!(f, "{peer}: lost: {failure}; what has arrived is kept")
             }

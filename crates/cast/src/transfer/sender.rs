@@ -389,10 +389,13 @@ impl<'a> Sender<'a> {
     fn unreachable(&mut self, at: usize, failure: driver::Failure) {
         let peer = self.peers[at].address;
         let has_key = self.options.has_key;
-        let error = Error::Unreachable {
-            peer,
-            failure,
-            has_key,
+        let error = match self.peers[at].stage {
+            Stage::Offered => Error::Unreachable {
+                peer,
+                failure,
+                has_key,
+            },
+            _ => Error::Lost { peer, failure },
         };
         self.end(at, Err(error));
     }

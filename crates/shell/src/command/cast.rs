@@ -145,7 +145,7 @@ fn words(moment: &Moment) -> String {
     let left = moment
         .total
         .map(|total| total.saturating_sub(moment.verified));
-    if let Some(left) = left.filter(|_| moment.rate > 1.0) {
+    if let Some(left) = left.filter(|_| moment.rate * moment.seconds >= 1e6) {
         let to_go = Duration::from_secs_f64((left as f64 / moment.rate).min(1e9));
         words = format!("{words}, {} to go", HumanDuration(to_go));
     }
