@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -12,6 +13,7 @@ use tailcut_cast::driver::{
     new_session,
 };
 use tailcut_cast::seal::{Cipher, Key};
+use tailcut_cast::udp::Multicast;
 use tailcut_units::Duration;
 
 const LOCALHOSTS: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
@@ -281,4 +283,39 @@ fn under_a_key_objects_go_to_one_to_several_and_from_several() {
     for sending in sendings {
         sending.wait().expect("delivered");
     }
+}
+
+/// The number of the loopback interface, on every Linux.
+const LOOPBACK: u32 = 1;
+
+#[test]
+fn an_object_goes_to_a_group_that_a_receiver_has_joined() {
+    let options = Options {
+        multicast: Multicast {
+            interface: LOOPBACK,
+            ..Multicast::default()
+        },
+        ..Options::default()
+    };
+    let sender = Endpoint::bind("127.0.0.1:0".parse().expect("an address"), &options);
+    let (sender, receiver) = (sender.expect("a port"), bind("0.0.0.0:0"));
+    let group = IpAddr::from([239, 255, 77, 1]);
+    receiver.join(group, LOOPBACK).expect("joined");
+    let port = receiver.local().port();
+    let to = SocketAddr::from(([127, 0, 0, 1], port));
+    let wait = Stragglers {
+        after: Duration::from_ms(60_000),
+        policy: StragglerPolicy::Wait,
+    };
+    let sent = object(400_000, 4);
+    let sending = sender.send_to_group((group, port).into(), &[to], wait, sent.clone());
+    assert!(receiver.receive().expect("open").bytes == sent);
+    assert_eq!(sending.wait().expect("delivered").missed, 0);
+    let wrong = receiver.join(IpAddr::from([192, 0, 2, 1]), LOOPBACK);
+    assert!(
+        wrong
+            .expect_err("no group")
+            .to_string()
+            .contains("192.0.2.1")
+    );
 }

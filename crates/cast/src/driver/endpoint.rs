@@ -11,10 +11,10 @@ use super::run::{Bell, Command, Outcome, Thread};
 use super::sealing::TRAILER;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
-use crate::udp::{Port, Socket, SocketOptions};
+use crate::udp::{Multicast, Port, Socket, SocketOptions};
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,8 +33,6 @@ use tailcut_wire::scdp::SYN_BYTES;
 const CODES: usize = 16;
 /// Symbols that are on their way at once in the paper's mode.
 const WINDOW: u32 = 64;
-/// Bytes of an Ethernet frame that are IP's.
-const MTU: u32 = 1_500;
 /// Bytes of the headers of IP and UDP.
 const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
@@ -61,8 +59,13 @@ pub struct Options {
     /// A key that all have who send to this endpoint or receive from it: packets are encrypted, and those
     /// of others dropped. It takes credits ([`Control::Adaptive`]). Default none.
     pub key: Option<Key>,
+    /// How it sends to multicast groups.
+    pub multicast: Multicast,
+    /// Bytes of an IP packet that are sent, at most: 1,280 to 9,000. Default 1,500. Where a path takes
+    /// less, objects are begun again with smaller symbols.
+    pub mtu: u16,
     /// The protocol's parameters; `None`: those for `control` and the address that is bound, with symbols
-    /// that fill a frame of 1,500 bytes. Its own `control` counts, and `control` here does not.
+    /// that fill packets of `mtu` bytes. Its own `control` counts, and `control` here does not.
     pub scdp: Option<ScdpConfig>,
 }
 
@@ -76,6 +79,8 @@ impl Default for Options {
             decoders: 1,
             control: Control::Adaptive(Adaptive::default()),
             key: None,
+            multicast: Multicast::default(),
+            mtu: 1_500,
             scdp: None,
         }
     }
@@ -95,7 +100,9 @@ impl Options {
             Control::Window => (SYN_BYTES, WINDOW),
         };
         self.scdp.unwrap_or(ScdpConfig {
-            symbol: MTU - headers - header as u32,
+            symbol: u32::from(self.mtu.clamp(1_280, 9_000))
+                .saturating_sub(headers + header as u32)
+                .min(Limits::SOCKETS.max_symbol),
             initial_window: window,
             shared_window: window.min(ScdpConfig::default().shared_window),
             limits: Limits {
@@ -127,6 +134,10 @@ impl Options {
     pub(super) fn engine(&self, local: SocketAddr, codes: Arc<Codes>) -> io::Result<Engine> {
         let invalid = |said| io::Error::new(io::ErrorKind::InvalidInput, said);
         let config = self.scdp(local);
+        if !(1_280..=9_000).contains(&self.mtu) {
+            let found = self.mtu;
+            return Err(invalid(format!("mtu {found}; allowed: 1280 to 9000 bytes")));
+        }
         if self.key.is_some() && config.control == Control::Window {
             let said = "a key takes credits: control is Window; allowed: Adaptive";
             return Err(invalid(said.to_owned()));
@@ -193,6 +204,9 @@ impl Endpoint {
         // Wrong parameters before anything is opened.
         options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
+        if options.multicast != Multicast::default() {
+            socket.set_multicast(&options.multicast)?;
+        }
         let local = socket.local();
         let codes = options.codes();
         let engine = options.engine(local, Arc::clone(&codes))?;
@@ -301,6 +315,37 @@ impl Endpoint {
     ) -> Sending {
         let kind = Kind::All(stragglers);
         self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
+    }
+
+    /// Sends an object to several endpoints that have all [joined](Self::join) a multicast group, by
+    /// datagrams to the group: each symbol leaves once. `receivers` are the addresses that they answer
+    /// from. All listen at the group's port, and at all addresses of their machines, or they do not hear
+    /// the group. Else as [`send_to_all`](Self::send_to_all). The first probes of whether a receiver is
+    /// there, and all that one receiver has to be told, go to its own address.
+    pub fn send_to_group(
+        &self,
+        group: SocketAddr,
+        receivers: &[SocketAddr],
+        stragglers: Stragglers,
+        object: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Sending {
+        let kind = Kind::Group(group, stragglers);
+        self.start(Task::new(receivers.to_vec(), kind, Payload::new(object)))
+    }
+
+    /// Receives what is sent to a multicast group from now on, at the interface of that number; 0: as the
+    /// routes say.
+    ///
+    /// # Errors
+    /// What the system says; the address is no group, or of the other version of IP, or the endpoint is
+    /// closed.
+    pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
+        let answer = Arc::new(Mailbox::default());
+        let command = Command::Join(group, interface, Arc::clone(&answer));
+        let closed = || io::Error::other(Failure::Closed);
+        self.commands.send(command).map_err(|_| closed())?;
+        self.bell.ring();
+        answer.take().unwrap_or_else(|| Err(closed()))
     }
 
     fn start(&self, task: Task) -> Sending {

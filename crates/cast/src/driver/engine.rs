@@ -6,6 +6,7 @@ use super::incoming::{DecodeJob, Decoded, Inbound};
 use super::lines::{Line, Lines};
 use super::outcome::Failure;
 use super::outgoing::{Kind, Outbound, Task};
+use super::paths::Paths;
 use super::reason::Reason;
 use super::room::{Held, Room};
 use super::sealing::Seal;
@@ -67,6 +68,8 @@ pub struct Counts {
     pub trimmed: u64,
     /// Ends of sessions whose address has changed.
     pub moved: u64,
+    /// How often a path was found to take smaller datagrams only.
+    pub shrunk: u64,
 }
 
 /// What an engine is made of.
@@ -80,6 +83,19 @@ pub(super) struct Setup {
     pub(super) codes: Arc<Codes>,
     pub(super) tokens: Tokens,
     pub(super) key: Option<Key>,
+}
+
+/// The identifier of a new session.
+fn draw() -> Option<u64> {
+    random().ok().map(u64::from_be_bytes)
+}
+
+/// The part of a key, if there is one, of this end as a sender; `None` where it cannot be made.
+fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>> {
+    match key {
+        Some(key) => Some(Some(Box::new(Seal::new(key, session, share, None).ok()?))),
+        None => Some(None),
+    }
 }
 
 /// One host's SCDP over datagrams: it takes what arrives, the time, and objects to send.
@@ -99,6 +115,7 @@ pub(super) struct Engine {
     pub(super) news: VecDeque<News>,
     pub(super) counts: Counts,
     codes: Arc<Codes>,
+    paths: Paths,
     /// Objects that are begun again later.
     waiting: BTreeSet<(Time, FlowId)>,
     blocked: bool,
@@ -123,6 +140,7 @@ impl Engine {
             news: VecDeque::new(),
             counts: Counts::default(),
             codes: setup.codes,
+            paths: Paths::default(),
             waiting: BTreeSet::new(),
             blocked: false,
             jobs: VecDeque::new(),
@@ -134,6 +152,15 @@ impl Engine {
     /// What decodes and encodes.
     pub(super) fn codes(&self) -> Arc<Codes> {
         Arc::clone(&self.codes)
+    }
+
+    /// What paths take.
+    pub(super) fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    pub(super) fn paths_mut(&mut self) -> &mut Paths {
+        &mut self.paths
     }
 
     /// What has been counted.
@@ -162,9 +189,11 @@ impl Engine {
     pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
         let bytes = task.payload.bytes().len() as u64;
-        let layout = Object::new(bytes, self.config.symbol, self.config.block_symbols)?;
+        let symbol = self.symbol_to(now, &task.to);
+        let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
         let is_share = matches!(task.kind, Kind::Share(..));
-        if task.to.is_empty() || (is_share && self.is_paper()) {
+        let is_group = matches!(task.kind, Kind::Group(..));
+        if task.to.is_empty() || ((is_share || is_group) && self.is_paper()) {
             return None;
         }
         let flow = self.unused_flow();
@@ -189,30 +218,45 @@ impl Engine {
     /// Begins to send an object, under sessions of its own.
     fn begin(&mut self, now: Time, flow: FlowId) -> Option<()> {
         let is_paper = self.is_paper();
+        let outbound = self.outgoing.get(&flow)?;
+        let bytes = outbound.task.payload.bytes().len() as u64;
+        let symbol = self.symbol_to(now, &outbound.task.to);
+        let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
         let outbound = self.outgoing.get_mut(&flow)?;
-        let (share, shared) = match outbound.task.kind {
-            Kind::Share(session, share) => (share, Some(session)),
-            _ => (Share::ALL, None),
+        outbound.lay_out(layout);
+        let (share, shared, group) = match outbound.task.kind {
+            Kind::Share(session, share) => (share, Some(session), None),
+            Kind::Group(group, _) => (Share::ALL, Some(draw()?), Some(group)),
+            Kind::One | Kind::All(_) => (Share::ALL, None, None),
         };
+        if let (Some(group), Some(session)) = (group, shared) {
+            let mut line = Line::new(group, session, 0);
+            line.seal = seal(self.lines.key.as_ref(), session, 0)?;
+            outbound.group = Some(self.lines.enter(line));
+        }
         for &to in &outbound.task.to {
             let session = match shared {
                 Some(session) => session,
                 None if is_paper => flow.0.into(),
-                None => u64::from_be_bytes(random().ok()?),
+                None => draw()?,
             };
             let mut line = Line::new(to, session, share.index);
-            if let Some(key) = &self.lines.key {
-                let seal = Seal::new(key, session, share.index, None).ok()?;
-                line.seal = Some(Box::new(seal));
-            }
+            let of_group = outbound
+                .group
+                .and_then(|id| self.lines.get(id)?.seal.as_ref());
+            line.seal = match (of_group, outbound.group) {
+                (Some(seal), Some(group)) => Some(Box::new(seal.twin(group))),
+                _ => seal(self.lines.key.as_ref(), session, share.index)?,
+            };
             let id = self.lines.enter(line);
             outbound.lines.push(id);
             self.sent_to.insert((session, share.index), (flow, id));
         }
+        self.host.set_symbol(symbol);
         let message = Message {
             flow,
             dst: *outbound.lines.first()?,
-            bytes: outbound.task.payload.bytes().len() as u64,
+            bytes,
             path: PathPin::NONE,
             replication: Replication::Off,
         };
@@ -232,7 +276,7 @@ impl Engine {
                     },
                 )
             }
-            Kind::All(stragglers) => {
+            Kind::All(stragglers) | Kind::Group(_, stragglers) => {
                 let message = Message {
                     dst: HostId(GROUPS | flow.0),
                     ..message
@@ -270,7 +314,8 @@ impl Engine {
         let until = now + pause.min(self.config.max_timeout);
         outbound.waits_until = Some(until);
         outbound.tuple = None;
-        let lines = std::mem::take(&mut outbound.lines);
+        let mut lines = std::mem::take(&mut outbound.lines);
+        lines.extend(outbound.group.take());
         self.host.cancel(now, flow);
         self.staging.forget(flow);
         self.drop_lines(&lines);
@@ -319,6 +364,7 @@ impl Engine {
         if let Some(outbound) = self.outgoing.remove(&flow) {
             self.staging.forget(flow);
             self.drop_lines(&outbound.lines);
+            self.drop_lines(outbound.group.as_slice());
             if let Some(until) = outbound.waits_until {
                 self.waiting.remove(&(until, flow));
             }

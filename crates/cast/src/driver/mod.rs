@@ -1,6 +1,19 @@
 //! SCDP over UDP sockets: the driver of [`Host`](tailcut_transport::scdp::Host) under the wall clock.
 //!
 //! - [`Endpoint`]: sends objects and receives them, for threads and for tasks.
+//!   - [`send`](Endpoint::send): one to one.
+//!   - [`send_share`](Endpoint::send_share): several senders of one object to one receiver. They agree on a
+//!     session ([`new_session`]); the receiver has nothing to do.
+//!   - [`send_to_all`](Endpoint::send_to_all): one to several, by datagrams to each.
+//!   - [`send_to_group`](Endpoint::send_to_group) and [`join`](Endpoint::join): one to several, by
+//!     datagrams to an IP multicast group.
+//!   - [`receive`](Endpoint::receive) and [`arrival`](Endpoint::arrival): the next object, of whichever
+//!     kind.
+//! - [`Sending`]: an object on its way: [`wait`](Sending::wait) or `.await`,
+//!   [`progress`](Sending::progress) of each receiver, [`cancel`](Sending::cancel).
+//! - [`Options`]: [`Control::Adaptive`] for any network, [`Control::Window`] (the paper's mode) for
+//!   switches that trim; a pre-shared key; what memory peers may fill.
+//! - [`Detached`]: the same without a socket and a clock.
 //!
 //! A thread runs each endpoint, and no call of its waits: it takes a batch of datagrams, hands them to
 //! the transport, does what is due, and sends what the transport has to send as another batch. The
@@ -20,10 +33,12 @@ mod guests;
 mod incoming;
 mod lines;
 mod mailbox;
+mod mtu;
 mod outcome;
 mod outgoing;
 mod pace;
 mod paper;
+mod paths;
 mod reason;
 mod receiving;
 mod room;
@@ -33,6 +48,7 @@ mod sending;
 mod staging;
 #[cfg(test)]
 mod tests;
+mod unsealing;
 
 pub use board::{Progress, Stage};
 pub use clock::{Clock, WallClock};

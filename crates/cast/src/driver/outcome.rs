@@ -61,6 +61,9 @@ pub enum Failure {
     TooLarge,
     /// The receiver does not want it.
     Refused,
+    /// The path to the receiver takes smaller datagrams only, and the size is fixed: others send shares of
+    /// the object, or have received it.
+    TooWide,
     /// It cannot be sent like this: to no receiver, in more blocks than can be numbered, or as a share in
     /// the paper's mode.
     Unfit,
@@ -78,6 +81,10 @@ impl fmt::Display for Failure {
             Self::Busy => f.write_str("the receiver has no room for it"),
             Self::TooLarge => f.write_str("it is longer than the receiver takes"),
             Self::Refused => f.write_str("the receiver does not want it"),
+            Self::TooWide => f.write_str(
+                "the path to the receiver takes smaller datagrams only, and other ends have the object \
+                 in larger ones",
+            ),
             Self::Unfit => f.write_str(
                 "it cannot be sent like this: allowed are 1 or more receivers, up to 2^32 blocks, and \
                  shares under credits only",

@@ -1,8 +1,9 @@
 //! An object that is sent: where the bytes of each of its symbols are.
 
 use super::board::{Board, Stage};
+use super::paths::Search;
 use crate::codec::{CodecError, Codes, Encoder};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -45,6 +46,8 @@ pub(super) enum Kind {
     Share(u64, Share),
     /// All of it to several receivers.
     All(Stragglers),
+    /// The same, by datagrams to a multicast group that they have joined.
+    Group(SocketAddr, Stragglers),
 }
 
 /// What an application wants to send.
@@ -83,6 +86,10 @@ pub(super) struct Outbound {
     /// How often it was begun again, and when it will be.
     pub(super) restarts: u32,
     pub(super) waits_until: Option<Time>,
+    /// The line to the group of all receivers.
+    pub(super) group: Option<HostId>,
+    /// Receivers that may not get datagrams as large as those of this object.
+    pub(super) searches: HashMap<HostId, Search>,
     layout: Object,
     encoders: BTreeMap<u32, Encoder>,
 }
@@ -95,9 +102,23 @@ impl Outbound {
             tuple: None,
             restarts: 0,
             waits_until: None,
+            group: None,
+            searches: HashMap::new(),
             layout,
             encoders: BTreeMap::new(),
         }
+    }
+
+    /// Bytes of a symbol.
+    pub(super) fn symbol(&self) -> u32 {
+        self.layout.symbol()
+    }
+
+    /// Its symbols have another size from now on.
+    pub(super) fn lay_out(&mut self, layout: Object) {
+        self.layout = layout;
+        self.encoders.clear();
+        self.searches.clear();
     }
 
     /// The addresses of what comes from the receiver `line`, once something has left.

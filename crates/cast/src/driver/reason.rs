@@ -13,10 +13,18 @@ pub(super) enum Reason {
     Cancelled,
     /// The receiver knows nothing of the session: it may have started anew.
     Unknown,
+    /// Datagrams of the object's size do not arrive.
+    TooWide,
 }
 
 impl Reason {
-    const ALL: [Self; 4] = [Self::Busy, Self::TooLarge, Self::Cancelled, Self::Unknown];
+    const ALL: [Self; 5] = [
+        Self::Busy,
+        Self::TooLarge,
+        Self::Cancelled,
+        Self::Unknown,
+        Self::TooWide,
+    ];
 
     /// Its number in a packet.
     pub(super) const fn number(self) -> u16 {
@@ -25,6 +33,7 @@ impl Reason {
             Self::TooLarge => 2,
             Self::Cancelled => 3,
             Self::Unknown => 4,
+            Self::TooWide => 5,
         }
     }
 
@@ -46,6 +55,7 @@ impl Reason {
             Self::TooLarge => Failure::TooLarge,
             Self::Cancelled => Failure::Refused,
             Self::Unknown => Failure::NoAnswer,
+            Self::TooWide => Failure::TooWide,
         }
     }
 }

@@ -6,29 +6,17 @@ use super::guests::Session;
 use super::incoming::Inbound;
 use super::lines::{Doubt, Line};
 use super::reason::Reason;
-use super::sealing::{Seal, greet, is_sealed, trimmed};
-use crate::seal::{Direction, Opener, Origin};
+use super::sealing::Seal;
+use super::unsealing::Packet;
 use crate::udp::Incoming;
 use std::net::SocketAddr;
 use tailcut_transport::scdp::Object;
 use tailcut_transport::{Condition, Header, Part, Segment, Streams, Transport};
 use tailcut_units::{FlowId, HostId, Time};
-use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, PREFIX_BYTES, Symbol};
+use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
 /// Sessions that are known before those that the transport has forgotten are looked for.
 const REMEMBERED: usize = 512;
-
-/// Who has spoken for the first time, and what opens it.
-type Greeting = (Origin, Opener);
-
-/// What is known of a packet beside what it says.
-struct Packet {
-    envelope: Envelope,
-    /// Bytes of the datagram.
-    bytes: usize,
-    /// Of the first packet of a sender under a key.
-    greeting: Option<Greeting>,
-}
 
 /// The sender's name of a session, as the transport knows it: lines tell sessions apart.
 const NAMELESS: FlowId = FlowId(0);
@@ -50,121 +38,8 @@ impl Engine {
         }
     }
 
-    /// A datagram where all have a key.
-    pub(super) fn on_sealed(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
-        let (Some(&[first, _]), true) = (bytes.first_chunk(), bytes.len() >= PREFIX_BYTES) else {
-            self.counts.malformed += 1;
-            return;
-        };
-        if !is_sealed(bytes) {
-            // Of those that know nothing of a session. They are hints, as silence is.
-            match cast::decode(bytes) {
-                Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
-                    if self
-                        .sent_to
-                        .contains_key(&(envelope.session, envelope.share)) =>
-                {
-                    self.on_packet(now, incoming, bytes);
-                }
-                _ => self.counts.malformed += 1,
-            }
-            return;
-        }
-        if let Some(header) = trimmed(bytes) {
-            match cast::decode(&header) {
-                Ok((envelope, Message::Symbol(symbol), _)) => {
-                    self.on_hint(now, incoming, &envelope, &symbol);
-                }
-                _ => self.counts.malformed += 1,
-            }
-            return;
-        }
-        let mut plain = std::mem::take(&mut self.lines.plain);
-        if let Some((envelope, greeting)) = self.unseal(first & 0x0f, bytes, &mut plain) {
-            match cast::decode(&plain) {
-                Ok((_, message, length)) => {
-                    let payload = plain.get(length..).unwrap_or_default();
-                    let packet = Packet {
-                        envelope,
-                        bytes: bytes.len(),
-                        greeting,
-                    };
-                    self.take(now, incoming, packet, &message, payload);
-                }
-                Err(_) => self.counts.malformed += 1,
-            }
-        }
-        self.lines.plain = plain;
-    }
-
-    /// Opens a packet of a line, or the first one of a session.
-    fn unseal(
-        &mut self,
-        kind: u8,
-        bytes: &[u8],
-        plain: &mut Vec<u8>,
-    ) -> Option<(Envelope, Option<Greeting>)> {
-        let &[_, _, s0, s1, ref session @ ..] = bytes.first_chunk::<PREFIX_BYTES>()?;
-        let envelope = Envelope {
-            session: u64::from_be_bytes(*session),
-            share: u16::from_be_bytes([s0, s1]),
-        };
-        let name = (envelope.session, envelope.share);
-        let sessions = &self.guests.sessions;
-        let guest = sessions
-            .get(&envelope.session)
-            .and_then(|session| session.line(envelope.share));
-        let receiver = self.sent_to.get(&name).map(|(_, id)| *id);
-        let candidates = match kind {
-            0 | 2 | 4 | 7 | 9 => [guest, None],
-            6 => [guest, receiver],
-            _ => [None, receiver],
-        };
-        for id in candidates.into_iter().flatten() {
-            let seal = self.lines.get_mut(id).and_then(|line| line.seal.as_mut());
-            if let Some(lacks_proof) = seal.and_then(|seal| seal.open(bytes, plain)) {
-                if lacks_proof {
-                    self.prove(id);
-                }
-                return Some((envelope, None));
-            }
-        }
-        let is_first = kind == 2 && candidates == [None; 2];
-        let greeting = is_first.then(|| {
-            let key = self.lines.key.as_ref()?;
-            let (session, share) = name;
-            greet(key, session, share, Direction::Forward, bytes, plain)
-        });
-        match greeting.flatten() {
-            Some(greeting) => Some((envelope, Some(greeting))),
-            None => {
-                self.counts.unknown += 1;
-                None
-            }
-        }
-    }
-
-    /// Whoever can see a session says that a symbol was trimmed: more than its loss must not follow.
-    fn on_hint(
-        &mut self,
-        now: Time,
-        incoming: &Incoming<'_>,
-        envelope: &Envelope,
-        symbol: &Symbol,
-    ) {
-        let known = self.guest(envelope, incoming.from);
-        let is_due = known.is_some_and(|(_, id)| {
-            let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
-            seal.is_some_and(|seal| symbol.number < seal.granted)
-        });
-        match is_due {
-            true => self.on_symbol(now, incoming, envelope, symbol, &[]),
-            false => self.counts.unknown += 1,
-        }
-    }
-
     /// A packet as it is without a key.
-    fn take(
+    pub(super) fn take(
         &mut self,
         now: Time,
         incoming: &Incoming<'_>,
@@ -196,31 +71,6 @@ impl Engine {
                 self.on_answer(now, from, &envelope, message);
             }
         }
-    }
-
-    /// A sender answers what was drawn for it.
-    fn on_proof_of_key(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        envelope: &Envelope,
-        proof: &[u8; 32],
-    ) {
-        let Some((flow, id)) = self.guest(envelope, from) else {
-            self.counts.unknown += 1;
-            return;
-        };
-        let seal = self.lines.get_mut(id).and_then(|line| line.seal.as_mut());
-        if !seal.is_some_and(|seal| seal.check(proof)) {
-            self.counts.malformed += 1;
-            return;
-        }
-        let session = self.guests.sessions.get_mut(&envelope.session);
-        if session.is_some_and(|session| std::mem::take(&mut session.waits)) {
-            self.deliver(flow);
-            self.say(id, &Message::Done { hash: 0 });
-        }
-        self.hear(now);
     }
 
     /// Our name of the object, and the line, of a sender at its known address.
@@ -264,7 +114,7 @@ impl Engine {
         Some((flow, id, port))
     }
 
-    fn on_symbol(
+    pub(super) fn on_symbol(
         &mut self,
         now: Time,
         incoming: &Incoming<'_>,
@@ -312,15 +162,6 @@ impl Engine {
         };
         self.host.on_segment(now, segment);
         self.hear(now);
-    }
-
-    /// Whether a symbol is of one of several senders that has not proved that it has the key: the object
-    /// may be whole without it.
-    fn is_premature(&self, id: HostId, session: u64) -> bool {
-        let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
-        let session = self.guests.sessions.get(&session);
-        seal.is_some_and(|seal| !seal.is_proved())
-            && session.is_some_and(|session| session.port != self.config.port)
     }
 
     fn on_status(
@@ -618,7 +459,7 @@ impl Engine {
     }
 
     /// The application gets an object.
-    fn deliver(&mut self, flow: FlowId) {
+    pub(super) fn deliver(&mut self, flow: FlowId) {
         let Some(mut inbound) = self.incoming.remove(&flow) else {
             return;
         };

@@ -12,6 +12,7 @@ use crate::udp::{Datagrams, Port};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,6 +75,8 @@ pub(super) enum Command {
     Cancel(u64),
     /// Tells what has been counted.
     Count(Arc<Mailbox<Counts>>),
+    /// Joins a multicast group at an interface.
+    Join(IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
     /// Ends the thread.
     Stop,
 }
@@ -187,6 +190,7 @@ impl Thread {
             match command {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
                 Command::Count(answer) => answer.close(),
+                Command::Join(_, _, answer) => answer.close(),
                 Command::Cancel(_) | Command::Stop => {}
             }
         }
@@ -273,6 +277,9 @@ impl Thread {
                 }
                 None => outcome.put(Err(Failure::Unfit)),
             },
+            Command::Join(group, interface, answer) => {
+                answer.put(self.driver.net.socket.join(group, interface));
+            }
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
             Command::Cancel(number) => {
                 if let Some(flow) = self.flows.remove(&number) {

@@ -9,6 +9,7 @@ use crate::seal::{
     Direction, Key, NoRandomness, Opener, Origin, Refusal, Salt, Sealer, TAG, expand, is_of,
 };
 use std::ops::Range;
+use tailcut_units::HostId;
 use tailcut_wire::cast::{PREFIX_BYTES, SYMBOL_BYTES};
 
 /// Flag of a packet under a key.
@@ -104,6 +105,8 @@ pub(super) struct Seal {
     proved: bool,
     /// At a receiver: the credits that it has given.
     pub(super) granted: u32,
+    /// The line whose packets' numbers count for what is sent on this one: that of the group.
+    pub(super) group: Option<HostId>,
 }
 
 impl std::fmt::Debug for Seal {
@@ -134,7 +137,23 @@ impl Seal {
             peer,
             proved: false,
             granted: 0,
+            group: None,
         })
+    }
+
+    /// For one of the receivers of what is sent to a group on the line `group`: this end is the same
+    /// there, so that packets' numbers must not be used twice.
+    pub(super) fn twin(&self, group: HostId) -> Self {
+        Self {
+            key: self.key.clone(),
+            own: self.own,
+            sealer: self.key.sealer(&self.own),
+            next: 0,
+            peer: None,
+            proved: false,
+            granted: 0,
+            group: Some(group),
+        }
     }
 
     /// Whether the sender of the session has proved that it has the key now.
@@ -219,6 +238,9 @@ impl Seal {
     }
 }
 
+/// Who has spoken for the first time, and what opens it.
+pub(super) type Greeting = (Origin, Opener);
+
 /// Opens the first packet of somebody: it has the salt in it.
 pub(super) fn greet(
     key: &Key,
@@ -227,7 +249,7 @@ pub(super) fn greet(
     direction: Direction,
     bytes: &[u8],
     plain: &mut Vec<u8>,
-) -> Option<(Origin, Opener)> {
+) -> Option<Greeting> {
     let parts = Parts::of(bytes)?;
     let origin = Origin {
         session,

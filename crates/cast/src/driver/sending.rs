@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::lines::Line;
 use super::outgoing::Kind;
 use super::reason::Reason;
+use super::sealing::OVERHEAD;
 use super::staging::{Place, Staged};
 use crate::udp::TrafficClass;
 use std::net::SocketAddr;
@@ -40,10 +41,7 @@ impl Engine {
             return;
         };
         outbound.tuple = Some(segment.tuple);
-        let receivers = match to.is_group() {
-            true => outbound.lines.clone(),
-            false => vec![to],
-        };
+        let group = outbound.group;
         let place = match header.kind {
             ScdpKind::Credited => self.place_of(segment.flow, header),
             _ => Some(Place::Nowhere),
@@ -51,13 +49,37 @@ impl Engine {
         let Some(place) = place else {
             return;
         };
-        for id in receivers {
-            let is_over = self.lines.get(id).is_none_or(|line| line.is_over);
-            match message {
-                _ if is_over => {}
-                Message::Offer(offer) => self.put_offer(now, id, offer),
-                _ => self.put(id, class, &message, place.clone()),
+        match (to.is_group(), group) {
+            (false, _) => self.put_word(now, to, class, &message, place),
+            (true, Some(group)) => self.put_word(now, group, class, &message, place),
+            (true, None) => {
+                let receiver = |engine: &Self, at: usize| {
+                    let outbound = engine.outgoing.get(&segment.flow)?;
+                    outbound.lines.get(at).copied()
+                };
+                let mut at = 0;
+                while let Some(id) = receiver(self, at) {
+                    self.put_word(now, id, class, &message, place.clone());
+                    at += 1;
+                }
             }
+        }
+    }
+
+    /// Sends what a sender has to say on one line.
+    fn put_word(
+        &mut self,
+        now: Time,
+        id: HostId,
+        class: TrafficClass,
+        message: &Message,
+        place: Place,
+    ) {
+        let is_over = self.lines.get(id).is_none_or(|line| line.is_over);
+        match message {
+            _ if is_over => {}
+            Message::Offer(offer) => self.put_offer(now, id, *offer),
+            _ => self.put(id, class, message, place),
         }
     }
 
@@ -76,9 +98,10 @@ impl Engine {
     }
 
     fn put_offer(&mut self, now: Time, id: HostId, offer: Offer) {
+        let sealed = self.lines.key.as_ref().map_or(0, |_| OVERHEAD as u16);
         let offer = Offer {
             stamp: (now.as_ns() / 100) as u32,
-            padded: LEAST_OFFER,
+            padded: LEAST_OFFER - sealed,
             ..offer
         };
         if let Some(line) = self.lines.get_mut(id) {
@@ -117,16 +140,18 @@ impl Engine {
             share: line.share,
         };
         let ends = (line.address, line.local);
-        let staged = match &mut line.seal {
+        if let (Some(seal), Message::Pull(pull)) = (&mut line.seal, message) {
+            seal.granted = pull.granted;
+        }
+        let group = line.seal.as_ref().map(|seal| seal.group);
+        let staged = match group.filter(|_| !matches!(message, Message::Retry(_))) {
+            // Also of those that know nothing of a session.
             None => Staged::new(ends, class, &envelope, message, place),
-            // Of those that know nothing of a session.
-            Some(_) if matches!(message, Message::Retry(_)) => {
-                Staged::new(ends, class, &envelope, message, place)
-            }
-            Some(seal) => {
-                if let Message::Pull(pull) = message {
-                    seal.granted = pull.granted;
-                }
+            Some(group) => {
+                let line = self.lines.get_mut(group.unwrap_or(id));
+                let Some(seal) = line.and_then(|line| line.seal.as_mut()) else {
+                    return;
+                };
                 let outgoing = &self.outgoing;
                 let object = |flow: FlowId| Some(outgoing.get(&flow)?.bytes());
                 let packet = (&envelope, message, place);
@@ -136,7 +161,8 @@ impl Engine {
         let Some(staged) = staged else {
             return;
         };
-        if let Some(doubt) = &mut line.doubt {
+        let doubt = self.lines.get_mut(id).and_then(|line| line.doubt.as_mut());
+        if let Some(doubt) = doubt {
             let Some(left) = doubt.budget.checked_sub(staged.length() as u64) else {
                 return;
             };
@@ -173,7 +199,7 @@ impl Engine {
             return;
         };
         match message {
-            Message::Retry(token) => self.on_token(now, id, *token),
+            Message::Retry(token) => self.on_token(now, flow, id, *token),
             // Else it has got the answer to what it has drawn, and says so again when it has taken it.
             Message::Done { .. } if self.is_believed(id) => {
                 self.on_done(now, flow, id, Stage::Done);
@@ -190,16 +216,31 @@ impl Engine {
                 self.host
                     .on_segment(now, Segment::new(tuple, flow, 0, header));
                 self.hear(now);
+                self.watch(now, (flow, id), pull);
             }
+            Message::ProbeAck { size, .. } => self.on_probe_ack((flow, id), *size),
             _ => {}
         }
     }
 
     /// The object and the line of a receiver at its address.
-    fn receiver(&self, envelope: &Envelope, from: SocketAddr) -> Option<(FlowId, HostId)> {
-        let &(flow, id) = self.sent_to.get(&(envelope.session, envelope.share))?;
-        let line: &Line = self.lines.get(id)?;
-        (line.address == from && !line.is_over).then_some((flow, id))
+    pub(super) fn receiver(
+        &self,
+        envelope: &Envelope,
+        from: SocketAddr,
+    ) -> Option<(FlowId, HostId)> {
+        let &(flow, last) = self.sent_to.get(&(envelope.session, envelope.share))?;
+        let is_it = |id: &HostId| {
+            let line: Option<&Line> = self.lines.get(*id);
+            line.is_some_and(|line| line.address == from && !line.is_over)
+        };
+        let outbound = self.outgoing.get(&flow)?;
+        // Those of a group are in one session.
+        let id = match outbound.group {
+            Some(_) => outbound.lines.iter().copied().find(is_it),
+            None => Some(last).filter(is_it),
+        };
+        Some((flow, id?))
     }
 
     /// Whether a receiver knows that this end has the key, where there is one.
@@ -209,14 +250,20 @@ impl Engine {
     }
 
     /// The receiver wants the offer again, with this token.
-    fn on_token(&mut self, now: Time, id: HostId, token: [u8; 32]) {
+    fn on_token(&mut self, now: Time, flow: FlowId, id: HostId, token: [u8; 32]) {
         let Some(line) = self.lines.get_mut(id) else {
             return;
         };
-        let Some(offer) = line.offer.filter(|_| line.tokens < MOST_TOKENS) else {
+        if line.tokens >= MOST_TOKENS {
+            return;
+        }
+        line.tokens += 1;
+        let to_group = self.outgoing.get(&flow).and_then(|outbound| outbound.group);
+        let lines = [Some(id), to_group].into_iter().flatten();
+        let mut offers = lines.filter_map(|id| self.lines.get(id)?.offer);
+        let Some(offer) = offers.next() else {
             return;
         };
-        line.tokens += 1;
         let offer = Offer {
             token: Some(token),
             padded: 0,
@@ -274,11 +321,16 @@ impl Engine {
         }
     }
 
-    fn lose_receiver(&mut self, now: Time, (flow, id): (FlowId, HostId), reason: Reason) {
+    pub(super) fn lose_receiver(
+        &mut self,
+        now: Time,
+        (flow, id): (FlowId, HostId),
+        reason: Reason,
+    ) {
         let Some(outbound) = self.outgoing.get(&flow) else {
             return;
         };
-        let is_one = !matches!(outbound.task.kind, Kind::All(_));
+        let is_one = matches!(outbound.task.kind, Kind::One | Kind::Share(..));
         let failure = reason.failure();
         match (is_one, reason.is_for_now()) {
             (true, true) => self.restart(now, flow, failure),

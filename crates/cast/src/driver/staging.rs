@@ -1,14 +1,16 @@
 //! Segments on their way out, and the messages to a socket that they become: equal ones to one
 //! address go together, for the kernel to cut apart.
 
-use super::sealing::{OVERHEAD, Seal};
+use super::sealing::Seal;
 use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use tailcut_units::FlowId;
 use tailcut_wire::EncodeError;
-use tailcut_wire::cast::{self, Envelope, Message, OFFER_BYTES, TOKEN_BYTES};
+use tailcut_wire::cast::{
+    self, CLOSE_BYTES, Envelope, Message, OFFER_BYTES, PREFIX_BYTES, TOKEN_BYTES,
+};
 
 /// Bytes of the longest header, without padding.
 const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
@@ -76,6 +78,14 @@ impl Staged {
                 let padded = 0;
                 (Message::Offer(cast::Offer { padded, ..offer }), padding)
             }
+            Message::Probe { size, number } => {
+                let padding = usize::from(size).saturating_sub(CLOSE_BYTES);
+                let header = Message::Probe {
+                    size: CLOSE_BYTES as u16,
+                    number,
+                };
+                (header, padding)
+            }
             message => (message, 0),
         };
         let place = match padding {
@@ -83,7 +93,14 @@ impl Staged {
             padding => Place::Zeros(padding.min(ZEROS.len())),
         };
         Self::of(ends, class, place, |header| {
-            cast::encode(envelope, &message, header)
+            let length = cast::encode(envelope, &message, header)?;
+            if let (Message::Probe { .. }, Some(size)) = (message, header.get_mut(PREFIX_BYTES..)) {
+                let whole = (length + padding) as u16;
+                if let Some(size) = size.first_chunk_mut() {
+                    *size = whole.to_be_bytes();
+                }
+            }
+            Ok(length)
         })
     }
 
@@ -150,11 +167,7 @@ impl Staging {
                 let bytes = object(flow)?.get(range)?;
                 seal.seal(head, bytes, &mut self.arena)
             }
-            Place::Zeros(count) => {
-                // All of the packet has the size that it was to have.
-                let count = count.saturating_sub(OVERHEAD);
-                seal.seal(head, ZEROS.get(..count)?, &mut self.arena)
-            }
+            Place::Zeros(count) => seal.seal(head, ZEROS.get(..count)?, &mut self.arena),
             Place::Arena(range) => {
                 let bytes = self.arena.get(range)?.to_vec();
                 seal.seal(head, &bytes, &mut self.arena)

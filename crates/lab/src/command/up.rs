@@ -117,7 +117,7 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
     }
     for assignment in &arguments.set {
         let Some((key, value)) = assignment.split_once('=') else {
-            bail!("--set: found '{assignment}'; allowed: KEY=VALUE, such as queue.limit=50");
+            bail!("--set: found '{assignment}'; allowed: KEY=VALUE, such as queue.limit=75KB");
         };
         scenario.set(key.trim(), value.trim(), &Place::flag("--set"))?;
     }

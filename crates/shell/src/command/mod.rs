@@ -9,6 +9,7 @@ pub mod lab;
 pub mod list;
 #[cfg(all(feature = "probe", target_os = "linux"))]
 pub mod probe;
+mod program;
 pub mod report;
 pub mod reproduce;
 pub mod run;

@@ -1,8 +1,10 @@
 //! The driver over memory, in a time of its own.
 
 mod faults;
+mod group;
 mod hostile;
 mod keys;
+mod mtu;
 mod open;
 mod transcript;
 

@@ -25,6 +25,8 @@ mod support;
 fn config(control: Control) -> ScdpConfig {
     ScdpConfig {
         control,
+        // What every path takes: the simulator knows no probes.
+        symbol: 1_160,
         delivery: Delivery::Blocks {
             order: BlockOrder::AsWhole,
             window: u64::MAX,

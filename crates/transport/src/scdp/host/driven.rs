@@ -69,6 +69,12 @@ impl<C: Codec> Host<C> {
         self.directory.name_incoming(first);
     }
 
+    /// Objects that this host sends from now on have symbols of so many bytes, 1 to 65,535. Those that are
+    /// on their way keep theirs.
+    pub fn set_symbol(&mut self, symbol: u32) {
+        self.config.symbol = symbol.clamp(1, 65_535);
+    }
+
     /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead`
     /// bytes beside its payload (headers, preamble and gap). Those that wait go on at that rate,
     /// counted from the last one that was sent. Until then
