@@ -47,7 +47,7 @@ pub struct Options {
     /// Bytes of all objects that are received and not taken by the application, at most. Others
     /// have to wait. Default 64 MiB.
     pub memory: u64,
-    /// Bytes a second that leave at most, each datagram counted as a frame of 1,500 bytes. Default: no limit.
+    /// Bytes a second that leave at most, each datagram counted as `mtu` bytes. Default: no limit.
     pub rate: Option<u64>,
     /// Threads that decode, at least 1. Default 1.
     pub decoders: usize,
@@ -216,7 +216,7 @@ impl Endpoint {
         let thread = Thread::new(
             engine,
             Port::new(socket),
-            Pace::new(options.rate, MTU),
+            Pace::new(options.rate, u32::from(options.mtu)),
             options.decoders,
             &codes,
             queue,
