@@ -1,13 +1,14 @@
 //! The library's door: an endpoint that sends and receives objects.
 
 use super::board::{Board, Progress};
+use super::clock::WallClock;
 use super::engine::{Counts, Engine, Setup};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
 use super::pace::Pace;
 use super::room::Room;
-use super::run::{Bell, Command, Outcome, Thread};
+use super::run::{Bell, Command, Driver, Outcome, Thread};
 use super::sealing::TRAILER;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
@@ -213,10 +214,14 @@ impl Endpoint {
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
-        let thread = Thread::new(
+        let driver = Driver {
             engine,
-            Port::new(socket),
-            Pace::new(options.rate, u32::from(options.mtu)),
+            net: Port::new(socket),
+            clock: WallClock::begin(),
+            pace: Pace::new(options.rate, u32::from(options.mtu)),
+        };
+        let thread = Thread::new(
+            driver,
             options.decoders,
             &codes,
             queue,

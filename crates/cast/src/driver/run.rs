@@ -150,9 +150,7 @@ pub(super) struct Thread {
 
 impl Thread {
     pub(super) fn new(
-        engine: Engine,
-        net: Port,
-        pace: Pace,
+        driver: Driver<Port, WallClock>,
         decoders: usize,
         codes: &Arc<Codes>,
         commands: Receiver<Command>,
@@ -160,12 +158,7 @@ impl Thread {
         received: Arc<Mailbox<Received>>,
     ) -> io::Result<Self> {
         Ok(Self {
-            driver: Driver {
-                engine,
-                net,
-                clock: WallClock::begin(),
-                pace,
-            },
+            driver,
             decoders: Decoders::start(decoders, codes, &bell)?,
             commands,
             bell,
