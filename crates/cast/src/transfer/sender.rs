@@ -10,7 +10,7 @@ use super::peer::{Peer, Stage};
 use super::progress::{Event, Progress};
 use super::reader::{Read, Reader, SlabObject};
 use crate::driver::{self, Endpoint, Sending, StragglerPolicy, Stragglers, new_session};
-use crate::files::{Hash, Label, Source};
+use crate::files::{self, Hash, Label, Source};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -295,6 +295,11 @@ impl<'a> Sender<'a> {
 
     fn on_read(&mut self, read: Read) -> Result<(), Error> {
         match read {
+            // A stream's end was not known yet when this slab was asked for.
+            Read::Failed(files::Error::Gone(slab)) if self.last.is_some_and(|last| slab > last) => {
+                self.reading.retain(|(reading, _)| *reading != slab);
+                Ok(())
+            }
             Read::Failed(error) => Err(error.into()),
             Read::Root(root) => {
                 self.root = Some(root);
