@@ -1,12 +1,14 @@
 //! The library's door: an endpoint that sends and receives objects.
 
 use super::board::{Board, Progress};
+use super::clock::WallClock;
 use super::engine::{Counts, Engine, Setup};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
+use super::pace::Pace;
 use super::room::Room;
-use super::run::{Bell, Command, Outcome, Thread};
+use super::run::{Bell, Command, Driver, Outcome, Thread};
 use super::sealing::TRAILER;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
@@ -46,6 +48,8 @@ pub struct Options {
     /// Bytes of all objects that are received and not taken by the application, at most. Others
     /// have to wait. Default 64 MiB.
     pub memory: u64,
+    /// Bytes a second that leave at most, each datagram counted as `mtu` bytes. Default: no limit.
+    pub rate: Option<u64>,
     /// Threads that decode, at least 1. Default 1.
     pub decoders: usize,
     /// How a receiver decides what is on its way. [`Control::Adaptive`] (default) is for any network.
@@ -72,6 +76,7 @@ impl Default for Options {
             socket: SocketOptions::default(),
             object: 17 << 20,
             memory: 64 << 20,
+            rate: None,
             decoders: 1,
             control: Control::Adaptive(Adaptive::default()),
             key: None,
@@ -209,9 +214,14 @@ impl Endpoint {
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
-        let thread = Thread::new(
+        let driver = Driver {
             engine,
-            Port::new(socket),
+            net: Port::new(socket),
+            clock: WallClock::begin(),
+            pace: Pace::new(options.rate, u32::from(options.mtu)),
+        };
+        let thread = Thread::new(
+            driver,
             options.decoders,
             &codes,
             queue,

@@ -36,6 +36,7 @@ mod mailbox;
 mod mtu;
 mod outcome;
 mod outgoing;
+mod pace;
 mod paper;
 mod paths;
 mod reason;

@@ -6,6 +6,7 @@ use super::incoming::{DecodeJob, Decoded};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::Task;
+use super::pace::Pace;
 use crate::codec::Codes;
 use crate::udp::{Datagrams, Port};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -29,6 +30,7 @@ pub(super) struct Driver<N, C> {
     pub(super) engine: Engine,
     pub(super) net: N,
     pub(super) clock: C,
+    pub(super) pace: Pace,
 }
 
 impl<N: Datagrams, C: Clock> Driver<N, C> {
@@ -51,8 +53,12 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
             // What is due next may be due this moment: the time moves on by the least there is.
             due = due.saturating_add(Duration::from_ps(1));
         }
-        let left = self.engine.transmit(now, &mut self.net, AT_ONCE);
-        let more = self.engine.has_transmit() && !self.engine.is_blocked();
+        let before = self.engine.counts().sent;
+        let allowed = self.pace.allowed(now, AT_ONCE);
+        let left = self.engine.transmit(now, &mut self.net, allowed);
+        self.pace.spend(self.engine.counts().sent - before);
+        let is_open = self.pace.opens_at().is_none();
+        let more = self.engine.has_transmit() && !self.engine.is_blocked() && is_open;
         Ok(arrived > 0 || left || more)
     }
 }
@@ -144,8 +150,7 @@ pub(super) struct Thread {
 
 impl Thread {
     pub(super) fn new(
-        engine: Engine,
-        net: Port,
+        driver: Driver<Port, WallClock>,
         decoders: usize,
         codes: &Arc<Codes>,
         commands: Receiver<Command>,
@@ -153,11 +158,7 @@ impl Thread {
         received: Arc<Mailbox<Received>>,
     ) -> io::Result<Self> {
         Ok(Self {
-            driver: Driver {
-                engine,
-                net,
-                clock: WallClock::begin(),
-            },
+            driver,
             decoders: Decoders::start(decoders, codes, &bell)?,
             commands,
             bell,
@@ -217,7 +218,13 @@ impl Thread {
     /// Waits for the socket, the bell or the time.
     fn sleep(&mut self) -> io::Result<()> {
         let engine = &self.driver.engine;
-        let timeout = match engine.next_timeout() {
+        let opens_at = engine.has_transmit().then(|| self.driver.pace.opens_at());
+        let due = engine
+            .next_timeout()
+            .into_iter()
+            .chain(opens_at.flatten())
+            .min();
+        let timeout = match due {
             Some(at) => Some(at.since(self.driver.clock.now())),
             None => None,
         };

@@ -2,6 +2,8 @@
 
 pub mod bench;
 pub mod case;
+#[cfg(all(feature = "cast", target_os = "linux"))]
+pub mod cast;
 pub mod compare;
 pub mod lab;
 pub mod list;

@@ -76,6 +76,7 @@ impl World {
             engine,
             net: Memory::new(address(me)),
             clock: Set(Time::ZERO),
+            pace: crate::driver::pace::Pace::new(None, 1_500),
         };
         Self {
             drivers: { engines }.map(|engine| driver((engine.guests.me().0, engine))),
