@@ -44,9 +44,12 @@ lint:
 	    echo "advisories: not checked, because their database (https://github.com/RustSec/advisory-db) cannot be fetched"; \
 	fi
 
-# The library and the npm package are tested against each other.
+# The library and the npm package are tested against each other. Clippy checks the examples; building them all
+# would take minutes, and tests need one.
 rust-test: npm-build services
-	$(CARGO) test --workspace --locked
+	$(CARGO) build --workspace --locked --example own_command
+	$(CARGO) test --workspace --locked --lib --bins --tests
+	$(CARGO) test --workspace --locked --doc
 
 npm-build:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run build

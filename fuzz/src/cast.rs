@@ -1,7 +1,8 @@
-//! What a sender of files says.
+//! What the ends of a transfer of files say.
 
 use tailcut_cast::files::hash::Hash;
 use tailcut_cast::files::manifest::{Header, LONGEST_PATH, ManifestError, Reader, Writer};
+use tailcut_cast::transfer::Message;
 
 /// A manifest: its header and its pages.
 ///
@@ -60,4 +61,25 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
     }
     reader.finish().expect("what was written");
     Ok(entries)
+}
+
+/// A message between the ends of a transfer.
+///
+/// # Panics
+/// Where what was read is written as something else, or a refusal does not say why on one line.
+pub fn cast_transfer(bytes: &[u8]) {
+    match Message::decode(bytes.to_vec()) {
+        Ok((to, message)) => {
+            if let Message::Fail(_, why) = &message {
+                assert!(!why.chars().any(char::is_control), "{why:?}");
+            } else {
+                assert_eq!(message.encode(to), bytes);
+            }
+            assert_eq!(Message::decode(message.encode(to)), Ok((to, message)));
+        }
+        Err(error) => {
+            let shown = error.to_string();
+            assert!(!shown.is_empty() && !shown.contains('\n'), "{shown:?}");
+        }
+    }
 }

@@ -7,6 +7,7 @@
 //! (see `README.md`).
 
 mod cast;
+mod driver;
 mod http;
 mod http_fields;
 mod scenario;
@@ -15,7 +16,8 @@ mod wire;
 mod workload;
 
 pub use self::http::{http_priority, http_via};
-pub use cast::cast_manifest;
+pub use cast::{cast_manifest, cast_transfer};
+pub use driver::{cast_control, cast_driver};
 pub use http_fields::http_part;
 pub use scenario::{design, page, scenario, setting};
 pub use stored::{comparisons, manifest, run, sensitivity, table_csv, table_parquet};
@@ -28,7 +30,7 @@ pub use workload::{size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 28] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -53,5 +55,8 @@ pub const TARGETS: [Target; 25] = [
     ("http_priority", http_priority),
     ("http_via", http_via),
     ("cast_manifest", cast_manifest),
+    ("cast_transfer", cast_transfer),
+    ("cast_driver", cast_driver),
+    ("cast_control", cast_control),
     ("http_part", http_part),
 ];

@@ -5,8 +5,8 @@ use tailcut_transport::{Condition, Ecn, Segment};
 use tailcut_units::FiveTuple;
 use tailcut_wire::capture::{Connection, frame};
 use tailcut_wire::foreign::{
-    Content, IcmpKind, Ip, LONGEST_TIME_EXCEEDED, Membership, RouterAddress, View, set_dscp,
-    set_ecn, set_ttl, shorten, time_exceeded, trim,
+    Content, IcmpKind, Ip, LONGEST_TIME_EXCEEDED, Membership, RouterAddress, Trimmable, View,
+    set_dscp, set_ecn, set_ttl, shorten, time_exceeded, trim,
 };
 use tailcut_wire::{
     DecodeError, EncodeError, cast, decode, encode, ndp, pfabric, rans, repnet, scdp, set_condition,
@@ -177,15 +177,39 @@ pub fn wire_frame(bytes: &[u8]) {
         }
     }
     let mut changed = bytes.to_vec();
-    match trim(&mut changed, Condition::Trimmed) {
+    let trimmed = trim(&mut changed, Condition::Trimmed);
+    if let (Content::Udp { payload }, Ok(length)) = (seen.content, trimmed)
+        && let Some(trimmable) = Trimmable::of(payload)
+    {
+        let cut = payload.len() - trimmable.kept;
+        assert!(cut > 0 && length <= bytes.len() - cut);
+    }
+    match trimmed {
         Ok(length) => {
             let seen = View::read(&changed[..length]).expect("an Ethernet frame");
             let Content::Udp { payload } = seen.content else {
                 panic!("no datagram: {seen:?}");
             };
-            let tuple = FiveTuple::default();
-            let (segment, _) = decode(tuple, Ecn::Capable, payload).expect("a header of ours");
-            assert_eq!(segment.condition, Condition::Trimmed);
+            match cast::decode(payload) {
+                Ok((_, cast::Message::Symbol(symbol), kept)) => {
+                    assert!(symbol.trimmed && payload.len() == kept);
+                }
+                // Under a key.
+                Err(_) if payload[0] >> 4 == cast::VERSION => {
+                    assert_eq!(payload.len(), cast::SYMBOL_BYTES);
+                    assert_eq!(payload[1], cast::SEALED | 1);
+                }
+                _ => {
+                    let tuple = FiveTuple::default();
+                    let read = decode(tuple, Ecn::Capable, payload);
+                    let (segment, _) = read.expect("a header of ours");
+                    assert_eq!(segment.condition, Condition::Trimmed);
+                }
+            }
+            // Lengths and checksum are those of what is left.
+            let mut again = changed[..length].to_vec();
+            assert_eq!(shorten(&mut again, payload.len()), Ok(length));
+            assert_eq!(again, changed[..length]);
         }
         Err(error) => {
             one_line(&error.to_string());

@@ -72,6 +72,7 @@ const RULES: [Rule; 22] = [
     .and(&["tailcut-record"]),
     rule("tailcut-cases", &["tailcut-scenario"]).and(&["tailcut-record"]),
     rule("tailcut-reproduce", &["tailcut-scenario", "tailcut-report"]),
+    rule("tailcut-cast", &["tailcut-transport", "tailcut-wire"]),
     rule(
         "tailcut-lab",
         &[
@@ -80,6 +81,7 @@ const RULES: [Rule; 22] = [
             "tailcut-design",
             "tailcut-observe",
             "tailcut-wire",
+            "tailcut-cast",
             "tailcut-workload",
             "tailcut-record",
         ],
@@ -93,7 +95,6 @@ const RULES: [Rule; 22] = [
     ),
     // Its page is drawn by the report.
     rule("tailcut-probe", &["tailcut-report"]).and(&["tailcut-record"]),
-    rule("tailcut-cast", &["tailcut-transport", "tailcut-wire"]),
     rule("tailcut-rans", &["tailcut-transport", "tailcut-service"]),
     rule(
         "tailcut-python",

@@ -1,7 +1,7 @@
 //! What a lab is to be: a network, its design, its hosts' kernels.
 
 use crate::addresses::{self, MOST_HOSTS};
-use crate::frames::LINE_OVERHEAD;
+use crate::frames::{LINE_OVERHEAD, TrimCodes};
 use crate::host::KernelSettings;
 use crate::nic::CardConfig;
 use crate::pins;
@@ -9,12 +9,14 @@ use anyhow::{Result, bail};
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use tailcut_fabric::queue::{DropTail, Limit, Priority, QueueConfig, Sharing};
+use tailcut_fabric::queue::{DropTail, Limit, Priority, QueueConfig, Sharing, Trimming};
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_fabric::{FabricConfig, PortEvents, PortId};
 use tailcut_scenario::{NamedNodes, Scenario, Study};
-use tailcut_sim::{Replication, RunConfig, Traffic};
+use tailcut_sim::{FlowsSpec, ReadBy, Replication, RunConfig, Traffic, TransportKind};
 use tailcut_transport::repnet::RepNetConfig;
+use tailcut_transport::scdp::{Adaptive, BlockOrder, Control, Delivery, ScdpConfig};
+use tailcut_transport::tcp::ConfigError;
 use tailcut_units::{Duration, HostId};
 
 /// A lab that can be set up.
@@ -26,6 +28,8 @@ pub struct LabPlan {
     pub config: RunConfig,
     /// Its network, with the design's queues.
     pub topology: Topology,
+    /// The queue of each host before its link.
+    pub uplink: QueueConfig,
     /// How its switches choose paths, and from which seed.
     pub fabric: FabricConfig,
     /// What its nodes are called; `None`: by their numbers.
@@ -38,6 +42,8 @@ pub struct LabPlan {
     pub replication: Option<RepNetConfig>,
     /// Whether what is measured are requests, whose copies have classes, in hosts too.
     pub has_requests: bool,
+    /// SCDP's parameters on each host, by the wall's clock; `None`: the hosts' kernels are the transport.
+    pub scdp: Option<Vec<ScdpConfig>>,
     /// How many times slower than the wall's the network's clock goes. All times of the network, its rates
     /// and delays, its records and its lateness, are by its own clock.
     pub slowdown: u32,
@@ -46,28 +52,97 @@ pub struct LabPlan {
     /// Answers a second that each switch gives as a router; `None`: switches are none, and no packet's TTL
     /// changes.
     pub routed: Option<NonZeroU32>,
+    /// The code points that have to do with trimming.
+    pub codes: TrimCodes,
 }
 
-/// What a host's own queue is: a FIFO, or where copies have classes one for each, of which the high one is
-/// served first, as the simulator's hosts do.
-fn uplink_queue(kernel: &KernelSettings, has_classes: bool) -> QueueConfig {
-    let limit = Limit::Packets(kernel.queue.get());
-    match has_classes {
-        true => QueueConfig::Priority(Priority {
+/// Which transfers with several ends a host takes part in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Several {
+    /// None: flows are TCP connections.
+    Nothing,
+    /// Those with several receivers: SCDP in the paper's mode.
+    Receivers,
+    /// All: SCDP under credits.
+    All,
+}
+
+/// Bytes of an Ethernet header.
+const ETHERNET_HEADER: u32 = 14;
+
+/// SCDP's parameters for a driver under the wall's clock, which goes `slowdown` times faster than the network's.
+fn by_wall(config: ScdpConfig, slowdown: u32) -> ScdpConfig {
+    let slowed = |span: Duration| span.saturating_mul(slowdown.into());
+    ScdpConfig {
+        pull_interval: slowed(config.pull_interval),
+        byte_time: slowed(config.byte_time),
+        timeout: slowed(config.timeout),
+        max_timeout: slowed(config.max_timeout),
+        time_wait: slowed(config.time_wait),
+        control: match config.control {
+            Control::Adaptive(adaptive) => Control::Adaptive(Adaptive {
+                min_timeout: slowed(adaptive.min_timeout),
+                ..adaptive
+            }),
+            Control::Window => Control::Window,
+        },
+        delivery: Delivery::Blocks {
+            order: BlockOrder::AsWhole,
+            window: u64::MAX,
+        },
+        ..config
+    }
+}
+
+/// Whether the hosts can send what the workload asks for.
+///
+/// # Errors
+/// Objects from several senders, in the paper's mode of SCDP.
+fn can_be_sent(config: &RunConfig) -> Result<()> {
+    let mut parts = config.workload.parts.iter();
+    let from_several = parts.any(|part| match &part.flows {
+        FlowsSpec::Storage(storage) => storage.reads > 0.0 && storage.read == ReadBy::AllReplicas,
+        _ => false,
+    });
+    if from_several && config.design.transport == TransportKind::Scdp {
+        bail!(
+            "workload.read: found all-replicas; allowed for scdp on real hosts: one-replica (over UDP its fixed \
+             window has one sender; scdp-plain has several)"
+        );
+    }
+    Ok(())
+}
+
+/// The queue of `packets` that hosts have before their links. Where switches trim, hosts serve classes as they
+/// do, headers and pulls first, and trim what finds no room. Where copies of requests have classes, the high one
+/// goes first, as on the simulator's hosts.
+fn uplink(config: &RunConfig, topology: &Topology, packets: NonZeroU32) -> QueueConfig {
+    let limit = Limit::Packets(packets.get());
+    let of_switches = topology.links.iter().map(|link| &link.config.queue);
+    let mut trimming = of_switches.filter_map(|queue| match queue {
+        QueueConfig::Trimming(trimming) => Some(*trimming),
+        _ => None,
+    });
+    match trimming.next_back() {
+        Some(trimming) if config.design.transport == TransportKind::Scdp => {
+            QueueConfig::Trimming(Trimming {
+                data_limit: limit,
+                sharing: Sharing::Shared,
+                ..trimming
+            })
+        }
+        _ if config.traffic() == Traffic::Requests => QueueConfig::Priority(Priority {
             classes: 2,
             limit,
             sharing: Sharing::PerClass,
             mark_above: None,
         }),
-        false => QueueConfig::DropTail(DropTail {
+        _ => QueueConfig::DropTail(DropTail {
             limit,
             mark_above: None,
         }),
     }
 }
-
-/// Bytes of an Ethernet header.
-const ETHERNET_HEADER: u32 = 14;
 
 impl LabPlan {
     /// The lab of a scenario's first run.
@@ -104,6 +179,7 @@ impl LabPlan {
     pub fn of_run(config: &RunConfig, slowdown: u32) -> Result<Self> {
         let kernel = KernelSettings::of(config, slowdown)?;
         pins::check(config)?;
+        can_be_sent(config)?;
         let mut topology = config.topology.shape.build()?;
         let plan = config.switch_plan();
         plan.install(&mut topology);
@@ -122,6 +198,14 @@ impl LabPlan {
         let card = |host| CardConfig::of(&hosts, &topology, HostId(host), kernel.queue);
         let nics = (0..topology.hosts()).map(card);
         let nics = nics.collect::<Result<Option<Vec<_>>, _>>()?;
+        let config_of = |host| {
+            let rate = topology.host_rate(host);
+            let seat = hosts.seat(host, topology.hosts(), rate, topology.paths);
+            let config = hosts.scdp_config(&seat)?;
+            Ok::<_, ConfigError>(config.map(|config| by_wall(config, slowdown)))
+        };
+        let scdp = (0..topology.hosts()).map(|host| config_of(HostId(host)));
+        let scdp = scdp.collect::<Result<Option<Vec<ScdpConfig>>, _>>()?;
         let replication = hosts.repnet_config();
         if let Some(replication) = &replication {
             replication.validate()?;
@@ -133,10 +217,10 @@ impl LabPlan {
                 "workload: found requests and other flows; allowed on real hosts: requests alone"
             );
         }
-        let queue = uplink_queue(&kernel, has_requests);
+        let uplink = uplink(config, &topology, kernel.queue);
         for link in &mut topology.links {
             if matches!(link.from, Node::Host(_)) {
-                link.config.queue = queue.clone();
+                link.config.queue = uplink.clone();
             }
         }
         Ok(Self {
@@ -150,21 +234,32 @@ impl LabPlan {
                 seed: config.seed,
                 bonding: plan.bonding,
             },
+            uplink,
             topology,
             kernel,
             nics,
             replication,
             has_requests,
+            scdp,
             slowdown,
             purges_by_reset: has_requests,
             routed: None,
+            codes: TrimCodes {
+                knows_scdp: config.design.transport == TransportKind::Scdp,
+                ..TrimCodes::default()
+            },
             config: config.clone(),
         })
     }
 
-    /// What a host's own queue is.
-    pub fn uplink_queue(&self) -> QueueConfig {
-        uplink_queue(&self.kernel, self.has_requests)
+    /// Which transfers with several ends its hosts take part in.
+    pub fn several(&self) -> Several {
+        let first = self.scdp.iter().flatten().next();
+        match first.map(|config| &config.control) {
+            None => Several::Nothing,
+            Some(Control::Window) => Several::Receivers,
+            Some(Control::Adaptive(_)) => Several::All,
+        }
     }
 
     /// Bytes of the longest frame.

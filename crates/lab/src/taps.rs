@@ -1,7 +1,7 @@
 //! The hosts' network cards, from the network's side.
 
 use crate::clock::Clock;
-use crate::frames::{self, Buffers, Frame, Refusal};
+use crate::frames::{self, Buffers, Frame, Refusal, TrimCodes};
 use crate::groups::Groups;
 use crate::host::Host;
 use crate::lateness::{Lateness, LatenessSummary};
@@ -49,6 +49,7 @@ pub struct Taps {
     routers: Option<Routers>,
     /// Whether the ports of connections may pin them to paths.
     reads_pins: bool,
+    codes: TrimCodes,
     poller: Poller,
     /// Hosts that may have frames.
     ready: VecDeque<u32>,
@@ -81,6 +82,7 @@ impl Taps {
                 .routed
                 .map(|rate| Routers::new(plan.topology.switches.len(), rate)),
             reads_pins: false,
+            codes: plan.codes,
             poller,
             ready: VecDeque::new(),
             waker,
@@ -149,12 +151,13 @@ impl Taps {
             Ok(Some(length)) => Ok(length),
             Ok(None) | Err(_) => Err(()),
         });
-        let Ok(frame) = read else {
+        let Ok(mut frame) = read else {
             return false;
         };
+        frame.set_trimmed_code(self.codes.trimmed);
         let (from, all) = (HostId(host), self.hosts.len() as u32);
         let groups = &mut self.groups;
-        let arrival = frames::arrive(frame.bytes(), from, all, |word| {
+        let arrival = frames::arrive(frame.bytes(), from, all, &self.codes, |word| {
             groups.hear(now, from, word, fabric);
         });
         let packet = arrival.and_then(|arrival| {

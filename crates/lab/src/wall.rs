@@ -1,7 +1,7 @@
 //! A run on real hosts, measured: the simulator's workload and record, the kernel's transports, and the
 //! clock on the wall.
 
-use crate::agent::{Agent, Carried, KernelHost, News};
+use crate::agent::{Agent, AgentConfig, KernelHost, News};
 use crate::clock::Clock;
 use crate::driver::{World, drive};
 use crate::frames::{Frame, OnFrames};
@@ -135,12 +135,17 @@ impl<'a> Measured<'a> {
         taps.read_pins();
         let clock = Clock::begin(plan.slowdown);
         let port = config.settings.tcp.port;
-        let carried = match plan.replication {
-            _ if plan.has_requests => Carried::Copies,
-            Some(config) => Carried::Replicated(config),
-            None => Carried::Flows,
-        };
-        let agent = Agent::start(networks, (port, carried), clock, told);
+        let agent = Agent::start(
+            networks,
+            AgentConfig {
+                port,
+                replication: plan.replication,
+                has_requests: plan.has_requests,
+                scdp: plan.scdp.clone(),
+            },
+            clock,
+            told,
+        );
         let agent = agent.map_err(elsewhere)?;
         let to_agent = agent.waker.try_clone().context("too many open files");
         let to_agent = Rc::new(to_agent.map_err(elsewhere)?);
@@ -148,14 +153,13 @@ impl<'a> Measured<'a> {
         let news: Vec<Rc<RefCell<VecDeque<Event>>>> = all.map(|_| Rc::default()).collect();
         let transports = news.iter().enumerate().map(|(host, news)| {
             let (host, orders) = (HostId(host as u32), agent.orders.clone());
-            let host = (host, plan.replication);
+            let host = (host, plan.replication, plan.several());
             let host = KernelHost::new(host, orders, Rc::clone(&to_agent), Rc::clone(news));
             Box::new(host) as Box<dyn Transport>
         });
-        let uplink = plan.uplink_queue();
         let watch = watch.is_on().then_some(watch as &mut dyn Observer<Frame>);
         Ok(Self {
-            parts: RunParts::around(config, &uplink, transports.collect(), watch)?,
+            parts: RunParts::around(config, &plan.uplink, transports.collect(), watch)?,
             taps,
             clock,
             agent,

@@ -1,5 +1,5 @@
-//! The prediction of a probe beside RepSYN run for real, interleaved: volleys, plain connections and RepSYN
-//! connections to one RepNet server take turns, so that all of them meet the same network.
+//! The prediction of a probe beside RepSYN run for real, interleaved: while volleys are sent, plain connections and
+//! RepSYN connections to the same RepNet server take turns, so that all of them meet the same network.
 //!
 //! On one host `repsyn serve 0.0.0.0:7000`, on another one `repsyn compare 10.0.0.8:7000 300`; on pairs of others
 //! `repsyn load 10.0.0.7:9 80` for a network that has something to do (docs/probe.md has the whole run).
@@ -8,16 +8,19 @@ use anyhow::{Context, Result, bail};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use tailcut_probe::net::{Ports, Shooter, handshake_of};
-use tailcut_probe::stats::{Handshake, predict};
+use tailcut_probe::net::{PATIENCE, Ports, Shooter, handshake_of};
+use tailcut_probe::stats::{Handshake, Volley, predict};
 use tailcut_repnet::{Connector, Counters, FlowSettings, Mode, Pairing, Settings, TcpListener};
+use tokio::task::JoinSet;
 
 /// Ports in a volley.
 const PORTS: usize = 24;
-/// Plain connections, and RepSYN connections, after each volley.
-const EACH: usize = 4;
+/// Between a plain connection and a RepSYN connection, while volleys are sent.
+const EVERY: Duration = Duration::from_millis(10);
+/// A handshake that takes as long has lost a SYN: the kernel sends it again after 1 s.
+const LATE_US: f64 = 900_000.0;
 
-#[tokio::main(flavor = "current_thread")]
+#[tokio::main]
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -38,6 +41,7 @@ fn settings() -> Settings {
             assume_capable: true,
             adaptive: false,
             fallback_delay: None,
+            leg_deadline: Duration::from_secs(10),
             ..FlowSettings::default()
         },
         ..Settings::default()
@@ -58,40 +62,43 @@ async fn serve(at: SocketAddr) -> Result<()> {
 
 async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     let connector = Connector::new(settings())?;
-    let host = to.ip().to_string();
     let mut ports = Ports::new(to, std::process::id());
     let mut shooter = Shooter::new(to, &mut ports, PORTS, 320.0, 1)?;
-    let (mut shot, mut plain, mut raced) = (Vec::new(), Vec::new(), Vec::new());
-    let mut own = Vec::new();
-    for _ in 0..volleys {
-        shot.extend(shooter.shoot(&AtomicBool::new(false))?);
-        for _ in 0..EACH {
-            let began = Instant::now();
-            let stream = tokio::net::TcpStream::connect(to).await?;
-            let took = began.elapsed().as_secs_f64() * 1e6;
-            plain.push(took);
-            // What this process adds to what the kernel has measured of the same handshake.
-            if let Some(Handshake { us, resent: 0, .. }) = handshake_of(&stream) {
-                own.push(took - us);
-            }
-            stream.set_zero_linger()?;
-            drop(stream);
-            let began = Instant::now();
-            let stream = connector.connect(&host, to.port()).await?;
-            raced.push(began.elapsed().as_secs_f64() * 1e6);
-            stream.reset();
-            // Spread over the time until the next volley.
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+    let shooting = tokio::task::spawn_blocking(move || {
+        let shot = (0..volleys).map(|_| shooter.shoot(&AtomicBool::new(false)));
+        shot.collect::<Result<Vec<_>, _>>()
+    });
+    let (mut plain_ones, mut raced_ones) = (JoinSet::new(), JoinSet::new());
+    let mut turns = tokio::time::interval(EVERY);
+    while !shooting.is_finished() {
+        turns.tick().await;
+        plain_ones.spawn(plain_connection(to));
+        turns.tick().await;
+        raced_ones.spawn(raced_connection(connector.clone(), to));
     }
+    let shot: Vec<Volley> = shooting.await??.into_iter().flatten().collect();
+    let (mut plain, mut own) = (Vec::new(), Vec::new());
+    for (took, added) in plain_ones.join_all().await {
+        plain.push(took);
+        own.extend(added);
+    }
+    let raced = raced_ones.join_all().await;
+    let late = |times: &[f64]| times.iter().filter(|us| **us >= LATE_US).count();
     let prediction = predict(&shot).context("too few volleys: 60 at least")?;
     let (single, pair) = (prediction.mean.single, prediction.mean.pair);
     let own = mean(&own);
     let say = |what: &str, value: f64, low: f64, high: f64| {
         println!("{what:32}{value:8.0} ({low:.0} to {high:.0})");
     };
+    let resent = shot.iter().flat_map(|volley| &volley.handshakes).flatten();
+    let resent = resent.filter(|one| one.resent > 0).count();
     println!(
-        "means in us, {volleys} volleys of {PORTS} ports, {} connections each",
+        "SYNs lost: {resent} in volleys, {} of plain connections, both in {} of RepSYN",
+        late(&plain),
+        late(&raced)
+    );
+    println!(
+        "means in us, {volleys} volleys of {PORTS} ports, {} connections of each kind",
         raced.len()
     );
     println!("added by this process           {own:8.0}, taken off below");
@@ -109,6 +116,14 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
         value - own + half,
     );
     say("faster of two, predicted", pair.value, pair.low, pair.high);
+    let near: Vec<f64> = shot.iter().filter_map(neighbours).collect();
+    let (value, half) = with_interval(&near);
+    say(
+        "faster of two neighbours",
+        value,
+        value - half,
+        value + half,
+    );
     let (value, half) = with_interval(&raced);
     say(
         "RepSYN, for real",
@@ -121,6 +136,52 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
         (pair.value / (value - own) - 1.0) * 100.0
     );
     Ok(())
+}
+
+/// The mean of the faster of two handshakes whose SYNs followed each other.
+fn neighbours(volley: &Volley) -> Option<f64> {
+    let mut sent: Vec<Handshake> = volley.handshakes.iter().flatten().copied().collect();
+    sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
+    let faster: Vec<f64> = sent
+        .windows(2)
+        .map(|two| two[0].us.min(two[1].us))
+        .collect();
+    (!faster.is_empty()).then(|| mean(&faster))
+}
+
+/// Microseconds that a connection takes; no longer than a volley waits.
+async fn within<T>(connecting: impl Future<Output = std::io::Result<T>>) -> (f64, Option<T>) {
+    let began = Instant::now();
+    let connected = tokio::time::timeout(PATIENCE, connecting).await;
+    let took = began.elapsed().min(PATIENCE);
+    (
+        took.as_secs_f64() * 1e6,
+        connected.ok().and_then(Result::ok),
+    )
+}
+
+/// With what this process adds to what the kernel has measured of the same handshake.
+async fn plain_connection(to: SocketAddr) -> (f64, Option<f64>) {
+    let (took, stream) = within(tokio::net::TcpStream::connect(to)).await;
+    let Some(stream) = stream else {
+        return (took, None);
+    };
+    let added = match handshake_of(&stream) {
+        Some(Handshake { us, resent: 0, .. }) => Some(took - us),
+        _ => None,
+    };
+    // What fails here is a connection that is gone already.
+    let _ = stream.set_zero_linger();
+    (took, added)
+}
+
+async fn raced_connection(connector: Connector, to: SocketAddr) -> f64 {
+    let host = to.ip().to_string();
+    let (took, stream) = within(connector.connect(&host, to.port())).await;
+    if let Some(stream) = stream {
+        stream.reset();
+    }
+    took
 }
 
 fn mean(times: &[f64]) -> f64 {

@@ -53,6 +53,7 @@ impl Model {
             let queue = self.queues[port % self.loads.len()];
             Some(Handshake {
                 us: self.kernel() + queue,
+                sent_us: 0.0,
                 resent: 0,
                 is_answered: true,
             })
@@ -91,6 +92,7 @@ fn the_faster_of_two_is_that_of_all_pairs_of_a_volley() {
                 .map(|us| {
                     Some(Handshake {
                         us: *us,
+                        sent_us: 0.0,
                         resent: 0,
                         is_answered: true,
                     })
@@ -191,6 +193,7 @@ fn lost_syns_count_as_long_as_they_took() {
     for (number, volley) in volleys.iter_mut().enumerate() {
         volley.handshakes[number % 10] = Some(Handshake {
             us: 1_000_050.0,
+            sent_us: 0.0,
             resent: 1,
             is_answered: true,
         });

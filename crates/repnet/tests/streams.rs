@@ -419,3 +419,59 @@ fn streams_may_be_used_and_dropped_outside_of_their_runtime() {
     }
     runtime.shutdown_background();
 }
+
+/// Runs a test of this file, one that is ignored elsewhere, in a network of its own whose kernel gives out
+/// these ports.
+fn in_a_network_with_ports(range: &str, test: &str) {
+    let set = format!("echo {range} > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\"");
+    let own = std::env::current_exe().expect("this test's program");
+    let ended = std::process::Command::new("unshare")
+        .args(["--map-root-user", "--net", "sh", "-c", &set, "sh"])
+        .arg(own)
+        .args(["--exact", test, "--ignored"])
+        .output()
+        .expect("unshare, of util-linux");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(
+        ended.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
+}
+
+/// Listens on these ports, and then on port 0: the port that was found.
+async fn port_beside(taken: &[u16]) -> u16 {
+    let everywhere = |port| SocketAddr::from(([0, 0, 0, 0], port));
+    let held = taken
+        .iter()
+        .map(|port| std::net::TcpListener::bind(everywhere(*port)));
+    let held: Vec<_> = held.collect::<Result<_, _>>().expect("free ports");
+    let listener = TcpListener::bind(everywhere(0)).await.expect("two ports");
+    drop(held);
+    listener.local_addr().expect("an address").port()
+}
+
+#[test]
+fn port_zero_finds_the_only_port_whose_next_one_is_free() {
+    in_a_network_with_ports("40000 40007", "only_40007_has_a_free_next_port");
+}
+
+#[tokio::test]
+#[ignore = "runs in a network of its own, by port_zero_finds_the_only_port_whose_next_one_is_free"]
+async fn only_40007_has_a_free_next_port() {
+    let taken = [40_000, 40_002, 40_004, 40_006];
+    assert_eq!(port_beside(&taken).await, 40_007);
+}
+
+#[test]
+fn port_zero_looks_beyond_the_kernels_range_where_nothing_in_it_will_do() {
+    in_a_network_with_ports("40000 40007", "no_port_of_the_range_has_a_free_next_port");
+}
+
+#[tokio::test]
+#[ignore = "runs in a network of its own, by port_zero_looks_beyond_the_kernels_range_where_nothing_in_it_will_do"]
+async fn no_port_of_the_range_has_a_free_next_port() {
+    let taken = [40_000, 40_002, 40_004, 40_006, 40_008];
+    let found = port_beside(&taken).await;
+    assert!(!(40_000..40_008).contains(&found), "{found}");
+}

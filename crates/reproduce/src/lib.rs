@@ -34,6 +34,7 @@ pub mod page;
 mod part;
 mod rans;
 mod rans_hedging;
+mod repnet_bucket_sort;
 mod repnet_choice;
 mod repnet_deck;
 mod repnet_incast;
@@ -49,7 +50,7 @@ mod storage;
 pub use band::Band;
 pub use check::Check;
 pub use ours::Ours;
-pub use part::{Part, Reproduction, Results};
+pub use part::{Part, Program, Reproduction, Results, Times};
 pub use row::row;
 pub use runs::{Runs, RunsOf, RunsOfPart};
 
@@ -65,6 +66,7 @@ pub const ALL: &[&dyn Reproduction] = &[
     &repnet_testbed::RepNetTestbed,
     &repnet_incast::RepNetIncast,
     &repnet_mininet::RepNetMininet,
+    &repnet_bucket_sort::RepNetBucketSort,
     &repnet_deck::RepNetDeck,
     &repnet_sensitivity::RepNetSensitivity,
     &hull::HullDynamic,

@@ -1,6 +1,6 @@
 //! What is run again: studies, each a scenario with keys changed, and the rows made of their records.
 
-use tailcut_report::ComparisonRow;
+use tailcut_report::{ComparisonRow, Measured, Sample};
 use tailcut_scenario::record::RunRecord;
 use tailcut_scenario::{Outcome, Place, Scenario, Study};
 
@@ -18,6 +18,11 @@ pub trait Reproduction: Sync {
     /// The studies that it takes on real hosts, under the clock on the wall; none where kernels have no
     /// transport for its designs, or one machine cannot carry its network.
     fn parts_on_real_hosts(&self) -> Vec<Part> {
+        Vec::new()
+    }
+
+    /// The programs that it takes on real hosts, where it is an application in place of studies.
+    fn programs_on_real_hosts(&self) -> Vec<Program> {
         Vec::new()
     }
 
@@ -78,6 +83,43 @@ impl Part {
     }
 }
 
+/// An application of the repository that runs on real hosts: a script for Node that prints a line of JSON for each
+/// round of a design, with its times.
+pub struct Program {
+    /// Its name, unique within the reproduction.
+    pub name: &'static str,
+    /// Files that must be there, each with the command that makes it.
+    pub needs: &'static [(&'static str, &'static str)],
+    /// The script's path in the repository.
+    pub script: &'static str,
+    /// Its arguments in both forms, by spaces.
+    pub arguments: &'static str,
+    /// Its arguments in the quick form.
+    pub quick: &'static str,
+    /// Its arguments in the full form.
+    pub full: &'static str,
+}
+
+impl Program {
+    /// The script's arguments.
+    pub fn arguments(&self, quick: bool) -> impl Iterator<Item = &'static str> {
+        let of_form = if quick { self.quick } else { self.full };
+        let all = self.arguments.split_whitespace();
+        all.chain(of_form.split_whitespace())
+    }
+}
+
+/// What a program measured of one design.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Times {
+    /// The program's name.
+    pub program: &'static str,
+    /// The design.
+    pub design: String,
+    /// The times of each round, in milliseconds of the wall's clock.
+    pub rounds: Vec<Vec<f64>>,
+}
+
 /// Keys with their values as a [`Part`] has them.
 pub fn keys(given: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     let owned = given.iter().map(|&(key, value)| (key, value.to_owned()));
@@ -89,6 +131,8 @@ pub fn keys(given: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
 pub struct Results {
     /// By part, in the order of its study.
     pub parts: Vec<(&'static str, Vec<RunRecord>)>,
+    /// What its programs measured.
+    pub times: Vec<Times>,
 }
 
 impl Results {
@@ -101,6 +145,20 @@ impl Results {
         let of_part = self.parts.iter().filter(move |(name, _)| *name == part);
         let runs = of_part.flat_map(|(_, runs)| runs);
         runs.filter(move |run| run.key.design == design)
+    }
+
+    /// Whether a part ran a design at all.
+    pub fn ran(&self, part: &str, design: &str) -> bool {
+        self.runs(part, design).next().is_some()
+    }
+
+    /// What a program measured of a design, with a round in place of a seed.
+    pub fn times(&self, program: &str, design: &str) -> Option<Measured> {
+        let is_it = |times: &&Times| times.program == program && times.design == design;
+        let times = self.times.iter().find(is_it)?;
+        let rounds = times.rounds.iter().map(|round| round.iter().copied());
+        let numbers = (1..).take(times.rounds.len()).collect();
+        Some(Measured::new(Sample::new(rounds), numbers))
     }
 
     /// Whether a part ran a design at a load.

@@ -93,6 +93,14 @@ Examples:
     #[cfg(not(all(feature = "lab", target_os = "linux")))]
     #[command(hide = true)]
     Lab(Absent),
+    /// Copy files, directories and streams to other hosts: SCDP over UDP
+    #[cfg(all(feature = "cast", target_os = "linux"))]
+    #[command(subcommand)]
+    Cast(tailcut_cast::command::CastCommand),
+    /// Copy files, directories and streams to other hosts: not in this build
+    #[cfg(not(all(feature = "cast", target_os = "linux")))]
+    #[command(hide = true)]
+    Cast(Absent),
     /// Tell what RepNet would gain on this network, by handshakes with a server, without root
     #[cfg(all(feature = "probe", target_os = "linux"))]
     #[command(after_help = "\

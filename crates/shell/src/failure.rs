@@ -16,6 +16,8 @@ pub enum Failure {
     CasesFailed(String),
     /// Other processes are at the cases that are left; in words.
     Elsewhere(String),
+    /// A command has ended with an exit code of its own; in words.
+    Ended(u8, String),
     /// The user interrupted it; what was finished is kept.
     Interrupted,
     /// Whoever read standard output has gone: nothing is left to do.
@@ -30,6 +32,7 @@ impl Failure {
             Self::CheckFailed => ExitCode::from(1),
             Self::CasesFailed(_) => ExitCode::from(3),
             Self::Elsewhere(_) => ExitCode::from(4),
+            Self::Ended(code, _) => ExitCode::from(*code),
             Self::Interrupted => ExitCode::from(130),
             Self::NobodyReads => ExitCode::SUCCESS,
         }
@@ -57,7 +60,9 @@ impl fmt::Display for Failure {
                 }
                 f.write_str(&shown)
             }
-            Self::CasesFailed(words) | Self::Elsewhere(words) => f.write_str(words),
+            Self::CasesFailed(words) | Self::Elsewhere(words) | Self::Ended(_, words) => {
+                f.write_str(words)
+            }
             Self::CheckFailed => f.write_str("a row left its band"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::NobodyReads => f.write_str("nobody reads standard output"),

@@ -69,6 +69,13 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
         Command::Lab(command) => command::lab::execute(command, common),
         #[cfg(not(all(feature = "lab", target_os = "linux")))]
         Command::Lab { .. } => command::lab::refuse(),
+        #[cfg(all(feature = "cast", target_os = "linux"))]
+        Command::Cast(command) => command::cast::execute(command, common),
+        #[cfg(not(all(feature = "cast", target_os = "linux")))]
+        Command::Cast { .. } => Err(Failure::Refused(anyhow::anyhow!(
+            "this build has no cast: it takes Linux, and `cargo build --release` without \
+             --no-default-features"
+        ))),
         #[cfg(all(feature = "probe", target_os = "linux"))]
         Command::Probe(arguments) => command::probe::execute(arguments, common),
         #[cfg(not(all(feature = "probe", target_os = "linux")))]

@@ -38,6 +38,17 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
+/// Writes a value to standard output as JSON on one line.
+///
+/// # Errors
+/// Whatever keeps it from being written whole.
+#[cfg(all(feature = "cast", target_os = "linux"))]
+pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| anyhow::Error::new(error).context("cannot encode an event"))?;
+    print(&text)
+}
+
 /// Writes a line to standard error. Where that fails there is nobody left to tell.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");

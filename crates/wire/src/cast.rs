@@ -27,8 +27,15 @@ pub const CLOSE_BYTES: usize = 16;
 pub const PULL_BYTES: usize = 28;
 /// Bytes of a want.
 pub const WANT_BYTES: usize = 4;
+/// Bytes of a proof.
+pub const PROOF_BYTES: usize = PREFIX_BYTES + 32;
 /// An offer that asks for an answer is at least as long, so that no answer is longer than it.
 pub const LEAST_OFFER: u16 = 1_200;
+
+/// The flag of packets under a key.
+pub const SEALED: u8 = 0x80;
+/// The flag of a symbol that a switch has cut off.
+const TRIMMED: u8 = 0x01;
 
 /// Of a symbol's header without its checksum, over the first 28 bytes: what trimming has left of a
 /// packet, whose UDP checksum holds no more.
@@ -129,6 +136,8 @@ pub enum Message {
         /// Which one.
         number: u16,
     },
+    /// The sender of an object has the key now: its answer to a challenge of the receiver.
+    Proof([u8; 32]),
 }
 
 impl Message {
@@ -201,7 +210,11 @@ impl Message {
                 kind: ScdpKind::Done,
                 ..ScdpHeader::default()
             },
-            Self::Retry(_) | Self::Close { .. } | Self::Probe { .. } | Self::ProbeAck { .. } => {
+            Self::Retry(_)
+            | Self::Close { .. }
+            | Self::Probe { .. }
+            | Self::ProbeAck { .. }
+            | Self::Proof(_) => {
                 return None;
             }
         };
@@ -219,6 +232,7 @@ impl Message {
             Self::Close { .. } => 6,
             Self::Probe { .. } => 7,
             Self::ProbeAck { .. } => 8,
+            Self::Proof(_) => 9,
         }
     }
 
@@ -232,6 +246,7 @@ impl Message {
                 (OFFER_BYTES + token).max(offer.padded.into())
             }
             Self::Retry(_) => RETRY_BYTES,
+            Self::Proof(_) => PROOF_BYTES,
             Self::Status { .. } | Self::Done { .. } => STATUS_BYTES,
             Self::Close { .. } | Self::ProbeAck { .. } => CLOSE_BYTES,
             Self::Probe { size, .. } => CLOSE_BYTES.max(usize::from(*size)),
@@ -311,7 +326,7 @@ pub fn encode(
                 writer.put(token)?;
             }
         }
-        Message::Retry(token) => writer.put(*token)?,
+        Message::Retry(bytes) | Message::Proof(bytes) => writer.put(*bytes)?,
         Message::Status { used, stamp, .. } => {
             writer.put(used.to_be_bytes())?;
             writer.put(stamp.to_be_bytes())?;
@@ -334,12 +349,30 @@ pub fn encode(
     Ok(length)
 }
 
-/// The checksum of the symbol's header at the front of `bytes`. The flag that a switch sets is not
-/// part of it.
+/// The priority class of the symbol that a datagram carries, under a key or without. `None`: it carries
+/// no symbol with a right checksum, or only a header.
+pub fn class_of_symbol(datagram: &[u8]) -> Option<u8> {
+    let (header, payload) = datagram.split_first_chunk::<SYMBOL_BYTES>()?;
+    let [first, flags, .., c0, c1, c2, c3] = *header;
+    let is_symbol = first == VERSION << 4 && flags & !SEALED == 0 && !payload.is_empty();
+    let is_right = u32::from_be_bytes([c0, c1, c2, c3]) == checksum_of(header);
+    (is_symbol && is_right).then_some(header[23])
+}
+
+/// Notes in a symbol's header that a switch has cut off what follows it, and gives the header's length.
+/// `None`: the datagram carries no symbol; nothing is changed.
+pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
+    class_of_symbol(datagram)?;
+    *datagram.get_mut(1)? |= TRIMMED;
+    Some(SYMBOL_BYTES)
+}
+
+/// The checksum of the symbol's header at the front of `bytes`. The flags that a switch sets, and that a
+/// key sets, are not part of it.
 fn checksum_of(bytes: &[u8]) -> u32 {
     let mut digest = CHECKSUM.digest();
     if let [first, flags, rest @ ..] = bytes {
-        digest.update(&[*first, flags & !1]);
+        digest.update(&[*first, flags & !(TRIMMED | SEALED)]);
         digest.update(rest.get(..SYMBOL_BYTES - 6).unwrap_or_default());
     }
     digest.finalize()
@@ -423,6 +456,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
                 _ => Message::ProbeAck { size, number },
             }
         }
+        9 => Message::Proof(reader.take()?),
         _ => {
             return Err(DecodeError::Field {
                 name: "kind",

@@ -111,6 +111,7 @@ fn messages() -> Vec<(&'static str, Message)> {
                 number: 6,
             },
         ),
+        ("proof", Message::Proof([0x3c; 32])),
     ]
 }
 

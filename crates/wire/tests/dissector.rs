@@ -10,8 +10,10 @@ mod tshark;
 use common::vectors;
 use frames::V4;
 use tailcut_transport::rans::{Order, Purpose};
+use tailcut_transport::scdp::Want;
 use tailcut_units::Time;
 use tailcut_wire::capture::{Frame, Note, PcapNg};
+use tailcut_wire::cast::{self, Message};
 use tailcut_wire::rans::RansHeader;
 use tailcut_wire::{Prefix, ndp, pfabric, rans, scdp};
 
@@ -177,6 +179,146 @@ fn scdp_packets_are_dissected() {
     assert_eq!(said[2], "symbol flow 77 SYN block 0 symbol 1 path 4");
     assert_eq!(said[4], "pull flow 77 FIN block 29 pulls 88");
     assert_eq!(said[5], "done flow 77");
+}
+
+#[test]
+fn scdp_packets_under_credits_are_dissected() {
+    let fields = [
+        "kind",
+        "sealed",
+        "share",
+        "session",
+        "number",
+        "block",
+        "esi",
+        "class",
+        "stamp",
+        "trimmed",
+        "probe",
+        "fin",
+        "granted",
+        "next",
+        "whole",
+        "lost",
+        "ahead",
+        "symbols",
+        "length",
+        "blocks",
+        "symbol",
+        "senders",
+        "pushed",
+        "slab",
+        "root",
+        "used",
+        "asks",
+        "hash",
+        "reason",
+        "size",
+        "probe_number",
+    ];
+    let vectors = vectors("cast");
+    let frames = vectors.iter().map(|(_, bytes)| datagram(bytes, 0));
+    let rows = dissected("cast", frames.collect(), &fields);
+    for (row, (name, bytes)) in rows.iter().zip(&vectors) {
+        assert_eq!(row[0], "SCDP", "{name}");
+        let (envelope, message, _) = cast::decode(bytes).expect("a packet");
+        let mut expected = std::collections::BTreeMap::new();
+        let mut put = |name: &'static str, value: u64| expected.insert(name, value.to_string());
+        put("kind", u64::from(bytes[0] & 0x0f));
+        put("sealed", 0);
+        put("share", envelope.share.into());
+        match message {
+            Message::Symbol(symbol) => {
+                put("number", symbol.number.into());
+                put("block", symbol.block.into());
+                put("esi", symbol.esi.into());
+                put("class", symbol.class.into());
+                put("stamp", symbol.stamp.into());
+                put("trimmed", symbol.trimmed.into());
+            }
+            Message::Pull(pull) => {
+                put("probe", pull.probe.into());
+                put("fin", pull.fin.into());
+                put("granted", pull.granted.into());
+                put("next", pull.next.into());
+                put("whole", pull.whole.into());
+                put("lost", pull.lost.into());
+                if pull.wants[0] != Want::NONE {
+                    let [first, second, ..] = pull.wants;
+                    let both = format!("{},{}", first.ahead, second.ahead);
+                    expected.insert("ahead", both);
+                    let both = format!("{},{}", first.symbols, second.symbols);
+                    expected.insert("symbols", both);
+                }
+            }
+            Message::Offer(offer) => {
+                put("length", offer.length);
+                put("blocks", offer.blocks.into());
+                put("symbol", offer.symbol.into());
+                put("senders", offer.senders.into());
+                put("pushed", offer.pushed.into());
+                put("slab", offer.slab.into());
+                put("stamp", offer.stamp.into());
+                expected.insert("root", format!("0x{:016x}", offer.root));
+            }
+            Message::Status { used, stamp, asks } => {
+                put("used", used.into());
+                put("stamp", stamp.into());
+                put("asks", asks.into());
+            }
+            Message::Done { hash } => {
+                expected.insert("hash", format!("0x{hash:016x}"));
+            }
+            Message::Close { reason } => {
+                put("reason", reason.into());
+            }
+            Message::Probe { size, number } | Message::ProbeAck { size, number } => {
+                put("size", size.into());
+                put("probe_number", number.into());
+            }
+            Message::Retry(_) | Message::Proof(_) => {}
+        }
+        expected.insert("session", format!("0x{:016x}", envelope.session));
+        for (field, found) in fields.iter().zip(&row[3..]) {
+            let expected = expected.get(field).map_or("", String::as_str);
+            assert_eq!(found, expected, "{field} of {name}");
+        }
+    }
+    let session = "session 0102030405060708";
+    assert_eq!(
+        rows[1][1],
+        format!("symbol {session} block 9 symbol 11259375 credit 77 trimmed")
+    );
+    assert_eq!(
+        rows[2][1],
+        format!("pull {session} probe credits 500 whole 3 lost 7")
+    );
+    assert_eq!(
+        rows[5][1],
+        format!("offer {session} bytes 16000000 with a token")
+    );
+}
+
+#[test]
+fn under_a_key_the_dissector_tells_what_it_can_see() {
+    let mut symbol = vectors("cast")[0].1.clone();
+    symbol[1] |= 0x80;
+    let mut offer = vectors("cast")[4].1.clone();
+    offer[1] |= 0x80;
+    let frames = vec![datagram(&symbol, 100), datagram(&offer, 36)];
+    let rows = dissected("cast", frames, &["sealed", "block", "length"]);
+    let session = "session 0102030405060708 under a key";
+    assert_eq!(
+        rows[0][1],
+        format!("symbol {session} block 9 symbol 11259375 credit 77")
+    );
+    assert_eq!(rows[1][1], format!("offer {session}"));
+    assert_eq!(rows[0][3..], ["1", "9", ""]);
+    assert_eq!(rows[1][3..], ["1", "", ""]);
+    let mut changed = vectors("cast")[0].1.clone();
+    changed[20] ^= 1;
+    let rows = dissected("cast", vec![datagram(&changed, 100)], &["kind"]);
+    assert_eq!(rows[0][0], "UDP", "its checksum is wrong");
 }
 
 #[test]

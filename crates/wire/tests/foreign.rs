@@ -13,9 +13,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tailcut_transport::{Condition, Ecn, Segment, TcpFlags};
 use tailcut_wire::foreign::{
     Change, Content, Fragment, IcmpKind, Ip, Membership, Neighbour, Record, RewriteError, TooShort,
-    View, set_dscp, set_ecn, shorten, trim,
+    Trimmable, View, set_dscp, set_ecn, shorten, trim,
 };
-use tailcut_wire::{DecodeError, decode, encode};
+use tailcut_wire::{DecodeError, cast, decode, encode};
 
 fn view(frame: &[u8]) -> View<'_> {
     View::read(frame).expect("an Ethernet frame")
@@ -503,6 +503,48 @@ proptest! {
         let expected = Segment { condition: Condition::Trimmed, ..segment };
         let read = decode(segment.tuple, segment.ecn, payload);
         prop_assert_eq!(read, Ok((expected, payload.len())));
+    }
+
+    #[test]
+    fn a_trimmed_symbol_under_credits_keeps_its_header_which_says_so(
+        symbol in (any::<u32>(), any::<u32>(), 0u32..1 << 24, any::<u8>(), any::<u32>()),
+        session in any::<u64>(),
+        rest in prop::collection::vec(any::<u8>(), 1..1_400),
+        (is_v6, is_sealed) in any::<(bool, bool)>(),
+    ) {
+        let (number, block, esi, class, stamp) = symbol;
+        let symbol = cast::Symbol { number, block, esi, class, stamp, trimmed: false };
+        let envelope = cast::Envelope { session, share: 3 };
+        let mut payload = vec![0; cast::SYMBOL_BYTES];
+        let written = cast::encode(&envelope, &cast::Message::Symbol(symbol), &mut payload);
+        prop_assert_eq!(written, Ok(cast::SYMBOL_BYTES));
+        if is_sealed {
+            payload[1] |= cast::SEALED;
+        }
+        prop_assert_eq!(Trimmable::of(&payload), None, "nothing to cut off");
+        payload.extend(&rest);
+        let kept = cast::SYMBOL_BYTES;
+        prop_assert_eq!(Trimmable::of(&payload), Some(Trimmable { kept, class }));
+        let frame = match is_v6 {
+            true => V6::default().udp([7, 9], &payload),
+            false => V4::default().udp([7, 9], &payload),
+        };
+        let mut changed = frame.clone();
+        let length = trim(&mut changed, Condition::Trimmed).expect("a symbol");
+        prop_assert_eq!(length, frame.len() - rest.len());
+        changed.truncate(length);
+        hold_checksums(&changed);
+        let Content::Udp { payload: left } = view(&changed).content else {
+            panic!("no datagram");
+        };
+        prop_assert_eq!(Trimmable::of(left), None, "it is trimmed");
+        let mut left = left.to_vec();
+        left[1] &= !cast::SEALED;
+        let expected = cast::Message::Symbol(cast::Symbol { trimmed: true, ..symbol });
+        prop_assert_eq!(cast::decode(&left), Ok((envelope, expected, kept)));
+        // One wrong bit in the header, and it is no symbol.
+        payload[12] ^= 1;
+        prop_assert_eq!(Trimmable::of(&payload), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
--- Dissects tailcut's headers: SCDP, NDP and pFabric over UDP, RANS over TCP or UDP. Layouts:
+-- Dissects tailcut's headers: SCDP (both versions), NDP and pFabric over UDP, RANS over TCP or UDP. Layouts:
 -- docs/wire/. It finds packets by their first bytes, on any port:
 --
 --   tshark -X lua_script:tailcut.lua -r capture.pcapng
@@ -203,6 +203,192 @@ over_udp("tailcut_scdp", "SCDP", 0xe1,
     if kind == 1 then text = text .. " pulls " .. buffer(28, 4):uint() end
     return text
   end)
+
+-- SCDP under credits: version 2 of its header
+
+local CAST_KINDS = {
+  [0] = "symbol", [1] = "pull", [2] = "offer", [3] = "retry", [4] = "status", [5] = "done",
+  [6] = "close", [7] = "probe", [8] = "probe ACK", [9] = "proof",
+}
+-- Bytes of each kind, at least; of those in EXACT no others.
+local CAST_BYTES = {
+  [0] = 32, [1] = 28, [2] = 48, [3] = 44, [4] = 20, [5] = 20, [6] = 16, [7] = 16, [8] = 16, [9] = 44,
+}
+local CAST_EXACT = { [3] = true, [4] = true, [5] = true, [6] = true, [8] = true, [9] = true }
+-- Flags of each kind; under a key there are two more.
+local CAST_FLAGS = { [0] = 0x01, [1] = 0x03, [2] = 0x01, [4] = 0x01 }
+local SEALED, SALT, TRAILER = 0x80, 16, 20
+local cast_proto = Proto("tailcut_cast", "tailcut SCDP under credits")
+local function cast_field(make, name, text, ...) return make("tailcut_cast." .. name, text, ...) end
+local cast = {
+  kind = cast_field(ProtoField.uint8, "kind", "Kind", base.DEC, CAST_KINDS, 0x0f),
+  sealed = cast_field(ProtoField.bool, "sealed", "Under a key", 8, nil, SEALED),
+  proved = cast_field(ProtoField.bool, "proved", "The sender has proved itself", 8, nil, 0x40),
+  share = cast_field(ProtoField.uint16, "share", "Share"),
+  session = cast_field(ProtoField.uint64, "session", "Session", base.HEX),
+  salt = cast_field(ProtoField.bytes, "salt", "Salt"),
+  packet = cast_field(ProtoField.uint32, "packet", "Packet's number, lower half"),
+  number = cast_field(ProtoField.uint32, "number", "Credit that it uses"),
+  block = cast_field(ProtoField.uint32, "block", "Block"),
+  esi = cast_field(ProtoField.uint24, "esi", "Encoding symbol identifier"),
+  class = cast_field(ProtoField.uint8, "class", "Priority class"),
+  stamp = cast_field(ProtoField.uint32, "stamp", "Sender's clock (100 ns)"),
+  trimmed = cast_field(ProtoField.bool, "trimmed", "Trimmed", 8, nil, 0x01),
+  probe = cast_field(ProtoField.bool, "probe", "Asks for a word", 8, nil, 0x01),
+  fin = cast_field(ProtoField.bool, "fin", "FIN", 8, nil, 0x02),
+  granted = cast_field(ProtoField.uint32, "granted", "Credits so far"),
+  next = cast_field(ProtoField.uint32, "next", "All credits before are accounted for"),
+  whole = cast_field(ProtoField.uint32, "whole", "Blocks that are whole"),
+  lost = cast_field(ProtoField.uint32, "lost", "Symbols lost so far"),
+  ahead = cast_field(ProtoField.uint16, "ahead", "Wants of the block so far ahead"),
+  symbols = cast_field(ProtoField.uint16, "symbols", "Symbols that it wants"),
+  object = cast_field(ProtoField.uint64, "length", "Bytes of the object"),
+  blocks = cast_field(ProtoField.uint32, "blocks", "Blocks"),
+  symbol = cast_field(ProtoField.uint16, "symbol", "Bytes of a symbol"),
+  senders = cast_field(ProtoField.uint16, "senders", "Senders"),
+  pushed = cast_field(ProtoField.uint16, "pushed", "Symbols pushed"),
+  slab = cast_field(ProtoField.uint32, "slab", "Object of the transfer"),
+  root = cast_field(ProtoField.uint64, "root", "Hash of the transfer", base.HEX),
+  token = cast_field(ProtoField.bytes, "token", "Token"),
+  used = cast_field(ProtoField.uint32, "used", "Credits used"),
+  asks = cast_field(ProtoField.bool, "asks", "Waits for a word", 8, nil, 0x01),
+  hash = cast_field(ProtoField.uint64, "hash", "Hash of what arrived", base.HEX),
+  reason = cast_field(ProtoField.uint16, "reason", "Reason", base.DEC, {
+    [1] = "no room now", [2] = "too long", [3] = "not wanted", [4] = "not known", [5] = "too wide",
+  }),
+  size = cast_field(ProtoField.uint16, "size", "Bytes of the probe"),
+  probe_number = cast_field(ProtoField.uint16, "probe_number", "Probe"),
+  proof = cast_field(ProtoField.bytes, "proof", "Proof of the key"),
+}
+register(cast_proto, cast)
+
+local bxor, band, rshift = (bit or bit32).bxor, (bit or bit32).band, (bit or bit32).rshift
+local CRC32C = {}
+for byte = 0, 255 do
+  local crc = byte
+  for _ = 1, 8 do
+    crc = band(crc, 1) == 1 and bxor(rshift(crc, 1), 0x82f63b78) or rshift(crc, 1)
+  end
+  CRC32C[byte] = crc
+end
+
+-- Whether the checksum of a symbol's header is right.
+local function has_checksum(buffer)
+  local crc = 0xffffffff
+  for at = 0, 27 do
+    local byte = buffer(at, 1):uint()
+    if at == 1 then byte = band(byte, 0x7e) end
+    crc = bxor(CRC32C[band(bxor(crc, byte), 0xff)], rshift(crc, 8))
+  end
+  return bxor(crc, 0xffffffff) % 0x100000000 == buffer(28, 4):uint()
+end
+
+-- The kind and whether it is under a key, if the bytes are a packet of this version.
+local function cast_kind(buffer)
+  if buffer:len() < 16 or buffer(0, 1):bitfield(0, 4) ~= 2 then return nil end
+  local kind, flags = buffer(0, 1):bitfield(4, 4), buffer(1, 1):uint()
+  if not CAST_KINDS[kind] then return nil end
+  local is_sealed = flags >= SEALED
+  if is_sealed then flags = band(flags, 0x3f) end
+  if flags ~= band(flags, CAST_FLAGS[kind] or 0) then return nil end
+  local more = is_sealed and kind ~= 0 and SALT + TRAILER or 0
+  local least, length = CAST_BYTES[kind] + more, buffer:len()
+  if length < least or (CAST_EXACT[kind] and length ~= least) then return nil end
+  if kind == 0 and not has_checksum(buffer) then return nil end
+  return kind, is_sealed
+end
+
+-- What each kind adds to the tree; gives what to say of it.
+local CAST_ADD = {
+  [0] = function(buffer, tree)
+    tree:add(cast.trimmed, buffer(1, 1))
+    tree:add(cast.number, buffer(12, 4))
+    tree:add(cast.block, buffer(16, 4))
+    tree:add(cast.esi, buffer(20, 3))
+    tree:add(cast.class, buffer(23, 1))
+    tree:add(cast.stamp, buffer(24, 4))
+    local trimmed = buffer(1, 1):bitfield(7, 1) == 1 or buffer:reported_len() == 32
+    return " block " .. buffer(16, 4):uint() .. " symbol " .. buffer(20, 3):uint() .. " credit "
+      .. buffer(12, 4):uint() .. (trimmed and " trimmed" or "")
+  end,
+  [1] = function(buffer, tree)
+    tree:add(cast.probe, buffer(1, 1))
+    tree:add(cast.fin, buffer(1, 1))
+    tree:add(cast.granted, buffer(12, 4))
+    tree:add(cast.next, buffer(16, 4))
+    tree:add(cast.whole, buffer(20, 4))
+    tree:add(cast.lost, buffer(24, 4))
+    local text = buffer(1, 1):bitfield(7, 1) == 1 and " probe" or ""
+    for at = 28, buffer:len() - 4, 4 do
+      tree:add(cast.ahead, buffer(at, 2))
+      tree:add(cast.symbols, buffer(at + 2, 2))
+    end
+    return text .. " credits " .. buffer(12, 4):uint() .. " whole " .. buffer(20, 4):uint()
+      .. " lost " .. buffer(24, 4):uint()
+  end,
+  [2] = function(buffer, tree)
+    tree:add(cast.object, buffer(12, 8))
+    tree:add(cast.blocks, buffer(20, 4))
+    tree:add(cast.symbol, buffer(24, 2))
+    tree:add(cast.senders, buffer(26, 2))
+    tree:add(cast.pushed, buffer(28, 2))
+    tree:add(cast.slab, buffer(32, 4))
+    tree:add(cast.stamp, buffer(36, 4))
+    tree:add(cast.root, buffer(40, 8))
+    local has_token = buffer(1, 1):bitfield(7, 1) == 1 and buffer:len() >= 80
+    if has_token then tree:add(cast.token, buffer(48, 32)) end
+    return " bytes " .. buffer(12, 8):uint64() .. (has_token and " with a token" or "")
+  end,
+  [3] = function(buffer, tree) tree:add(cast.token, buffer(12, 32)) return "" end,
+  [4] = function(buffer, tree)
+    tree:add(cast.asks, buffer(1, 1))
+    tree:add(cast.used, buffer(12, 4))
+    tree:add(cast.stamp, buffer(16, 4))
+    return " used " .. buffer(12, 4):uint()
+  end,
+  [5] = function(buffer, tree) tree:add(cast.hash, buffer(12, 8)) return "" end,
+  [6] = function(buffer, tree)
+    tree:add(cast.reason, buffer(12, 2))
+    return " reason " .. buffer(12, 2):uint()
+  end,
+  [9] = function(buffer, tree) tree:add(cast.proof, buffer(12, 32)) return "" end,
+}
+local function add_probe(buffer, tree)
+  tree:add(cast.size, buffer(12, 2))
+  tree:add(cast.probe_number, buffer(14, 2))
+  return " bytes " .. buffer(12, 2):uint()
+end
+CAST_ADD[7], CAST_ADD[8] = add_probe, add_probe
+
+local function dissect_cast(buffer, pinfo, root)
+  local kind, is_sealed = cast_kind(buffer)
+  if not kind then return 0 end
+  local length = buffer:len()
+  if kind == 0 then length = 32 end
+  pinfo.cols.protocol = "SCDP"
+  local tree = root:add(cast_proto, buffer(0, length))
+  tree:add(cast.kind, buffer(0, 1))
+  tree:add(cast.sealed, buffer(1, 1))
+  tree:add(cast.share, buffer(2, 2))
+  tree:add(cast.session, buffer(4, 8))
+  local text = CAST_KINDS[kind] .. " session " .. tostring(buffer(4, 8):bytes()):lower()
+  if is_sealed then
+    tree:add(cast.proved, buffer(1, 1))
+    text = text .. " under a key"
+    if kind ~= 0 then tree:add(cast.salt, buffer(12, SALT)) end
+    if buffer:len() >= length and buffer:len() > 32 + TRAILER then
+      tree:add(cast.packet, buffer(buffer:len() - TRAILER, 4))
+    end
+  end
+  if kind == 0 or not is_sealed then text = text .. CAST_ADD[kind](buffer, tree) end
+  pinfo.cols.info = text
+  if buffer:len() > length then
+    Dissector.get("data"):call(buffer(length):tvb(), pinfo, root)
+  end
+  return buffer:len()
+end
+
+claim(cast_proto, dissect_cast, { "udp" })
 
 -- pFabric
 

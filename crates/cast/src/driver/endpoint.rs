@@ -1,39 +1,45 @@
 //! The library's door: an endpoint that sends and receives objects.
 
-use super::engine::{Counts, Engine};
+use super::board::{Board, Progress};
+use super::clock::WallClock;
+use super::engine::{Counts, Engine, Setup};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
-use super::outgoing::Payload;
+use super::outgoing::{Kind, Payload, Task};
+use super::pace::Pace;
 use super::room::Room;
-use super::run::{Bell, Command, Outcome, Thread};
+use super::run::{Bell, Command, Driver, Outcome, Thread};
+use super::sealing::TRAILER;
 use crate::codec::Codes;
-use crate::udp::{Port, Socket, SocketOptions};
+use crate::seal::{Key, Tokens, random};
+use crate::udp::{Multicast, Port, Socket, SocketOptions};
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
-use tailcut_transport::Demotion;
-use tailcut_transport::scdp::{BlockOrder, Delivery, DriverCodec, Host, Limits, ScdpConfig};
+use tailcut_transport::scdp::{
+    Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, Limits, ScdpConfig,
+};
+use tailcut_transport::{Demotion, Share, Stragglers};
 use tailcut_units::{Duration, HostId};
+use tailcut_wire::cast::SYMBOL_BYTES;
 use tailcut_wire::scdp::SYN_BYTES;
 
 /// Codes that are kept: one for each number of source symbols of a block.
 const CODES: usize = 16;
-/// Symbols that are on their way at once.
+/// Symbols that are on their way at once in the paper's mode.
 const WINDOW: u32 = 64;
-/// Bytes of an Ethernet frame that are IP's.
-const MTU: u32 = 1_500;
 /// Bytes of the headers of IP and UDP.
 const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
 
 /// How an endpoint is opened.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The socket's options.
     pub socket: SocketOptions,
@@ -42,10 +48,25 @@ pub struct Options {
     /// Bytes of all objects that are received and not taken by the application, at most. Others
     /// have to wait. Default 64 MiB.
     pub memory: u64,
+    /// Bytes a second that leave at most, each datagram counted as `mtu` bytes. Default: no limit.
+    pub rate: Option<u64>,
     /// Threads that decode, at least 1. Default 1.
     pub decoders: usize,
-    /// The protocol's parameters; `None`: those for the address that is bound, with symbols that
-    /// fill a frame of 1,500 bytes.
+    /// How a receiver decides what is on its way. [`Control::Adaptive`] (default) is for any network.
+    /// [`Control::Window`] is the SCDP paper's mode, with a window of 64 symbols and version 1 of the
+    /// header: for switches that trim and hosts that trust each other; it has no tokens, no keys and
+    /// no shares. Both ends have to have the same mode.
+    pub control: Control,
+    /// A key that all have who send to this endpoint or receive from it: packets are encrypted, and those
+    /// of others dropped. It takes credits ([`Control::Adaptive`]). Default none.
+    pub key: Option<Key>,
+    /// How it sends to multicast groups.
+    pub multicast: Multicast,
+    /// Bytes of an IP packet that are sent, at most: 1,280 to 9,000. Default 1,500. Where a path takes
+    /// less, objects are begun again with smaller symbols.
+    pub mtu: u16,
+    /// The protocol's parameters; `None`: those for `control` and the address that is bound, with symbols
+    /// that fill packets of `mtu` bytes. Its own `control` counts, and `control` here does not.
     pub scdp: Option<ScdpConfig>,
 }
 
@@ -55,7 +76,12 @@ impl Default for Options {
             socket: SocketOptions::default(),
             object: 17 << 20,
             memory: 64 << 20,
+            rate: None,
             decoders: 1,
+            control: Control::Adaptive(Adaptive::default()),
+            key: None,
+            multicast: Multicast::default(),
+            mtu: 1_500,
             scdp: None,
         }
     }
@@ -67,13 +93,24 @@ impl Options {
             true => HEADERS_V4,
             false => HEADERS_V6,
         };
+        let (header, window) = match self.control {
+            Control::Adaptive(_) if self.key.is_some() => {
+                (SYMBOL_BYTES + TRAILER, Limits::SOCKETS.pushed)
+            }
+            Control::Adaptive(_) => (SYMBOL_BYTES, Limits::SOCKETS.pushed),
+            Control::Window => (SYN_BYTES, WINDOW),
+        };
         self.scdp.unwrap_or(ScdpConfig {
-            symbol: MTU - headers - SYN_BYTES as u32,
-            initial_window: WINDOW,
+            symbol: u32::from(self.mtu.clamp(1_280, 9_000))
+                .saturating_sub(headers + header as u32)
+                .min(Limits::SOCKETS.max_symbol),
+            initial_window: window,
+            shared_window: window.min(ScdpConfig::default().shared_window),
             limits: Limits {
-                pushed: WINDOW,
+                pushed: window,
                 ..Limits::SOCKETS
             },
+            control: self.control,
             demotion: Demotion::NONE,
             in_order: false,
             // Nothing holds pulls back but what is on its way.
@@ -86,6 +123,37 @@ impl Options {
             },
             ..ScdpConfig::default()
         })
+    }
+}
+
+impl Options {
+    pub(super) fn codes(&self) -> Arc<Codes> {
+        Arc::new(Codes::new(CODES))
+    }
+
+    /// The engine of an endpoint at `local`.
+    pub(super) fn engine(&self, local: SocketAddr, codes: Arc<Codes>) -> io::Result<Engine> {
+        let invalid = |said| io::Error::new(io::ErrorKind::InvalidInput, said);
+        let config = self.scdp(local);
+        if !(1_280..=9_000).contains(&self.mtu) {
+            let found = self.mtu;
+            return Err(invalid(format!("mtu {found}; allowed: 1280 to 9000 bytes")));
+        }
+        if self.key.is_some() && config.control == Control::Window {
+            let said = "a key takes credits: control is Window; allowed: Adaptive";
+            return Err(invalid(said.to_owned()));
+        }
+        let me = HostId(0);
+        let host = Host::new(me, config, DriverCodec::default());
+        Ok(Engine::new(Setup {
+            host: host.map_err(|error| invalid(error.to_string()))?,
+            config,
+            me,
+            room: Room::new(self.object, self.memory),
+            codes,
+            tokens: Tokens::generate().map_err(io::Error::other)?,
+            key: self.key.clone(),
+        }))
     }
 }
 
@@ -134,21 +202,26 @@ impl Endpoint {
     /// # Errors
     /// What the system says, and parameters outside their ranges.
     pub fn bind(local: SocketAddr, options: &Options) -> io::Result<Self> {
-        let config = options.scdp(local);
-        let me = HostId(0);
-        let host = Host::new(me, config, DriverCodec::default())
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+        // Wrong parameters before anything is opened.
+        options.engine(local, options.codes())?;
         let socket = Socket::bind(local, &options.socket)?;
+        if options.multicast != Multicast::default() {
+            socket.set_multicast(&options.multicast)?;
+        }
         let local = socket.local();
-        let codes = Arc::new(Codes::new(CODES));
-        let room = Room::new(options.object, options.memory);
-        let engine = Engine::new(host, config, me, room, Arc::clone(&codes));
+        let codes = options.codes();
+        let engine = options.engine(local, Arc::clone(&codes))?;
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
-        let thread = Thread::new(
+        let driver = Driver {
             engine,
-            Port::new(socket),
+            net: Port::new(socket),
+            clock: WallClock::begin(),
+            pace: Pace::new(options.rate, u32::from(options.mtu)),
+        };
+        let thread = Thread::new(
+            driver,
             options.decoders,
             &codes,
             queue,
@@ -180,12 +253,112 @@ impl Endpoint {
         to: SocketAddr,
         object: impl AsRef<[u8]> + Send + Sync + 'static,
     ) -> Sending {
+        self.start(Task::one(to, Payload::new(object)))
+    }
+
+    /// Sends a share of an object's symbols to the endpoint at an address, in a session that the other
+    /// senders have too: the receiver makes one object of what comes from all of them, whichever of
+    /// them are fast, slow, or end. All have the same object, and use the same symbol size. `session`
+    /// is a number that somebody has drawn ([`new_session`]) and told all of them. [`Sending`] ends
+    /// well as soon as the receiver has the whole object.
+    ///
+    /// ```
+    /// use tailcut_cast::driver::{Endpoint, Options, Share, new_session};
+    ///
+    /// let bind = || Endpoint::bind(([127, 0, 0, 1], 0).into(), &Options::default());
+    /// let (receiver, replicas) = (bind()?, [bind()?, bind()?]);
+    /// let session = new_session()?;
+    /// let sendings = [0, 1].map(|index| {
+    ///     let share = Share { index, of: 2 };
+    ///     replicas[usize::from(index)].send_share(receiver.local(), session, share, vec![7; 100_000])
+    /// });
+    /// assert_eq!(receiver.receive().ok_or("closed")?.bytes, vec![7; 100_000]);
+    /// for sending in sendings {
+    ///     sending.wait()?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send_share(
+        &self,
+        to: SocketAddr,
+        session: u64,
+        share: Share,
+        object: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Sending {
+        let kind = Kind::Share(session, share);
+        self.start(Task::new(vec![to], kind, Payload::new(object)))
+    }
+
+    /// Sends an object to several endpoints at once, to each as datagrams of its own: a symbol is made
+    /// once, and leaves when each of them that still needs symbols has asked for one. All go at the
+    /// pace of the slowest, but for those that `stragglers` leaves out. [`Sending::progress`] tells how
+    /// far each is, [`Sent::missed`] how many have not got it.
+    ///
+    /// ```
+    /// use tailcut_cast::driver::{Endpoint, Options, StragglerPolicy, Stragglers};
+    /// use tailcut_units::Duration;
+    ///
+    /// let bind = || Endpoint::bind(([127, 0, 0, 1], 0).into(), &Options::default());
+    /// let (sender, receivers) = (bind()?, [bind()?, bind()?]);
+    /// let to = receivers.each_ref().map(Endpoint::local);
+    /// let stragglers = Stragglers {
+    ///     after: Duration::from_ms(10_000),
+    ///     policy: StragglerPolicy::Drop,
+    /// };
+    /// let sending = sender.send_to_all(&to, stragglers, vec![7; 100_000]);
+    /// for receiver in &receivers {
+    ///     assert_eq!(receiver.receive().ok_or("closed")?.bytes, vec![7; 100_000]);
+    /// }
+    /// assert_eq!(sending.wait()?.missed, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send_to_all(
+        &self,
+        to: &[SocketAddr],
+        stragglers: Stragglers,
+        object: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Sending {
+        let kind = Kind::All(stragglers);
+        self.start(Task::new(to.to_vec(), kind, Payload::new(object)))
+    }
+
+    /// Sends an object to several endpoints that have all [joined](Self::join) a multicast group, by
+    /// datagrams to the group: each symbol leaves once. `receivers` are the addresses that they answer
+    /// from. All listen at the group's port, and at all addresses of their machines, or they do not hear
+    /// the group. Else as [`send_to_all`](Self::send_to_all). The first probes of whether a receiver is
+    /// there, and all that one receiver has to be told, go to its own address.
+    pub fn send_to_group(
+        &self,
+        group: SocketAddr,
+        receivers: &[SocketAddr],
+        stragglers: Stragglers,
+        object: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Sending {
+        let kind = Kind::Group(group, stragglers);
+        self.start(Task::new(receivers.to_vec(), kind, Payload::new(object)))
+    }
+
+    /// Receives what is sent to a multicast group from now on, at the interface of that number; 0: as the
+    /// routes say.
+    ///
+    /// # Errors
+    /// What the system says; the address is no group, or of the other version of IP, or the endpoint is
+    /// closed.
+    pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
+        let answer = Arc::new(Mailbox::default());
+        let command = Command::Join(group, interface, Arc::clone(&answer));
+        let closed = || io::Error::other(Failure::Closed);
+        self.commands.send(command).map_err(|_| closed())?;
+        self.bell.ring();
+        answer.take().unwrap_or_else(|| Err(closed()))
+    }
+
+    fn start(&self, task: Task) -> Sending {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let outcome = Arc::new(Outcome::default());
-        let payload = Payload::new(object);
+        let board = task.board.clone();
         let command = Command::Send {
-            to,
-            payload,
+            task,
             number,
             outcome: Arc::clone(&outcome),
         };
@@ -195,6 +368,7 @@ impl Endpoint {
         self.bell.ring();
         Sending {
             number,
+            board,
             outcome,
             commands: self.commands.clone(),
             bell: Arc::clone(&self.bell),
@@ -234,10 +408,19 @@ impl Drop for Endpoint {
     }
 }
 
+/// A number for a session that several senders have: 64 random bits.
+///
+/// # Errors
+/// The system has no random bytes.
+pub fn new_session() -> io::Result<u64> {
+    random().map(u64::from_be_bytes).map_err(io::Error::other)
+}
+
 /// An object on its way: a future, or [`Sending::wait`]. Dropping it does not stop it.
 #[derive(Debug)]
 pub struct Sending {
     number: u64,
+    board: Board,
     outcome: Arc<Outcome>,
     commands: Sender<Command>,
     bell: Arc<Bell>,
@@ -250,6 +433,11 @@ impl Sending {
     /// It has not, and why.
     pub fn wait(self) -> Result<Sent, Failure> {
         self.outcome.take().unwrap_or(Err(Failure::Closed))
+    }
+
+    /// How far each receiver is, in the order in which they were given.
+    pub fn progress(&self) -> Vec<Progress> {
+        self.board.read()
     }
 
     /// Sends no more of it. The receiver forgets what has arrived.

@@ -1,26 +1,32 @@
 //! One host's transport over datagrams, without clock and sockets.
 
+use super::board::Stage;
+use super::guests::Guests;
 use super::incoming::{DecodeJob, Decoded, Inbound};
-use super::outgoing::{Outbound, Payload};
-use super::peers::Peers;
+use super::lines::{Line, Lines};
+use super::outcome::Failure;
+use super::outgoing::{Kind, Outbound, Task};
+use super::paths::Paths;
+use super::reason::Reason;
 use super::room::{Held, Room};
-use super::staging::{Place, Staged, Staging};
+use super::sealing::Seal;
+use super::staging::Staging;
 use crate::codec::Codes;
-use crate::udp::{Datagrams, Incoming, TrafficClass};
-use std::collections::{HashMap, VecDeque};
+use crate::seal::{Key, Tokens, random};
+use crate::udp::{Datagrams, Incoming};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tailcut_transport::scdp::{DriverCodec, Host, Object, ScdpConfig, ScdpHeader, ScdpKind};
+use tailcut_transport::scdp::{Control, DriverCodec, Host, Object, ScdpConfig};
 use tailcut_transport::{
-    Condition, Event, FlowStats, Header, Message, PathPin, Replication, Segment, Transport,
+    Event, FlowStats, Message, Part, PathPin, Replication, Share, Straggler, Transport,
 };
-use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
-use tailcut_wire::{MAX_HEADER_BYTES, decode, encode};
+use tailcut_units::{FlowId, HostId, Time};
 
 /// The first name of objects that come in: those that go out have lower ones.
-const FIRST_INCOMING: FlowId = FlowId(1 << 31);
-/// Sessions that are remembered before those that the transport has forgotten are looked for.
-const REMEMBERED: usize = 1_024;
+pub(super) const FIRST_INCOMING: FlowId = FlowId(1 << 31);
+/// The first number of a group of receivers, as the transport knows it.
+const GROUPS: u32 = 1 << 31;
 
 /// What an engine tells.
 #[derive(Debug)]
@@ -31,10 +37,10 @@ pub(super) enum News {
         bytes: Vec<u8>,
         held: Held,
     },
-    /// An object has arrived at its receiver.
-    Sent(FlowId, FlowStats),
+    /// An object has arrived at its receivers, but for so many.
+    Sent(FlowId, FlowStats, usize),
     /// An object was given up.
-    Failed(FlowId),
+    Failed(FlowId, Failure),
 }
 
 /// What an engine has counted.
@@ -52,62 +58,109 @@ pub struct Counts {
     pub malformed: u64,
     /// Of them, those of no session.
     pub unknown: u64,
-    /// Symbols that would have begun an object that there is no room for.
+    /// Objects that there was no room for, counted each time that they were offered.
     pub no_room: u64,
     /// Blocks that were decoded, successfully or not.
     pub decodings: u64,
+    /// Tokens that were given to senders whose addresses may be forged.
+    pub tokens: u64,
+    /// Symbols that switches have trimmed.
+    pub trimmed: u64,
+    /// Ends of sessions whose address has changed.
+    pub moved: u64,
+    /// How often a path was found to take smaller datagrams only.
+    pub shrunk: u64,
+}
+
+/// What an engine is made of.
+pub(super) struct Setup {
+    pub(super) host: Host<DriverCodec>,
+    /// The parameters of `host`.
+    pub(super) config: ScdpConfig,
+    /// How the transport calls this host.
+    pub(super) me: HostId,
+    pub(super) room: Room,
+    pub(super) codes: Arc<Codes>,
+    pub(super) tokens: Tokens,
+    pub(super) key: Option<Key>,
+}
+
+/// The identifier of a new session.
+fn draw() -> Option<u64> {
+    random().ok().map(u64::from_be_bytes)
+}
+
+/// The part of a key, if there is one, of this end as a sender; `None` where it cannot be made.
+fn seal(key: Option<&Key>, session: u64, share: u16) -> Option<Option<Box<Seal>>> {
+    match key {
+        Some(key) => Some(Some(Box::new(Seal::new(key, session, share, None).ok()?))),
+        None => Some(None),
+    }
 }
 
 /// One host's SCDP over datagrams: it takes what arrives, the time, and objects to send.
 #[derive(Debug)]
 pub(super) struct Engine {
-    host: Host<DriverCodec>,
-    config: ScdpConfig,
-    me: HostId,
-    room: Room,
-    peers: Peers,
+    pub(super) host: Host<DriverCodec>,
+    pub(super) config: ScdpConfig,
+    pub(super) lines: Lines,
+    /// Objects that are sent.
+    pub(super) outgoing: HashMap<FlowId, Outbound>,
+    /// By session and share: what is sent to whom.
+    pub(super) sent_to: HashMap<(u64, u16), (FlowId, HostId)>,
+    /// Objects that are received.
+    pub(super) incoming: HashMap<FlowId, Inbound>,
+    pub(super) guests: Guests,
+    pub(super) staging: Staging,
+    pub(super) news: VecDeque<News>,
+    pub(super) counts: Counts,
     codes: Arc<Codes>,
-    outgoing: HashMap<FlowId, Outbound>,
-    incoming: HashMap<FlowId, Inbound>,
-    /// What comes in, by the peer and its name for it: by the peer's tuple and our name.
-    sessions: HashMap<(HostId, FlowId), (FiveTuple, FlowId)>,
-    staging: Staging,
+    paths: Paths,
+    /// Objects that are begun again later.
+    waiting: BTreeSet<(Time, FlowId)>,
     blocked: bool,
-    news: VecDeque<News>,
     jobs: VecDeque<DecodeJob>,
     next_flow: u32,
     now: Time,
-    counts: Counts,
 }
 
 impl Engine {
-    /// The engine of a host that peers know by its address, and itself calls `me`.
-    pub(super) fn new(
-        mut host: Host<DriverCodec>,
-        config: ScdpConfig,
-        me: HostId,
-        room: Room,
-        codes: Arc<Codes>,
-    ) -> Self {
+    pub(super) fn new(setup: Setup) -> Self {
+        let mut host = setup.host;
         host.name_incoming(FIRST_INCOMING);
         Self {
             host,
-            config,
-            me,
-            room,
-            peers: Peers::new(me),
-            codes,
+            config: setup.config,
+            lines: Lines::new(setup.me, setup.key),
             outgoing: HashMap::new(),
+            sent_to: HashMap::new(),
             incoming: HashMap::new(),
-            sessions: HashMap::new(),
+            guests: Guests::new(setup.me, setup.room, setup.tokens),
             staging: Staging::default(),
-            blocked: false,
             news: VecDeque::new(),
+            counts: Counts::default(),
+            codes: setup.codes,
+            paths: Paths::default(),
+            waiting: BTreeSet::new(),
+            blocked: false,
             jobs: VecDeque::new(),
             next_flow: 0,
             now: Time::ZERO,
-            counts: Counts::default(),
         }
+    }
+
+    /// What decodes and encodes.
+    pub(super) fn codes(&self) -> Arc<Codes> {
+        Arc::clone(&self.codes)
+    }
+
+    /// What paths take.
+    pub(super) fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    pub(super) fn paths_mut(&mut self) -> &mut Paths {
+        &mut self.paths
     }
 
     /// What has been counted.
@@ -120,30 +173,35 @@ impl Engine {
         }
     }
 
+    /// Whether it runs as the paper has it: version 1 of the header, without credits.
+    pub(super) fn is_paper(&self) -> bool {
+        self.config.control == Control::Window
+    }
+
     /// The time, which never goes back.
     fn at(&mut self, now: Time) -> Time {
         self.now = now.max(self.now);
         self.now
     }
 
-    /// Sends an object to a host. `None` where there are too many peers.
-    pub(super) fn send(&mut self, now: Time, to: SocketAddr, payload: Payload) -> Option<FlowId> {
+    /// Sends an object. `None` where it cannot be: it is too long, has no receivers, is a share in the
+    /// paper's mode, or the system has no random bytes.
+    pub(super) fn send(&mut self, now: Time, task: Task) -> Option<FlowId> {
         let now = self.at(now);
-        let bytes = payload.bytes().len() as u64;
-        let layout = Object::new(bytes, self.config.symbol, self.config.block_symbols)?;
-        let peer = self.peers.enter(now, to)?;
+        let bytes = task.payload.bytes().len() as u64;
+        let symbol = self.symbol_to(now, &task.to);
+        let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
+        let is_share = matches!(task.kind, Kind::Share(..));
+        let is_group = matches!(task.kind, Kind::Group(..));
+        if task.to.is_empty() || ((is_share || is_group) && self.is_paper()) {
+            return None;
+        }
         let flow = self.unused_flow();
-        let outbound = Outbound::new(peer, to, payload, layout);
-        self.outgoing.insert(flow, outbound);
-        let message = Message {
-            flow,
-            dst: peer,
-            bytes,
-            path: PathPin::NONE,
-            replication: Replication::Off,
-        };
-        self.host.submit(now, message);
-        self.hear(now);
+        self.outgoing.insert(flow, Outbound::new(task, layout));
+        if self.begin(now, flow).is_none() {
+            self.end_outgoing(flow);
+            return None;
+        }
         Some(flow)
     }
 
@@ -157,25 +215,160 @@ impl Engine {
         }
     }
 
-    /// Sends no more of an object.
+    /// Begins to send an object, under sessions of its own.
+    fn begin(&mut self, now: Time, flow: FlowId) -> Option<()> {
+        let is_paper = self.is_paper();
+        let outbound = self.outgoing.get(&flow)?;
+        let bytes = outbound.task.payload.bytes().len() as u64;
+        let symbol = self.symbol_to(now, &outbound.task.to);
+        let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
+        let outbound = self.outgoing.get_mut(&flow)?;
+        outbound.lay_out(layout);
+        let (share, shared, group) = match outbound.task.kind {
+            Kind::Share(session, share) => (share, Some(session), None),
+            Kind::Group(group, _) => (Share::ALL, Some(draw()?), Some(group)),
+            Kind::One | Kind::All(_) => (Share::ALL, None, None),
+        };
+        if let (Some(group), Some(session)) = (group, shared) {
+            let mut line = Line::new(group, session, 0);
+            line.seal = seal(self.lines.key.as_ref(), session, 0)?;
+            outbound.group = Some(self.lines.enter(line));
+        }
+        for &to in &outbound.task.to {
+            let session = match shared {
+                Some(session) => session,
+                None if is_paper => flow.0.into(),
+                None => draw()?,
+            };
+            let mut line = Line::new(to, session, share.index);
+            let of_group = outbound
+                .group
+                .and_then(|id| self.lines.get(id)?.seal.as_ref());
+            line.seal = match (of_group, outbound.group) {
+                (Some(seal), Some(group)) => Some(Box::new(seal.twin(group))),
+                _ => seal(self.lines.key.as_ref(), session, share.index)?,
+            };
+            let id = self.lines.enter(line);
+            outbound.lines.push(id);
+            self.sent_to.insert((session, share.index), (flow, id));
+        }
+        self.host.set_symbol(symbol);
+        let message = Message {
+            flow,
+            dst: *outbound.lines.first()?,
+            bytes,
+            path: PathPin::NONE,
+            replication: Replication::Off,
+        };
+        let begun = match outbound.task.kind {
+            Kind::One => {
+                self.host.submit(now, message);
+                Ok(())
+            }
+            Kind::Share(_, share) => {
+                let port = self.config.port;
+                self.host.take_part(
+                    now,
+                    Part::Share {
+                        message,
+                        port,
+                        share,
+                    },
+                )
+            }
+            Kind::All(stragglers) | Kind::Group(_, stragglers) => {
+                let message = Message {
+                    dst: HostId(GROUPS | flow.0),
+                    ..message
+                };
+                let receivers = &outbound.lines;
+                self.host.take_part(
+                    now,
+                    Part::Spread {
+                        message,
+                        receivers,
+                        stragglers,
+                    },
+                )
+            }
+        };
+        self.hear(now);
+        begun.ok()
+    }
+
+    /// The receiver wants an object later, or from its beginning: the transport begins anew, after
+    /// a pause that doubles.
+    pub(super) fn restart(&mut self, now: Time, flow: FlowId, failure: Failure) {
+        let Some(outbound) = self.outgoing.get_mut(&flow) else {
+            return;
+        };
+        if outbound.waits_until.is_some() {
+            return;
+        }
+        outbound.restarts += 1;
+        if outbound.restarts > self.config.max_timeouts {
+            self.fail(now, flow, failure);
+            return;
+        }
+        let pause = self.config.timeout * (1 << (outbound.restarts - 1).min(20));
+        let until = now + pause.min(self.config.max_timeout);
+        outbound.waits_until = Some(until);
+        outbound.tuple = None;
+        let mut lines = std::mem::take(&mut outbound.lines);
+        lines.extend(outbound.group.take());
+        self.host.cancel(now, flow);
+        self.staging.forget(flow);
+        self.drop_lines(&lines);
+        self.waiting.insert((until, flow));
+    }
+
+    /// An object is not sent.
+    pub(super) fn fail(&mut self, now: Time, flow: FlowId, failure: Failure) {
+        self.host.cancel(now, flow);
+        self.fail_all(flow, failure);
+        self.end_outgoing(flow);
+        self.news.push_back(News::Failed(flow, failure));
+    }
+
+    /// Sends no more of an object, and tells its receivers.
     pub(super) fn cancel(&mut self, now: Time, flow: FlowId) -> Option<FlowStats> {
         let now = self.at(now);
-        let stats = self.host.cancel(now, flow)?;
-        self.end_outgoing(now, flow);
+        let outbound = self.outgoing.get(&flow)?;
+        let stats = self.host.cancel(now, flow).unwrap_or_default();
+        if !self.is_paper() && outbound.tuple.is_some() {
+            for id in outbound.lines.clone() {
+                self.close(id, Reason::Cancelled);
+            }
+        }
+        self.fail_all(flow, Failure::Cancelled);
+        self.end_outgoing(flow);
         Some(stats)
     }
 
-    fn end_outgoing(&mut self, now: Time, flow: FlowId) {
-        if let Some(outbound) = self.outgoing.remove(&flow) {
-            self.staging.forget(flow);
-            self.peers.leave(now, outbound.peer);
+    /// What is not known of an object's receivers stays so: it has failed for them.
+    fn fail_all(&self, flow: FlowId, failure: Failure) {
+        if let Some(outbound) = self.outgoing.get(&flow) {
+            outbound.task.board.fail(failure);
         }
     }
 
-    fn end_incoming(&mut self, now: Time, flow: FlowId) -> Option<Inbound> {
-        let inbound = self.incoming.remove(&flow)?;
-        self.peers.leave(now, inbound.peer);
-        Some(inbound)
+    fn drop_lines(&mut self, lines: &[HostId]) {
+        for id in lines {
+            if let Some(line) = self.lines.remove(*id) {
+                self.sent_to.remove(&(line.session, line.share));
+            }
+        }
+    }
+
+    fn end_outgoing(&mut self, flow: FlowId) {
+        if let Some(outbound) = self.outgoing.remove(&flow) {
+            self.staging.forget(flow);
+            self.drop_lines(&outbound.lines);
+            self.drop_lines(outbound.group.as_slice());
+            if let Some(until) = outbound.waits_until {
+                self.waiting.remove(&(until, flow));
+            }
+        }
     }
 
     /// Datagrams arrive.
@@ -185,136 +378,10 @@ impl Engine {
             self.counts.arrived += 1;
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
-                false => self.on_datagram(now, incoming.from, incoming.class(), datagram),
+                false if self.is_paper() => self.on_paper(now, incoming, datagram),
+                false if self.lines.key.is_some() => self.on_sealed(now, incoming, datagram),
+                false => self.on_packet(now, incoming, datagram),
             }
-        }
-    }
-
-    fn on_datagram(&mut self, now: Time, from: SocketAddr, class: TrafficClass, bytes: &[u8]) {
-        let Ok((segment, length)) = decode(FiveTuple::default(), class.ecn(), bytes) else {
-            self.counts.malformed += 1;
-            return;
-        };
-        let Header::Scdp(header) = segment.header else {
-            self.counts.malformed += 1;
-            return;
-        };
-        let payload = bytes.get(length..).unwrap_or_default();
-        match header.kind {
-            ScdpKind::Symbol => self.on_symbol(now, from, segment, &header, payload),
-            ScdpKind::Pull | ScdpKind::Done => self.on_feedback(now, from, segment),
-            // Of receivers that give credits, which these are not.
-            ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => self.counts.malformed += 1,
-        }
-    }
-
-    /// A word of a receiver.
-    fn on_feedback(&mut self, now: Time, from: SocketAddr, segment: Segment) {
-        let outbound = self.outgoing.get(&segment.flow);
-        let outbound = outbound.filter(|outbound| outbound.to == from);
-        let Some(tuple) = outbound.and_then(|outbound| outbound.tuple) else {
-            self.counts.unknown += 1;
-            return;
-        };
-        let tuple = tuple.reversed();
-        self.host.on_segment(now, Segment { tuple, ..segment });
-        self.hear(now);
-    }
-
-    fn on_symbol(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        segment: Segment,
-        header: &ScdpHeader,
-        payload: &[u8],
-    ) {
-        let known = self.peers.find(&from);
-        let peer = known.unwrap_or(self.peers.next());
-        let Some(&(tuple, flow)) = self.sessions.get(&(peer, segment.flow)) else {
-            match header.syn {
-                true => self.on_new_session(now, from, known, segment, header, payload),
-                false => self.counts.unknown += 1,
-            }
-            return;
-        };
-        let is_whole = segment.condition == Condition::Whole;
-        if let Some(inbound) = self.incoming.get_mut(&flow) {
-            if !inbound.fits(header.block, header.esi, segment.payload as usize) {
-                self.counts.malformed += 1;
-                return;
-            }
-            if is_whole {
-                inbound.put(header.block, header.esi, payload);
-            }
-        }
-        self.host.on_segment(now, Segment { tuple, ..segment });
-        self.hear(now);
-    }
-
-    /// A symbol that may open a session.
-    fn on_new_session(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        known: Option<HostId>,
-        segment: Segment,
-        header: &ScdpHeader,
-        payload: &[u8],
-    ) {
-        let peer = known.unwrap_or(self.peers.next());
-        let layout = Object::from_options(header.length, header.symbol, header.blocks);
-        let inbound = layout.and_then(|layout| {
-            let held = self.room.take(layout.length())?;
-            Inbound::new(peer, from, layout, held)
-        });
-        let Some(mut inbound) = inbound else {
-            match layout {
-                Some(_) => self.counts.no_room += 1,
-                None => self.counts.malformed += 1,
-            }
-            return;
-        };
-        if !inbound.fits(header.block, header.esi, segment.payload as usize) {
-            self.counts.malformed += 1;
-            return;
-        }
-        // The ports are ours alone: the session's number stands for the peer's.
-        let first_port = 32_768;
-        let tuple = FiveTuple {
-            src: peer,
-            dst: self.me,
-            src_port: first_port + (segment.flow.0 % 28_232) as u16,
-            dst_port: self.config.port,
-            protocol: Protocol::Udp,
-        };
-        if self.peers.enter(now, from).is_none() {
-            self.counts.unknown += 1;
-            return;
-        }
-        self.host.on_segment(now, Segment { tuple, ..segment });
-        let opened = self.host.receiving(&tuple);
-        let Some((flow, _)) = opened.filter(|(flow, _)| !self.incoming.contains_key(flow)) else {
-            self.counts.unknown += 1;
-            self.peers.undo(now, peer, known.is_none());
-            return;
-        };
-        if segment.condition == Condition::Whole {
-            inbound.put(header.block, header.esi, payload);
-        }
-        self.forget();
-        self.sessions.insert((peer, segment.flow), (tuple, flow));
-        self.incoming.insert(flow, inbound);
-        self.hear(now);
-    }
-
-    /// Forgets sessions that the transport has forgotten.
-    fn forget(&mut self) {
-        if self.sessions.len() >= REMEMBERED.max(2 * self.incoming.len()) {
-            let host = &self.host;
-            self.sessions.retain(|_, (tuple, flow)| {
-                host.receiving(tuple).is_some_and(|(at, _)| at == *flow)
-            });
         }
     }
 
@@ -335,17 +402,33 @@ impl Engine {
     /// Does what is due. More may be due at the same time.
     pub(super) fn on_timeout(&mut self, now: Time) {
         let now = self.at(now);
+        while let Some(&(at, flow)) = self.waiting.first()
+            && at <= now
+        {
+            self.waiting.pop_first();
+            if let Some(outbound) = self.outgoing.get_mut(&flow) {
+                outbound.waits_until = None;
+            }
+            if self.begin(now, flow).is_none() {
+                self.fail(now, flow, Failure::NoAnswer);
+            }
+        }
+        while let Some(session) = self.guests.overdue(now) {
+            self.refuse(now, session, Reason::Unknown);
+        }
         self.host.on_timeout(now);
         self.hear(now);
     }
 
     /// When [`Self::on_timeout`] is to be called.
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        self.host.next_timeout()
+        let waiting = self.waiting.first().map(|(at, _)| *at);
+        let waiting = Time::earlier(waiting, self.guests.next_overdue());
+        Time::earlier(self.host.next_timeout(), waiting)
     }
 
     /// What the transport has to tell after an input.
-    fn hear(&mut self, now: Time) {
+    pub(super) fn hear(&mut self, now: Time) {
         while let Some(attempt) = self.host.codec_mut().poll() {
             let Some((flow, _)) = self.host.receiving(&attempt.session) else {
                 continue;
@@ -358,25 +441,49 @@ impl Engine {
         }
         while let Some(event) = self.host.poll_event() {
             match event {
-                Event::Completed(flow) => {
-                    if let Some(inbound) = self.end_incoming(now, flow) {
-                        let from = inbound.from;
-                        let (bytes, held) = inbound.into_bytes();
-                        self.news.push_back(News::Received { from, bytes, held });
-                    }
-                }
-                Event::Closed(flow, stats) => {
-                    self.end_outgoing(now, flow);
-                    self.news.push_back(News::Sent(flow, stats));
-                }
-                Event::Failed(flow, _) if self.incoming.contains_key(&flow) => {
-                    self.end_incoming(now, flow);
-                }
+                Event::Completed(flow) => self.on_completed(now, flow),
+                Event::Closed(flow, stats) => self.on_closed(flow, stats),
+                Event::Failed(flow, _) if flow.0 >= FIRST_INCOMING.0 => self.end_incoming(flow),
                 Event::Failed(flow, _) => {
-                    self.end_outgoing(now, flow);
-                    self.news.push_back(News::Failed(flow));
+                    self.fail_all(flow, Failure::NoAnswer);
+                    self.end_outgoing(flow);
+                    self.news.push_back(News::Failed(flow, Failure::NoAnswer));
                 }
+                Event::Straggling(flow, straggler) => self.on_straggler(flow, straggler),
                 _ => {}
+            }
+        }
+    }
+
+    /// Nothing more is to be sent of an object.
+    fn on_closed(&mut self, flow: FlowId, stats: FlowStats) {
+        let Some(outbound) = self.outgoing.get(&flow) else {
+            return;
+        };
+        let board = &outbound.task.board;
+        let (missed, failure) = board.missed();
+        let news = match failure.filter(|_| missed == board.len()) {
+            Some(failure) => News::Failed(flow, failure),
+            None => News::Sent(flow, stats, missed),
+        };
+        self.end_outgoing(flow);
+        self.news.push_back(news);
+    }
+
+    /// A receiver holds the others up, or gets nothing more.
+    fn on_straggler(&mut self, flow: FlowId, straggler: Straggler) {
+        let Some(outbound) = self.outgoing.get(&flow) else {
+            return;
+        };
+        let stage = match straggler.dropped {
+            true => Stage::Dropped,
+            false => Stage::Straggling,
+        };
+        outbound.set(straggler.receiver, None, stage);
+        if straggler.dropped {
+            self.close(straggler.receiver, Reason::Cancelled);
+            if let Some(line) = self.lines.get_mut(straggler.receiver) {
+                line.is_over = true;
             }
         }
     }
@@ -402,52 +509,15 @@ impl Engine {
         while self.staging.len() < most
             && let Some(segment) = self.host.poll_transmit(now)
         {
-            self.stage(&segment);
+            match self.is_paper() {
+                true => self.stage_paper(&segment),
+                false => self.stage(now, &segment),
+            }
         }
         let before = self.staging.datagrams;
         let outgoing = &self.outgoing;
         let object = |flow: FlowId| Some(outgoing.get(&flow)?.bytes());
         self.blocked = self.staging.len() > 0 && self.staging.flush(net, object);
         self.staging.datagrams > before
-    }
-
-    /// Gives a segment its header and its payload's place. One that cannot have them is lost.
-    fn stage(&mut self, segment: &Segment) {
-        let Header::Scdp(header) = segment.header else {
-            return;
-        };
-        let Some(to) = self.peers.address(segment.tuple.dst) else {
-            return;
-        };
-        let mut staged = Staged {
-            to,
-            class: TrafficClass::default().with_ecn(segment.ecn),
-            header: [0; MAX_HEADER_BYTES],
-            header_length: 0,
-            place: Place::Nowhere,
-        };
-        let Ok(length) = encode(segment, &mut staged.header) else {
-            return;
-        };
-        staged.header_length = length;
-        if header.kind == ScdpKind::Symbol {
-            let Some(outbound) = self.outgoing.get_mut(&segment.flow) else {
-                return;
-            };
-            outbound.tuple = Some(segment.tuple);
-            let from = self.staging.arena.len();
-            staged.place = match outbound.source(header.block, header.esi) {
-                Some(range) => Place::Object(segment.flow, range),
-                None => {
-                    let arena = &mut self.staging.arena;
-                    let made = outbound.repair(&self.codes, header.block, header.esi, arena);
-                    if made.is_err() {
-                        return;
-                    }
-                    Place::Arena(from..arena.len())
-                }
-            };
-        }
-        self.staging.push(staged);
     }
 }

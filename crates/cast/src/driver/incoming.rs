@@ -1,11 +1,10 @@
 //! An object that is received: each symbol goes to its place.
 
 use super::outgoing::block_range;
-use super::room::Held;
+use super::room::{Held, Room};
 use crate::codec::{Codes, Present, Recovery};
-use std::net::SocketAddr;
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
-use tailcut_units::{FlowId, HostId};
+use tailcut_units::FlowId;
 
 /// Repair symbols of a block that are kept beside those that replace what is missing.
 const SPARE: u32 = 16;
@@ -27,13 +26,17 @@ struct Open {
     repair: Vec<(u32, Box<[u8]>)>,
 }
 
-/// An object on its way in.
+/// A symbol that came early: its block, its identifier, its bytes.
+type Early = (u32, u32, Box<[u8]>);
+
+/// An object on its way in. While its sender's address may be forged it takes the memory of a few
+/// symbols only.
 #[derive(Debug)]
 pub(super) struct Inbound {
-    pub(super) peer: HostId,
-    pub(super) from: SocketAddr,
     layout: Object,
     held: Held,
+    /// Symbols that came before there was memory for all.
+    early: Option<Vec<Early>>,
     bytes: Vec<u8>,
     blocks: Vec<Block>,
 }
@@ -81,31 +84,83 @@ impl DecodeJob {
 }
 
 impl Inbound {
-    /// An object, for whose bytes room is held; `None` where this machine cannot address them.
-    pub(super) fn new(peer: HostId, from: SocketAddr, layout: Object, held: Held) -> Option<Self> {
+    /// An object for which `room` has room: for the first `early` of its symbols, or all of them.
+    /// `None` where there is none, or where this machine cannot address its bytes.
+    pub(super) fn new(layout: Object, early: Option<u32>, room: &Room) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
-        Some(Self {
-            peer,
-            from,
+        let most = |symbols| u64::from(symbols) * u64::from(layout.symbol());
+        let early = early.map(most).filter(|bytes| *bytes < layout.length());
+        let mut inbound = Self {
             layout,
-            held,
-            bytes: vec![0; length],
-            blocks: (0..layout.blocks()).map(|_| Block::Untouched).collect(),
-        })
+            held: room.take(layout.length(), early.unwrap_or(layout.length()))?,
+            early: early.map(|_| Vec::new()),
+            bytes: Vec::new(),
+            blocks: Vec::new(),
+        };
+        if early.is_none() {
+            inbound.make_room(length);
+        }
+        Some(inbound)
     }
 
-    /// Whether a symbol may be one of this object.
-    pub(super) fn fits(&self, block: u32, esi: u32, payload: usize) -> bool {
-        block < self.layout.blocks()
-            && esi < MAX_ESI
-            && payload == self.layout.payload(block, esi) as usize
+    fn make_room(&mut self, length: usize) {
+        self.bytes = vec![0; length];
+        let blocks = 0..self.layout.blocks();
+        self.blocks = blocks.map(|_| Block::Untouched).collect();
     }
 
-    /// Keeps a symbol that [fits](Self::fits).
-    pub(super) fn put(&mut self, block: u32, esi: u32, payload: &[u8]) {
+    /// The sender's address is its own: the object gets memory for all its bytes. Says whether there
+    /// is as much.
+    pub(super) fn prove(&mut self) -> bool {
+        let Some(early) = self.early.take() else {
+            return true;
+        };
+        let Ok(length) = usize::try_from(self.layout.length()) else {
+            return false;
+        };
+        if !self.held.grow(self.layout.length()) {
+            return false;
+        }
+        self.make_room(length);
+        for (block, esi, payload) in early {
+            self.put(block, esi, &payload);
+        }
+        true
+    }
+
+    /// One more sender pushes `symbols` symbols: there is memory for them, if there is any.
+    pub(super) fn expect_more(&mut self, symbols: u32) {
+        if self.early.is_some() {
+            let more = u64::from(symbols) * u64::from(self.layout.symbol());
+            self.held
+                .grow((self.held.bytes() + more).min(self.layout.length()));
+        }
+    }
+
+    /// Bytes of a symbol, if it may be one of this object.
+    pub(super) fn payload(&self, block: u32, esi: u32) -> Option<usize> {
+        let fits = block < self.layout.blocks() && esi < MAX_ESI;
+        fits.then(|| self.layout.payload(block, esi) as usize)
+    }
+
+    /// Keeps a symbol that has as many bytes as it must. Says whether it was: if not, it is as good as lost.
+    pub(super) fn put(&mut self, block: u32, esi: u32, payload: &[u8]) -> bool {
+        if let Some(early) = &mut self.early {
+            let most = self.held.bytes() / u64::from(self.layout.symbol()).max(1);
+            let known = early
+                .iter()
+                .any(|(of, other, _)| (*of, *other) == (block, esi));
+            if !known {
+                if early.len() as u64 >= most {
+                    return false;
+                }
+                early.push((block, esi, payload.into()));
+            }
+            return true;
+        }
         let k = self.layout.source_symbols(block);
         let Some(state) = self.blocks.get_mut(block as usize) else {
-            return;
+            return false;
         };
         if let Block::Untouched = state {
             *state = Block::Open(Box::new(Open {
@@ -114,14 +169,14 @@ impl Inbound {
             }));
         }
         let Block::Open(open) = state else {
-            return;
+            return true;
         };
         if esi >= k {
             let known = open.repair.iter().any(|(other, _)| *other == esi);
             if !known && (open.repair.len() as u32) < open.present.missing() + SPARE {
                 open.repair.push((esi, payload.into()));
             }
-            return;
+            return true;
         }
         let index = self.layout.first_index(block) + u64::from(esi);
         let from = (index * u64::from(self.layout.symbol())) as usize;
@@ -132,6 +187,7 @@ impl Inbound {
         if open.present.missing() == 0 {
             *state = Block::Whole;
         }
+        true
     }
 
     /// What it takes to decode a block.

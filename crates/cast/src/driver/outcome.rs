@@ -33,14 +33,17 @@ pub struct Sent {
     pub repair: u32,
     /// How often nothing was heard for too long.
     pub timeouts: u32,
+    /// Receivers that have not got it, of several: they were left out, or have refused it.
+    pub missed: usize,
 }
 
 impl Sent {
-    pub(super) fn new(stats: &FlowStats) -> Self {
+    pub(super) fn new(stats: &FlowStats, missed: usize) -> Self {
         Self {
             bytes: stats.payload_sent,
             repair: stats.retransmissions,
             timeouts: stats.timeouts,
+            missed,
         }
     }
 }
@@ -52,8 +55,18 @@ pub enum Failure {
     NoAnswer,
     /// It was cancelled.
     Cancelled,
-    /// There are too many peers.
+    /// The receiver has no room for it, and had none for long.
     Busy,
+    /// It is longer than the receiver takes.
+    TooLarge,
+    /// The receiver does not want it.
+    Refused,
+    /// The path to the receiver takes smaller datagrams only, and the size is fixed: others send shares of
+    /// the object, or have received it.
+    TooWide,
+    /// It cannot be sent like this: to no receiver, in more blocks than can be numbered, or as a share in
+    /// the paper's mode.
+    Unfit,
     /// The endpoint was closed.
     Closed,
     /// The socket failed.
@@ -65,7 +78,17 @@ impl fmt::Display for Failure {
         match self {
             Self::NoAnswer => f.write_str("the receiver does not answer"),
             Self::Cancelled => f.write_str("cancelled"),
-            Self::Busy => f.write_str("too many peers at once; allowed: 4096"),
+            Self::Busy => f.write_str("the receiver has no room for it"),
+            Self::TooLarge => f.write_str("it is longer than the receiver takes"),
+            Self::Refused => f.write_str("the receiver does not want it"),
+            Self::TooWide => f.write_str(
+                "the path to the receiver takes smaller datagrams only, and other ends have the object \
+                 in larger ones",
+            ),
+            Self::Unfit => f.write_str(
+                "it cannot be sent like this: allowed are 1 or more receivers, up to 2^32 blocks, and \
+                 shares under credits only",
+            ),
             Self::Closed => f.write_str("the endpoint is closed"),
             Self::Socket(kind) => write!(f, "the socket failed: {kind}"),
         }

@@ -1,13 +1,16 @@
 //! An object that is sent: where the bytes of each of its symbols are.
 
+use super::board::{Board, Stage};
+use super::paths::Search;
 use crate::codec::{CodecError, Codes, Encoder};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use tailcut_transport::scdp::Object;
-use tailcut_units::{FiveTuple, HostId};
+use tailcut_transport::{Share, Stragglers};
+use tailcut_units::{FiveTuple, HostId, Time};
 
 /// Blocks of one object whose encoders are kept, at most.
 const MOST_ENCODERS: usize = 8;
@@ -34,32 +37,118 @@ impl fmt::Debug for Payload {
     }
 }
 
+/// Where an object goes, and which part of it this end sends.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// All of it to one receiver.
+    One,
+    /// A share of its symbols to one receiver, in a session that the other senders have too.
+    Share(u64, Share),
+    /// All of it to several receivers.
+    All(Stragglers),
+    /// The same, by datagrams to a multicast group that they have joined.
+    Group(SocketAddr, Stragglers),
+}
+
+/// What an application wants to send.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) to: Vec<SocketAddr>,
+    pub(super) kind: Kind,
+    pub(super) payload: Payload,
+    pub(super) board: Board,
+}
+
+impl Task {
+    /// All of an object to one receiver.
+    pub(super) fn one(to: SocketAddr, payload: Payload) -> Self {
+        Self::new(vec![to], Kind::One, payload)
+    }
+
+    pub(super) fn new(to: Vec<SocketAddr>, kind: Kind, payload: Payload) -> Self {
+        Self {
+            board: Board::new(&to),
+            to,
+            kind,
+            payload,
+        }
+    }
+}
+
 /// An object on its way out.
 #[derive(Debug)]
 pub(super) struct Outbound {
-    pub(super) peer: HostId,
-    pub(super) to: SocketAddr,
+    pub(super) task: Task,
+    /// Its receivers; of several, the numbers are those of the task's addresses.
+    pub(super) lines: Vec<HostId>,
     /// The addresses of what leaves, once something has.
     pub(super) tuple: Option<FiveTuple>,
-    payload: Payload,
+    /// How often it was begun again, and when it will be.
+    pub(super) restarts: u32,
+    pub(super) waits_until: Option<Time>,
+    /// The line to the group of all receivers.
+    pub(super) group: Option<HostId>,
+    /// Receivers that may not get datagrams as large as those of this object.
+    pub(super) searches: HashMap<HostId, Search>,
     layout: Object,
     encoders: BTreeMap<u32, Encoder>,
 }
 
 impl Outbound {
-    pub(super) fn new(peer: HostId, to: SocketAddr, payload: Payload, layout: Object) -> Self {
+    pub(super) fn new(task: Task, layout: Object) -> Self {
         Self {
-            peer,
-            to,
+            task,
+            lines: Vec::new(),
             tuple: None,
-            payload,
+            restarts: 0,
+            waits_until: None,
+            group: None,
+            searches: HashMap::new(),
             layout,
             encoders: BTreeMap::new(),
         }
     }
 
+    /// Bytes of a symbol.
+    pub(super) fn symbol(&self) -> u32 {
+        self.layout.symbol()
+    }
+
+    /// Its symbols have another size from now on.
+    pub(super) fn lay_out(&mut self, layout: Object) {
+        self.layout = layout;
+        self.encoders.clear();
+        self.searches.clear();
+    }
+
+    /// The addresses of what comes from the receiver `line`, once something has left.
+    pub(super) fn answers_from(&self, line: HostId) -> Option<FiveTuple> {
+        let tuple = self.tuple?.reversed();
+        Some(FiveTuple { src: line, ..tuple })
+    }
+
+    /// The receiver `line` has the first `blocks` blocks.
+    pub(super) fn note(&self, line: HostId, blocks: u32) {
+        let bytes = self.layout.bytes_before(blocks.min(self.layout.blocks()));
+        self.set(line, Some(bytes), Stage::Receiving);
+    }
+
+    /// Whether anything came from the receiver `line`.
+    pub(super) fn was_heard(&self, line: HostId) -> bool {
+        let at = self.lines.iter().position(|other| *other == line);
+        let progress = at.and_then(|at| self.task.board.read().get(at).copied());
+        progress.is_some_and(|progress| progress.stage != Stage::Asked)
+    }
+
+    /// What has become of the receiver `line`.
+    pub(super) fn set(&self, line: HostId, bytes: Option<u64>, stage: Stage) {
+        if let Some(at) = self.lines.iter().position(|other| *other == line) {
+            self.task.board.set(at, bytes, stage);
+        }
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
-        self.payload.bytes()
+        self.task.payload.bytes()
     }
 
     /// Where a source symbol is within the object; `None` of a repair symbol.
@@ -91,7 +180,7 @@ impl Outbound {
             self.encoders.insert(block, Encoder::new(code, symbol)?);
         }
         let range = block_range(&self.layout, block);
-        let bytes = self.payload.bytes().get(range).unwrap_or_default();
+        let bytes = self.task.payload.bytes().get(range).unwrap_or_default();
         let from = arena.len();
         arena.resize(from + symbol, 0);
         match self.encoders.get_mut(&block) {

@@ -15,7 +15,7 @@ pub(super) struct Room {
 #[derive(Debug)]
 pub(super) struct Held {
     bytes: u64,
-    held: Arc<AtomicU64>,
+    room: Room,
 }
 
 impl Room {
@@ -28,22 +28,45 @@ impl Room {
         }
     }
 
-    /// Takes so much for one object; `None` where there is not so much.
-    pub(super) fn take(&self, bytes: u64) -> Option<Held> {
-        if bytes > self.object {
+    /// Takes `bytes` for an object of `object` bytes; `None` where there is not so much.
+    pub(super) fn take(&self, object: u64, bytes: u64) -> Option<Held> {
+        if self.is_too_large(object) {
             return None;
         }
-        let with = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= self.all);
+        let mut held = Held {
+            bytes: 0,
+            room: self.clone(),
+        };
+        held.grow(bytes).then_some(held)
+    }
+
+    /// Whether an object has more bytes than it may.
+    pub(super) fn is_too_large(&self, object: u64) -> bool {
+        object > self.object
+    }
+}
+
+impl Held {
+    /// Takes as much more as makes it `bytes` in all. Says whether there is as much.
+    pub(super) fn grow(&mut self, bytes: u64) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        let all = self.room.all;
+        let with = |held: u64| held.checked_add(more).filter(|sum| *sum <= all);
         let order = Ordering::Relaxed;
-        self.held.fetch_update(order, order, with).ok()?;
-        let held = Arc::clone(&self.held);
-        Some(Held { bytes, held })
+        let taken = self.room.held.fetch_update(order, order, with).is_ok();
+        self.bytes += if taken { more } else { 0 };
+        taken
+    }
+
+    /// How many bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.room.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -54,11 +77,16 @@ mod tests {
     #[test]
     fn no_more_is_held_than_there_is_room_for() {
         let room = Room::new(60, 100);
-        assert!(room.take(61).is_none());
-        let held = [60, 40].map(|bytes| room.take(bytes).expect("room"));
-        assert!(room.take(1).is_none());
-        assert!(room.take(0).is_some());
+        assert!(room.take(61, 1).is_none() && room.is_too_large(61));
+        let held = [60, 40].map(|bytes| room.take(bytes, bytes).expect("room"));
+        assert!(room.take(1, 1).is_none());
+        assert!(room.take(0, 0).is_some());
         drop(held);
-        assert!(room.take(60).is_some());
+        let mut held = room.take(60, 10).expect("room");
+        assert!(held.grow(60) && held.bytes() == 60);
+        let other = room.take(60, 40).expect("room");
+        assert!(!held.grow(61) && held.bytes() == 60);
+        drop((held, other));
+        assert!(room.take(60, 60).is_some());
     }
 }

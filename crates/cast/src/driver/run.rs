@@ -5,13 +5,14 @@ use super::engine::{Counts, Engine, News};
 use super::incoming::{DecodeJob, Decoded};
 use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
-use super::outgoing::Payload;
+use super::outgoing::Task;
+use super::pace::Pace;
 use crate::codec::Codes;
 use crate::udp::{Datagrams, Port};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +30,7 @@ pub(super) struct Driver<N, C> {
     pub(super) engine: Engine,
     pub(super) net: N,
     pub(super) clock: C,
+    pub(super) pace: Pace,
 }
 
 impl<N: Datagrams, C: Clock> Driver<N, C> {
@@ -36,10 +38,12 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
     /// more to do at once.
     pub(super) fn turn(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
-        let engine = &mut self.engine;
-        let arrived = self
-            .net
-            .receive(&mut |incoming| engine.on_incoming(now, incoming))?;
+        let (engine, clock) = (&mut self.engine, &mut self.clock);
+        let arrived = self.net.receive(&mut |incoming| {
+            let stamp = incoming.told.stamp;
+            let at = stamp.map_or(now, |stamp| clock.arrival(stamp).min(now));
+            engine.on_incoming(at, incoming);
+        })?;
         let mut due = now;
         for _ in 0..TIMERS {
             if self.engine.next_timeout().is_none_or(|at| at > due) {
@@ -49,8 +53,12 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
             // What is due next may be due this moment: the time moves on by the least there is.
             due = due.saturating_add(Duration::from_ps(1));
         }
-        let left = self.engine.transmit(now, &mut self.net, AT_ONCE);
-        let more = self.engine.has_transmit() && !self.engine.is_blocked();
+        let before = self.engine.counts().sent;
+        let allowed = self.pace.allowed(now, AT_ONCE);
+        let left = self.engine.transmit(now, &mut self.net, allowed);
+        self.pace.spend(self.engine.counts().sent - before);
+        let is_open = self.pace.opens_at().is_none();
+        let more = self.engine.has_transmit() && !self.engine.is_blocked() && is_open;
         Ok(arrived > 0 || left || more)
     }
 }
@@ -59,8 +67,7 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
 pub(super) enum Command {
     /// Sends an object.
     Send {
-        to: SocketAddr,
-        payload: Payload,
+        task: Task,
         number: u64,
         outcome: Arc<Outcome>,
     },
@@ -68,6 +75,8 @@ pub(super) enum Command {
     Cancel(u64),
     /// Tells what has been counted.
     Count(Arc<Mailbox<Counts>>),
+    /// Joins a multicast group at an interface.
+    Join(IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
     /// Ends the thread.
     Stop,
 }
@@ -141,8 +150,7 @@ pub(super) struct Thread {
 
 impl Thread {
     pub(super) fn new(
-        engine: Engine,
-        net: Port,
+        driver: Driver<Port, WallClock>,
         decoders: usize,
         codes: &Arc<Codes>,
         commands: Receiver<Command>,
@@ -150,11 +158,7 @@ impl Thread {
         received: Arc<Mailbox<Received>>,
     ) -> io::Result<Self> {
         Ok(Self {
-            driver: Driver {
-                engine,
-                net,
-                clock: WallClock::begin(),
-            },
+            driver,
             decoders: Decoders::start(decoders, codes, &bell)?,
             commands,
             bell,
@@ -179,6 +183,7 @@ impl Thread {
             match command {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
                 Command::Count(answer) => answer.close(),
+                Command::Join(_, _, answer) => answer.close(),
                 Command::Cancel(_) | Command::Stop => {}
             }
         }
@@ -213,7 +218,13 @@ impl Thread {
     /// Waits for the socket, the bell or the time.
     fn sleep(&mut self) -> io::Result<()> {
         let engine = &self.driver.engine;
-        let timeout = match engine.next_timeout() {
+        let opens_at = engine.has_transmit().then(|| self.driver.pace.opens_at());
+        let due = engine
+            .next_timeout()
+            .into_iter()
+            .chain(opens_at.flatten())
+            .min();
+        let timeout = match due {
             Some(at) => Some(at.since(self.driver.clock.now())),
             None => None,
         };
@@ -249,17 +260,19 @@ impl Thread {
         match command {
             Command::Stop => return false,
             Command::Send {
-                to,
-                payload,
+                task,
                 number,
                 outcome,
-            } => match self.driver.engine.send(now, to, payload) {
+            } => match self.driver.engine.send(now, task) {
                 Some(flow) => {
                     self.flows.insert(number, flow);
                     self.outcomes.insert(flow, (number, outcome));
                 }
-                None => outcome.put(Err(Failure::Busy)),
+                None => outcome.put(Err(Failure::Unfit)),
             },
+            Command::Join(group, interface, answer) => {
+                answer.put(self.driver.net.socket.join(group, interface));
+            }
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
             Command::Cancel(number) => {
                 if let Some(flow) = self.flows.remove(&number) {
@@ -279,8 +292,8 @@ impl Thread {
                 self.received.put(Received { from, bytes, held });
                 return;
             }
-            News::Sent(flow, stats) => (flow, Ok(Sent::new(&stats))),
-            News::Failed(flow) => (flow, Err(Failure::NoAnswer)),
+            News::Sent(flow, stats, missed) => (flow, Ok(Sent::new(&stats, missed))),
+            News::Failed(flow, failure) => (flow, Err(failure)),
         };
         if let Some((number, outcome)) = self.outcomes.remove(&flow) {
             self.flows.remove(&number);

@@ -1,12 +1,23 @@
 //! Segments on their way out, and the messages to a socket that they become: equal ones to one
 //! address go together, for the kernel to cut apart.
 
+use super::sealing::Seal;
 use crate::udp::{Datagrams, MOST_BYTES, Outgoing, TrafficClass};
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use tailcut_units::FlowId;
-use tailcut_wire::MAX_HEADER_BYTES;
+use tailcut_wire::EncodeError;
+use tailcut_wire::cast::{
+    self, CLOSE_BYTES, Envelope, Message, OFFER_BYTES, PREFIX_BYTES, TOKEN_BYTES,
+};
+
+/// Bytes of the longest header, without padding.
+const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
+/// What packets are filled up with.
+static ZEROS: [u8; 9_216] = [0; 9_216];
+/// Datagrams of no session that wait at most, while the socket has no room.
+const MOST_ANSWERS: usize = 4_096;
 
 /// Where a segment's payload is.
 #[derive(Clone, Debug)]
@@ -17,33 +28,98 @@ pub(super) enum Place {
     Object(FlowId, Range<usize>),
     /// Within the arena.
     Arena(Range<usize>),
+    /// As many zeros.
+    Zeros(usize),
 }
 
 /// A segment with its header as bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Staged {
-    pub(super) to: SocketAddr,
-    pub(super) class: TrafficClass,
-    pub(super) header: [u8; MAX_HEADER_BYTES],
-    pub(super) header_length: usize,
-    pub(super) place: Place,
+    to: SocketAddr,
+    from: Option<IpAddr>,
+    class: TrafficClass,
+    header: [u8; LONGEST],
+    header_length: usize,
+    place: Place,
 }
 
 impl Staged {
+    /// A segment to an address, from one of this machine's, whose header `encode` writes.
+    pub(super) fn of(
+        (to, from): (SocketAddr, Option<IpAddr>),
+        class: TrafficClass,
+        place: Place,
+        encode: impl FnOnce(&mut [u8]) -> Result<usize, EncodeError>,
+    ) -> Option<Self> {
+        let mut header = [0; LONGEST];
+        let header_length = encode(&mut header).ok()?;
+        Some(Self {
+            to,
+            from,
+            class,
+            header,
+            header_length,
+            place,
+        })
+    }
+
+    /// A packet of version 2.
+    pub(super) fn new(
+        ends: (SocketAddr, Option<IpAddr>),
+        class: TrafficClass,
+        envelope: &Envelope,
+        message: &Message,
+        place: Place,
+    ) -> Option<Self> {
+        let (message, padding) = match *message {
+            Message::Offer(offer) => {
+                let own = OFFER_BYTES + offer.token.map_or(0, |token| token.len());
+                let padding = usize::from(offer.padded).saturating_sub(own);
+                let padded = 0;
+                (Message::Offer(cast::Offer { padded, ..offer }), padding)
+            }
+            Message::Probe { size, number } => {
+                let padding = usize::from(size).saturating_sub(CLOSE_BYTES);
+                let header = Message::Probe {
+                    size: CLOSE_BYTES as u16,
+                    number,
+                };
+                (header, padding)
+            }
+            message => (message, 0),
+        };
+        let place = match padding {
+            0 => place,
+            padding => Place::Zeros(padding.min(ZEROS.len())),
+        };
+        Self::of(ends, class, place, |header| {
+            let length = cast::encode(envelope, &message, header)?;
+            if let (Message::Probe { .. }, Some(size)) = (message, header.get_mut(PREFIX_BYTES..)) {
+                let whole = (length + padding) as u16;
+                if let Some(size) = size.first_chunk_mut() {
+                    *size = whole.to_be_bytes();
+                }
+            }
+            Ok(length)
+        })
+    }
+
     fn payload(&self) -> usize {
         match &self.place {
             Place::Nowhere => 0,
             Place::Object(_, range) | Place::Arena(range) => range.len(),
+            Place::Zeros(count) => *count,
         }
     }
 
-    fn length(&self) -> usize {
+    pub(super) fn length(&self) -> usize {
         self.header_length + self.payload()
     }
 
     /// Whether `other` may be one of the datagrams that a message is cut into whose first is this.
     fn leads(&self, other: &Self) -> bool {
-        self.to == other.to && self.class == other.class && other.length() <= self.length()
+        (self.to, self.from, self.class) == (other.to, other.from, other.class)
+            && other.length() <= self.length()
     }
 }
 
@@ -67,6 +143,52 @@ impl Staging {
 
     pub(super) fn push(&mut self, staged: Staged) {
         self.segments.push(staged);
+    }
+
+    /// A packet under a key.
+    pub(super) fn seal<'a>(
+        &mut self,
+        seal: &mut Seal,
+        ends: (SocketAddr, Option<IpAddr>),
+        class: TrafficClass,
+        (envelope, message, place): (&Envelope, &Message, Place),
+        object: impl Fn(FlowId) -> Option<&'a [u8]>,
+    ) -> Option<Staged> {
+        let Staged {
+            header,
+            header_length,
+            place,
+            ..
+        } = Staged::new(ends, class, envelope, message, place)?;
+        let head = header.get(..header_length)?;
+        let range = match place {
+            Place::Nowhere => seal.seal(head, &[], &mut self.arena),
+            Place::Object(flow, range) => {
+                let bytes = object(flow)?.get(range)?;
+                seal.seal(head, bytes, &mut self.arena)
+            }
+            Place::Zeros(count) => seal.seal(head, ZEROS.get(..count)?, &mut self.arena),
+            Place::Arena(range) => {
+                let bytes = self.arena.get(range)?.to_vec();
+                seal.seal(head, &bytes, &mut self.arena)
+            }
+        };
+        Staged::of(ends, class, Place::Arena(range?), |_| Ok(0))
+    }
+
+    /// Sends a packet of no session, unless too many wait.
+    pub(super) fn put(
+        &mut self,
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        envelope: &Envelope,
+        message: &Message,
+    ) {
+        let class = TrafficClass::default();
+        let staged = Staged::new((to, from), class, envelope, message, Place::Nowhere);
+        if self.segments.len() < MOST_ANSWERS {
+            self.segments.extend(staged);
+        }
     }
 
     /// How many of the first segments go into one message.
@@ -119,6 +241,7 @@ impl Staging {
                         object(*flow).and_then(|bytes| bytes.get(range.clone()))
                     }
                     Place::Arena(range) => self.arena.get(range.clone()),
+                    Place::Zeros(count) => ZEROS.get(..*count),
                 };
                 parts.extend(payload.map(IoSlice::new));
             }
@@ -133,7 +256,7 @@ impl Staging {
                 let cut = u16::try_from(first.length()).ok();
                 Some(Outgoing {
                     to: first.to,
-                    from: None,
+                    from: first.from,
                     class: first.class,
                     segment: cut.filter(|_| to.0 - from.0 > 1),
                     parts: &parts[from.1..to.1],

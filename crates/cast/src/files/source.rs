@@ -74,11 +74,6 @@ impl FileSource {
         })
     }
 
-    /// The manifest's header.
-    pub const fn header(&self) -> &Header {
-        self.spool.header()
-    }
-
     /// Calls for each thing that is sent, in order.
     ///
     /// # Errors
@@ -117,6 +112,10 @@ impl FileSource {
 }
 
 impl Source for FileSource {
+    fn header(&self) -> &Header {
+        self.spool.header()
+    }
+
     fn total(&self) -> Option<u64> {
         self.spool.header().layout().bytes()
     }
@@ -345,6 +344,10 @@ impl<R: Read + Send> StreamSource<R> {
 }
 
 impl<R: Read + Send> Source for StreamSource<R> {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
     fn total(&self) -> Option<u64> {
         None
     }

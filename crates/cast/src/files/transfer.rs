@@ -2,6 +2,7 @@
 
 use super::error::Error;
 use super::hash::Hash;
+use super::manifest::Header;
 use super::pool::Buffer;
 
 /// What travels with a slab.
@@ -30,6 +31,9 @@ pub struct Amount {
 
 /// Gives slabs to a sender. All calls may wait for a disk.
 pub trait Source: Send {
+    /// The manifest's header.
+    fn header(&self) -> &Header;
+
     /// Bytes of all slabs, if they are known.
     fn total(&self) -> Option<u64>;
 

@@ -200,9 +200,11 @@ impl Key {
     /// HKDF-Expand with the cipher's name and then `info`. The first part of it is of another length
     /// or other bytes for each use, and the rest of fixed lengths: no two uses have the same.
     fn fill(&self, info: &[&[u8]], bytes: &mut [u8]) {
-        let mut all = vec![self.cipher.name().as_bytes(), b" "];
-        all.extend_from_slice(info);
-        let expanded = self.extracted.expand(&all, Length(bytes.len()));
+        let mut all: [&[u8]; 5] = [self.cipher.name().as_bytes(), b" ", b"", b"", b""];
+        all[2..2 + info.len()].copy_from_slice(info);
+        let expanded = self
+            .extracted
+            .expand(&all[..2 + info.len()], Length(bytes.len()));
         let filled = expanded.and_then(|okm| okm.fill(bytes));
         filled.expect("32 bytes at most, where 8,160 may be asked for");
     }

@@ -40,7 +40,9 @@ mod token;
 #[cfg(unix)]
 pub use file::{FileError, load, save};
 pub use key::{Cipher, Direction, Key, KeyError, Origin, Salt};
+pub(crate) use packets::is_of;
 pub use packets::{GENERATION, Opener, Refusal, Sealer, TAG, expand};
 pub use random::NoRandomness;
+pub(crate) use random::random;
 pub use replay::ReplayWindow;
 pub use token::{TOKEN, Tokens};

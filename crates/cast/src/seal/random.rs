@@ -15,7 +15,7 @@ impl core::fmt::Display for NoRandomness {
 impl std::error::Error for NoRandomness {}
 
 /// Random bytes of the operating system.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map(|()| bytes).map_err(|_| NoRandomness)

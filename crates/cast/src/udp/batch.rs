@@ -1,5 +1,6 @@
 //! Datagrams on their way out.
 
+use super::class::TrafficClass;
 use super::control::Control;
 use super::message::Outgoing;
 use super::name::Name;
@@ -76,7 +77,11 @@ impl Socket {
         for (at, message) in messages.iter().enumerate() {
             names[at] = Name::of(message.to);
             let control = &mut controls[at];
-            control.put_class(message.to.is_ipv4(), message.class);
+            let class = match (message.class.dscp(), message.class.ecn()) {
+                (0, ecn) => TrafficClass::new(self.dscp, ecn).unwrap_or(message.class),
+                _ => message.class,
+            };
+            control.put_class(message.to.is_ipv4(), class);
             if let Some(from) = message.from {
                 control.put_from(from);
             }

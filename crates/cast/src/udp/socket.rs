@@ -15,6 +15,8 @@ pub struct SocketOptions {
     pub receive_buffer: usize,
     /// Bytes of the kernel's buffer for what leaves (`net.core.wmem_max`). Default 2 MiB.
     pub send_buffer: usize,
+    /// The code point (DSCP) of datagrams that say none, 0 to 63. Default 0.
+    pub dscp: u8,
     /// Whether other sockets of this user may have the same address (SO_REUSEPORT): the kernel
     /// spreads senders over them. Default false.
     pub shares_address: bool,
@@ -27,6 +29,7 @@ impl Default for SocketOptions {
         Self {
             receive_buffer: 8 << 20,
             send_buffer: 2 << 20,
+            dscp: 0,
             shares_address: false,
             merges: true,
         }
@@ -61,6 +64,8 @@ impl Default for Multicast {
 pub struct Socket {
     inner: socket2::Socket,
     local: SocketAddr,
+    /// The code point of datagrams that say none.
+    pub(super) dscp: u8,
     pub(super) segments: AtomicUsize,
     pub(super) overflows: AtomicU32,
 }
@@ -118,6 +123,7 @@ impl Socket {
         Ok(Self {
             inner,
             local: bound.unwrap_or(local),
+            dscp: options.dscp & 63,
             segments: AtomicUsize::new(if cuts { MOST_SEGMENTS } else { 1 }),
             overflows: AtomicU32::new(0),
         })

@@ -2,6 +2,7 @@
 //!
 //! As root, and as an ordinary user of it: the tests run as root and become one where they have to.
 
+mod datagrams;
 mod dctcp;
 mod harness;
 mod hosts;
@@ -15,4 +16,5 @@ mod probe;
 mod replicated;
 mod requests;
 mod routed;
+mod trimming;
 mod user;

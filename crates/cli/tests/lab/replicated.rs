@@ -56,14 +56,19 @@ fn each_mouse_has_two_connections_and_each_elephant_one() {
             assert!(copies.contains(&flow.copies), "{design}: {flow:?}");
             let (handshake, fct) = (flow.handshake, flow.fct);
             assert!(handshake < fct && handshake.is_some(), "{design}: {flow:?}");
-            let whole_copies = match design {
-                "repflow+cubic" => 1 + u64::from(flow.copies),
-                _ => 1,
-            };
-            assert!(sent >= bytes * whole_copies, "{design}: {flow:?}");
+            assert!(sent >= bytes, "{design}: {flow:?}");
             if design == "repsyn+cubic" && flow.retransmissions == 0 {
                 assert_eq!(sent, bytes, "{flow:?}: only the handshake is raced");
             }
+        }
+        if design == "repflow+cubic" {
+            // The slower connection of a mouse is cut off, so that its bytes may not all have left.
+            let mice = || run.flows.iter().filter(|flow| flow.copies == 1);
+            let twice = mice().filter(|flow| flow.payload_sent.0 >= 2 * flow.bytes.0);
+            assert!(
+                2 * twice.count() > mice().count(),
+                "most mice are sent twice"
+            );
         }
     }
 }

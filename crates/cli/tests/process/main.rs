@@ -2,6 +2,8 @@
 
 mod answers;
 mod captures;
+#[cfg(target_os = "linux")]
+mod cast;
 mod collected;
 mod commands;
 mod finished_work;

@@ -282,6 +282,16 @@ fn unknown_names_of_reproductions_and_benches_are_refused() {
     );
     let told = refused(&place, &["reproduce", "--page", "nowhere.md"]);
     assert!(told.contains("--page: cannot read nowhere.md"), "{told}");
+    let told = refused(&place, &["reproduce", "repnet-bucket-sort"]);
+    assert!(
+        told.contains("'repnet-bucket-sort', which has no form for the simulator"),
+        "{told}"
+    );
+    let told = refused(
+        &place,
+        &["reproduce", "repnet-bucket-sort", "--clock", "wall"],
+    );
+    assert!(told.contains("found no packages/repnet"), "{told}");
     let told = refused(&place, &["bench", "websearch-k4"]);
     assert!(told.ends_with("did you mean 'websearch-k8'?"), "{told}");
     refused(&place, &["list", "colours"]);

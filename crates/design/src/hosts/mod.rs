@@ -15,7 +15,7 @@ use tailcut_transport::pfabric::PFabricConfig;
 use tailcut_transport::pias::Tags;
 use tailcut_transport::rans::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::repnet::{self, Mode, RepNetConfig};
-use tailcut_transport::scdp::{self, ModelCodec};
+use tailcut_transport::scdp::{self, ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::{self, ConfigError, Congestion, TcpConfig};
 use tailcut_transport::{Classified, Streams, Transport, ndp};
 use tailcut_units::{Duration, HostId, Rate, stream_seed};
@@ -211,12 +211,30 @@ impl HostPlan {
     }
 
     fn scdp(&self, seat: &HostSeat<'_>) -> Made<scdp::Host<ModelCodec>> {
+        let (config, codec) = self.scdp_parts(seat)?;
+        scdp::Host::new(seat.host, config, codec)
+    }
+
+    fn scdp_parts(&self, seat: &HostSeat<'_>) -> Made<(ScdpConfig, ModelCodec)> {
         let designs = &self.settings.designs;
         let (mut config, codec) = receiver_driven::scdp(&designs.scdp, seat)?;
         if self.design.transport == TransportKind::ScdpPlain {
             config = receiver_driven::plain(config, &designs.scdp_plain, self.first_timeout);
         }
-        scdp::Host::new(seat.host, config, codec)
+        Ok((config, codec))
+    }
+
+    /// SCDP's parameters on one host; `None` for hosts that have another transport.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn scdp_config(&self, seat: &HostSeat<'_>) -> Made<Option<ScdpConfig>> {
+        match self.design.transport {
+            TransportKind::Scdp | TransportKind::ScdpPlain => {
+                self.scdp_parts(seat).map(|(config, _)| Some(config))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// A TCP host that carries requests.

@@ -1,6 +1,7 @@
 //! A real host, as the applications of a run know it.
 
-use super::orders::{Order, Start};
+use super::orders::{Ends, Order, Start};
+use crate::plan::Several;
 use crate::poller::Waker;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,15 +9,16 @@ use std::rc::Rc;
 use std::sync::mpsc::Sender;
 use tailcut_transport::rans::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
 use tailcut_transport::repnet::RepNetConfig;
-use tailcut_transport::{Event, FlowStats, Message, Segment, Transport};
+use tailcut_transport::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// A host whose transport is its kernel: what it is to send is handed on to the thread of the agents, and
+/// A host whose transport is its kernel, or an endpoint of SCDP: what it is to send is handed on to the thread of the agents, and
 /// packets leave and arrive without it.
 pub struct KernelHost {
     host: HostId,
     /// What is replicated, if anything.
     replication: Option<RepNetConfig>,
+    several: Several,
     orders: Sender<Order>,
     waker: Rc<Waker>,
     news: Rc<RefCell<VecDeque<Event>>>,
@@ -26,7 +28,7 @@ pub struct KernelHost {
 impl KernelHost {
     /// The host, with the way to its agent, and where the agent's news of it are put.
     pub fn new(
-        (host, replication): (HostId, Option<RepNetConfig>),
+        (host, replication, several): (HostId, Option<RepNetConfig>, Several),
         orders: Sender<Order>,
         waker: Rc<Waker>,
         news: Rc<RefCell<VecDeque<Event>>>,
@@ -34,6 +36,7 @@ impl KernelHost {
         Self {
             host,
             replication,
+            several,
             orders,
             waker,
             news,
@@ -42,8 +45,8 @@ impl KernelHost {
     }
 }
 
-impl Transport for KernelHost {
-    fn submit(&mut self, now: Time, message: Message) {
+impl KernelHost {
+    fn start(&mut self, now: Time, message: Message, ends: Ends) {
         self.unfinished.insert(message.flow, FlowStats::default());
         let start = Start {
             at: now,
@@ -54,9 +57,50 @@ impl Transport for KernelHost {
             mode: self.replication.and_then(|config| config.mode_of(&message)),
             path: message.path.index(),
         };
+        self.order(Order::Start(start, ends));
+    }
+
+    fn order(&self, order: Order) {
         // An agent that has died says so when it is joined.
-        let _ = self.orders.send(Order::Start(start));
+        let _ = self.orders.send(order);
         self.waker.wake();
+    }
+}
+
+impl Transport for KernelHost {
+    fn submit(&mut self, now: Time, message: Message) {
+        self.start(now, message, Ends::One);
+    }
+
+    fn take_part(&mut self, now: Time, part: Part<'_>) -> Result<(), NotShared> {
+        match (part, self.several) {
+            (
+                Part::Spread {
+                    message,
+                    receivers,
+                    stragglers,
+                },
+                Several::Receivers | Several::All,
+            ) => {
+                self.start(now, message, Ends::All(receivers.to_vec(), stragglers));
+            }
+            (
+                Part::Share {
+                    message,
+                    port,
+                    share,
+                },
+                Several::All,
+            ) => {
+                self.start(now, message, Ends::Share(port, share));
+            }
+            (Part::Collect { flow, port }, Several::All) => {
+                let host = self.host;
+                self.order(Order::Collect { host, flow, port });
+            }
+            _ => return Err(NotShared),
+        }
+        Ok(())
     }
 
     fn carry(&mut self, _now: Time, order: CopyOrder) -> Result<(), NotCarried> {

@@ -5,6 +5,7 @@
 mod connection;
 mod copies;
 mod host;
+mod objects;
 mod orders;
 mod replicas;
 mod replicated;
@@ -16,4 +17,4 @@ mod thread;
 
 pub use host::KernelHost;
 pub use report::News;
-pub use thread::{Agent, Carried};
+pub use thread::{Agent, AgentConfig};

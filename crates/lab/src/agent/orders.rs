@@ -2,6 +2,7 @@
 
 use tailcut_transport::rans::CopyOrder;
 use tailcut_transport::repnet::Mode;
+use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};
 
 /// A flow that is to start.
@@ -23,13 +24,33 @@ pub struct Start {
     pub path: Option<u16>,
 }
 
+/// The ends of a flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// One sender and one receiver.
+    One,
+    /// All of these are receivers.
+    All(Vec<HostId>, Stragglers),
+    /// The host is one of several senders, for an object that is collected at a port of the receiver.
+    Share(u16, Share),
+}
+
 /// What the agents are told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Order {
     /// To start a flow.
-    Start(Start),
+    Start(Start, Ends),
     /// To do something about a copy of a request that a host asks for or answers.
     Copy(HostId, CopyOrder),
+    /// That a host collects a flow at a port, from several senders.
+    Collect {
+        /// The receiver.
+        host: HostId,
+        /// The flow.
+        flow: FlowId,
+        /// The port.
+        port: u16,
+    },
     /// To end.
     End,
 }

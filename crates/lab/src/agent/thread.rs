@@ -2,7 +2,8 @@
 
 use super::connection::{self, Progress, Receiver, Sender};
 use super::copies::{self, Copies};
-use super::orders::{Order, Start};
+use super::objects::Objects;
+use super::orders::{Ends, Order, Start};
 use super::replicas::Replicas;
 use super::report::{News, Reporter};
 use crate::addresses;
@@ -20,6 +21,7 @@ use std::thread::JoinHandle;
 use tailcut_transport::Event;
 use tailcut_transport::rans::CopyOrder;
 use tailcut_transport::repnet::{Leg, RepNetConfig};
+use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, HostId, Time};
 
 /// How long before a flow starts the thread stops sleeping: the system wakes it some 25 us late.
@@ -33,17 +35,6 @@ const REPLICAS: u64 = 1 << 61;
 /// Connections of copies of requests have keys from here on, and others those below.
 const COPIES: u64 = 1 << 60;
 
-/// What the agents carry.
-#[derive(Clone, Copy, Debug)]
-pub enum Carried {
-    /// Flows, each on a connection.
-    Flows,
-    /// Replicated flows among them.
-    Replicated(RepNetConfig),
-    /// Copies of requests.
-    Copies,
-}
-
 /// The agents of all hosts.
 pub struct Agent {
     /// What the agents are told goes here.
@@ -56,14 +47,13 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the agents in the networks of hosts. Their listening sockets are at `port`, and except for plain
-    /// flows at the port after it too; `told` is woken when there are news.
+    /// Starts the agents in the networks of hosts. `told` is woken when there are news.
     ///
     /// # Errors
     /// The system refuses.
     pub fn start(
         networks: Vec<OwnedFd>,
-        (port, carried): (u16, Carried),
+        config: AgentConfig,
         clock: Clock,
         told: Waker,
     ) -> Result<Self> {
@@ -75,7 +65,7 @@ impl Agent {
         let run = move || {
             be_punctual();
             let report = Reporter::new(clock, outbox, told);
-            let agents = Agents::new(networks, (port, carried), report, &woken);
+            let agents = Agents::new(networks, &config, report, &woken);
             let _ = ready.send(());
             agents?.live(&inbox, &woken)
         };
@@ -105,6 +95,19 @@ impl Agent {
     }
 }
 
+/// What the agents of a run are to be.
+#[derive(Clone, Debug)]
+pub struct AgentConfig {
+    /// Where they listen. Where flows are replicated, and for copies of requests, they listen at the port after it too.
+    pub port: u16,
+    /// What is replicated; `None`: nothing.
+    pub replication: Option<RepNetConfig>,
+    /// Whether they carry copies of requests.
+    pub has_requests: bool,
+    /// SCDP's parameters on each host, by the wall's clock; `None`: flows are TCP connections.
+    pub scdp: Option<Vec<ScdpConfig>>,
+}
+
 enum End {
     Sends(Sender),
     Receives(Receiver),
@@ -122,10 +125,13 @@ struct Agents {
     ends: HashMap<u64, End>,
     next_key: u64,
     replicas: Option<Replicas>,
+    /// Where requests are measured.
     copies: Option<Copies>,
+    /// Where flows are SCDP's objects.
+    objects: Option<Objects>,
     /// Flows whose connections have been opened and not accepted: by sender, its port, and receiver.
     expected: HashMap<(HostId, u16, HostId), (FlowId, u64)>,
-    waiting: BTreeMap<(Time, FlowId), Start>,
+    waiting: BTreeMap<(Time, FlowId), (Start, Ends)>,
     report: Reporter,
     buffer: Vec<u8>,
 }
@@ -133,19 +139,12 @@ struct Agents {
 impl Agents {
     fn new(
         networks: Vec<OwnedFd>,
-        (port, carried): (u16, Carried),
+        config: &AgentConfig,
         report: Reporter,
         woken: &Waker,
     ) -> Result<Self> {
-        let hosts = networks.len();
-        let (replicas, copies) = match carried {
-            Carried::Flows => (None, None),
-            Carried::Replicated(config) => {
-                let replicas = Replicas::new(config, hosts, port, REPLICAS);
-                (Some(replicas), None)
-            }
-            Carried::Copies => (None, Some(Copies::new(port, COPIES))),
-        };
+        let (hosts, port) = (networks.len(), config.port);
+        let replicas = |config| Replicas::new(config, hosts, port, REPLICAS);
         let mut agents = Self {
             networks,
             at: None,
@@ -154,21 +153,32 @@ impl Agents {
             poller: Poller::new()?,
             ends: HashMap::new(),
             next_key: 0,
-            replicas,
-            copies,
+            replicas: config.replication.map(replicas),
+            copies: config.has_requests.then(|| Copies::new(port, COPIES)),
+            objects: None,
             expected: HashMap::new(),
             waiting: BTreeMap::new(),
             report,
             buffer: vec![0; 256 << 10],
         };
         agents.poller.add(woken, WAKE)?;
+        if let Some(scdp) = &config.scdp {
+            let bell = woken.try_clone().context("too many open files")?;
+            let mut objects = Objects::new(bell);
+            for (host, config) in (0..).map(HostId).zip(scdp) {
+                agents.move_to(host)?;
+                let opened = objects.open(host, config);
+                opened.with_context(|| format!("h{} cannot receive at {}", host.0, config.port))?;
+            }
+            agents.objects = Some(objects);
+            return Ok(agents);
+        }
         for host in 0..agents.networks.len() as u32 {
             agents.move_to(HostId(host))?;
             let mut listeners = [None, None];
-            let legs = if matches!(carried, Carried::Flows) {
-                1
-            } else {
-                2
+            let legs = match agents.replicas.is_some() || agents.copies.is_some() {
+                true => 2,
+                false => 1,
             };
             for (leg, listener) in listeners.iter_mut().enumerate().take(legs) {
                 let port = port + leg as u16;
@@ -200,8 +210,13 @@ impl Agents {
         loop {
             loop {
                 match orders.try_recv() {
-                    Ok(Order::Start(start)) => {
-                        self.waiting.insert((start.at, start.flow), start);
+                    Ok(Order::Start(start, ends)) => {
+                        self.waiting.insert((start.at, start.flow), (start, ends));
+                    }
+                    Ok(Order::Collect { host, flow, port }) => {
+                        if let Some(objects) = &mut self.objects {
+                            objects.collect(host, flow, port);
+                        }
                     }
                     Ok(Order::Copy(host, order)) => {
                         // Only a new connection has to know whose it is.
@@ -223,8 +238,8 @@ impl Agents {
             while let Some(first) = self.waiting.first_entry()
                 && first.key().0 <= self.report.now()
             {
-                let start = first.remove();
-                self.begin(&start);
+                let (start, ends) = first.remove();
+                self.begin(&start, &ends);
             }
             let first = self.waiting.first_key_value();
             let mut next = first.map_or(Time::MAX, |((at, _), _)| *at);
@@ -233,6 +248,9 @@ impl Agents {
                 next = next.min(replicas.next_timeout());
             }
             ready.clear();
+            if let Some(objects) = &mut self.objects {
+                objects.go_on(&self.report);
+            }
             let sleep = self.report.sleep(next, EARLY);
             self.poller.wait(sleep, |file| ready.push(file));
             for file in &ready {
@@ -259,14 +277,17 @@ impl Agents {
     }
 
     /// Opens the connection of a flow, or both.
-    fn begin(&mut self, start: &Start) {
-        if let Err(_refused) = self.open(start) {
+    fn begin(&mut self, start: &Start, ends: &Ends) {
+        if let Err(_refused) = self.open(start, ends) {
             let failed = Event::Failed(start.flow, Default::default());
             self.report.tell(start.from, failed);
         }
     }
 
-    fn open(&mut self, start: &Start) -> io::Result<()> {
+    fn open(&mut self, start: &Start, ends: &Ends) -> io::Result<()> {
+        if let Some(objects) = &mut self.objects {
+            return objects.send(start, ends);
+        }
         self.move_to(start.from)?;
         let port = match (start.mode, &mut self.replicas) {
             (Some(mode), Some(replicas)) => {
@@ -369,6 +390,9 @@ impl Agents {
 
     /// The run is over: what open flows have cost is told as that of failed ones.
     fn leave(self) {
+        if let Some(objects) = &self.objects {
+            objects.leave(&self.report);
+        }
         for end in self.ends.values() {
             if let End::Sends(sender) = end {
                 let failed = Event::Failed(sender.flow, sender.stats());

@@ -18,7 +18,7 @@ pub enum LabCommand {
 Examples:
   tailcut lab up
   tailcut lab up --topology leaf-spine:hosts=4,leaves=2,spines=2,rate=100Mbps --design cubic@conga
-  tailcut lab up -d --name second --set queue.limit=50")]
+  tailcut lab up -d --name second --set queue.limit=75KB")]
     Up(up::Up),
     /// Run a program on a host; other hosts are reached by their names: h0, h1, ...
     #[command(after_help = "\

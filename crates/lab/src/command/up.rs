@@ -20,7 +20,8 @@ pub struct Up {
     /// The network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     topology: Option<String>,
-    /// The design: tcp, cubic or dctcp, with @ecmp, @spray, @letflow, @conga or @expeditus
+    /// The design: tcp, cubic, dctcp, pias or hull, with @ecmp, @spray, @letflow, @conga or @expeditus; or scdp,
+    /// whose switches trim, or scdp-plain
     #[arg(long, value_name = "DESIGN")]
     design: Option<String>,
     /// A scenario's file, whose network, queues and hosts the lab has
@@ -41,6 +42,15 @@ pub struct Up {
     /// Answers a second that each router gives at most [default: 1000]
     #[arg(long, value_name = "N", requires = "routed")]
     icmp_rate: Option<NonZeroU32>,
+    /// Code point of the datagrams of any program that switches which trim may trim [default: 11]
+    #[arg(long, value_name = "DSCP")]
+    dscp_trimmable: Option<u8>,
+    /// Code point that switches give datagrams that they have trimmed [default: unchanged]
+    #[arg(long, value_name = "DSCP")]
+    dscp_trimmed: Option<u8>,
+    /// Code point of packets of the highest class, beside class selectors 6 and 7
+    #[arg(long, value_name = "DSCP")]
+    dscp_control: Option<u8>,
     /// The lab's name, by which other commands know it
     #[arg(long, value_name = "NAME", default_value = "lab")]
     name: String,
@@ -93,7 +103,12 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
         bail!("--name: found '{name}'; allowed: up to 40 letters, digits, - and _");
     }
     let mut scenario = match &arguments.scenario {
-        None => BuiltIn::named(USUAL).context("no such scenario")?.parse()?,
+        None => {
+            let mut usual = BuiltIn::named(USUAL).context("no such scenario")?.parse()?;
+            // Another design need not read all of its keys.
+            usual.start_from_here();
+            usual
+        }
         Some(path) => {
             let shown = path.display().to_string();
             let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
@@ -117,12 +132,16 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
     }
     for assignment in &arguments.set {
         let Some((key, value)) = assignment.split_once('=') else {
-            bail!("--set: found '{assignment}'; allowed: KEY=VALUE, such as queue.limit=50");
+            bail!("--set: found '{assignment}'; allowed: KEY=VALUE, such as queue.limit=75KB");
         };
         scenario.set(key.trim(), value.trim(), &Place::flag("--set"))?;
     }
     let mut plan = LabPlan::new(name, &scenario, arguments.slowdown.get())?;
     plan.purges_by_reset = arguments.purge_by_reset;
+    plan.codes.trimmable = arguments.dscp_trimmable.unwrap_or(plan.codes.trimmable);
+    plan.codes.trimmed = arguments.dscp_trimmed;
+    plan.codes.control = arguments.dscp_control;
+    plan.codes.validate()?;
     if arguments.routed {
         plan.route(arguments.icmp_rate.unwrap_or(USUAL_RATE))?;
     }

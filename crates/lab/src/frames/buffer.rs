@@ -7,6 +7,8 @@ use std::rc::Rc;
 pub struct Frame {
     buffer: Rc<Box<[u8]>>,
     length: usize,
+    /// The code point that it gets where a switch trims it; `None`: its own.
+    trimmed_code: Option<u8>,
 }
 
 impl Frame {
@@ -22,6 +24,16 @@ impl Frame {
         }
         let buffer = Rc::get_mut(&mut self.buffer).expect("the only owner");
         &mut buffer[..self.length]
+    }
+
+    /// The code point that it gets where a switch trims it; `None`: its own.
+    pub const fn trimmed_code(&self) -> Option<u8> {
+        self.trimmed_code
+    }
+
+    /// Sets that code point.
+    pub const fn set_trimmed_code(&mut self, code: Option<u8>) {
+        self.trimmed_code = code;
     }
 
     /// Cuts off what is behind the first `length` bytes.
@@ -60,6 +72,7 @@ impl Buffers {
         match read(bytes) {
             Ok(length) => Ok(Frame {
                 length: length.min(bytes.len()),
+                trimmed_code: None,
                 buffer,
             }),
             Err(error) => {

@@ -2,16 +2,13 @@
 
 use super::line::{LINE_OVERHEAD, SHORTEST_LINE_TIME};
 use super::tcp::TcpSegment;
+use super::trimming::TrimCodes;
 use crate::addresses;
 use std::net::IpAddr;
 use tailcut_fabric::{Ecn, Handshake, Hints, Packet};
 use tailcut_units::{HostId, mix64};
 use tailcut_wire::foreign::{Content, Membership, View};
 
-/// Bytes of a datagram's payload that stay when a switch trims it.
-pub const TRIMMED_PAYLOAD: usize = 64;
-/// The code point of datagrams that switches may trim: one of those for local use (RFC 2474, pool 2).
-const TRIMMABLE: u8 = 11;
 /// The code points of traffic that gives way to all other (RFC 8622, and CS1 as it was used before).
 const LOWER_EFFORT: [u8; 2] = [1, 8];
 
@@ -74,7 +71,8 @@ impl Refusal {
     }
 }
 
-/// Reads a frame of host `from`, one of `hosts`. Tells `hear` what it says about group membership.
+/// Reads a frame of host `from`, one of `hosts`, in a network whose code points for trimming are `codes`. Tells
+/// `hear` what it says about group membership.
 ///
 /// # Errors
 /// Why it does not enter the network.
@@ -82,6 +80,7 @@ pub fn arrive(
     frame: &[u8],
     from: HostId,
     hosts: u32,
+    codes: &TrimCodes,
     hear: impl FnOnce(&Membership<'_>),
 ) -> Result<Arrival, Refusal> {
     let view = View::read(frame).map_err(|_| Refusal::Malformed)?;
@@ -101,7 +100,7 @@ pub fn arrive(
         return Err(Refusal::Spoofed);
     }
     Ok(Arrival {
-        packet: packet(&view, from),
+        packet: packet(&view, from, codes),
         hints: hints(&view),
         to: destination(&view, hosts).ok_or(Refusal::NoHost)?,
         ttl: view.ip.filter(|ip| ip.src.is_ipv4()).map(|ip| ip.ttl),
@@ -121,7 +120,7 @@ fn destination(view: &View<'_>, hosts: u32) -> Option<Destination> {
     addresses::host_of_mac(mac, hosts).map(Destination::Host)
 }
 
-fn packet(view: &View<'_>, from: HostId) -> Packet {
+fn packet(view: &View<'_>, from: HostId, codes: &TrimCodes) -> Packet {
     let size = line_time(view.size);
     let dscp = view.ip.map_or(0, |ip| ip.dscp);
     let handshake = match &view.content {
@@ -129,20 +128,22 @@ fn packet(view: &View<'_>, from: HostId) -> Packet {
         content if content.is_syn_ack() => Handshake::Answer,
         _ => Handshake::None,
     };
-    let trimmed_size = match view.content {
-        Content::Udp { payload } if dscp == TRIMMABLE && payload.len() > TRIMMED_PAYLOAD => {
-            line_time(view.size - payload.len() + TRIMMED_PAYLOAD) as u16
-        }
-        _ => 0,
+    let cut = match view.content {
+        Content::Udp { payload } => codes.cut(view.size, payload, dscp),
+        _ => None,
+    };
+    let by_code = match codes.control == Some(dscp) {
+        true => 0,
+        false => priority(dscp),
     };
     Packet {
         src: from,
         flow_hash: view.ip.map_or_else(|| other_hash(view), |ip| ip.hash()),
         size,
-        priority: priority(dscp),
+        priority: cut.and_then(|cut| cut.class).unwrap_or(by_code),
         ecn: view.ip.map_or(Ecn::NotCapable, |ip| ip.ecn),
         path: Packet::ANY_PATH,
-        trimmed_size,
+        trimmed_size: cut.map_or(0, |cut| cut.trimmed_size),
         handshake,
         ..Packet::default()
     }
@@ -215,7 +216,10 @@ mod tests {
     }
 
     fn read(frame: &[u8]) -> Result<Arrival, Refusal> {
-        arrive(frame, HostId(1), HOSTS, |_| panic!("no word on groups"))
+        let codes = TrimCodes::default();
+        arrive(frame, HostId(1), HOSTS, &codes, |_| {
+            panic!("no word on groups")
+        })
     }
 
     #[test]
@@ -245,23 +249,23 @@ mod tests {
                 "{dscp}"
             );
         }
-        set_dscp(&mut frame, TRIMMABLE).expect("IP");
+        set_dscp(&mut frame, 11).expect("IP");
         let trimmed = read(&frame).expect("sound").packet.trimmed_size;
-        assert_eq!(usize::from(trimmed), 14 + 20 + 8 + TRIMMED_PAYLOAD + 24);
+        assert_eq!(usize::from(trimmed), 14 + 20 + 8 + 64 + 24);
     }
 
     #[test]
     fn the_code_point_of_a_class_is_read_as_that_class() {
         for class in 0..8 {
             assert_eq!(priority(code_point(class)), class);
-            assert_ne!(code_point(class), TRIMMABLE);
+            assert_ne!(code_point(class), TrimCodes::default().trimmable);
         }
     }
 
     #[test]
     fn a_host_that_names_another_as_sender_is_not_heard() {
         let frame = datagram(HostId(3), 10);
-        let as_other = arrive(&frame, HostId(2), HOSTS, |_| {});
+        let as_other = arrive(&frame, HostId(2), HOSTS, &TrimCodes::default(), |_| {});
         assert_eq!(as_other, Err(Refusal::Spoofed));
         let mut address = frame.clone();
         address[29] = 3;
@@ -284,7 +288,7 @@ mod tests {
                 frame[place] = draw(256) as u8;
             }
             frame.truncate(draw(sound.len() + 1));
-            if let Ok(arrival) = arrive(&frame, HostId(1), HOSTS, |_| {}) {
+            if let Ok(arrival) = arrive(&frame, HostId(1), HOSTS, &TrimCodes::default(), |_| {}) {
                 assert!(arrival.packet.size >= SHORTEST_LINE_TIME);
                 assert!(arrival.packet.size >= u32::from(arrival.packet.trimmed_size));
             }

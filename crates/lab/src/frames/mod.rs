@@ -7,6 +7,7 @@ mod line;
 mod purge;
 mod shown;
 mod tcp;
+mod trimming;
 
 pub use buffer::{Buffers, Frame};
 pub use egress::leave;
@@ -15,3 +16,4 @@ pub use line::LINE_OVERHEAD;
 pub use purge::by_reset;
 pub use shown::OnFrames;
 pub use tcp::TcpSegment;
+pub use trimming::TrimCodes;

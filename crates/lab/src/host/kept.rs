@@ -40,8 +40,16 @@ pub fn settle(scenario: &mut Scenario) -> Result<Vec<String>> {
         let in_order = |run: &RunConfig| {
             run.settings.designs.pias.host_order && run.design.transport == TransportKind::Pias
         };
+        let of_scdp = |run: &RunConfig| {
+            let transport = run.design.transport;
+            matches!(transport, TransportKind::Scdp | TransportKind::ScdpPlain)
+        };
+        // Hosts of SCDP serve classes in order on both sides; no TCP, none of its keys.
+        if study.runs.iter().all(of_scdp) {
+            return Ok(words);
+        }
         let packets = USUAL_QUEUE.to_string();
-        match study.runs.iter().any(in_order) {
+        match study.runs.iter().any(|run| in_order(run) || of_scdp(run)) {
             true => words.push(format!(
                 "host.queue: hosts of simulated runs serve their connections in turn, real ones have a FIFO of \
                  {packets} packets; --set host.queue={packets} gives it to both"

@@ -9,6 +9,7 @@ use tailcut_scenario::sim::RunConfig;
 use tailcut_scenario::sim::transport::tcp::InitialWindow;
 use tailcut_scenario::sim::{Design, Replication, TransportKind};
 use tailcut_units::Duration;
+use tailcut_wire::{cast, scdp};
 
 /// How a host's kernel is set up.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,24 +45,36 @@ const TAP_QUEUE: u32 = 4_096;
 pub(super) const USUAL_QUEUE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
 /// How much larger a receive buffer is than the window that it is to hold: the kernel counts its own overhead.
 const BUFFER_OF_WINDOW: u32 = 4;
-/// Header bytes of IPv4 and TCP.
-const HEADERS: u32 = 40;
+/// Header bytes of IPv4 and UDP.
+const IPV4_AND_UDP: u32 = 28;
+
+/// Header bytes of IPv4 and what is above it, at most.
+fn headers(transport: TransportKind) -> u32 {
+    match transport {
+        TransportKind::Scdp => IPV4_AND_UDP + scdp::SYN_BYTES as u32,
+        TransportKind::ScdpPlain => IPV4_AND_UDP + cast::SYMBOL_BYTES as u32,
+        // IPv4 and TCP.
+        _ => 40,
+    }
+}
 
 /// The transport of a design, where kernels have it.
 ///
 /// # Errors
 /// They do not.
 pub fn carried(design: Design) -> Result<TransportKind> {
-    use TransportKind::{Cubic, Dctcp, Hull, Pias, Tcp};
+    use TransportKind::{Cubic, Dctcp, Hull, Pias, Scdp, ScdpPlain, Tcp};
     let duplicates = matches!(design.replication, Replication::Duplicates(_));
     let is_carried = design.own_transport.is_none();
     match design.transport {
         transport @ (Tcp | Cubic | Dctcp) if is_carried => Ok(transport),
         transport @ (Pias | Hull) if is_carried && !duplicates => Ok(transport),
+        // It runs over UDP; kernels have nothing to do with it.
+        transport @ (Scdp | ScdpPlain) if is_carried && !duplicates => Ok(transport),
         _ => bail!(
             "design: found {design}; allowed in the lab: tcp, cubic, dctcp, pias and hull, with @ecmp, \
              @spray, @letflow, @conga or @expeditus, and in studies with repflow+, repsyn+ or mixed+, or tcp, \
-             cubic and dctcp with duplicate+, das+, rans+ and the like"
+             cubic and dctcp with duplicate+, das+, rans+ and the like; scdp and scdp-plain"
         ),
     }
 }
@@ -76,7 +89,9 @@ impl KernelSettings {
         let design = config.design;
         let (congestion, ecn) = match carried(design)? {
             TransportKind::Tcp => (Congestion::named("reno"), tcp.classic_ecn),
-            TransportKind::Cubic => (Congestion::named("cubic"), tcp.classic_ecn),
+            TransportKind::Cubic | TransportKind::Scdp | TransportKind::ScdpPlain => {
+                (Congestion::named("cubic"), tcp.classic_ecn)
+            }
             // What PIAS and HULL add to it is in network cards.
             _ => {
                 let settings = &config.settings;
@@ -87,7 +102,7 @@ impl KernelSettings {
         Ok(Self {
             congestion,
             ecn,
-            mtu: tcp.mss + HEADERS,
+            mtu: tcp.mss + headers(design.transport),
             initial_window: match tcp.initial_window {
                 InitialWindow::Segments(segments) => Some(segments),
                 InitialWindow::Bytes(bytes) => Some((bytes / u64::from(tcp.mss)).max(1) as u32),

@@ -4,7 +4,7 @@ use super::card::CardConfig;
 use super::queue::Waiting;
 use super::rack::Rack;
 use crate::addresses::{ipv4, mac};
-use crate::frames::{self, Buffers, Frame};
+use crate::frames::{self, Buffers, Frame, TrimCodes};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
@@ -165,7 +165,7 @@ impl Network {
             Ok(bytes.len())
         });
         let frame = read.expect("read");
-        let arrival = frames::arrive(bytes, from, 2, |_| {}).expect("sound");
+        let arrival = frames::arrive(bytes, from, 2, &TrimCodes::default(), |_| {}).expect("sound");
         let mut packet = arrival.packet;
         packet.dst = HostId(1 - from.0);
         let waiting = Waiting {
@@ -231,7 +231,7 @@ fn a_flow_goes_down_where_it_has_sent_a_threshold_and_its_frames_say_so() {
     for delivery in &deliveries {
         let bytes = delivery.body.bytes();
         // Read as any host's: the class is in it, and the checksum right.
-        let read = frames::arrive(bytes, SENDER, 2, |_| {}).expect("sound");
+        let read = frames::arrive(bytes, SENDER, 2, &TrimCodes::default(), |_| {}).expect("sound");
         assert_eq!(read.packet.priority, class(delivery));
         let header = etherparse::Ipv4HeaderSlice::from_slice(&bytes[14..]).expect("IPv4");
         let header = header.to_header();

@@ -122,6 +122,7 @@ impl Socket {
 pub fn handshake_of(socket: impl AsFd) -> Option<Handshake> {
     let info = tcp_info(socket.as_fd())?;
     (info.tcpi_rtt > 0).then(|| Handshake {
+        sent_us: 0.0,
         us: f64::from(info.tcpi_rtt),
         resent: info.tcpi_total_retrans,
         is_answered: true,

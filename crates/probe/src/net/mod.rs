@@ -12,4 +12,4 @@ pub use ports::Ports;
 pub use queue::{Icmp, read};
 pub use trace::{Tracing, trace};
 pub use trouble::Trouble;
-pub use volleys::Shooter;
+pub use volleys::{PATIENCE, Shooter};

@@ -110,6 +110,11 @@ impl Shooter {
             let span = last.began.saturating_duration_since(first.began);
             self.spans.push(span.as_secs_f64() * 1e6);
         }
+        let first = open.first().map_or(start, |(_, socket)| socket.began);
+        let sent_us = |socket: &Socket| {
+            let since = socket.began.saturating_duration_since(first);
+            since.as_secs_f64() * 1e6
+        };
         let mut volley = Volley {
             at: start.saturating_duration_since(self.began).as_secs_f64(),
             handshakes: vec![None; self.ports.len()],
@@ -130,6 +135,7 @@ impl Shooter {
                         _ => socket.began.elapsed(),
                     };
                     volley.handshakes[*number] = Some(Handshake {
+                        sent_us: sent_us(socket),
                         us: took.as_secs_f64() * 1e6,
                         resent,
                         is_answered: true,
@@ -144,6 +150,7 @@ impl Shooter {
         }
         for (number, socket) in open {
             volley.handshakes[number] = Some(Handshake {
+                sent_us: sent_us(&socket),
                 us: socket.began.elapsed().as_secs_f64() * 1e6,
                 resent: 1,
                 is_answered: false,

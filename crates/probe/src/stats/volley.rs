@@ -5,6 +5,8 @@ use serde::Serialize;
 /// One handshake.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Handshake {
+    /// When its SYN was sent, in microseconds since the first one of its volley.
+    pub sent_us: f64,
     /// From its first SYN until the SYN-ACK, in microseconds. Where nobody answered in time, as long as was
     /// waited: a lower bound.
     pub us: f64,

@@ -110,6 +110,7 @@ async fn run(command: &GuardCommand) -> Result<()> {
         },
         hold: Duration::from_secs(command.hold_timeout),
         retry_after: Duration::from_secs(command.retry_after),
+        ..GuardConfig::default()
     });
     let asked = &command.listen;
     let listening = asked.listen().await;

@@ -1,13 +1,17 @@
 //! What the figures of this folder share.
 
 use crate::band;
-use crate::case::{Case, section};
+use crate::case::{Case, Keys, section};
 use tailcut_scenario::record::{FlowRecord, LinkSample, RunRecord};
 use tailcut_scenario::sim::workload::Class;
 use tailcut_scenario::units::Time;
 
 /// Payload of a full packet over the bytes that it takes on a link.
 pub const PAYLOAD_SHARE: f64 = 1_460.0 / 1_538.0;
+
+/// What the forms for real hosts have in common. SCDP is the only design of its figures that has them, and goes 200
+/// times slower, so that 1 Gb/s is 5 Mb/s for the machine: 16 hosts share its processors.
+pub const ON_REAL_HOSTS: Keys = &[("clock", "wall"), ("slowdown", "200"), ("designs", "scdp")];
 
 /// The designs that a change of these keys concerns: those of their sections, or all.
 pub fn concerned(case: &Case, designs: &[&'static str]) -> Vec<&'static str> {

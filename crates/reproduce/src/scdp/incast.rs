@@ -1,11 +1,11 @@
 //! Incast (SCDP paper, section V-E, figures 12a and 12b): goodput by the number of senders, and the distribution of
 //! completion times with 70.
 
-use super::figures::{NOT_MORE, concerned, is_of};
+use super::figures::{NOT_MORE, ON_REAL_HOSTS, concerned, is_of};
 use crate::band;
 use crate::case::{Case, cases};
 use crate::measure::{At, Figure, fcts};
-use crate::part::{Part, Reproduction, Results};
+use crate::part::{Part, Reproduction, Results, keys};
 use crate::row::row;
 use tailcut_report::{ComparisonRow, Statistic};
 use tailcut_scenario::record::{FlowRecord, RunRecord};
@@ -20,6 +20,9 @@ const DESIGNS: [&str; 3] = ["scdp", "ndp", "tcp"];
 
 const CROWDS: &str = include_str!("../../cases/scdp-incast-crowds.txt");
 const MOST: &str = "senders-70";
+
+/// The first of them, up to 10 senders, are those that 16 hosts have.
+const FEW: usize = 2;
 
 const CHANGED: &str = include_str!("../../cases/scdp-incast-changed.txt");
 
@@ -54,11 +57,24 @@ impl Reproduction for Incast {
         cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
     }
 
+    fn parts_on_real_hosts(&self) -> Vec<Part> {
+        let small = cases(CROWDS).take(FEW);
+        let part = |case: Case| {
+            let mut part = case.part(SCENARIO, ON_REAL_HOSTS, &[]);
+            part.changes.extend(keys(&[("topology.k", "4")]));
+            part
+        };
+        small.map(part).collect()
+    }
+
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let mut rows = Vec::new();
         for Case { name, what, .. } in cases(CROWDS) {
             let at = At::new(results, name, None);
-            for design in DESIGNS {
+            for design in DESIGNS
+                .into_iter()
+                .filter(|design| results.ran(name, design))
+            {
                 // No collapse: most of the link, of which the background takes a tenth. Collapse: less than
                 // half, as soon as many windows together are longer than the buffer.
                 let band = match (design, name) {
@@ -75,6 +91,9 @@ impl Reproduction for Incast {
                     "published as a chart: TCP collapses, SCDP and NDP do not",
                 ));
             }
+        }
+        if !results.ran(MOST, "scdp") {
+            return rows;
         }
         let most = At::new(results, MOST, None);
         for percentile in [0.1, 0.5, 0.9, 0.99] {

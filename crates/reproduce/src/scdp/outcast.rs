@@ -1,7 +1,7 @@
 //! Outcast (SCDP paper, section V-E, figures 12c and 12d): two flows of 4 hops and twelve of 6 hops through one port
 //! that drops its tail, which hits runs of packets of the near flows' input port ("port blackout").
 
-use super::figures::{carried_mbps, concerned, per_cent};
+use super::figures::{ON_REAL_HOSTS, carried_mbps, concerned, per_cent};
 use crate::band;
 use crate::case::{Case, case, cases};
 use crate::measure::At;
@@ -76,6 +76,10 @@ impl Reproduction for Outcast {
         cases.map(|case| case.part(SCENARIO, &[], &[])).collect()
     }
 
+    fn parts_on_real_hosts(&self) -> Vec<Part> {
+        vec![AS_IS.part(SCENARIO, ON_REAL_HOSTS, &[("seeds", "6")])]
+    }
+
     fn rows(&self, results: &Results) -> Vec<ComparisonRow> {
         let at = At::new(results, AS_IS.name, None);
         let why = "both groups' payload until the first of them is done";
@@ -87,6 +91,9 @@ impl Reproduction for Outcast {
             ("ndp", None, None),
             ("tcp", Some(113.0), Some(274.0)),
         ] {
+            if !results.ran(AS_IS.name, design) {
+                continue;
+            }
             for (what, links, theirs) in [("near", NEAR, near), ("far", FAR, far)] {
                 let band = theirs.filter(|_| design == "scdp");
                 rows.push(row(
@@ -122,7 +129,8 @@ impl Reproduction for Outcast {
                 why,
             ));
         }
-        for (what, near) in [("near", true), ("far", false)] {
+        let with_tcp = [("near", true), ("far", false)].into_iter();
+        for (what, near) in with_tcp.filter(|_| results.ran(AS_IS.name, "tcp")) {
             rows.push(row(
                 format!("tcp: {what} flows that wait for a timeout, %"),
                 &at.by_seed("tcp", |run| timed_out(run, near)),
@@ -138,7 +146,9 @@ impl Reproduction for Outcast {
                 "the blackout",
             ));
         }
-        for case in cases(CHANGED) {
+        let changed = cases(CHANGED)
+            .filter(|case| results.ran(case.name, "scdp") || results.ran(case.name, "tcp"));
+        for case in changed {
             let Case { name, what, .. } = case;
             let at = At::new(results, name, None);
             for design in concerned(&case, &DESIGNS) {

@@ -234,7 +234,7 @@ pub const SCDP_PLAIN: Section = Section {
             "loss_by_chance",
             up_to(1.0),
             sets!(settings.designs.scdp_plain.loss_by_chance),
-            "The share of symbols up to which losses do not close the window while the queue is short.",
+            "The share of symbols up to which losses do not close the window while there is no queue.",
         ),
         key(
             "min_timeout",

@@ -2,11 +2,14 @@
 
 pub mod bench;
 pub mod case;
+#[cfg(all(feature = "cast", target_os = "linux"))]
+pub mod cast;
 pub mod compare;
 pub mod lab;
 pub mod list;
 #[cfg(all(feature = "probe", target_os = "linux"))]
 pub mod probe;
+mod program;
 pub mod report;
 pub mod reproduce;
 pub mod run;

@@ -1,6 +1,7 @@
 //! `tailcut reproduce`: published figures, ours beside theirs.
 
 use crate::args::{Common, Reproduce, ReproduceOn};
+use crate::command::program;
 use crate::conduct::{REPORT, conduct};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailcut_report::Comparison;
 use tailcut_reproduce::page::{fill, on_real_hosts, unknown_marks};
-use tailcut_reproduce::{ALL, Check, Part, Reproduction, Results, Runs, RunsOf, RunsOfPart, named};
+use tailcut_reproduce::{
+    ALL, Check, Part, Program, Reproduction, Results, Runs, RunsOf, RunsOfPart, named,
+};
 use tailcut_scenario::record::{self, RunSummary, StoredStudy, WallClock};
 use tailcut_scenario::{Place, Study, did_you_mean};
 
@@ -101,8 +104,13 @@ impl<'a> Page<'a> {
 }
 
 fn chosen(arguments: &Reproduce) -> Result<Vec<&'static dyn Reproduction>, Failure> {
-    let is_real = arguments.clock == ReproduceOn::Wall;
-    let can = |known: &dyn Reproduction| !is_real || !known.parts_on_real_hosts().is_empty();
+    let (clock, hosts) = match arguments.clock {
+        ReproduceOn::Simulated => ("simulated", "the simulator"),
+        ReproduceOn::Wall => ("wall", "real hosts"),
+    };
+    let can = |known: &dyn Reproduction| {
+        !parts(known, arguments).is_empty() || !programs(known, arguments).is_empty()
+    };
     let all = ALL.iter().copied().filter(|known| can(*known));
     let all: Vec<&'static dyn Reproduction> = all.collect();
     let Some(name) = arguments.name.as_deref() else {
@@ -114,7 +122,7 @@ fn chosen(arguments: &Reproduce) -> Result<Vec<&'static dyn Reproduction>, Failu
         Some(_) => {
             let allowed = names.join(", ");
             return Err(anyhow!(
-                "--clock: found wall for '{name}', which has no form for real hosts; allowed: {allowed}"
+                "--clock: found {clock} for '{name}', which has no form for {hosts}; allowed: {allowed}"
             )
             .into());
         }
@@ -169,6 +177,14 @@ fn reproduce(
         runs.add(RunsOfPart::new(&part, &study, &finished, arguments.quick));
         outputs.push(conducted.output);
     }
+    for program in programs(reproduction, arguments) {
+        let dir = base
+            .join(called(reproduction, arguments))
+            .join(program.name);
+        let (times, of_program) = program::run(&program, arguments, &dir, stop)?;
+        results.times.extend(times);
+        runs.add(of_program);
+    }
     let comparison = Comparison {
         name: reproduction.title().to_owned(),
         rows: reproduction.rows(&results),
@@ -214,6 +230,14 @@ fn parts(reproduction: &dyn Reproduction, arguments: &Reproduce) -> Vec<Part> {
     match arguments.clock {
         ReproduceOn::Simulated => reproduction.parts(),
         ReproduceOn::Wall => reproduction.parts_on_real_hosts(),
+    }
+}
+
+/// The programs that are asked for.
+fn programs(reproduction: &dyn Reproduction, arguments: &Reproduce) -> Vec<Program> {
+    match arguments.clock {
+        ReproduceOn::Simulated => Vec::new(),
+        ReproduceOn::Wall => reproduction.programs_on_real_hosts(),
     }
 }
 

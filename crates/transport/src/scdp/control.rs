@@ -1,13 +1,18 @@
-//! How many symbols of one sender are in flight, on networks that do not trim: a window that CUBIC
-//! opens, and that closes when the network is congested, which a loss alone does not show.
+//! How many symbols of one sender are in flight, on networks that do not trim: a window that grows as
+//! CUBIC's (RFC 9438), and that a loss closes as far as the path stays full.
 //!
-//! - The queue is the delay from the sender to here above the least of the last minute; the least of
+//! - The queue is the delay from the sender to here above the least of the last minute. The least of
 //!   the last symbols counts, so that hosts' own delays do not.
-//! - A loss closes the window (to 0.7, RFC 9438) if the queue shows that the path stays full after
-//!   that, or if so many symbols are lost that it cannot be by chance ([`Adaptive::loss_by_chance`]).
-//!   At most once a round trip.
-//! - An ECN mark, or a trimmed symbol, closes it (to 0.8), likewise.
+//! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
+//!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
+//!   full queue drains. A queue of less than an eighth of the empty round trip is no reason.
+//! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's ([`Cubic::on_congestion`]).
+//! - Without a queue, more losses than can be by chance ([`Adaptive::loss_by_chance`]) close the window to 0.7.
+//! - An ECN mark, or a trimmed symbol, closes it to 0.8.
+//! - At most once a round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
+//!
+//! Why: `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md`.
 
 use super::limits::MAX_WINDOW;
 use crate::tcp::congestion::{Ack, Congested, CongestionControl, Cubic, Window};
@@ -50,8 +55,13 @@ impl Default for Adaptive {
     }
 }
 
-/// What remains of the window after a loss (RFC 9438, 4.6).
+/// What remains of the window after too many losses without a queue (RFC 9438, 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
+/// A queue up to this part of the empty round trip closes no window: it keeps the path full, whatever little is
+/// measured wrong.
+const SHORT: f64 = 0.125;
+/// What remains of the window after a loss, at least.
+const KEPT_AT_LEAST: f64 = 0.3;
 /// What remains of it after a mark.
 const KEPT_ON_MARK: f64 = 0.8;
 /// One symbol, in the units of [`Window`]: windows need not be whole.
@@ -252,16 +262,19 @@ impl Controller {
         for _ in 0..count.min(MAX_WINDOW) {
             self.lost_share += (1.0 - self.lost_share) / LOSS_MEMORY;
         }
-        // The path stays full with 0.7 of the window if the queue holds as much as the rest.
-        let full = (1.0 / KEPT_ON_LOSS - 1.0) * self.empty;
-        let by_chance = if self.empty > 0.0 {
-            self.queue() < full && self.lost_share <= self.config.loss_by_chance
-        } else {
+        if self.empty == 0.0 {
             // Of the symbols that were pushed at once a quarter may be lost.
             self.lost_first += count;
-            self.lost_first.saturating_mul(4) <= granted
-        };
-        if !by_chance {
+            if self.lost_first.saturating_mul(4) > granted {
+                self.close(now, number, granted, KEPT_ON_LOSS);
+            }
+            return;
+        }
+        let queue = self.queue();
+        if queue > SHORT * self.empty {
+            let kept = (self.empty / (self.empty + queue)).max(KEPT_AT_LEAST);
+            self.close(now, number, granted, kept);
+        } else if self.lost_share > self.config.loss_by_chance {
             self.close(now, number, granted, KEPT_ON_LOSS);
         }
     }
@@ -277,8 +290,8 @@ impl Controller {
             in_flight: before,
             mss: SYMBOL,
         };
-        self.cubic.on_loss(&mut self.window, &congested);
-        let cwnd = ((before as f64 * kept) as u64).max(u64::from(LEAST) * SYMBOL);
+        self.cubic.on_congestion(&mut self.window, &congested, kept);
+        let cwnd = self.window.cwnd.max(u64::from(LEAST) * SYMBOL);
         self.window = Window {
             cwnd,
             ssthresh: cwnd,

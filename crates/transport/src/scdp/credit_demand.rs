@@ -5,7 +5,8 @@
 //! who knows which block each number was of, counts those that are lost as the receiver cannot.
 
 use super::header::{CreditHeader, Want};
-use super::limits::{ALL, MAX_AHEAD, MAX_WINDOW};
+use super::limits::{ALL, MAX_WINDOW};
+use super::receivers::Receivers;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -20,34 +21,21 @@ struct Sent {
     before: u32,
 }
 
-#[derive(Clone, Default, Debug)]
-struct Receiver {
-    granted: u32,
+/// What a receiver's last pull told beside what it wants.
+#[derive(Clone, Copy, Default, Debug)]
+struct Told {
+    /// Every credit before this one is accounted for.
     next: u32,
-    /// How many blocks, from the first, it has whole and waits for nothing of.
-    whole: u32,
     fin: bool,
-    /// By block, from the first that some receiver waits for: how many are to be sent in all.
-    wanted: VecDeque<u32>,
-}
-
-impl Receiver {
-    fn is_done(&self) -> bool {
-        self.whole == ALL
-    }
 }
 
 #[derive(Debug)]
 pub(crate) struct CreditDemand {
-    receivers: Vec<Receiver>,
-    /// Credits used so far.
-    used: u32,
-    /// The last of them.
+    pub(super) receivers: Receivers,
+    /// By receiver.
+    told: Vec<Told>,
+    /// The last symbols.
     sent: VecDeque<Sent>,
-    /// The first block that some receiver waits for.
-    first: u32,
-    /// By block, from `first` on: symbols sent.
-    sent_of: VecDeque<u32>,
     /// Blocks before this one can be sent.
     ready: u32,
 }
@@ -55,16 +43,11 @@ pub(crate) struct CreditDemand {
 impl CreditDemand {
     /// Each receiver has given as many credits as symbols are `pushed`.
     pub(crate) fn new(receivers: usize, pushed: u32) -> Self {
-        let receiver = Receiver {
-            granted: pushed,
-            ..Receiver::default()
-        };
+        let receivers = receivers.max(1);
         Self {
-            receivers: alloc::vec![receiver; receivers.max(1)],
-            used: 0,
+            receivers: Receivers::new(receivers, pushed),
+            told: alloc::vec![Told::default(); receivers],
             sent: VecDeque::new(),
-            first: 0,
-            sent_of: VecDeque::new(),
             ready: ALL,
         }
     }
@@ -76,25 +59,13 @@ impl CreditDemand {
 
     /// Credits used so far.
     pub(crate) fn used(&self) -> u32 {
-        self.used
+        self.receivers.sent()
     }
 
     /// A symbol of `block` is sent. Gives the number of its credit.
     pub(crate) fn on_sent(&mut self, block: u32) -> u32 {
-        let number = self.used;
-        self.used += 1;
-        let before = match block.checked_sub(self.first) {
-            Some(place) if place < MAX_AHEAD => {
-                let place = place as usize;
-                if self.sent_of.len() <= place {
-                    self.sent_of.resize(place + 1, 0);
-                }
-                let sent = &mut self.sent_of[place];
-                *sent += 1;
-                *sent - 1
-            }
-            _ => 0,
-        };
+        let number = self.used();
+        let before = self.receivers.on_sent(block);
         if self.sent.len() == MEMORY {
             self.sent.pop_front();
         }
@@ -104,11 +75,11 @@ impl CreditDemand {
 
     /// Symbols of a block that were sent before credit `number` was used.
     fn sent_before(&self, number: u32, block: u32) -> u32 {
-        let place = (block - self.first) as usize;
-        let Some(&all) = self.sent_of.get(place).filter(|all| **all > 0) else {
+        let all = self.receivers.sent_of(block);
+        if all == 0 {
             return 0;
-        };
-        let oldest = self.used - self.sent.len() as u32;
+        }
+        let oldest = self.used() - self.sent.len() as u32;
         let from = number.saturating_sub(oldest) as usize;
         let mut since = self.sent.range(from.min(self.sent.len())..);
         let first = since.find(|sent| sent.block == block);
@@ -117,86 +88,55 @@ impl CreditDemand {
 
     /// A receiver's pull of an object of so many `blocks`. Says whether it makes sense.
     pub(crate) fn pull(&mut self, receiver: usize, header: &CreditHeader, blocks: u32) -> bool {
-        if header.next > self.used || header.whole > blocks {
+        if header.next > self.used() || header.whole > blocks {
             return false;
         }
-        let known = &mut self.receivers[receiver];
+        let told = &mut self.told[receiver];
         // An older one was overtaken.
-        let is_older = header.granted < known.granted
-            || header.next < known.next
-            || header.whole < known.whole;
+        let is_older = header.granted < self.receivers.granted(receiver)
+            || header.next < told.next
+            || header.whole < self.receivers.whole(receiver);
         if is_older {
             return true;
         }
+        told.next = header.next;
+        told.fin = header.fin;
         // What is beyond any honest window is not owed.
         let most = header.next.saturating_add(MAX_WINDOW);
-        known.granted = header.granted.min(most).max(known.granted);
-        known.next = header.next;
-        known.fin = header.fin;
-        if header.whole > known.whole {
-            known.whole = header.whole;
-            self.forget();
-        }
+        self.receivers.grant(receiver, header.granted.min(most));
+        self.receivers.set_whole(receiver, header.whole);
         for want in header.wants {
             let block = header.whole + u32::from(want.ahead);
             if want.ahead == Want::NONE.ahead || block >= blocks {
                 continue;
             }
+            let all = self.sent_before(header.next, block) + u32::from(want.symbols);
             // A receiver that is far ahead of others.
-            if block - self.first >= MAX_AHEAD {
+            let Some(wanted) = self.receivers.wanted(receiver, block) else {
                 return false;
-            }
-            let place = (block - self.first) as usize;
-            let wanted = self.sent_before(header.next, block) + u32::from(want.symbols);
-            let of_receiver = &mut self.receivers[receiver].wanted;
-            if of_receiver.len() <= place {
-                of_receiver.resize(place + 1, 0);
-            }
-            of_receiver[place] = wanted;
+            };
+            *wanted = all;
         }
         true
     }
 
-    /// Forgets the blocks that no receiver waits for.
-    fn forget(&mut self) {
-        let open = self.receivers.iter().filter(|one| !one.is_done());
-        let Some(first) = open.map(|one| one.whole).min() else {
-            return;
-        };
-        let passed = first.saturating_sub(self.first) as usize;
-        self.first = self.first.max(first);
-        self.sent_of.drain(..passed.min(self.sent_of.len()));
-        for receiver in &mut self.receivers {
-            let known = receiver.wanted.len();
-            receiver.wanted.drain(..passed.min(known));
-        }
-    }
-
-    /// The first block of which a receiver wants more than was sent.
-    fn wanted_of(&self, receiver: &Receiver) -> Option<u32> {
-        let from = receiver.whole.saturating_sub(self.first) as usize;
-        let wanted = receiver.wanted.range(from.min(receiver.wanted.len())..);
-        let sent = |place: usize| self.sent_of.get(place).copied().unwrap_or(0);
-        let mut wanted = wanted.zip(from..);
-        let (_, place) = wanted.find(|(wanted, place)| **wanted > sent(*place))?;
-        let block = self.first + place as u32;
+    /// The first block of which a receiver wants more than was sent, if that can be sent.
+    fn wanted_of(&self, receiver: usize) -> Option<u32> {
+        let block = self.receivers.first_wanted(receiver)?;
         (block < self.ready).then_some(block)
     }
 
     /// The block of the symbol that may be sent now.
     pub(crate) fn next(&self) -> Option<u32> {
-        if let [only] = &*self.receivers {
-            return match only.granted > self.used && !only.is_done() {
-                true => self.wanted_of(only),
-                false => None,
-            };
-        }
-        let open = self.receivers.iter().filter(|one| !one.is_done());
         let mut first: Option<u32> = None;
-        for receiver in open {
+        for receiver in self.receivers.open() {
+            let held = self.receivers.holds_up(receiver);
+            if held && !self.told[receiver].fin {
+                return None;
+            }
             let wanted = self.wanted_of(receiver);
-            let may_send = receiver.granted > self.used || (receiver.fin && wanted.is_none());
-            if !may_send {
+            // It needs nothing beside what is on its way.
+            if held && wanted.is_some() {
                 return None;
             }
             first = match (first, wanted) {
@@ -205,25 +145,6 @@ impl CreditDemand {
             };
         }
         first
-    }
-
-    pub(super) fn holds_up(&self, receiver: usize) -> bool {
-        let receiver = &self.receivers[receiver];
-        !receiver.is_done() && receiver.granted <= self.used
-    }
-
-    pub(super) fn done(&self) -> usize {
-        self.receivers.iter().filter(|one| one.is_done()).count()
-    }
-
-    pub(super) fn first_wanted(&self, receiver: usize) -> u32 {
-        self.receivers[receiver].whole
-    }
-
-    pub(super) fn finish(&mut self, receiver: usize) {
-        self.receivers[receiver].whole = ALL;
-        self.receivers[receiver].wanted = VecDeque::new();
-        self.forget();
     }
 }
 
@@ -278,7 +199,7 @@ mod tests {
         assert_eq!(demand.next(), None, "the other has no credit");
         demand.pull(1, &pull(8, 4, 0, &[(0, 1), (1, 3)]), 5);
         assert_eq!(answers(&mut demand), [0, 0, 1, 1]);
-        assert!(demand.holds_up(0));
+        assert!(demand.receivers.holds_up(0));
     }
 
     #[test]

@@ -37,6 +37,20 @@ pub(crate) enum Use {
     Nonsense,
 }
 
+/// What has become of the symbols that a receiver has asked one sender for, pushed ones included:
+/// `asked` is the sum of the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Balance {
+    /// All of them.
+    pub asked: u32,
+    /// Those that came, whole or trimmed.
+    pub arrived: u32,
+    /// Those that are taken for lost.
+    pub lost: u32,
+    /// Those of which nothing is known yet.
+    pub in_flight: u32,
+}
+
 /// The credits from the first on that is not accounted for.
 #[derive(Debug)]
 pub(crate) struct Credits {
@@ -48,6 +62,7 @@ pub(crate) struct Credits {
     /// Every credit before this one has been looked at for being lost.
     swept: u32,
     in_flight: u32,
+    arrived: u32,
     lost: u32,
     /// The highest credit that was taken for lost.
     last_lost: u32,
@@ -63,6 +78,7 @@ impl Credits {
             highest: 0,
             swept: 0,
             in_flight: 0,
+            arrived: 0,
             lost: 0,
             last_lost: 0,
             reordering: REORDERING,
@@ -116,6 +132,16 @@ impl Credits {
         self.lost
     }
 
+    /// What has become of all of them.
+    pub(crate) fn balance(&self) -> Balance {
+        Balance {
+            asked: self.granted(),
+            arrived: self.arrived,
+            lost: self.lost,
+            in_flight: self.in_flight,
+        }
+    }
+
     /// A symbol of `block` has come that uses credit `number`.
     pub(crate) fn on_use(&mut self, number: u32, block: u32) -> Use {
         let Some(place) = number.checked_sub(self.next) else {
@@ -139,10 +165,12 @@ impl Credits {
         match before {
             State::InFlight => {
                 self.in_flight -= 1;
+                self.arrived += 1;
                 Use::InFlight((given_at < Time::MAX).then_some(given_at))
             }
             State::Lost => {
                 self.lost -= 1;
+                self.arrived += 1;
                 Use::Late
             }
             State::Here => Use::Late,

@@ -4,6 +4,7 @@ use super::credit_demand::CreditDemand;
 use super::group_demand::GroupDemand;
 use super::header::ScdpHeader;
 use super::limits::{ALL, MAX_AHEAD};
+use super::receivers::Receivers;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -100,13 +101,19 @@ impl Demand {
         }
     }
 
+    /// The receivers; `None` where there is one, without credits.
+    fn receivers(&self) -> Option<&Receivers> {
+        match self {
+            Self::Unicast(_) => None,
+            Self::Group(demand) => Some(&demand.receivers),
+            Self::Credit(demand) => Some(&demand.receivers),
+        }
+    }
+
     /// Whether nothing is sent for want of this receiver's pulls.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
-        match self {
-            Self::Unicast(_) => false,
-            Self::Group(demand) => demand.holds_up(receiver),
-            Self::Credit(demand) => demand.holds_up(receiver),
-        }
+        let receivers = self.receivers();
+        receivers.is_some_and(|receivers| receivers.holds_up(receiver))
     }
 
     pub(crate) fn is_done(&self, receiver: usize) -> bool {
@@ -117,8 +124,8 @@ impl Demand {
     pub(crate) fn done(&self) -> usize {
         match self {
             Self::Unicast(demand) => usize::from(demand.whole == ALL),
-            Self::Group(demand) => demand.done(),
-            Self::Credit(demand) => demand.done(),
+            Self::Group(demand) => demand.receivers.done(),
+            Self::Credit(demand) => demand.receivers.done(),
         }
     }
 
@@ -135,8 +142,8 @@ impl Demand {
     pub(crate) fn first_wanted(&self, receiver: usize) -> u32 {
         match self {
             Self::Unicast(demand) => demand.whole,
-            Self::Group(demand) => demand.first_wanted(receiver),
-            Self::Credit(demand) => demand.first_wanted(receiver),
+            Self::Group(demand) => demand.receivers.whole(receiver),
+            Self::Credit(demand) => demand.receivers.whole(receiver),
         }
     }
 
@@ -144,8 +151,8 @@ impl Demand {
     pub(crate) fn finish(&mut self, receiver: usize) {
         match self {
             Self::Unicast(demand) => demand.whole = ALL,
-            Self::Group(demand) => demand.finish(receiver),
-            Self::Credit(demand) => demand.finish(receiver),
+            Self::Group(demand) => demand.receivers.finish(receiver),
+            Self::Credit(demand) => demand.receivers.finish(receiver),
         }
     }
 }

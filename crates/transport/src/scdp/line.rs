@@ -283,7 +283,11 @@ impl Line {
         self.limited = limited;
         self.credits.renew(now, renewed);
         self.credits.give(now, credits);
-        self.waits_since = now;
+        // Where symbols are passed from source to source and none answers, each is asked in time all
+        // the same.
+        if credits > 0 || self.heard_at >= self.waits_since {
+            self.waits_since = now;
+        }
         let probe = core::mem::take(&mut self.probe_due);
         if probe {
             self.probed_at = now;

@@ -66,12 +66,14 @@ mod limits;
 mod line;
 mod object;
 mod receiver;
+mod receivers;
 mod sender;
 mod source;
 
 pub use codec::{Attempt, Codec, DecodeSpeed, Decoding, DriverCodec, Job, ModelCodec};
 pub use config::{BlockOrder, Delivery, ScdpConfig};
 pub use control::{Adaptive, Control};
+pub use credits::Balance;
 pub use header::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
 pub use host::Host;
 pub use limits::Limits;

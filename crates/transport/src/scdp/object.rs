@@ -54,7 +54,7 @@ impl Object {
     }
 
     /// Whether a host takes such an object from a peer.
-    pub(crate) fn is_within(&self, limits: &Limits) -> bool {
+    pub fn is_within(&self, limits: &Limits) -> bool {
         let least = limits
             .min_symbol
             .min(self.length.max(1).min(u64::from(u32::MAX)) as u32);

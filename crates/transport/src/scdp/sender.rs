@@ -27,6 +27,14 @@ pub(crate) struct Task {
     pub(crate) stragglers: Option<Stragglers>,
 }
 
+/// A receiver to which something is sent that it has not asked for.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    peer: usize,
+    /// Under credits: whether it is to answer.
+    asks: bool,
+}
+
 /// One receiver of a session.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
@@ -63,7 +71,7 @@ pub(crate) struct Sender {
     /// Under credits: receivers to tell how much was sent, or to offer the object again. Else
     /// receivers to send a symbol without a pull, each by itself: after timeouts. One that has left the
     /// group since its last word was lost is reached too.
-    probes: VecDeque<usize>,
+    probes: VecDeque<Probe>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
     /// Whether anything came from any receiver.
@@ -205,9 +213,9 @@ impl Sender {
         if let Some(block) = self.demand.answer() {
             return self.send(now, block, false, class);
         }
-        let peer = self.probes.pop_front()?;
+        let Probe { peer, asks } = self.probes.pop_front()?;
         if self.uses_credits() {
-            return Some(self.speak(now, peer));
+            return Some(self.speak(now, peer, asks));
         }
         let last = self.task.object.blocks() - 1;
         let block = self.demand.first_wanted(peer).min(last);
@@ -227,16 +235,15 @@ impl Sender {
         matches!(self.demand, Demand::Credit(_))
     }
 
-    /// A word to one receiver: the offer again if it was never heard, else how much was sent. After a
-    /// timeout it is to answer.
-    fn speak(&mut self, now: Time, peer: usize) -> Segment {
+    /// A word to one receiver: the offer again if it was never heard, else how much was sent.
+    fn speak(&mut self, now: Time, peer: usize, asks: bool) -> Segment {
         let heard = match self.peers.len() {
             1 => self.heard,
             _ => self.peers[peer].heard,
         };
         let mut word = match heard {
             false => self.word(now, ScdpKind::Offer, true),
-            true => self.word(now, ScdpKind::Status, self.timeouts > 0),
+            true => self.word(now, ScdpKind::Status, asks),
         };
         word.tuple.dst = self.peers[peer].host;
         word
@@ -281,7 +288,7 @@ impl Sender {
         }
         self.hear(now, peer);
         if header.probe {
-            self.probes.push_back(peer);
+            self.probes.push_back(Probe { peer, asks: false });
         }
         if self.peers.len() > 1 {
             self.peers[peer].fin = header.fin;
@@ -542,7 +549,7 @@ impl Sender {
             self.peers[peer].heard = true;
         }
         self.timeouts = 0;
-        self.probes.retain(|probed| *probed != peer);
+        self.probes.retain(|probe| probe.peer != peer);
         if self.peers.len() == 1 || !self.uses_credits() {
             self.waits_since = now;
         }
@@ -580,7 +587,9 @@ impl Sender {
             self.waits_since = now;
         }
         let open = (0..self.peers.len()).filter(|&peer| !self.demand.is_done(peer));
-        self.probes.extend(open);
+        // Each is to answer, also if another one is heard before its turn.
+        let probes = open.map(|peer| Probe { peer, asks: true });
+        self.probes.extend(probes);
         self.timeouts <= config.max_timeouts
     }
 

@@ -22,6 +22,10 @@ pub struct Link {
     pub loss_permille: f64,
     /// Of hosts' links.
     pub host_rate: Rate,
+    /// A host waits up to this long, by chance, before it sends its next packet. With as much as the
+    /// bottleneck takes for a packet, no flow meets a full queue only because of its phase (Floyd and Jacobson, "On
+    /// Traffic Phase Effects in Packet-Switched Gateways", 1992).
+    pub jitter: Duration,
 }
 
 enum Happens {
@@ -87,10 +91,14 @@ impl Bottleneck {
         self.calendar.insert((at, self.count), what);
     }
 
-    fn is_lost(&mut self) -> bool {
+    /// From 0 to 1, without 1.
+    fn draw(&mut self) -> f64 {
         self.draws += 1;
-        let draw = (mix64(self.draws) >> 11) as f64 / (1u64 << 53) as f64;
-        draw < self.link.loss_permille / 1_000.0
+        (mix64(self.draws) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.draw() < self.link.loss_permille / 1_000.0
     }
 
     pub fn act<R>(&mut self, host: usize, act: impl FnOnce(&mut dyn Transport, Time) -> R) -> R {
@@ -117,7 +125,10 @@ impl Bottleneck {
         self.busy[host] = true;
         let size = u64::from(segment.payload) + OVERHEAD;
         let rate = self.slow[host].unwrap_or(self.link.host_rate);
-        let free = self.now + rate.serialisation(size);
+        let mut free = self.now + rate.serialisation(size);
+        if self.link.jitter > Duration::ZERO {
+            free += Duration::from_secs_f64(self.link.jitter.as_secs_f64() * self.draw());
+        }
         self.at(free, Happens::Free(host));
         let half = self.link.round_trip / 2;
         match host % 2 {

@@ -1,6 +1,7 @@
 //! SCDP's transfers with several ends under arbitrary interleavings of submit, deliver, drop, duplicate,
 //! reorder, trim and timeout: every receiver completes exactly once, with enough different symbols of
-//! every block; no two senders of an object send the same one; nothing is left behind.
+//! every block; no two senders of an object send the same one; nothing is left behind. Under credits, what
+//! a receiver has asked a sender for has arrived, is lost or is in flight, at every arrival.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ use tailcut_transport::{
     Condition, Event, Header, Message, Part, PathPin, Replication, Segment, Share, StragglerPolicy,
     Stragglers, Transport,
 };
-use tailcut_units::{Duration, FlowId, HostId, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 const HOSTS: usize = 4;
 
@@ -76,6 +77,8 @@ struct World {
     transfers: Vec<Transfer>,
     /// The transfer of each flow.
     flows: Vec<usize>,
+    /// The numbers of credits that symbols used which arrived, by receiver, addresses and session.
+    used: BTreeMap<(usize, FiveTuple, FlowId), BTreeSet<u32>>,
 }
 
 fn scdp(segment: &Segment) -> ScdpHeader {
@@ -113,6 +116,7 @@ impl World {
             on_the_way: Vec::new(),
             transfers: Vec::new(),
             flows: Vec::new(),
+            used: BTreeMap::new(),
         }
     }
 
@@ -261,7 +265,29 @@ impl World {
             of_block.insert(header.esi);
         }
         self.hosts[to].on_segment(self.now, segment);
+        if header.kind == ScdpKind::Credited {
+            self.check_balance(to, &segment, header.pull);
+        }
         self.collect();
+    }
+
+    /// A symbol with credit `number` has arrived: what was asked for has arrived, is lost or in flight.
+    fn check_balance(&mut self, to: usize, symbol: &Segment, number: u32) {
+        let Some(balance) = self.hosts[to].balance(symbol).filter(|all| all.asked > 0) else {
+            return;
+        };
+        let used = self
+            .used
+            .entry((to, symbol.tuple, symbol.flow))
+            .or_default();
+        used.insert(number);
+        assert_eq!(
+            balance.asked,
+            balance.arrived + balance.lost + balance.in_flight,
+            "{balance:?}"
+        );
+        // A host may ignore one that comes; it counts none that has not come.
+        assert!(balance.arrived as usize <= used.len(), "{balance:?}");
     }
 
     fn next_timeout(&self) -> Option<Time> {

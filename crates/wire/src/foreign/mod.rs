@@ -7,9 +7,11 @@
 mod membership;
 mod rewrite;
 mod time_exceeded;
+mod trimming;
 mod view;
 
 pub use membership::{Change, Membership, Record, Records};
 pub use rewrite::{RewriteError, set_dscp, set_ecn, set_ttl, shorten, trim};
 pub use time_exceeded::{LONGEST_TIME_EXCEEDED, RouterAddress, time_exceeded};
+pub use trimming::Trimmable;
 pub use view::{Content, Fragment, IcmpKind, Ip, Neighbour, TooShort, View};

@@ -239,7 +239,8 @@ pub fn shorten(frame: &mut [u8], kept: usize) -> Result<usize, RewriteError> {
 }
 
 /// Cuts the payload behind our header off, notes that in the header, and gives the length of the
-/// frame, as [`shorten`] does.
+/// frame, as [`shorten`] does. Symbols of SCDP under credits have one condition only that can be
+/// noted: that they are trimmed.
 ///
 /// # Errors
 /// There is no whole datagram with a header of ours; the frame is as before.
@@ -249,7 +250,14 @@ pub fn trim(frame: &mut [u8], condition: Condition) -> Result<usize, RewriteErro
     let payload = frame
         .get_mut(start..start + datagram.payload)
         .ok_or(RewriteError::NoDatagram)?;
-    let kept = crate::set_condition(payload, condition).map_err(RewriteError::Header)?;
+    let kept = match condition {
+        Condition::Trimmed => crate::cast::set_trimmed(payload),
+        _ => None,
+    };
+    let kept = match kept {
+        Some(kept) => kept,
+        None => crate::set_condition(payload, condition).map_err(RewriteError::Header)?,
+    };
     datagram
         .shorten(frame, kept)
         .ok_or(RewriteError::NoDatagram)

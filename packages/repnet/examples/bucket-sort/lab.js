@@ -1,12 +1,15 @@
 'use strict';
 
 /**
- * node lab.js [--hosts 12] [--jobs 20] [--numbers 50000] [--rate 100Mbps] [--program PROGRAM] [--full]
+ * node lab.js [--hosts 12] [--jobs 20] [--numbers 50000] [--rate 1Gbps] [--slowdown 10] [--rounds 1]
+ *             [--program PROGRAM] [--full] [--json]
  *
  * The paper's experiment on real Linux hosts of their own, over two racks and three spines: begins a lab
- * (`tailcut lab`), runs `node.js` on every host, over `net`, RepFlow and RepSYN, and prints the jobs'
- * completion times. PROGRAM takes the place of `node node.js`, with the same arguments: the Rust example
- * `bucket_sort`. --full is the paper's size. TAILCUT names the program `tailcut`.
+ * (`tailcut lab`), whose network runs SLOWDOWN times slower, runs `node.js` on every host, over `net`,
+ * RepFlow and RepSYN, and prints the jobs' completion times by the wall's clock. The three take turns in
+ * each of the rounds. PROGRAM takes the place of `node node.js`, with the same arguments: the Rust example
+ * `bucket_sort`. --full is the paper's size. --json prints a line for each round of a transport, and one at
+ * the end that says whether the lab was punctual. TAILCUT names the program `tailcut`.
  */
 const { spawn, execFileSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -20,7 +23,10 @@ const { values } = parseArgs({
     hosts: { type: 'string', default: '12' },
     jobs: { type: 'string', default: '20' },
     numbers: { type: 'string', default: '50000' },
-    rate: { type: 'string', default: '100Mbps' },
+    rate: { type: 'string', default: '1Gbps' },
+    slowdown: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
     program: { type: 'string' },
     full: { type: 'boolean', default: false },
   },
@@ -31,6 +37,10 @@ const lab = `bucket-sort-${process.pid}`;
 const hosts = Number(values.hosts);
 if (!Number.isInteger(hosts) || hosts < 2 || hosts % 2 !== 0) {
   throw new Error(`--hosts: found ${values.hosts}; must be an even number of at least 2`);
+}
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) {
+  throw new Error(`--rounds: found ${values.rounds}; must be an integer of at least 1`);
 }
 const numbers = values.full ? '1000000' : values.numbers;
 const jobs = values.full ? '1000' : values.jobs;
@@ -75,23 +85,67 @@ function at(times, share) {
   return beyond < 10 ? `too few (${times.length} jobs)` : times[times.length - 1 - beyond].toFixed(0);
 }
 
+const transports = ['net', 'repflow', 'repsyn'];
+
+/** One round of one transport, and how busy the machine was. */
+async function timed(transport) {
+  const before = processors();
+  const milliseconds = await run(transport);
+  const after = processors();
+  return { transport, milliseconds, busy: (after.busy - before.busy) / (after.all - before.all) };
+}
+
+/** All rounds. Who begins a round is another one each time. */
+async function measure() {
+  const all = [];
+  for (let round = 0; round < rounds; round += 1) {
+    for (const turn of transports.keys()) {
+      const one = await timed(transports[(round + turn) % transports.length]);
+      if (values.json) console.log(JSON.stringify({ round, ...one }));
+      all.push(one);
+    }
+  }
+  return all;
+}
+
+function table(all) {
+  console.log('| transport | jobs | median, ms | p99, ms | p99.9, ms | processors busy, % |\n|---|---|---|---|---|---|');
+  for (const transport of transports) {
+    const own = all.filter((one) => one.transport === transport);
+    const times = own.flatMap(({ milliseconds }) => milliseconds).sort((a, b) => a - b);
+    const busy = (own.reduce((sum, one) => sum + one.busy, 0) / own.length) * 100;
+    const shown = [0.5, 0.99, 0.999].map((share) => at(times, share));
+    console.log(`| ${[transport, times.length, ...shown, busy.toFixed(0)].join(' | ')} |`);
+  }
+}
+
+function down() {
+  execFileSync(tailcut, ['lab', 'down', '--lab', lab]);
+}
+
 async function main() {
   const topology = `leaf-spine:hosts=${hosts / 2},leaves=2,spines=3,rate=${values.rate}`;
-  execFileSync(tailcut, ['lab', 'up', '--detach', '--name', lab, '--topology', topology, '--design', 'cubic'], { stdio: 'inherit' });
+  const network = ['--topology', topology, '--design', 'cubic', '--slowdown', values.slowdown];
+  execFileSync(tailcut, ['lab', 'up', '--detach', '--name', lab, ...network], { stdio: ['ignore', 2, 2] });
+  // The lab has a session of its own: it would outlive us.
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => {
+      down();
+      process.exit(1);
+    });
+  }
   try {
-    console.log('| transport | jobs | median, ms | p99, ms | p99.9, ms | processors busy, % |\n|---|---|---|---|---|---|');
-    for (const transport of ['net', 'repflow', 'repsyn']) {
-      const before = processors();
-      const times = await run(transport);
-      const after = processors();
-      const busy = ((after.busy - before.busy) / (after.all - before.all)) * 100;
-      const shown = [0.5, 0.99, 0.999].map((share) => at(times, share));
-      console.log(`| ${[transport, times.length, ...shown, busy.toFixed(0)].join(' | ')} |`);
-    }
-    const { lateness } = JSON.parse(execFileSync(tailcut, ['lab', 'status', '--lab', lab, '--json'], { encoding: 'utf8' }));
-    console.log(`lateness of packets: ${JSON.stringify(lateness)}`);
+    const all = await measure();
+    if (!values.json) table(all);
+    const {
+      lateness,
+      is_valid: isValid,
+      why_not: whyNot,
+    } = JSON.parse(execFileSync(tailcut, ['lab', 'status', '--lab', lab, '--json'], { encoding: 'utf8' }));
+    if (values.json) console.log(JSON.stringify({ lateness, isValid, whyNot }));
+    else console.log(`lateness of packets: ${JSON.stringify(lateness)}; ${isValid ? 'valid' : `NOT VALID: ${whyNot}`}`);
   } finally {
-    execFileSync(tailcut, ['lab', 'down', '--lab', lab]);
+    down();
   }
 }
 

@@ -1,18 +1,23 @@
 //! Two drivers whose datagrams are lost, doubled, late and out of order.
 
-use super::{Memory, address, config, engine, object};
+use super::{Memory, address, config, credits, engine, keyed, object};
 use crate::codec::Codes;
 use crate::driver::clock::Clock;
-use crate::driver::engine::News;
-use crate::driver::outgoing::Payload;
+use crate::driver::engine::{Engine, News};
+use crate::driver::outcome::Failure;
+use crate::driver::outgoing::{Payload, Task};
 use crate::driver::run::Driver;
+use crate::seal::{Cipher, Key};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use tailcut_transport::Condition;
+use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, Time, mix64};
+use tailcut_wire::{cast, set_condition};
 
 /// A clock that is set.
 #[derive(Clone, Copy, Debug)]
-struct Set(Time);
+pub(super) struct Set(pub(super) Time);
 
 impl Clock for Set {
     fn now(&mut self) -> Time {
@@ -22,44 +27,68 @@ impl Clock for Set {
 
 /// Of a thousand datagrams so many.
 #[derive(Clone, Copy, Debug)]
-struct Faults {
-    seed: u64,
-    lost: u64,
-    doubled: u64,
-    late: u64,
+pub(super) struct Faults {
+    pub(super) seed: u64,
+    pub(super) lost: u64,
+    pub(super) doubled: u64,
+    pub(super) late: u64,
+    /// Cut to what is left of a symbol that was trimmed.
+    pub(super) trimmed: u64,
+    /// Bytes of a datagram that gets through, at most.
+    pub(super) most: usize,
 }
 
-struct World {
-    drivers: [Driver<Memory, Set>; 2],
-    faults: Faults,
-    now: Time,
+impl Faults {
+    pub(super) const NONE: Self = Self {
+        seed: 0,
+        lost: 0,
+        doubled: 0,
+        late: 0,
+        trimmed: 0,
+        most: 65_535,
+    };
+}
+
+/// Two drivers, and what is between them.
+pub(super) struct World {
+    pub(super) drivers: [Driver<Memory, Set>; 2],
+    pub(super) faults: Faults,
+    pub(super) now: Time,
+    /// Everything that was ever sent.
+    pub(super) log: Vec<super::Datagram>,
     on_the_way: BTreeMap<(Time, u64), super::Datagram>,
     count: u64,
     codes: Codes,
-    received: [Vec<Vec<u8>>; 2],
-    sent: [Vec<FlowId>; 2],
-    failed: usize,
+    pub(super) received: [Vec<Vec<u8>>; 2],
+    pub(super) sent: [Vec<FlowId>; 2],
+    pub(super) failed: Vec<Failure>,
 }
 
 const DELAY: Duration = Duration::from_us(50);
 
 impl World {
-    fn new(faults: Faults) -> Self {
-        let driver = |me: u32| Driver {
-            engine: engine(me, config()),
+    pub(super) fn new(config: ScdpConfig, faults: Faults) -> Self {
+        Self::with([engine(0, config), engine(1, config)], faults)
+    }
+
+    pub(super) fn with(engines: [Engine; 2], faults: Faults) -> Self {
+        let driver = |(me, engine): (u32, Engine)| Driver {
+            engine,
             net: Memory::new(address(me)),
             clock: Set(Time::ZERO),
+            pace: crate::driver::pace::Pace::new(None, 1_500),
         };
         Self {
-            drivers: [driver(0), driver(1)],
+            drivers: { engines }.map(|engine| driver((engine.guests.me().0, engine))),
             faults,
             now: Time::ZERO,
+            log: Vec::new(),
             on_the_way: BTreeMap::new(),
             count: 0,
             codes: Codes::new(16),
             received: Default::default(),
             sent: Default::default(),
-            failed: 0,
+            failed: Vec::new(),
         }
     }
 
@@ -70,7 +99,19 @@ impl World {
 
     /// What a driver has sent goes on its way.
     fn carry(&mut self, at: usize) {
-        while let Some(datagram) = self.drivers[at].net.sent.pop_front() {
+        while let Some(mut datagram) = self.drivers[at].net.sent.pop_front() {
+            self.log.push(datagram.clone());
+            if datagram.bytes.len() > self.faults.most {
+                continue;
+            }
+            if self.draw() < self.faults.trimmed && datagram.bytes.len() > 500 {
+                let kept = match datagram.bytes[0] {
+                    0xe1 => set_condition(&mut datagram.bytes, Condition::Trimmed).expect("v1"),
+                    0x20 => cast::SYMBOL_BYTES,
+                    _ => datagram.bytes.len(),
+                };
+                datagram.bytes.truncate(kept);
+            }
             let draw = self.draw();
             let faults = self.faults;
             let copies = match draw {
@@ -90,7 +131,7 @@ impl World {
         }
     }
 
-    fn step(&mut self, at: usize) {
+    pub(super) fn step(&mut self, at: usize) {
         self.drivers[at].clock = Set(self.now);
         while self.drivers[at].turn().expect("memory") {}
         while let Some(job) = self.drivers[at].engine.poll_job() {
@@ -101,15 +142,15 @@ impl World {
         for news in super::news(&mut self.drivers[at].engine) {
             match news {
                 News::Received { bytes, .. } => self.received[at].push(bytes),
-                News::Sent(flow, _) => self.sent[at].push(flow),
-                News::Failed(_) => self.failed += 1,
+                News::Sent(flow, ..) => self.sent[at].push(flow),
+                News::Failed(_, failure) => self.failed.push(failure),
             }
         }
         self.carry(at);
     }
 
     /// Runs until nothing is on its way and nothing is due before `until`.
-    fn run(&mut self, until: Time) {
+    pub(super) fn run(&mut self, until: Time) {
         loop {
             for at in [0, 1] {
                 self.step(at);
@@ -136,16 +177,16 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: usize, bytes: Vec<u8>) -> FlowId {
+    pub(super) fn send(&mut self, from: usize, bytes: Vec<u8>) -> FlowId {
         let to = address(1 - from as u32);
         let sent = self.drivers[from]
             .engine
-            .send(self.now, to, Payload::new(bytes));
+            .send(self.now, Task::one(to, Payload::new(bytes)));
         sent.expect("few peers")
     }
 }
 
-const FOR_LONG: Time = Time::from_ns(600_000_000_000);
+pub(super) const FOR_LONG: Time = Time::from_ns(600_000_000_000);
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -155,16 +196,23 @@ proptest! {
     /// Whatever happens to datagrams, every object arrives whole, once.
     #[test]
     fn objects_arrive_once_and_whole(
+        mode in 0..3,
         seed: u64,
-        (lost, doubled, late) in (0u64..200, 0u64..100, 0u64..300),
+        (lost, doubled, late, trimmed) in (0u64..330, 0u64..100, 0u64..300, 0u64..200),
         lengths in proptest::collection::vec(0usize..300_000, 1..4),
     ) {
-        let mut world = World::new(Faults { seed, lost, doubled, late });
+        let key = Key::new(Cipher::Aes128Gcm, [7; 32]);
+        let engines = [0, 1].map(|me| match mode {
+            0 => engine(me, config()),
+            1 => engine(me, credits()),
+            _ => keyed(me, credits(), Some(key.clone())),
+        });
+        let mut world = World::with(engines, Faults { seed, lost, doubled, late, trimmed, ..Faults::NONE });
         for (number, &length) in lengths.iter().enumerate() {
             world.send(number % 2, object(length, number as u64));
         }
         world.run(FOR_LONG);
-        prop_assert_eq!(world.failed, 0);
+        prop_assert_eq!(&world.failed, &[]);
         for at in [0, 1] {
             let numbers = 0..lengths.len();
             let theirs = numbers.filter(|number| number % 2 != at);
@@ -179,28 +227,26 @@ proptest! {
 
 #[test]
 fn lost_symbols_are_made_good_by_decoding() {
-    let mut world = World::new(Faults {
-        seed: 3,
-        lost: 50,
-        doubled: 0,
-        late: 0,
-    });
-    let sent = object(1_000_000, 1);
-    world.send(0, sent.clone());
-    world.run(FOR_LONG);
-    assert!(world.received[1] == [sent]);
-    assert!(world.drivers[1].engine.counts().decodings > 0);
+    for config in [config(), credits()] {
+        let mut world = World::new(
+            config,
+            Faults {
+                seed: 3,
+                lost: 50,
+                ..Faults::NONE
+            },
+        );
+        let sent = object(1_000_000, 1);
+        world.send(0, sent.clone());
+        world.run(FOR_LONG);
+        assert!(world.received[1] == [sent]);
+        assert!(world.drivers[1].engine.counts().decodings > 0);
+    }
 }
 
 #[test]
 fn what_the_socket_has_no_room_for_waits() {
-    let none = Faults {
-        seed: 0,
-        lost: 0,
-        doubled: 0,
-        late: 0,
-    };
-    let mut world = World::new(none);
+    let mut world = World::new(config(), Faults::NONE);
     world.drivers[0].net.room = Some(0);
     world.drivers[0].net.segments = 1;
     let sent = object(50_000, 1);
@@ -223,13 +269,7 @@ fn what_the_socket_has_no_room_for_waits() {
 
 #[test]
 fn equal_datagrams_leave_together() {
-    let none = Faults {
-        seed: 0,
-        lost: 0,
-        doubled: 0,
-        late: 0,
-    };
-    let mut world = World::new(none);
+    let mut world = World::new(config(), Faults::NONE);
     world.send(0, object(12_000, 1));
     world.step(0);
     let counts = world.drivers[0].engine.counts();
@@ -238,13 +278,7 @@ fn equal_datagrams_leave_together() {
 
 #[test]
 fn what_is_cancelled_is_sent_no_more() {
-    let none = Faults {
-        seed: 0,
-        lost: 0,
-        doubled: 0,
-        late: 0,
-    };
-    let mut world = World::new(none);
+    let mut world = World::new(config(), Faults::NONE);
     world.drivers[0].net.room = Some(0);
     let flow = world.send(0, object(50_000, 1));
     world.step(0);

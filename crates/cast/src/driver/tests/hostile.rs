@@ -2,7 +2,7 @@
 
 use super::{Memory, address, config, engine, object};
 use crate::driver::engine::Engine;
-use crate::driver::outgoing::Payload;
+use crate::driver::outgoing::{Payload, Task};
 use crate::udp::{Ancillary, Incoming};
 use proptest::prelude::*;
 use std::net::SocketAddr;
@@ -82,7 +82,7 @@ fn an_object_that_there_is_no_room_for_is_not_begun_nor_answered() {
 fn words_of_others_about_an_object_are_not_heard() {
     let mut engine = engine(0, config());
     let flow = engine
-        .send(NOW, address(1), Payload::new(object(100_000, 1)))
+        .send(NOW, Task::one(address(1), Payload::new(object(100_000, 1))))
         .expect("few peers");
     assert_eq!(answers(&mut engine), 12);
     let packet = Packet {

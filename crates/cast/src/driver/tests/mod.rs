@@ -1,25 +1,34 @@
 //! The driver over memory, in a time of its own.
 
 mod faults;
+mod group;
 mod hostile;
+mod keys;
+mod mtu;
+mod open;
 mod transcript;
 
-use super::engine::{Engine, News};
+use super::engine::{Engine, News, Setup};
 use super::room::Room;
 use crate::codec::Codes;
+use crate::seal::{Key, Tokens};
 use crate::udp::{Ancillary, Datagrams, Incoming, Outgoing, TrafficClass};
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tailcut_transport::Demotion;
-use tailcut_transport::scdp::{BlockOrder, Delivery, DriverCodec, Host, ScdpConfig};
+use tailcut_transport::scdp::{
+    Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, Limits, ScdpConfig,
+};
 use tailcut_units::{HostId, mix64};
 
 /// A datagram on its way.
 #[derive(Clone, Debug)]
 struct Datagram {
     from: SocketAddr,
+    /// The address of this machine that the sender wants it to come from.
+    leaves: Option<IpAddr>,
     to: SocketAddr,
     class: TrafficClass,
     bytes: Vec<u8>,
@@ -68,6 +77,7 @@ impl Datagrams for Memory {
             for datagram in bytes.chunks(segment) {
                 self.sent.push_back(Datagram {
                     from: self.local,
+                    leaves: message.from,
                     to: message.to,
                     class: message.class,
                     bytes: datagram.to_vec(),
@@ -84,6 +94,7 @@ impl Datagrams for Memory {
                 from: datagram.from,
                 told: Ancillary {
                     class: datagram.class,
+                    to: Some(datagram.to.ip()),
                     ..Ancillary::default()
                 },
                 is_cut: false,
@@ -102,7 +113,7 @@ fn address(host: u32) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, host as u8], 7_000))
 }
 
-/// Parameters for engines, with the transport's own pace of pulls.
+/// Parameters for engines in the paper's mode, with the transport's own pace of pulls.
 fn config() -> ScdpConfig {
     ScdpConfig {
         symbol: 1_000,
@@ -116,9 +127,32 @@ fn config() -> ScdpConfig {
 }
 
 fn engine(me: u32, config: ScdpConfig) -> Engine {
+    keyed(me, config, None)
+}
+
+fn keyed(me: u32, config: ScdpConfig, key: Option<Key>) -> Engine {
     let host = Host::new(HostId(me), config, DriverCodec::default()).expect("parameters");
     let room = Room::new(20 << 20, 64 << 20);
-    Engine::new(host, config, HostId(me), room, Arc::new(Codes::new(16)))
+    Engine::new(Setup {
+        host,
+        config,
+        me: HostId(me),
+        room,
+        codes: Arc::new(Codes::new(16)),
+        tokens: Tokens::new([me as u8; 32]),
+        key,
+    })
+}
+
+/// Parameters under credits, for hosts that do not trust each other.
+fn credits() -> ScdpConfig {
+    let pushed = Limits::SOCKETS.pushed;
+    ScdpConfig {
+        control: Control::Adaptive(Adaptive::default()),
+        initial_window: pushed,
+        limits: Limits::SOCKETS,
+        ..config()
+    }
 }
 
 /// Bytes that are not the same anywhere.

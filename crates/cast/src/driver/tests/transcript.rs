@@ -4,24 +4,29 @@
 use super::{Memory, address, engine, news, object};
 use crate::codec::Codes;
 use crate::driver::engine::{Engine, News};
-use crate::driver::outgoing::Payload;
+use crate::driver::outgoing::{Payload, Task};
 use crate::udp::{Ancillary, Incoming, TrafficClass};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use support::{queue_of, simulate, single_switch, trace};
 use tailcut_record::RunRecord;
 use tailcut_sim::{OwnTransport, TransportKind};
-use tailcut_transport::scdp::{BlockOrder, Delivery, DriverCodec, Host, ScdpConfig};
+use tailcut_transport::scdp::{
+    Adaptive, BlockOrder, Control, Delivery, DriverCodec, Host, ScdpConfig,
+};
 use tailcut_transport::{Condition, Event, FlowStats, Message, Segment, Transport};
-use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
-use tailcut_wire::{decode, set_condition};
+use tailcut_units::{Duration, Ecn, FiveTuple, FlowId, HostId, Protocol, Time};
+use tailcut_wire::{cast, decode, set_condition};
 
 #[path = "../../../../sim/tests/truth/support.rs"]
 #[allow(dead_code, reason = "it serves other tests too")]
 mod support;
 
-fn config() -> ScdpConfig {
+fn config(control: Control) -> ScdpConfig {
     ScdpConfig {
+        control,
+        // What every path takes: the simulator knows no probes.
+        symbol: 1_160,
         delivery: Delivery::Blocks {
             order: BlockOrder::AsWhole,
             window: u64::MAX,
@@ -47,10 +52,10 @@ struct OverBytes {
 }
 
 impl OverBytes {
-    fn new(me: HostId, wire: Wire) -> Self {
+    fn new(me: HostId, control: Control, wire: Wire) -> Self {
         Self {
             me,
-            engine: engine(me.0, config()),
+            engine: engine(me.0, config(control)),
             net: Memory::new(address(me.0)),
             wire,
             codes: Codes::new(16),
@@ -66,8 +71,8 @@ impl OverBytes {
         }
         for news in news(&mut self.engine) {
             self.events.push_back(match news {
-                News::Sent(flow, stats) => Event::Closed(self.flows[&flow], stats),
-                News::Failed(flow) => Event::Failed(self.flows[&flow], FlowStats::default()),
+                News::Sent(flow, stats, _) => Event::Closed(self.flows[&flow], stats),
+                News::Failed(flow, _) => Event::Failed(self.flows[&flow], FlowStats::default()),
                 News::Received { bytes, .. } => {
                     let flow = u32::from_be_bytes(bytes[..4].try_into().expect("four bytes"));
                     assert!(bytes[4..] == object(bytes.len(), flow.into())[4..]);
@@ -84,7 +89,7 @@ impl Transport for OverBytes {
         bytes[..4].copy_from_slice(&message.flow.0.to_be_bytes());
         let sent = self
             .engine
-            .send(now, address(message.dst.0), Payload::new(bytes));
+            .send(now, Task::one(address(message.dst.0), Payload::new(bytes)));
         self.flows.insert(sent.expect("few peers"), message.flow);
         self.events.push_back(Event::Established(message.flow));
         self.settle(now);
@@ -93,7 +98,11 @@ impl Transport for OverBytes {
     fn on_segment(&mut self, now: Time, segment: Segment) {
         let mut bytes = self.wire.lock().expect("one thread")[segment.rank as usize].clone();
         if segment.condition == Condition::Trimmed {
-            let kept = set_condition(&mut bytes, Condition::Trimmed).expect("a header");
+            let kept = match self.engine.is_paper() {
+                true => set_condition(&mut bytes, Condition::Trimmed).expect("a header"),
+                // As a switch that knows nothing of this header.
+                false => cast::SYMBOL_BYTES,
+            };
             bytes.truncate(kept);
         }
         let class = TrafficClass::default().with_ecn(segment.ecn);
@@ -126,8 +135,15 @@ impl Transport for OverBytes {
             dst_port: 0,
             protocol: Protocol::Udp,
         };
-        let read = decode(tuple, datagram.class.ecn(), &datagram.bytes);
-        let (segment, _) = read.expect("what was written");
+        let ecn = datagram.class.ecn();
+        let segment = match self.engine.is_paper() {
+            true => {
+                decode(tuple, ecn, &datagram.bytes)
+                    .expect("what was written")
+                    .0
+            }
+            false => credited(tuple, ecn, &datagram.bytes),
+        };
         let mut wire = self.wire.lock().expect("one thread");
         wire.push(datagram.bytes);
         let rank = wire.len() as u32 - 1;
@@ -148,6 +164,22 @@ impl Transport for OverBytes {
 
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         Vec::new()
+    }
+}
+
+/// The segment that a datagram of version 2 stands for.
+fn credited(tuple: FiveTuple, ecn: Ecn, bytes: &[u8]) -> Segment {
+    let (envelope, message, length) = cast::decode(bytes).expect("what was written");
+    let (payload, priority) = match message {
+        cast::Message::Symbol(symbol) => ((bytes.len() - length) as u32, symbol.class),
+        _ => (0, 0),
+    };
+    let header = message.header(envelope.share).expect("of the transport");
+    Segment {
+        ecn,
+        priority,
+        trimmable: matches!(message, cast::Message::Symbol(_)),
+        ..Segment::new(tuple, FlowId(0), payload, header)
     }
 }
 
@@ -230,11 +262,9 @@ fn run(design: &str) -> RunRecord {
 }
 
 /// The records over segments and over bytes, on switches that trim or do not.
-fn records(trims: bool) -> [RunRecord; 2] {
-    let names = match trims {
-        true => ["over-segments", "over-bytes"],
-        false => ["over-segments-dropped", "over-bytes-dropped"],
-    };
+fn records(name: &str, control: Control, trims: bool) -> [RunRecord; 2] {
+    let names = ["segments", "bytes"].map(|over| format!("{over}-{name}"));
+    let names: [&'static str; 2] = names.map(|name| &*name.leak());
     let own = |name| {
         let own = OwnTransport::like(name, "for a test", TransportKind::Scdp);
         match trims {
@@ -243,15 +273,15 @@ fn records(trims: bool) -> [RunRecord; 2] {
         }
     };
     own(names[0])
-        .with_host(|seat| {
-            let host = Host::new(seat.host, config(), DriverCodec::default())?;
+        .with_host(move |seat| {
+            let host = Host::new(seat.host, config(control), DriverCodec::default())?;
             Ok(OverSegments(host))
         })
         .register()
         .expect("a new name");
     let wire = Wire::default();
     own(names[1])
-        .with_host(move |seat| Ok(OverBytes::new(seat.host, Arc::clone(&wire))))
+        .with_host(move |seat| Ok(OverBytes::new(seat.host, control, Arc::clone(&wire))))
         .register()
         .expect("a new name");
     names.map(run)
@@ -265,15 +295,25 @@ fn check([segments, bytes]: [RunRecord; 2]) -> RunRecord {
     segments
 }
 
+const CREDITS: Control = Control::Adaptive(Adaptive {
+    max_window: 4_096,
+    loss_by_chance: 0.1,
+    min_timeout: Duration::from_us(200),
+    ecn: true,
+});
+
 #[test]
 fn over_bytes_the_simulator_has_the_same_record_where_switches_trim() {
-    let record = check(records(true));
-    let trimmed = record.totals.trimmed.packets;
-    assert!(trimmed > 0);
+    for (name, control) in [("trims", Control::Window), ("trims-credits", CREDITS)] {
+        let record = check(records(name, control, true));
+        assert!(record.totals.trimmed.packets > 0, "{name}");
+    }
 }
 
 #[test]
 fn over_bytes_the_simulator_has_the_same_record_where_switches_drop() {
-    let record = check(records(false));
-    assert!(record.totals.drops.total().packets > 0);
+    for (name, control) in [("drops", Control::Window), ("drops-credits", CREDITS)] {
+        let record = check(records(name, control, false));
+        assert!(record.totals.drops.total().packets > 0, "{name}");
+    }
 }

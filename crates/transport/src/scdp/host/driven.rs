@@ -3,7 +3,7 @@
 
 use super::Host;
 use crate::receiver_driven::Side;
-use crate::scdp::{Codec, Job};
+use crate::scdp::{Balance, Codec, Job};
 use crate::{Segment, Transport};
 use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 
@@ -61,12 +61,27 @@ impl<C: Codec> Host<C> {
         receiver.map(|receiver| (receiver.flow(), receiver.opened()))
     }
 
+    /// What has become of the symbols that this host has asked for, of the sender of a segment; `None`
+    /// where this host does not receive from it, or without credits
+    /// ([`Control::Adaptive`](crate::scdp::Control::Adaptive)). A session that has ended has an empty one.
+    pub fn balance(&self, segment: &Segment) -> Option<Balance> {
+        let (side, slot) = self.directory.arriving(&segment.tuple)?;
+        let receiver = self.receivers.peek(slot).filter(|_| side == Side::Receiver);
+        receiver?.balance(segment)
+    }
+
     /// From now on this host has names of its own for the flows that it receives, counted from
     /// `first`; [`Event::Opened`](crate::Event::Opened) tells each with its origin. Before, a flow
     /// has the name that its sender gave it: two senders that know nothing of each other may give
     /// the same one.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.directory.name_incoming(first);
+    }
+
+    /// Objects that this host sends from now on have symbols of so many bytes, 1 to 65,535. Those that are
+    /// on their way keep theirs.
+    pub fn set_symbol(&mut self, symbol: u32) {
+        self.config.symbol = symbol.clamp(1, 65_535);
     }
 
     /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead`

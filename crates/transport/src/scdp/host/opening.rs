@@ -129,7 +129,12 @@ impl<C: Codec> Host<C> {
                 .join(now, tuple, segment.flow, header, &self.config)
                 .then_some(key)?
         } else {
-            let (limits, sessions) = (self.config.limits, self.receivers.len());
+            let limits = self.config.limits;
+            if self.receivers.len() >= limits.sessions as usize {
+                // Some may be remembered for nothing any more.
+                self.forget(now);
+            }
+            let sessions = self.receivers.len();
             let is_vouched = self.is_vouched || collected.is_some();
             if !self
                 .census

@@ -6,7 +6,7 @@ use crate::scdp::block::State;
 use crate::scdp::codec::Codec;
 use crate::scdp::config::ScdpConfig;
 use crate::scdp::control::Arrival;
-use crate::scdp::credits::Use;
+use crate::scdp::credits::{Balance, Use};
 use crate::scdp::header::{CreditHeader, MAX_ESI, ScdpHeader};
 use crate::scdp::limits::MAX_WINDOW;
 use crate::scdp::line::Line;
@@ -18,6 +18,16 @@ impl Receiver {
     #[inline]
     pub(crate) fn gives_credits(&self) -> bool {
         !self.lines.is_empty()
+    }
+
+    /// What has become of the symbols that the source of a segment was asked for.
+    pub(crate) fn balance(&self, segment: &Segment) -> Option<Balance> {
+        let from = (segment.tuple.src, segment.tuple.src_port);
+        let mut all = self.sources.iter().zip(&self.lines);
+        let source = all.find(|(source, _)| {
+            (source.tuple.dst, source.tuple.dst_port) == from && source.session == segment.flow
+        });
+        source.map(|(_, line)| line.credits.balance())
     }
 
     /// Credits of the last pull: what they ask for arrives on the host's link.

@@ -11,8 +11,6 @@ use tailcut_units::Time;
 const C: f64 = 0.4;
 /// What remains of the window after congestion (4.6).
 const BETA: f64 = 0.7;
-/// The growth of a Reno flow that backs off by `BETA` and gets Reno's average window (4.3).
-const RENO_FRIENDLY: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// CUBIC's window.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -27,6 +25,9 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// The fraction of a byte by which the true window exceeds the integer one.
     fraction: f64,
+    /// What remained of the window at the last congestion: [`BETA`], unless a controller of its own says
+    /// otherwise.
+    kept: f64,
     /// When the current stage of congestion avoidance began; `Time::MAX` outside one.
     epoch: Time,
 }
@@ -46,6 +47,7 @@ impl Cubic {
             w_est: 0.0,
             cwnd_prior: 0.0,
             fraction: 0.0,
+            kept: BETA,
             epoch: Time::MAX,
         }
     }
@@ -54,32 +56,45 @@ impl Cubic {
         self.epoch = now;
         self.w_est = cwnd;
         if cwnd < self.w_max {
-            self.k = libm::cbrt((self.w_max - cwnd) / C);
+            self.k = libm::cbrt((self.w_max - cwnd) / self.growth());
         } else {
             self.w_max = cwnd;
             self.k = 0.0;
         }
     }
 
+    /// `C`, in proportion to the last cut: so the average window at a given loss rate hardly depends on how deep cuts
+    /// are (equation 6 of RFC 9438, with its `C (3 + BETA) / (1 - BETA)`).
+    fn growth(&self) -> f64 {
+        C * ((1.0 - self.kept) / (1.0 - BETA))
+    }
+
     /// Equation 1.
     fn w_cubic(&self, seconds: f64) -> f64 {
         let from_plateau = seconds - self.k;
-        C * from_plateau * from_plateau * from_plateau + self.w_max
+        self.growth() * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
     /// 4.6 and 4.7: what every congestion event sets.
-    fn back_off(&mut self, window: &mut Window, congested: &Congested) {
+    fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
         self.w_max = if cwnd < self.w_max {
-            cwnd * (1.0 + BETA) / 2.0
+            cwnd * (1.0 + kept) / 2.0
         } else {
             cwnd
         };
         self.cwnd_prior = cwnd;
         self.fraction = 0.0;
         self.epoch = Time::MAX;
-        let kept = congested.in_flight as f64 * BETA;
-        window.ssthresh = (kept as u64).max(2 * congested.mss);
+        self.kept = kept;
+        let left = congested.in_flight as f64 * kept;
+        window.ssthresh = (left as u64).max(2 * congested.mss);
+    }
+
+    /// Congestion after which the share `kept` of the window remains, more than 0 and less than 1.
+    pub(crate) fn on_congestion(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
+        self.back_off(window, congested, kept);
+        window.cwnd = window.ssthresh;
     }
 }
 
@@ -101,7 +116,8 @@ impl CongestionControl for Cubic {
         }
         let seconds = ack.now.since(self.epoch).as_secs_f64();
         let reno = if self.w_est < self.cwnd_prior {
-            RENO_FRIENDLY
+            // The growth of a Reno flow that backs off so far and gets Reno's average window (4.3).
+            3.0 * (1.0 - self.kept) / (1.0 + self.kept)
         } else {
             1.0
         };
@@ -118,12 +134,11 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, window: &mut Window, congested: &Congested) {
-        self.back_off(window, congested);
-        window.cwnd = window.ssthresh;
+        self.on_congestion(window, congested, BETA);
     }
 
     /// 4.8.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
-        self.back_off(window, congested);
+        self.back_off(window, congested, BETA);
     }
 }

@@ -1,0 +1,92 @@
+//! Hosts and addresses on the command line.
+
+use super::common::Failed;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+
+/// The port of `tailcut cast`.
+pub(super) const PORT: u16 = 7413;
+
+/// The first address of a host; one of IPv4 where it has several.
+pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
+    let unfit = |why: String| {
+        Failed::usage(format!(
+            "{host}: {why}; allowed: HOST, HOST:PORT, ADDRESS:PORT or [IPv6]:PORT"
+        ))
+    };
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    if let Ok(address) = bare.unwrap_or(host).parse::<IpAddr>() {
+        return Ok(SocketAddr::new(address, PORT));
+    }
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let whole = match has_port {
+        true => host.to_owned(),
+        false => format!("{host}:{PORT}"),
+    };
+    let found = whole.to_socket_addrs();
+    let found: Vec<SocketAddr> = found.map_err(|error| unfit(error.to_string()))?.collect();
+    let v4 = found.iter().find(|address| address.is_ipv4());
+    let address = v4.or(found.first());
+    let address = address.ok_or_else(|| unfit("it has no address".to_owned()))?;
+    match address.port() {
+        0 => Err(unfit("nobody listens at port 0".to_owned())),
+        _ => Ok(*address),
+    }
+}
+
+/// An address to listen at: with a port, or without.
+pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    if let Ok(address) = bare.unwrap_or(text).parse::<IpAddr>() {
+        return Ok(SocketAddr::new(address, PORT));
+    }
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    }
+    text.parse().map_err(|_| {
+        "allowed: ADDRESS, ADDRESS:PORT, [IPv6]:PORT or PORT (of 127.0.0.1), such as 0.0.0.0:7413"
+            .to_owned()
+    })
+}
+
+/// What an end that talks to these addresses binds to: loopback if all of them are.
+pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
+    let is_v4 = to.first().is_none_or(SocketAddr::is_ipv4);
+    if let Some(other) = to.iter().find(|address| address.is_ipv4() != is_v4) {
+        return Err(Failed::usage(format!(
+            "{other}: hosts have addresses of IPv4 and of IPv6; allowed: all of one kind"
+        )));
+    }
+    let is_loopback = to.iter().all(|address| address.ip().is_loopback());
+    let ip: IpAddr = match (is_v4, is_loopback) {
+        (true, true) => Ipv4Addr::LOCALHOST.into(),
+        (true, false) => Ipv4Addr::UNSPECIFIED.into(),
+        (false, true) => Ipv6Addr::LOCALHOST.into(),
+        (false, false) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    Ok(SocketAddr::new(ip, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_a_port_or_the_usual_one() {
+        let resolved = |host| resolve(host).expect("an address").to_string();
+        assert_eq!(resolved("127.0.0.1"), "127.0.0.1:7413");
+        assert_eq!(resolved("127.0.0.1:9"), "127.0.0.1:9");
+        assert_eq!(resolved("::1"), "[::1]:7413");
+        assert_eq!(resolved("[::1]:9"), "[::1]:9");
+        assert!(resolve("127.0.0.1:0").is_err());
+        assert!(resolve("").is_err());
+        assert_eq!(listen("9").expect("a port").to_string(), "127.0.0.1:9");
+        assert_eq!(listen("::").expect("an address").to_string(), "[::]:7413");
+        assert!(listen("host").is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! `tailcut cast get`.
+
+use super::address;
+use super::common::{Access, Failed, Moment, Told};
+use super::recv::Into;
+use crate::files::Hash;
+use crate::transfer::{self, Event};
+use clap::Args;
+use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// The flags of `tailcut cast get`.
+#[derive(Args, Debug)]
+pub struct Get {
+    /// What to fetch: the root that `serve` and `send` print, 64 hexadecimal digits (of a file what b3sum
+    /// prints)
+    #[arg(value_name = "ROOT", value_parser = root)]
+    root: Hash,
+    /// Hosts that serve it, each HOST or HOST:PORT
+    #[arg(value_name = "REPLICA", required = true)]
+    replicas: Vec<String>,
+    /// The directory to put it into, which has to be there; or - for standard output
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    output: PathBuf,
+    #[command(flatten)]
+    into: Into,
+    #[command(flatten)]
+    access: Access,
+}
+
+fn root(digits: &str) -> Result<Hash, String> {
+    Hash::from_hex(digits).ok_or("allowed: 64 hexadecimal digits".to_owned())
+}
+
+pub(super) fn execute(
+    arguments: &Get,
+    is_json: bool,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<(), Failed> {
+    if arguments.output.as_os_str().as_bytes() == b"-" && is_json {
+        let words = "--json: standard output has what is received; allowed: --output DIR";
+        return Err(Failed::usage(words.to_owned()));
+    }
+    let mut replicas: Vec<SocketAddr> = Vec::with_capacity(arguments.replicas.len());
+    for replica in &arguments.replicas {
+        let address = address::resolve(replica)?;
+        if replicas.contains(&address) {
+            let words = format!("{replica}: {address} is named twice; allowed: each replica once");
+            return Err(Failed::usage(words));
+        }
+        replicas.push(address);
+    }
+    let mut place = arguments.into.open(&arguments.output)?;
+    let endpoint = arguments.access.open(address::local(&replicas)?)?;
+    let mut began = Instant::now();
+    let mut on_event = |event: Event| match event {
+        Event::Progress(progress) => {
+            let moment = Moment::of(&progress, began.elapsed().as_secs_f64());
+            tell(Told::Progress(moment));
+        }
+        Event::Joined(peer) => {
+            began = Instant::now();
+            tell(Told::Joined { peer });
+        }
+        Event::Left(peer, why) => tell(Told::Left { peer, why: &why }),
+    };
+    let root = arguments.root;
+    let taken = transfer::get(
+        &endpoint,
+        root,
+        &replicas,
+        place.sink(),
+        stop,
+        &mut on_event,
+    )?;
+    let what = arguments.output.display().to_string();
+    tell(Told::Done {
+        what: &what,
+        root: Some(taken.root.to_string()),
+        peers: &replicas,
+        progress: Moment::of(&taken.progress, began.elapsed().as_secs_f64()),
+    });
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! `tailcut cast key`.
+
+use super::common::{Failed, Told};
+use crate::seal::{self, Cipher, Key};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// The flags of `tailcut cast key`.
+#[derive(Args, Debug)]
+pub struct KeyOf {
+    /// The file, which must not be there yet
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The cipher that the key is for; AES is faster where the processors have instructions for it
+    #[arg(long, value_name = "NAME", default_value = "aes-128-gcm")]
+    cipher: CipherName,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum CipherName {
+    /// AES-128-GCM
+    #[value(name = "aes-128-gcm")]
+    Aes,
+    /// ChaCha20-Poly1305
+    #[value(name = "chacha20-poly1305")]
+    ChaCha,
+}
+
+pub(super) fn execute(arguments: &KeyOf, tell: &mut dyn FnMut(Told<'_>)) -> Result<(), Failed> {
+    let cipher = match arguments.cipher {
+        CipherName::Aes => Cipher::Aes128Gcm,
+        CipherName::ChaCha => Cipher::ChaCha20Poly1305,
+    };
+    let key = Key::generate(cipher).map_err(|error| Failed::system(error.to_string()))?;
+    let saved = seal::save(&arguments.file, &key);
+    saved.map_err(|error| Failed::system(error.to_string()))?;
+    let file = arguments.file.display();
+    let fingerprint = key.fingerprint();
+    let text = format!("{file}: a key, fingerprint {fingerprint}; copy it to all ends");
+    tell(Told::Note { text: &text });
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! `tailcut cast send`.
+
+use super::address;
+use super::common::{Access, Failed, Moment, Told};
+use super::units;
+use crate::files::manifest::What;
+use crate::files::{Exclude, FileSource, Note, ScanOptions, Source, StreamSource};
+use crate::transfer::{self, Event, SendOptions, Summary};
+use clap::Args;
+use std::ffi::OsStr;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// The flags of `tailcut cast send`.
+#[derive(Args, Debug)]
+pub struct Send {
+    /// A file or a directory, or - for standard input
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// The receivers, each HOST or HOST:PORT
+    #[arg(value_name = "HOST", required_unless_present = "dry_run")]
+    hosts: Vec<String>,
+    /// The name at the receivers, of standard input
+    #[arg(long, value_name = "NAME", default_value = "stdin")]
+    name: String,
+    #[command(flatten)]
+    what: Chosen,
+    /// List what would be sent, and send nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Drop receivers once the others have waited for them this long; without it they are waited for
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    drop_after: Option<Duration>,
+    #[command(flatten)]
+    access: Access,
+}
+
+/// What of a directory is sent.
+#[derive(Args, Debug)]
+pub(super) struct Chosen {
+    /// Leave out what matches, such as '*.tmp', 'build/' or '/cache/**'; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Send who owns files, in numbers (a receiver takes them over with --owners)
+    #[arg(long)]
+    owners: bool,
+    /// Send extended attributes, user.* (a receiver takes them over with --xattrs)
+    #[arg(long)]
+    xattrs: bool,
+}
+
+impl Chosen {
+    /// Opens a file or a directory.
+    pub(super) fn open(
+        &self,
+        path: &Path,
+        slab_log2: u8,
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<FileSource, Failed> {
+        let exclude = Exclude::new(&self.exclude);
+        let exclude = exclude.map_err(|error| Failed::usage(format!("--exclude: {error}")))?;
+        let options = ScanOptions {
+            exclude,
+            owners: self.owners,
+            xattrs: self.xattrs,
+            slab_log2,
+        };
+        let mut note = |note: Note| {
+            let text = format!("{}: {}", note.path.display(), note.why);
+            tell(Told::Note { text: &text });
+        };
+        Ok(FileSource::open(path, &options, &mut note)?)
+    }
+}
+
+pub(super) fn execute(
+    arguments: &Send,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<(), Failed> {
+    let is_stream = arguments.path.as_os_str().as_bytes() == b"-";
+    if arguments.dry_run {
+        if is_stream {
+            let words = "--dry-run: standard input is read once; allowed: a file or a directory";
+            return Err(Failed::usage(words.to_owned()));
+        }
+        return list(arguments, tell);
+    }
+    let mut to = Vec::with_capacity(arguments.hosts.len());
+    for host in &arguments.hosts {
+        let address = address::resolve(host)?;
+        if to.contains(&address) {
+            let words = format!("{host}: {address} is named twice; allowed: each receiver once");
+            return Err(Failed::usage(words));
+        }
+        to.push(address);
+    }
+    let endpoint = arguments.access.open(address::local(&to)?)?;
+    let source: Box<dyn Source> = match is_stream {
+        true => Box::new(StreamSource::new(io::stdin(), arguments.name.as_bytes())?),
+        false => Box::new(arguments.what.open(&arguments.path, 0, tell)?),
+    };
+    let options = SendOptions {
+        drop_after: arguments.drop_after,
+        has_key: arguments.access.has_key(),
+    };
+    let mut began = Instant::now();
+    let mut on_event = |event: Event| match event {
+        Event::Progress(progress) => {
+            let moment = Moment::of(&progress, began.elapsed().as_secs_f64());
+            tell(Told::Progress(moment));
+        }
+        Event::Joined(peer) => {
+            began = Instant::now();
+            tell(Told::Joined { peer });
+        }
+        Event::Left(peer, why) if to.len() > 1 => tell(Told::Left { peer, why: &why }),
+        Event::Left(..) => {}
+    };
+    let summary = transfer::send(&endpoint, source, &to, options, stop, &mut on_event)?;
+    let seconds = began.elapsed().as_secs_f64();
+    conclude(&arguments.path, summary, seconds, tell)
+}
+
+/// What has become of all receivers, as an exit code and in words.
+fn conclude(
+    path: &Path,
+    summary: Summary,
+    seconds: f64,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<(), Failed> {
+    let all = summary.receivers.len();
+    let mut have = Vec::with_capacity(all);
+    let mut failed = Vec::new();
+    for (peer, result) in summary.receivers {
+        match result {
+            Ok(()) => have.push(peer),
+            Err(error) => failed.push((peer, error)),
+        }
+    }
+    if !have.is_empty() {
+        let what = path.display().to_string();
+        tell(Told::Done {
+            what: &what,
+            root: summary.root.map(|root| root.to_string()),
+            peers: &have,
+            progress: Moment::of(&summary.progress, seconds),
+        });
+    }
+    let Some((_, first)) = failed.first() else {
+        return Ok(());
+    };
+    if all == 1 {
+        return Err(Failed {
+            code: first.exit_code(),
+            words: first.to_string(),
+        });
+    }
+    let names: Vec<SocketAddr> = failed.iter().map(|(peer, _)| *peer).collect();
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    // All have failed for one reason: its code says more.
+    let codes = failed.iter().map(|(_, error)| error.exit_code());
+    let is_same = codes.clone().all(|code| code == first.exit_code());
+    Err(Failed {
+        code: match have.is_empty() && is_same {
+            true => first.exit_code(),
+            false => 1,
+        },
+        words: format!(
+            "{} of {all} receivers have not got it: {}",
+            failed.len(),
+            names.join(", ")
+        ),
+    })
+}
+
+/// Lists what would be sent.
+fn list(arguments: &Send, tell: &mut dyn FnMut(Told<'_>)) -> Result<(), Failed> {
+    let source = arguments.what.open(&arguments.path, 0, tell)?;
+    let (mut entries, mut bytes) = (0u64, 0u64);
+    source.each(|item| {
+        let size = matches!(item.entry.what, What::File { .. }).then(|| item.entry.size());
+        entries += 1;
+        bytes += item.entry.size();
+        let shown = arguments.path.join(OsStr::from_bytes(item.below));
+        let path = shown.display().to_string();
+        tell(Told::Entry {
+            path: &path,
+            bytes: size,
+        });
+        Ok(())
+    })?;
+    let text = format!("{entries} entries, {bytes} bytes; nothing was sent");
+    tell(Told::Note { text: &text });
+    Ok(())
+}

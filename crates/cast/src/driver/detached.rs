@@ -1,0 +1,99 @@
+//! A driver without a socket and a clock: for fuzzers, measurements and drivers of others.
+
+use super::endpoint::Options;
+use super::engine::{Counts, Engine, News};
+use super::outgoing::{Payload, Task};
+use crate::codec::Codes;
+use crate::udp::{Datagrams, Incoming};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tailcut_units::Time;
+
+/// What an [`Endpoint`](super::Endpoint) does, by calls that take the time and datagrams. It decodes
+/// within them.
+///
+/// ```
+/// use tailcut_cast::driver::{Detached, Options};
+/// use tailcut_cast::udp::{Ancillary, Incoming};
+/// use tailcut_units::Time;
+///
+/// let mut driver = Detached::new("192.0.2.1:7000".parse()?, &Options::default())?;
+/// driver.on_incoming(
+///     Time::ZERO,
+///     &Incoming {
+///         from: "192.0.2.2:7000".parse()?,
+///         told: Ancillary::default(),
+///         is_cut: false,
+///         bytes: b"hello",
+///     },
+/// );
+/// assert_eq!(driver.counts().malformed, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Detached {
+    engine: Engine,
+    codes: Arc<Codes>,
+}
+
+impl Detached {
+    /// As [`Endpoint::bind`](super::Endpoint::bind), without a socket.
+    ///
+    /// # Errors
+    /// Parameters outside their ranges; the system has no random bytes.
+    pub fn new(local: SocketAddr, options: &Options) -> io::Result<Self> {
+        let codes = options.codes();
+        let engine = options.engine(local, Arc::clone(&codes))?;
+        Ok(Self { engine, codes })
+    }
+
+    /// Sends an object. Says whether it can be.
+    pub fn send(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        object: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> bool {
+        let task = Task::one(to, Payload::new(object));
+        self.engine.send(now, task).is_some()
+    }
+
+    /// Datagrams arrive.
+    pub fn on_incoming(&mut self, now: Time, incoming: &Incoming<'_>) {
+        self.engine.on_incoming(now, incoming);
+        while let Some(job) = self.engine.poll_job() {
+            self.engine.on_decoded(now, &job.run(&self.codes));
+        }
+    }
+
+    /// Does what is due. More may be due at the same time.
+    pub fn on_timeout(&mut self, now: Time) {
+        self.engine.on_timeout(now);
+    }
+
+    /// When [`Self::on_timeout`] is to be called.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.engine.next_timeout()
+    }
+
+    /// Sends what there is to send, up to some 512 datagrams. Says whether anything left.
+    pub fn transmit(&mut self, now: Time, net: &mut impl Datagrams) -> bool {
+        self.engine.transmit(now, net, 512)
+    }
+
+    /// The next object that has arrived, and who sent it. What became of those that were sent is passed
+    /// over.
+    pub fn received(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+        loop {
+            if let News::Received { from, bytes, .. } = self.engine.poll_news()? {
+                return Some((from, bytes));
+            }
+        }
+    }
+
+    /// What has been counted.
+    pub fn counts(&self) -> Counts {
+        self.engine.counts()
+    }
+}

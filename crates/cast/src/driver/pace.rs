@@ -1,0 +1,86 @@
+//! A limit of what leaves: a bucket of bytes that fills at a rate.
+
+use tailcut_units::{Duration, Time};
+
+/// How much may leave at once after a pause.
+const BURST: Duration = Duration::from_ms(10);
+
+/// A limit, or none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// Bytes a second; `None`: no limit.
+    rate: Option<f64>,
+    /// Bytes of a datagram.
+    datagram: f64,
+    /// Bytes that may leave now; below zero after one datagram too many.
+    left: f64,
+    at: Option<Time>,
+}
+
+impl Pace {
+    /// At most `rate` bytes a second, in datagrams of at most `datagram` bytes.
+    pub(super) fn new(rate: Option<u64>, datagram: u32) -> Self {
+        Self {
+            rate: rate.map(|rate| rate.max(1) as f64),
+            datagram: f64::from(datagram.max(1)),
+            left: 0.0,
+            at: None,
+        }
+    }
+
+    /// Datagrams that may leave now, `most` at most.
+    pub(super) fn allowed(&mut self, now: Time, most: usize) -> usize {
+        let Some(rate) = self.rate else { return most };
+        let since = self.at.map_or(BURST, |at| now.since(at));
+        self.at = Some(now);
+        let full = (rate * seconds(BURST)).max(self.datagram);
+        self.left = (self.left + rate * seconds(since)).min(full);
+        ((self.left / self.datagram).max(0.0) as usize).min(most)
+    }
+
+    /// Datagrams have left.
+    pub(super) fn spend(&mut self, datagrams: u64) {
+        if self.rate.is_some() {
+            self.left -= datagrams as f64 * self.datagram;
+        }
+    }
+
+    /// When the next datagram may leave, if that is not at once.
+    pub(super) fn opens_at(&self) -> Option<Time> {
+        let missing = self.datagram - self.left;
+        let rate = self.rate.filter(|_| missing > 0.0)?;
+        let wait = Duration::from_ns((missing / rate * 1e9) as u64 + 1_000);
+        Some(self.at?.saturating_add(wait))
+    }
+}
+
+fn seconds(duration: Duration) -> f64 {
+    duration.as_ps() as f64 / 1e12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_leaves_than_the_rate_allows_and_it_leaves_in_time() {
+        let mut pace = Pace::new(Some(1_000_000), 1_000);
+        let (mut now, mut left) = (Time::ZERO, 0);
+        let end = Time::ZERO.saturating_add(Duration::from_ms(1_000));
+        while now < end {
+            let allowed = pace.allowed(now, 512);
+            pace.spend(allowed as u64);
+            left += allowed;
+            now = pace.opens_at().expect("a limit");
+        }
+        assert!((990..=1_012).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn without_a_limit_everything_leaves() {
+        let mut pace = Pace::new(None, 1_000);
+        assert_eq!(pace.allowed(Time::ZERO, 512), 512);
+        pace.spend(512);
+        assert_eq!((pace.allowed(Time::ZERO, 9), pace.opens_at()), (9, None));
+    }
+}

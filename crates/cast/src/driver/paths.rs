@@ -1,0 +1,154 @@
+//! How large datagrams may be (RFC 8899): each object starts with the size that the endpoint was given,
+//! or that the path to its receiver is known to take. While a receiver is heard and none of the symbols
+//! that are sent to it arrive, probes tell which sizes do.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use tailcut_units::{Duration, Time};
+
+/// Bytes of a datagram that every path takes (RFC 8899, section 5.1.2: BASE_PLPMTU).
+pub(super) const BASE: u16 = 1_200;
+/// Sizes that are probed when a larger one does not arrive: what jumbo frames of 9,000 and 4,000 bytes
+/// take, Ethernet (over IPv4 and IPv6), usual tunnels, the least MTU of IPv6.
+const SIZES: [u16; 8] = [8_952, 3_952, 1_472, 1_452, 1_432, 1_392, 1_352, BASE];
+/// A path may take more again after so long (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
+const MEMORY: Duration = Duration::from_ms(600_000);
+/// Addresses that are remembered.
+const REMEMBERED: usize = 4_096;
+/// Questions of a receiver in a row, or pulls that tell of losses, without that a symbol arrived: then all sizes are probed, and with the
+/// next one the largest is taken whose probe arrived.
+const QUESTIONS: u32 = 3;
+
+/// Sizes that paths are known to take, where it is less than the endpoint's own.
+#[derive(Debug, Default)]
+pub(super) struct Paths(HashMap<IpAddr, (u16, Time)>);
+
+impl Paths {
+    /// Bytes of a datagram to an address, at most `size`.
+    pub(super) fn size(&self, now: Time, to: IpAddr, size: u16) -> u16 {
+        match self.0.get(&to) {
+            Some((known, at)) if now.since(*at) < MEMORY => size.min(*known),
+            _ => size,
+        }
+    }
+
+    /// A path takes no more than that.
+    pub(super) fn shrink(&mut self, now: Time, to: IpAddr, size: u16) {
+        if self.0.len() >= REMEMBERED {
+            self.0.retain(|_, (_, at)| now.since(*at) < MEMORY);
+        }
+        if self.0.len() < REMEMBERED {
+            self.0.insert(to, (size, now));
+        }
+    }
+}
+
+/// What to do about a receiver.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// Nothing.
+    Wait,
+    /// Datagrams of these sizes are to be sent.
+    Probe(Vec<u16>),
+    /// Larger ones do not arrive.
+    Shrink(u16),
+}
+
+/// The search for a receiver to which datagrams of one size may not get through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Search {
+    questions: u32,
+    /// Symbols that had arrived, and that were lost.
+    arrived: u32,
+    lost: u32,
+    /// The largest probe that has.
+    acked: u16,
+}
+
+impl Search {
+    /// A receiver pulls, perhaps only to ask where its symbols are. So many have arrived so far, and were
+    /// lost; they leave in datagrams of `size` bytes.
+    pub(super) fn on_pull(&mut self, size: u16, asks: bool, (arrived, lost): (u32, u32)) -> Step {
+        if arrived > self.arrived || size <= BASE {
+            *self = Self {
+                arrived,
+                lost,
+                ..Self::default()
+            };
+            return Step::Wait;
+        }
+        let more = lost > self.lost;
+        self.lost = lost;
+        if !asks && !more {
+            return Step::Wait;
+        }
+        self.questions += 1;
+        match self.questions {
+            ..QUESTIONS => Step::Probe(vec![size]),
+            QUESTIONS => {
+                let smaller = SIZES.iter().copied().filter(|other| *other < size);
+                Step::Probe([size].into_iter().chain(smaller).collect())
+            }
+            _ if self.acked > 0 => Step::Shrink(self.acked.max(BASE)),
+            _ if self.questions > 3 * QUESTIONS => Step::Shrink(BASE),
+            _ => Step::Probe(vec![BASE]),
+        }
+    }
+
+    /// A probe of `probed` bytes has arrived.
+    pub(super) fn on_ack(&mut self, size: u16, probed: u16) {
+        match probed >= size {
+            // Datagrams of that size do get through.
+            true => self.questions = 0,
+            false => self.acked = self.acked.max(probed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_remembered_for_ten_minutes() {
+        let mut paths = Paths::default();
+        let to = IpAddr::from([192, 0, 2, 1]);
+        let now = Time::from_ns(7);
+        assert_eq!(paths.size(now, to, 1_472), 1_472);
+        paths.shrink(now, to, 1_392);
+        assert_eq!(paths.size(now, to, 1_472), 1_392);
+        assert_eq!(paths.size(now, to, 1_300), 1_300);
+        assert_eq!(paths.size(now + MEMORY, to, 1_472), 1_472);
+    }
+
+    #[test]
+    fn losses_are_no_black_hole() {
+        let mut search = Search::default();
+        // A question now and then, while symbols arrive.
+        for arrived in 1..100 {
+            assert_eq!(search.on_pull(1_472, true, (arrived, arrived)), Step::Wait);
+        }
+        // Probes that arrive show that symbols can.
+        for _ in 0..100 {
+            let step = search.on_pull(1_472, true, (99, 99));
+            assert_eq!(step, Step::Probe(vec![1_472]));
+            search.on_ack(1_472, 1_472);
+        }
+    }
+
+    #[test]
+    fn the_largest_size_that_arrives_is_taken() {
+        let mut search = Search::default();
+        assert_eq!(search.on_pull(1_472, false, (0, 0)), Step::Wait);
+        let steps = [1, 2, 3].map(|lost| search.on_pull(1_472, false, (0, lost)));
+        let all = vec![1_472, 1_452, 1_432, 1_392, 1_352, 1_200];
+        assert_eq!(steps[1..], [Step::Probe(vec![1_472]), Step::Probe(all)]);
+        search.on_ack(1_472, 1_200);
+        search.on_ack(1_472, 1_352);
+        assert_eq!(search.on_pull(1_472, true, (0, 3)), Step::Shrink(1_352));
+        // Where no probe arrives but questions do, the least.
+        let mut search = Search::default();
+        let last = (0..10).map(|_| search.on_pull(1_472, true, (0, 0))).last();
+        assert_eq!(last, Some(Step::Shrink(BASE)));
+    }
+}

@@ -1,0 +1,267 @@
+//! Packets under a pre-shared key: what a packet of version 2 becomes, and back.
+//!
+//! A symbol keeps its header, so that a switch may trim it; then come its bytes, encrypted. Of other
+//! kinds only the prefix stays, then come the salt of who sends and the rest, encrypted. At the end are
+//! the lower 32 bits of the packet's number and the tag, which covers everything but the flag of
+//! trimmed symbols.
+
+use crate::seal::{
+    Direction, Key, NoRandomness, Opener, Origin, Refusal, Salt, Sealer, TAG, expand, is_of,
+};
+use std::ops::Range;
+use tailcut_units::HostId;
+use tailcut_wire::cast::{PREFIX_BYTES, SEALED, SYMBOL_BYTES};
+
+/// Flag of what a receiver says: the sender has proved itself.
+const PROVED: u8 = 0x40;
+/// Flag of a symbol: a switch has cut it off.
+const TRIMMED: u8 = 0x01;
+const SALT: usize = size_of::<Salt>();
+/// Bytes of the packet's number.
+const NUMBER: usize = 4;
+/// Bytes that a symbol is longer.
+pub(super) const TRAILER: usize = NUMBER + TAG;
+/// Bytes that other packets are longer.
+pub(super) const OVERHEAD: usize = SALT + TRAILER;
+
+/// Whether a packet says that it is under a key.
+pub(super) fn is_sealed(bytes: &[u8]) -> bool {
+    bytes.get(1).is_some_and(|flags| flags & SEALED != 0)
+}
+
+/// Whether a packet is a symbol.
+fn is_symbol(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| first & 0x0f == 0)
+}
+
+/// The header of a symbol under a key that a switch has cut off, or says that it has: nobody vouches for
+/// it.
+pub(super) fn trimmed(bytes: &[u8]) -> Option<[u8; SYMBOL_BYTES]> {
+    let mut header: [u8; SYMBOL_BYTES] = *bytes.first_chunk()?;
+    let is_cut = header[1] & TRIMMED != 0 || bytes.len() < SYMBOL_BYTES + TRAILER;
+    header[1] &= !SEALED;
+    header[1] |= TRIMMED;
+    (is_symbol(bytes) && is_cut).then_some(header)
+}
+
+/// A packet in its parts.
+struct Parts<'a> {
+    head: &'a [u8],
+    salt: Option<Salt>,
+    body: &'a [u8],
+    number: u32,
+    tag: [u8; TAG],
+}
+
+impl<'a> Parts<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let clear = match is_symbol(bytes) {
+            true => SYMBOL_BYTES,
+            false => PREFIX_BYTES + SALT,
+        };
+        let (rest, tag) = bytes.split_last_chunk::<TAG>()?;
+        let (rest, number) = rest.split_last_chunk::<NUMBER>()?;
+        let (head, body) = rest.split_at_checked(clear)?;
+        let salt = match is_symbol(bytes) {
+            true => None,
+            false => Some(*head.last_chunk::<SALT>()?),
+        };
+        Some(Self {
+            head,
+            salt,
+            body,
+            number: u32::from_be_bytes(*number),
+            tag: *tag,
+        })
+    }
+
+    /// Opens it. The packet as it is without a key is in `plain` then.
+    fn open(&self, opener: &mut Opener, plain: &mut Vec<u8>) -> Result<(), Refusal> {
+        let number = opener.expand(self.number);
+        plain.clear();
+        let clear = self.head.len() - self.salt.map_or(0, |salt| salt.len());
+        plain.extend_from_slice(&self.head[..clear]);
+        plain.extend_from_slice(self.body);
+        let body = &mut plain[clear..];
+        opener.open(number, self.head, body, &self.tag)?;
+        if let Some(flags) = plain.get_mut(1) {
+            *flags &= !(SEALED | PROVED);
+        }
+        Ok(())
+    }
+}
+
+/// The key's part of a line.
+pub(super) struct Seal {
+    key: Key,
+    own: Origin,
+    sealer: Sealer,
+    next: u64,
+    peer: Option<(Origin, Opener)>,
+    /// At a receiver: whether the sender has proved that it has the key now. At a sender: whether the
+    /// receiver says so.
+    proved: bool,
+    /// At a receiver: the credits that it has given.
+    pub(super) granted: u32,
+    /// The line whose packets' numbers count for what is sent on this one: that of the group.
+    pub(super) group: Option<HostId>,
+}
+
+impl std::fmt::Debug for Seal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("Seal");
+        debug.field("proved", &self.proved).finish_non_exhaustive()
+    }
+}
+
+impl Seal {
+    /// For one end of a session: a sender of the object, or, with what it was told first, a receiver.
+    pub(super) fn new(
+        key: &Key,
+        session: u64,
+        share: u16,
+        peer: Option<(Origin, Opener)>,
+    ) -> Result<Self, NoRandomness> {
+        let direction = match peer {
+            None => Direction::Forward,
+            Some(_) => Direction::Backward,
+        };
+        let own = Origin::new(session, share, direction)?;
+        Ok(Self {
+            sealer: key.sealer(&own),
+            key: key.clone(),
+            own,
+            next: 0,
+            peer,
+            proved: false,
+            granted: 0,
+            group: None,
+        })
+    }
+
+    /// For one of the receivers of what is sent to a group on the line `group`: this end is the same
+    /// there, so that packets' numbers must not be used twice.
+    pub(super) fn twin(&self, group: HostId) -> Self {
+        Self {
+            key: self.key.clone(),
+            own: self.own,
+            sealer: self.key.sealer(&self.own),
+            next: 0,
+            peer: None,
+            proved: false,
+            granted: 0,
+            group: Some(group),
+        }
+    }
+
+    /// Whether the sender of the session has proved that it has the key now.
+    pub(super) fn is_proved(&self) -> bool {
+        self.proved
+    }
+
+    /// Appends a packet to `arena`: that with the header `plain`, followed by what is already in the
+    /// arena at `payload`, or by nothing.
+    pub(super) fn seal(
+        &mut self,
+        plain: &[u8],
+        payload: &[u8],
+        arena: &mut Vec<u8>,
+    ) -> Option<Range<usize>> {
+        let from = arena.len();
+        let is_symbol = is_symbol(plain);
+        let clear = if is_symbol {
+            SYMBOL_BYTES
+        } else {
+            PREFIX_BYTES
+        };
+        let (head, rest) = plain.split_at_checked(clear)?;
+        arena.extend_from_slice(head);
+        let says = self.own.direction == Direction::Backward && self.proved;
+        if let Some(flags) = arena.get_mut(from + 1) {
+            *flags |= SEALED | if says { PROVED } else { 0 };
+        }
+        if !is_symbol {
+            arena.extend_from_slice(&self.own.salt);
+        }
+        let body = arena.len();
+        arena.extend_from_slice(rest);
+        arena.extend_from_slice(payload);
+        let number = self.next;
+        let (before, text) = arena.split_at_mut(body);
+        let tag = self.sealer.seal(number, &before[from..], text).ok()?;
+        self.next += 1;
+        arena.extend_from_slice(&(number as u32).to_be_bytes());
+        arena.extend_from_slice(&tag);
+        Some(from..arena.len())
+    }
+
+    /// Opens what comes from the other end. Says whether a sender still has to prove itself.
+    pub(super) fn open(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Option<bool> {
+        let parts = Parts::of(bytes)?;
+        match &mut self.peer {
+            Some((origin, opener)) => {
+                if parts.salt.is_some_and(|salt| salt != origin.salt) {
+                    return None;
+                }
+                parts.open(opener, plain).ok()?;
+            }
+            peer => {
+                let direction = match self.own.direction {
+                    Direction::Forward => Direction::Backward,
+                    Direction::Backward => Direction::Forward,
+                };
+                let (session, share) = (self.own.session, self.own.share);
+                let known = greet(&self.key, session, share, direction, bytes, plain)?;
+                *peer = Some(known);
+            }
+        }
+        let says = bytes.get(1).is_some_and(|flags| flags & PROVED != 0);
+        let sends = self.own.direction == Direction::Forward;
+        self.proved |= sends && says;
+        Some(sends && !self.proved)
+    }
+
+    /// The answer of a sender to what its receiver has drawn.
+    pub(super) fn proof(&self) -> Option<[u8; 32]> {
+        let (peer, _) = self.peer.as_ref()?;
+        Some(self.key.proof(&self.own, &peer.salt))
+    }
+
+    /// Takes the answer of a sender. Says whether it is right.
+    pub(super) fn check(&mut self, proof: &[u8; 32]) -> bool {
+        let proves = |(peer, _): &(Origin, Opener)| self.key.proves(peer, &self.own.salt, proof);
+        let is_right = self.peer.as_ref().is_some_and(proves);
+        self.proved |= is_right;
+        is_right
+    }
+}
+
+/// Who has spoken for the first time, and what opens it.
+pub(super) type Greeting = (Origin, Opener);
+
+/// Opens the first packet of somebody: it has the salt in it.
+pub(super) fn greet(
+    key: &Key,
+    session: u64,
+    share: u16,
+    direction: Direction,
+    bytes: &[u8],
+    plain: &mut Vec<u8>,
+) -> Option<Greeting> {
+    let parts = Parts::of(bytes)?;
+    let origin = Origin {
+        session,
+        share,
+        direction,
+        salt: parts.salt?,
+    };
+    plain.clear();
+    plain.extend_from_slice(parts.body);
+    let number = expand(None, parts.number);
+    if !is_of(key, &origin, number, parts.head, plain, &parts.tag) {
+        return None;
+    }
+    let mut opener = key.opener(&origin);
+    parts.open(&mut opener, plain).ok()?;
+    Some((origin, opener))
+}

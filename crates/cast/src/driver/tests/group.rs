@@ -1,0 +1,185 @@
+//! One sender and several receivers, with losses: by datagrams to each, and to a group.
+
+use super::{Memory, address, credits, keyed, news, object};
+use crate::driver::board::Stage;
+use crate::driver::engine::{Engine, News};
+use crate::driver::outgoing::{Kind, Payload, Task};
+use crate::seal::{Cipher, Key};
+use crate::udp::{Ancillary, Incoming};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use tailcut_transport::{Share, StragglerPolicy, Stragglers};
+use tailcut_units::{Duration, Time, mix64};
+
+const RECEIVERS: u32 = 3;
+
+fn group() -> SocketAddr {
+    SocketAddr::from(([239, 1, 2, 3], 7_000))
+}
+
+/// Engines that exchange datagrams until nothing more happens. `path` gives how long a datagram takes from
+/// one to another; `None`: it is lost. Gives what arrived at each, and datagrams that each sent.
+fn exchange(
+    mut engines: Vec<Engine>,
+    tasks: Vec<(usize, Task)>,
+    mut path: impl FnMut([usize; 2], Time, usize) -> Option<Duration>,
+) -> (Vec<Vec<u8>>, Vec<usize>) {
+    let mut now = Time::from_ns(1);
+    for (at, task) in tasks {
+        engines[at].send(now, task).expect("receivers");
+    }
+    let mut on_the_way: BTreeMap<(Time, usize), (usize, super::Datagram)> = BTreeMap::new();
+    let (mut count, mut sent) = (0, vec![0; engines.len()]);
+    let mut received = vec![Vec::new(); engines.len()];
+    let all = engines.len() as u32;
+    loop {
+        for (at, engine) in engines.iter_mut().enumerate() {
+            let mut net = Memory::new(address(at as u32));
+            while engine.transmit(now, &mut net, 64) {}
+            while let Some(job) = engine.poll_job() {
+                engine.on_decoded(now, &job.run(&crate::codec::Codes::new(4)));
+            }
+            for one in news(engine) {
+                if let News::Received { bytes, .. } = one {
+                    assert!(received[at].is_empty(), "once");
+                    received[at] = bytes;
+                }
+            }
+            for datagram in net.sent {
+                sent[at] += 1;
+                let hosts = (0..all).filter(|host| match datagram.to == group() {
+                    true => *host as usize != at,
+                    false => address(*host) == datagram.to,
+                });
+                for host in hosts {
+                    count += 1;
+                    let host = host as usize;
+                    if let Some(delay) = path([at, host], now, count) {
+                        on_the_way.insert((now + delay, count), (host, datagram.clone()));
+                    }
+                }
+            }
+        }
+        let arrival = on_the_way.keys().next().map(|(at, _)| *at);
+        let due = engines.iter().filter_map(Engine::next_timeout).min();
+        let Some(next) = arrival.into_iter().chain(due).min() else {
+            break;
+        };
+        now = next.max(now + Duration::from_ps(1));
+        for engine in &mut engines {
+            while engine.next_timeout().is_some_and(|at| at <= now) {
+                engine.on_timeout(now);
+                now += Duration::from_ps(1);
+            }
+        }
+        while let Some(first) = on_the_way.first_entry()
+            && first.key().0 <= now
+        {
+            let (host, datagram) = first.remove();
+            let told = Ancillary {
+                class: datagram.class,
+                to: Some(datagram.to.ip()),
+                ..Ancillary::default()
+            };
+            let incoming = Incoming {
+                from: datagram.from,
+                told,
+                is_cut: false,
+                bytes: &datagram.bytes,
+            };
+            engines[host].on_incoming(now, &incoming);
+        }
+    }
+    (received, sent)
+}
+
+/// Engine 0 sends, the others receive; one datagram of twenty is lost. Gives what arrived at each, what
+/// became of the sender's object, and datagrams that it sent.
+fn run(engines: Vec<Engine>, kind: Kind, bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<Stage>, usize) {
+    let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
+    let task = Task::new(to, kind, Payload::new(bytes.to_vec()));
+    let board = task.board.clone();
+    let is_lost = |count: usize| mix64(count as u64).is_multiple_of(20);
+    let path = |_, _, count| (!is_lost(count)).then_some(Duration::from_us(50));
+    let (received, sent) = exchange(engines, vec![(0, task)], path);
+    let stages = board.read().iter().map(|one| one.stage).collect();
+    (received, stages, sent[0])
+}
+
+#[test]
+fn every_receiver_gets_the_object_and_to_a_group_each_symbol_leaves_once() {
+    let wait = Stragglers {
+        after: Duration::from_ms(60_000),
+        policy: StragglerPolicy::Wait,
+    };
+    let bytes = object(500_000, 1);
+    let key = Key::new(Cipher::default(), [3; 32]);
+    for key in [None, Some(key)] {
+        let mut sent = Vec::new();
+        for kind in [Kind::All(wait), Kind::Group(group(), wait)] {
+            let engine = |me| keyed(me, credits(), key.clone());
+            let engines = (0..=RECEIVERS).map(engine).collect();
+            let (received, stages, count) = run(engines, kind, &bytes);
+            assert!(received[1..].iter().all(|one| *one == bytes));
+            assert_eq!(stages, [Stage::Done; RECEIVERS as usize]);
+            sent.push(count);
+        }
+        assert!(2 * sent[1] < sent[0], "{sent:?}");
+    }
+}
+
+#[test]
+fn a_receiver_that_is_not_there_is_left_out() {
+    let drop = Stragglers {
+        after: Duration::from_ms(200),
+        policy: StragglerPolicy::Drop,
+    };
+    let bytes = object(500_000, 1);
+    for kind in [Kind::All(drop), Kind::Group(group(), drop)] {
+        // The last one has another key.
+        let key = |me| Some(Key::new(Cipher::default(), [(me == RECEIVERS) as u8; 32]));
+        let engines = (0..=RECEIVERS).map(|me| keyed(me, credits(), key(me)));
+        let (received, stages, _) = run(engines.collect(), kind, &bytes);
+        assert!(received[1..3].iter().all(|one| *one == bytes));
+        assert!(received[3].is_empty());
+        assert_eq!(stages, [Stage::Done, Stage::Done, Stage::Dropped]);
+    }
+}
+
+#[test]
+fn replicas_that_die_stall_or_trickle_do_not_keep_an_object_from_arriving() {
+    const DELAY: Duration = Duration::from_us(50);
+    let bytes = object(2_000_000, 1);
+    let key = Key::new(Cipher::default(), [3; 32]);
+    for key in [None, Some(key)] {
+        for fault in ["dies", "stalls", "trickles"] {
+            let engines = (0..4).map(|me| keyed(me, credits(), key.clone()));
+            let mut boards = Vec::new();
+            let tasks = [1u16, 2, 3].map(|replica| {
+                let share = Share {
+                    index: replica - 1,
+                    of: 3,
+                };
+                let kind = Kind::Share(77, share);
+                let task = Task::new(vec![address(0)], kind, Payload::new(bytes.clone()));
+                boards.push(task.board.clone());
+                (usize::from(replica), task)
+            });
+            let (mut slow, begin) = (0, Time::from_ns(300_000));
+            let path = |[from, _]: [usize; 2], now: Time, _| match fault {
+                _ if from != 3 || now < begin => Some(DELAY),
+                "dies" => None,
+                "stalls" => (now > begin + Duration::from_ms(500)).then_some(DELAY),
+                _ => {
+                    slow += 1;
+                    Some(Duration::from_ms(2 * slow.min(300)))
+                }
+            };
+            let (received, _) = exchange(engines.collect(), tasks.to_vec(), path);
+            assert!(received[0] == bytes, "one {fault}");
+            for board in &boards[..2] {
+                assert_eq!(board.read()[0].stage, Stage::Done, "one {fault}");
+            }
+        }
+    }
+}

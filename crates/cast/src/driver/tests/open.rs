@@ -1,0 +1,322 @@
+//! A network that anybody sends to.
+
+use super::faults::{FOR_LONG, Faults, World};
+use super::{Memory, address, credits, engine, object};
+use crate::driver::engine::Engine;
+use crate::udp::{Ancillary, Incoming};
+use proptest::prelude::*;
+use std::net::SocketAddr;
+use tailcut_units::{Duration, Time};
+use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
+
+/// An offer of an object of `length` bytes.
+fn offer(session: u64, length: u64) -> Vec<u8> {
+    let symbols = length.div_ceil(1_000);
+    let offer = Offer {
+        length,
+        blocks: symbols.div_ceil(100) as u32,
+        symbol: 1_000,
+        senders: 1,
+        pushed: 10.min(symbols as u16),
+        padded: LEAST_OFFER,
+        ..Offer::default()
+    };
+    packet(session, &Message::Offer(offer))
+}
+
+fn packet(session: u64, message: &Message) -> Vec<u8> {
+    let mut bytes = vec![0; 1_300];
+    let envelope = Envelope { session, share: 0 };
+    let length = cast::encode(&envelope, message, &mut bytes).expect("room");
+    bytes.truncate(length);
+    bytes
+}
+
+fn symbol(session: u64, number: u32) -> Vec<u8> {
+    let symbol = Symbol {
+        number,
+        esi: number,
+        ..Symbol::default()
+    };
+    let mut bytes = packet(session, &Message::Symbol(symbol));
+    bytes.resize(bytes.len() + 1_000, 1);
+    bytes
+}
+
+fn arrive(engine: &mut Engine, now: Time, from: SocketAddr, bytes: &[u8]) {
+    let told = Ancillary::default();
+    let incoming = Incoming {
+        from,
+        told,
+        is_cut: false,
+        bytes,
+    };
+    engine.on_incoming(now, &incoming);
+}
+
+/// What an engine sends, in bytes and datagrams.
+fn answers(engine: &mut Engine, now: Time) -> (usize, usize) {
+    let mut net = Memory::new(address(1));
+    while engine.transmit(now, &mut net, 64) {}
+    let bytes = net.sent.iter().map(|datagram| datagram.bytes.len());
+    (bytes.sum(), net.sent.len())
+}
+
+/// Addresses that are forged.
+fn forged(number: u64) -> SocketAddr {
+    SocketAddr::from(([198, 51, (number >> 8) as u8, number as u8], 9))
+}
+
+#[test]
+fn openings_whose_sender_never_answers_fill_no_memory_and_get_less_than_they_sent() {
+    let mut world = World::new(credits(), Faults::NONE);
+    let engine = &mut world.drivers[1].engine;
+    let now = Time::from_ns(1);
+    let (mut sent, mut got) = (0, 0);
+    for number in 0..200 {
+        // Symbols as if pulls had been answered, too.
+        let mut all = vec![offer(number, 16 << 20)];
+        all.extend((0..40).map(|at| symbol(number, at)));
+        for bytes in all {
+            sent += bytes.len();
+            arrive(engine, now, forged(number), &bytes);
+            got += answers(engine, now).0;
+            assert!(got <= sent);
+        }
+    }
+    assert_eq!(engine.counts().no_room, 0);
+    // An honest one with a large object is received, by a token.
+    world.now = now;
+    let sent = object(19 << 20, 1);
+    world.send(0, sent.clone());
+    world.run(FOR_LONG);
+    assert!(world.received[1] == [sent]);
+    assert!(world.drivers[1].engine.counts().tokens >= 64);
+    assert!(
+        world.drivers[1].engine.incoming.is_empty(),
+        "the others were given up"
+    );
+}
+
+#[test]
+fn a_forged_address_gets_less_than_was_sent_from_it_however_long_it_takes() {
+    let mut engine = engine(1, credits());
+    let mut now = Time::from_ns(1);
+    let bytes = offer(1, 1 << 20);
+    arrive(&mut engine, now, forged(1), &bytes);
+    let mut got = answers(&mut engine, now);
+    while let Some(at) = engine.next_timeout() {
+        now = at;
+        engine.on_timeout(now);
+        let more = answers(&mut engine, now);
+        got = (got.0 + more.0, got.1 + more.1);
+    }
+    assert!(engine.incoming.is_empty());
+    assert!(got.1 > 2, "pulls, and tokens");
+    assert!(got.0 <= bytes.len(), "{got:?}");
+}
+
+#[test]
+fn above_the_half_open_limit_tokens_are_given_and_no_more_than_ten_thousand_a_second() {
+    let mut engine = engine(1, credits());
+    let mut given = 0;
+    for number in 0..30_000u64 {
+        // One each 20 us, from addresses that are forged.
+        let now = Time::from_ns(number * 20_000);
+        let bytes = offer(number, 1 << 20);
+        arrive(&mut engine, now, forged(number), &bytes);
+        let (got, count) = answers(&mut engine, now);
+        assert!(got <= bytes.len());
+        given += if number >= 64 { count } else { 0 };
+    }
+    // 0.6 s.
+    assert!((5_900..=6_100).contains(&given), "{given}");
+    assert!(engine.incoming.len() <= 64);
+}
+
+#[test]
+fn short_offers_get_no_answer() {
+    let mut engine = engine(1, credits());
+    let now = Time::from_ns(1);
+    let mut bytes = offer(1, 1 << 20);
+    bytes.truncate(1_199);
+    arrive(&mut engine, now, forged(1), &bytes);
+    assert_eq!(answers(&mut engine, now), (0, 0));
+    assert_eq!(engine.counts().malformed, 1);
+}
+
+#[test]
+fn one_address_has_as_many_sessions_as_it_may() {
+    let mut config = credits();
+    config.limits.half_open = 100;
+    let mut engine = engine(1, config);
+    let now = Time::from_ns(1);
+    for session in 0..70 {
+        arrive(&mut engine, now, forged(1), &offer(session, 100_000));
+    }
+    assert_eq!(engine.incoming.len(), 64);
+    assert_eq!(engine.counts().no_room, 6);
+    arrive(&mut engine, now, forged(2), &offer(80, 100_000));
+    assert_eq!(engine.incoming.len(), 65);
+}
+
+#[test]
+fn a_sender_whose_address_changes_goes_on() {
+    let mut world = World::new(credits(), Faults::NONE);
+    let sent = object(3_000_000, 1);
+    world.send(0, sent.clone());
+    world.run(Time::from_ns(400_000));
+    assert!(world.received[1].is_empty(), "it is on its way");
+    world.drivers[0].net.local = address(7);
+    world.run(FOR_LONG);
+    assert!(world.received[1] == [sent]);
+    assert_eq!(world.sent[0].len(), 1);
+    assert_eq!(world.drivers[1].engine.counts().moved, 1);
+}
+
+#[test]
+fn somebody_who_knows_a_session_cannot_send_its_answers_elsewhere_for_long() {
+    let mut world = World::new(credits(), Faults::NONE);
+    world.send(0, object(3_000_000, 1));
+    world.run(Time::from_ns(400_000));
+    let engine = &mut world.drivers[1].engine;
+    let session = *engine.guests.sessions.keys().next().expect("one");
+    let forgery = symbol(session, 3_000);
+    arrive(engine, world.now, forged(1), &forgery);
+    let (got, _) = answers(engine, world.now);
+    assert!(got <= forgery.len());
+    // It goes back with the next symbol.
+    world.run(FOR_LONG);
+    assert!(world.received[1].len() == 1);
+}
+
+#[test]
+fn replies_leave_from_the_address_that_was_spoken_to() {
+    let mut world = World::new(credits(), Faults::NONE);
+    world.send(0, object(100_000, 1));
+    world.run(FOR_LONG);
+    let mut replies = world
+        .log
+        .iter()
+        .filter(|datagram| datagram.from == address(1));
+    assert!(replies.all(|datagram| datagram.leaves == Some(address(1).ip())));
+}
+
+#[test]
+fn a_receiver_that_has_no_room_gets_the_object_later() {
+    let mut world = World::new(credits(), Faults::NONE);
+    let held = world.drivers[1].engine.guests.room.take(20 << 20, 20 << 20);
+    let more = [(); 3].map(|()| world.drivers[1].engine.guests.room.take(14 << 20, 14 << 20));
+    let sent = object(10 << 20, 1);
+    world.send(0, sent.clone());
+    world.run(Time::from_ns(200_000_000));
+    assert!(world.received[1].is_empty() && world.failed.is_empty());
+    assert!(world.drivers[1].engine.counts().no_room > 0);
+    drop((held, more));
+    world.run(FOR_LONG);
+    assert!(world.received[1] == [sent]);
+}
+
+#[test]
+fn a_receiver_that_starts_anew_gets_the_object_from_its_beginning() {
+    let mut world = World::new(credits(), Faults::NONE);
+    let sent = object(3_000_000, 1);
+    world.send(0, sent.clone());
+    world.run(Time::from_ns(400_000));
+    assert!(world.received[1].is_empty());
+    world.drivers[1].engine = engine(1, credits());
+    world.run(FOR_LONG);
+    assert!(world.received[1] == [sent]);
+    assert_eq!(world.failed, []);
+}
+
+#[test]
+fn at_thirty_percent_loss_an_object_arrives() {
+    for seed in 0..4 {
+        let faults = Faults {
+            seed,
+            lost: 300,
+            ..Faults::NONE
+        };
+        let mut world = World::new(credits(), faults);
+        let sent = object(1_500_000, seed);
+        world.send(0, sent.clone());
+        world.run(FOR_LONG);
+        assert!(world.received[1] == [sent]);
+    }
+}
+
+/// A packet of any kind for session 1, or bytes that are nearly one.
+fn any_packet() -> impl Strategy<Value = Vec<u8>> {
+    let kinds = prop_oneof![
+        (any::<[u32; 4]>(), any::<u8>(), any::<bool>()).prop_map(|(words, class, trimmed)| {
+            Message::Symbol(Symbol {
+                number: words[0] % 9_000,
+                block: words[1] % 4,
+                esi: words[2] % 200,
+                class,
+                stamp: words[3],
+                trimmed,
+            })
+        }),
+        (0u32..9_000, any::<u32>(), any::<bool>())
+            .prop_map(|(used, stamp, asks)| Message::Status { used, stamp, asks }),
+        any::<[u16; 3]>().prop_map(|[symbol, senders, pushed]| Message::Offer(Offer {
+            length: 300_000,
+            blocks: 3,
+            symbol,
+            senders: senders % 4,
+            pushed: pushed % 12,
+            padded: LEAST_OFFER,
+            ..Offer::default()
+        })),
+        any::<[u8; 32]>().prop_map(Message::Retry),
+        any::<[u8; 32]>().prop_map(Message::Proof),
+        (0u16..6).prop_map(|reason| Message::Close { reason }),
+        Just(Message::Done { hash: 0 }),
+        (16u16..60, any::<u16>()).prop_map(|(size, number)| Message::Probe { size, number }),
+        (any::<[u32; 4]>(), any::<bool>()).prop_map(|([granted, next, whole, lost], probe)| {
+            Message::Pull(tailcut_transport::scdp::CreditHeader {
+                probe,
+                granted: granted % 9_000,
+                next: next % 9_000,
+                whole: whole % 5,
+                lost,
+                ..Default::default()
+            })
+        }),
+    ];
+    (kinds, 0usize..1_100, any::<Option<(usize, u8)>>()).prop_map(|(message, more, change)| {
+        let mut bytes = packet(1, &message);
+        if let Message::Symbol(_) = message {
+            bytes.resize(bytes.len() + more, 0);
+        }
+        if let Some((at, byte)) = change.filter(|(at, _)| at % 4 == 0) {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a sender and strangers say, nothing panics, and memory stays bounded.
+    #[test]
+    fn any_packets_are_taken(packets in proptest::collection::vec(any_packet(), 1..60)) {
+        let mut engine = engine(1, credits());
+        let mut now = Time::from_ns(1);
+        arrive(&mut engine, now, forged(1), &offer(1, 300_000));
+        for bytes in packets {
+            now += Duration::from_us(50);
+            arrive(&mut engine, now, forged(1), &bytes);
+            answers(&mut engine, now);
+            while let Some(job) = engine.poll_job() {
+                let decoded = job.run(&crate::codec::Codes::new(4));
+                engine.on_decoded(now, &decoded);
+            }
+        }
+        prop_assert!(engine.incoming.len() <= 64);
+    }
+}

@@ -1,0 +1,168 @@
+//! What arrives where all have a key.
+
+use super::engine::Engine;
+use super::sealing::{Greeting, greet, is_sealed, trimmed};
+use crate::seal::Direction;
+use crate::udp::Incoming;
+use std::net::SocketAddr;
+use tailcut_units::{HostId, Time};
+use tailcut_wire::cast::{self, Envelope, Message, PREFIX_BYTES, Symbol};
+
+/// What is known of a packet beside what it says.
+pub(super) struct Packet {
+    pub(super) envelope: Envelope,
+    /// Bytes of the datagram.
+    pub(super) bytes: usize,
+    /// Of the first packet of a sender under a key.
+    pub(super) greeting: Option<Greeting>,
+}
+
+impl Engine {
+    /// A datagram where all have a key.
+    pub(super) fn on_sealed(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
+        if bytes.len() < PREFIX_BYTES {
+            self.counts.malformed += 1;
+            return;
+        }
+        if !is_sealed(bytes) {
+            // Of those that know nothing of a session. They are hints, as silence is.
+            match cast::decode(bytes) {
+                Ok((envelope, Message::Retry(_) | Message::Close { .. }, _))
+                    if self
+                        .sent_to
+                        .contains_key(&(envelope.session, envelope.share)) =>
+                {
+                    self.on_packet(now, incoming, bytes);
+                }
+                _ => self.counts.malformed += 1,
+            }
+            return;
+        }
+        if let Some(header) = trimmed(bytes) {
+            match cast::decode(&header) {
+                Ok((envelope, Message::Symbol(symbol), _)) => {
+                    self.on_hint(now, incoming, &envelope, &symbol);
+                }
+                _ => self.counts.malformed += 1,
+            }
+            return;
+        }
+        let mut plain = std::mem::take(&mut self.lines.plain);
+        if let Some((envelope, greeting)) = self.unseal(incoming.from, bytes, &mut plain) {
+            match cast::decode(&plain) {
+                Ok((_, message, length)) => {
+                    let payload = plain.get(length..).unwrap_or_default();
+                    let packet = Packet {
+                        envelope,
+                        bytes: bytes.len(),
+                        greeting,
+                    };
+                    self.take(now, incoming, packet, &message, payload);
+                }
+                Err(_) => self.counts.malformed += 1,
+            }
+        }
+        self.lines.plain = plain;
+    }
+
+    /// Opens a packet of a line, or the first one of a session.
+    fn unseal(
+        &mut self,
+        from: SocketAddr,
+        bytes: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> Option<(Envelope, Option<Greeting>)> {
+        let &[first, _, s0, s1, ref session @ ..] = bytes.first_chunk::<PREFIX_BYTES>()?;
+        let kind = first & 0x0f;
+        let envelope = Envelope {
+            session: u64::from_be_bytes(*session),
+            share: u16::from_be_bytes([s0, s1]),
+        };
+        let name = (envelope.session, envelope.share);
+        let sessions = &self.guests.sessions;
+        let guest = sessions
+            .get(&envelope.session)
+            .and_then(|session| session.line(envelope.share));
+        let receiver = self.receiver(&envelope, from).map(|(_, id)| id);
+        let candidates = match kind {
+            0 | 2 | 4 | 7 | 9 => [guest, None],
+            6 => [guest, receiver],
+            _ => [None, receiver],
+        };
+        for id in candidates.into_iter().flatten() {
+            let seal = self.lines.get_mut(id).and_then(|line| line.seal.as_mut());
+            if let Some(lacks_proof) = seal.and_then(|seal| seal.open(bytes, plain)) {
+                if lacks_proof {
+                    self.prove(id);
+                }
+                return Some((envelope, None));
+            }
+        }
+        let is_first = kind == 2 && candidates == [None; 2];
+        let greeting = is_first.then(|| {
+            let key = self.lines.key.as_ref()?;
+            let (session, share) = name;
+            greet(key, session, share, Direction::Forward, bytes, plain)
+        });
+        match greeting.flatten() {
+            Some(greeting) => Some((envelope, Some(greeting))),
+            None => {
+                self.counts.unknown += 1;
+                None
+            }
+        }
+    }
+
+    /// Whoever can see a session says that a symbol was trimmed: more than its loss must not follow.
+    fn on_hint(
+        &mut self,
+        now: Time,
+        incoming: &Incoming<'_>,
+        envelope: &Envelope,
+        symbol: &Symbol,
+    ) {
+        let known = self.guest(envelope, incoming.from);
+        let is_due = known.is_some_and(|(_, id)| {
+            let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
+            seal.is_some_and(|seal| symbol.number < seal.granted)
+        });
+        match is_due {
+            true => self.on_symbol(now, incoming, envelope, symbol, &[]),
+            false => self.counts.unknown += 1,
+        }
+    }
+
+    /// A sender answers what was drawn for it.
+    pub(super) fn on_proof_of_key(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        envelope: &Envelope,
+        proof: &[u8; 32],
+    ) {
+        let Some((flow, id)) = self.guest(envelope, from) else {
+            self.counts.unknown += 1;
+            return;
+        };
+        let seal = self.lines.get_mut(id).and_then(|line| line.seal.as_mut());
+        if !seal.is_some_and(|seal| seal.check(proof)) {
+            self.counts.malformed += 1;
+            return;
+        }
+        let session = self.guests.sessions.get_mut(&envelope.session);
+        if session.is_some_and(|session| std::mem::take(&mut session.waits)) {
+            self.deliver(flow);
+            self.say(id, &Message::Done { hash: 0 });
+        }
+        self.hear(now);
+    }
+
+    /// Whether a symbol is of one of several senders that has not proved that it has the key: the object
+    /// may be whole without it.
+    pub(super) fn is_premature(&self, id: HostId, session: u64) -> bool {
+        let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
+        let session = self.guests.sessions.get(&session);
+        seal.is_some_and(|seal| !seal.is_proved())
+            && session.is_some_and(|session| session.port != self.config.port)
+    }
+}

@@ -1,0 +1,101 @@
+//! Fetches what has a root from replicas that serve it.
+
+use super::error::Error;
+use super::fetch::{Fetch, Post, Taken};
+use super::holder::Holder;
+use super::line::Line;
+use super::message::Message;
+use super::progress::Event;
+use crate::driver::{Endpoint, new_session};
+use crate::files::{Hash, Sink};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+/// Fetches slabs from all of some replicas at once, each slab from one of them. A replica that is slow, stalls
+/// or leaves costs about as much as one slab takes elsewhere.
+///
+/// # Errors
+/// No replica is left, the sink fails, the root does not agree, or the user has set `stop`.
+pub fn get(
+    endpoint: &Endpoint,
+    root: Hash,
+    replicas: &[SocketAddr],
+    sink: &mut dyn Sink,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Taken, Error> {
+    let mine = new_session().map_err(Error::System)?;
+    let mut line = Line::new(endpoint, stop);
+    for &replica in replicas {
+        line.say(replica, 0, &Message::Get(mine, root));
+    }
+    let first = first(&mut line, mine, replicas, tell)?;
+    let is_known = |address: &SocketAddr| replicas.contains(address);
+    let mut late = Vec::new();
+    let mut fetch = Fetch::new(
+        &mut line,
+        sink,
+        tell,
+        vec![first],
+        Some(root),
+        replicas.len(),
+    );
+    fetch.run(mine, &mut |line, holders, post| {
+        let Post { from, to, message } = post;
+        if to != mine || !is_known(&from) || late.contains(&from) {
+            return;
+        }
+        if let Message::Offer(offer) = message {
+            late.push(from);
+            match holders.first() {
+                // Its slabs are cut otherwise.
+                Some(other) if !other.agrees(&offer) => {
+                    line.say(from, offer.from, &Message::Done);
+                }
+                _ => holders.push(Holder::new(from, offer)),
+            }
+        }
+    })
+}
+
+/// Waits for the first replica that has it.
+fn first(
+    line: &mut Line<'_>,
+    mine: u64,
+    replicas: &[SocketAddr],
+    tell: &mut dyn FnMut(Event),
+) -> Result<Holder, Error> {
+    let mut gone: Vec<(SocketAddr, Error)> = Vec::new();
+    loop {
+        line.check()?;
+        let mut moved = false;
+        while let Some((from, to, message)) = line.next()? {
+            moved = true;
+            if to != mine || !replicas.contains(&from) {
+                continue;
+            }
+            match message {
+                Message::Offer(offer) => {
+                    tell(Event::Joined(from));
+                    return Ok(Holder::new(from, offer));
+                }
+                Message::Fail(code, why) => {
+                    let peer = from;
+                    gone.push((from, Error::Peer { peer, code, why }));
+                }
+                _ => {}
+            }
+        }
+        for (peer, failure) in line.lost() {
+            gone.push((peer, Error::Lost { peer, failure }));
+        }
+        let is_gone = |replica: &SocketAddr| gone.iter().any(|(peer, _)| peer == replica);
+        if replicas.iter().all(is_gone) {
+            let said = gone.iter().map(|(_, error)| error.to_string());
+            return Err(Error::NoReplica(said.collect()));
+        }
+        if !moved {
+            line.sleep();
+        }
+    }
+}

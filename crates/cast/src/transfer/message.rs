@@ -1,0 +1,458 @@
+//! Messages between the ends of a transfer: an object each. docs/wire/transfer.md has every byte.
+//!
+//! A message is a body and, behind it, a footer of 12 bytes. The footer is at the end so that the bytes
+//! of a slab need not move: they are at the object's start.
+
+use crate::files::{Hash, LARGEST_SLAB, Label};
+use std::fmt;
+
+/// The version of this format.
+pub const VERSION: u8 = 1;
+/// Bytes of the footer: number, kind, version, magic.
+pub const FOOTER: usize = 12;
+/// The last two bytes of every message, "tc".
+const MAGIC: [u8; 2] = *b"tc";
+/// Bytes of a label.
+const LABEL: usize = 41;
+/// Slabs that one message asks for, at most.
+pub const MOST_WANTED: usize = 256;
+/// Bytes of a reason in words, at most.
+pub const LONGEST_REASON: usize = 1_000;
+/// A number of bytes that nobody knows.
+const UNKNOWN: u64 = u64::MAX;
+
+/// Why an end gives a transfer up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// It does not take what the other end sends or asks for.
+    Refused,
+    /// What is there is not what was sent.
+    Mismatch,
+    /// Its system fails: a disk, memory.
+    System,
+    /// Its user has interrupted it.
+    Interrupted,
+    /// It has not got what was asked for.
+    NotFound,
+    /// Others have waited for it too long.
+    Dropped,
+}
+
+impl Code {
+    const ALL: [Self; 6] = [
+        Self::Refused,
+        Self::Mismatch,
+        Self::System,
+        Self::Interrupted,
+        Self::NotFound,
+        Self::Dropped,
+    ];
+
+    const fn byte(self) -> u8 {
+        self as u8
+    }
+
+    fn of(byte: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(byte)).copied()
+    }
+}
+
+/// How far a receiver is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Standing {
+    /// Bytes of slabs that are verified, those of an earlier transfer too.
+    pub verified: u64,
+    /// Those of an earlier transfer.
+    pub kept: u64,
+}
+
+/// What is offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// The number that messages to this sender carry.
+    pub from: u64,
+    /// The number that this sender's slabs carry: the same for all receivers of a group.
+    pub slabs: u64,
+    /// Bytes of all slabs; `None` for a stream.
+    pub total: Option<u64>,
+    /// Bytes of the manifest.
+    pub manifest: u64,
+    /// Slabs of contents have two to the power of this bytes, 20 to 24.
+    pub slab_log2: u8,
+}
+
+/// What one end says to the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// Sender: this can be had.
+    Offer(Offer),
+    /// Receiver: it takes it. The number is the one that messages to it carry.
+    Accept(u64),
+    /// Receiver: it asks for slabs.
+    Want {
+        /// It has, wants, or has asked for all slabs below this one.
+        below: u32,
+        /// How far it is.
+        standing: Standing,
+        /// Slabs, [`MOST_WANTED`] at most.
+        slabs: Vec<u32>,
+    },
+    /// Receiver: it needs these slabs no longer; somebody else has sent them.
+    Skip(Vec<u32>),
+    /// Sender: a slab. Its bytes are those before the label.
+    Slab(Label, Vec<u8>),
+    /// Receiver: all slabs are verified; it asks for the root.
+    Close(Standing),
+    /// Sender: the root of all that was sent.
+    Root(Hash),
+    /// Receiver: everything is in its place.
+    Done,
+    /// Either end: it gives up.
+    Fail(Code, String),
+    /// Either end: is the other one there?
+    Ping,
+    /// Receiver: it asks for what has this root. The number is the one that messages to it carry.
+    Get(u64, Hash),
+}
+
+/// Why bytes are no message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Malformed(&'static str);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a malformed message: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+impl Message {
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::Offer(_) => 1,
+            Self::Accept(_) => 2,
+            Self::Want { .. } => 3,
+            Self::Skip(_) => 4,
+            Self::Slab(..) => 5,
+            Self::Close(_) => 6,
+            Self::Root(_) => 7,
+            Self::Done => 8,
+            Self::Fail(..) => 9,
+            Self::Ping => 10,
+            Self::Get(..) => 11,
+        }
+    }
+
+    /// The message as an object, to the end that has drawn `to`.
+    pub fn encode(&self, to: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Offer(offer) => {
+                let total = offer.total.unwrap_or(UNKNOWN);
+                for number in [offer.from, offer.slabs, total, offer.manifest] {
+                    out.extend(number.to_be_bytes());
+                }
+                out.push(offer.slab_log2);
+            }
+            Self::Accept(from) => out.extend(from.to_be_bytes()),
+            Self::Want {
+                below,
+                standing,
+                slabs,
+            } => {
+                out.extend(below.to_be_bytes());
+                standing.encode(&mut out);
+                out.extend(slabs.iter().flat_map(|slab| slab.to_be_bytes()));
+            }
+            Self::Skip(slabs) => out.extend(slabs.iter().flat_map(|slab| slab.to_be_bytes())),
+            Self::Slab(label, bytes) => {
+                out.extend(bytes);
+                seal_slab(&mut out, label, to);
+                return out;
+            }
+            Self::Close(standing) => standing.encode(&mut out),
+            Self::Root(hash) => out.extend(hash.0),
+            Self::Done | Self::Ping => {}
+            Self::Fail(code, reason) => {
+                out.push(code.byte());
+                let mut length = reason.len().min(LONGEST_REASON);
+                while !reason.is_char_boundary(length) {
+                    length -= 1;
+                }
+                out.extend(&reason.as_bytes()[..length]);
+            }
+            Self::Get(from, hash) => {
+                out.extend(from.to_be_bytes());
+                out.extend(hash.0);
+            }
+        }
+        footer(&mut out, to, self.kind());
+        out
+    }
+
+    /// Reads an object: the number that its sender was told, and what it says.
+    ///
+    /// # Errors
+    /// The bytes are no message of this version.
+    pub fn decode(mut bytes: Vec<u8>) -> Result<(u64, Self), Malformed> {
+        let Some((rest, [kind, version, magic @ ..])) = bytes.split_last_chunk::<4>() else {
+            return Err(Malformed("it is too short"));
+        };
+        if *magic != MAGIC {
+            return Err(Malformed("it does not end with 'tc'"));
+        }
+        if *version != VERSION {
+            return Err(Malformed("its version is not 1; both ends need the same"));
+        }
+        let kind = *kind;
+        let Some((body, to)) = rest.split_last_chunk::<8>() else {
+            return Err(Malformed("it is too short"));
+        };
+        let to = u64::from_be_bytes(*to);
+        if kind == 5 {
+            let label = body.split_last_chunk::<LABEL>();
+            let (slab, label) = label.ok_or(Malformed("a slab without a label"))?;
+            let label = read_label(label, slab.len())?;
+            let length = slab.len();
+            bytes.truncate(length);
+            return Ok((to, Self::Slab(label, bytes)));
+        }
+        let mut body = Body(body);
+        let message = match kind {
+            1 => Self::Offer(read_offer(&mut body)?),
+            2 => Self::Accept(body.u64()?),
+            3 => Self::Want {
+                below: body.u32()?,
+                standing: Standing::read(&mut body)?,
+                slabs: body.slabs()?,
+            },
+            4 => Self::Skip(body.slabs()?),
+            6 => Self::Close(Standing::read(&mut body)?),
+            7 => Self::Root(Hash(body.take()?)),
+            8 => Self::Done,
+            9 => {
+                let [code] = body.take()?;
+                let code = Code::of(code).ok_or(Malformed("a reason that is not known"))?;
+                Self::Fail(code, body.text()?)
+            }
+            10 => Self::Ping,
+            11 => Self::Get(body.u64()?, Hash(body.take()?)),
+            _ => return Err(Malformed("its kind is not known")),
+        };
+        match body.0 {
+            [] => Ok((to, message)),
+            _ => Err(Malformed("it is too long")),
+        }
+    }
+}
+
+/// Makes an object of a slab's bytes: its label and a footer are put behind them.
+pub fn seal_slab(bytes: &mut Vec<u8>, label: &Label, to: u64) {
+    bytes.reserve(LABEL + FOOTER);
+    bytes.extend(label.slab.to_be_bytes());
+    bytes.extend(label.length.to_be_bytes());
+    bytes.push(label.last.into());
+    bytes.extend(label.hash.0);
+    footer(bytes, to, 5);
+}
+
+fn footer(out: &mut Vec<u8>, to: u64, kind: u8) {
+    out.extend(to.to_be_bytes());
+    out.extend([kind, VERSION]);
+    out.extend(MAGIC);
+}
+
+fn read_label(bytes: &[u8; LABEL], found: usize) -> Result<Label, Malformed> {
+    let mut body = Body(bytes);
+    let (slab, length) = (body.u32()?, body.u32()?);
+    let [last] = body.take()?;
+    if length as usize != found || length > LARGEST_SLAB {
+        return Err(Malformed("a slab of another length than its label says"));
+    }
+    if last > 1 {
+        return Err(Malformed(
+            "a label that is neither the last one nor another",
+        ));
+    }
+    let hash = Hash(body.take()?);
+    Ok(Label {
+        slab,
+        length,
+        last: last == 1,
+        hash,
+    })
+}
+
+fn read_offer(body: &mut Body<'_>) -> Result<Offer, Malformed> {
+    let (from, slabs, total) = (body.u64()?, body.u64()?, body.u64()?);
+    let manifest = body.u64()?;
+    let [slab_log2] = body.take()?;
+    if !(20..=24).contains(&slab_log2) {
+        return Err(Malformed("slabs of a size that is not allowed"));
+    }
+    Ok(Offer {
+        from,
+        slabs,
+        total: (total != UNKNOWN).then_some(total),
+        manifest,
+        slab_log2,
+    })
+}
+
+impl Standing {
+    fn encode(self, out: &mut Vec<u8>) {
+        out.extend(self.verified.to_be_bytes());
+        out.extend(self.kept.to_be_bytes());
+    }
+
+    fn read(body: &mut Body<'_>) -> Result<Self, Malformed> {
+        let (verified, kept) = (body.u64()?, body.u64()?);
+        match kept > verified {
+            true => Err(Malformed("more bytes are kept than verified")),
+            false => Ok(Self { verified, kept }),
+        }
+    }
+}
+
+/// What is left of a body.
+struct Body<'a>(&'a [u8]);
+
+impl Body<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (taken, rest) = self
+            .0
+            .split_first_chunk()
+            .ok_or(Malformed("it is too short"))?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn u32(&mut self) -> Result<u32, Malformed> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, Malformed> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    fn slabs(&mut self) -> Result<Vec<u32>, Malformed> {
+        if self.0.len() > MOST_WANTED * 4 {
+            return Err(Malformed("it names more than 256 slabs"));
+        }
+        let mut slabs = Vec::with_capacity(self.0.len() / 4);
+        while !self.0.is_empty() {
+            slabs.push(self.u32()?);
+        }
+        Ok(slabs)
+    }
+
+    /// The rest, as words on one line.
+    fn text(&mut self) -> Result<String, Malformed> {
+        let bytes = std::mem::take(&mut self.0);
+        if bytes.len() > LONGEST_REASON {
+            return Err(Malformed("a reason of more than 1000 bytes"));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| Malformed("a reason that is no text"))?;
+        // It is shown on the other end's terminal.
+        Ok(text
+            .chars()
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn messages() -> Vec<Message> {
+        let standing = Standing {
+            verified: 9,
+            kept: 2,
+        };
+        let label = Label {
+            slab: 3,
+            length: 4,
+            last: true,
+            hash: Hash([7; 32]),
+        };
+        let offer = |total| Offer {
+            from: 1,
+            slabs: 2,
+            total,
+            manifest: 300,
+            slab_log2: 24,
+        };
+        vec![
+            Message::Offer(offer(Some(77))),
+            Message::Offer(offer(None)),
+            Message::Accept(8),
+            Message::Want {
+                below: 5,
+                standing,
+                slabs: vec![1, 4],
+            },
+            Message::Skip(vec![2]),
+            Message::Slab(label, vec![1, 2, 3, 4]),
+            Message::Close(standing),
+            Message::Root(Hash([1; 32])),
+            Message::Done,
+            Message::Fail(Code::Dropped, "too slow".to_owned()),
+            Message::Ping,
+            Message::Get(6, Hash([2; 32])),
+        ]
+    }
+
+    #[test]
+    fn every_message_is_read_as_it_was_written_and_no_shorter_or_longer_one() {
+        for message in messages() {
+            let bytes = message.encode(99);
+            assert_eq!(Message::decode(bytes.clone()), Ok((99, message.clone())));
+            for cut in 1..=bytes.len() {
+                assert!(Message::decode(bytes[..bytes.len() - cut].to_vec()).is_err());
+            }
+            let has_rest = matches!(
+                message,
+                Message::Want { .. } | Message::Skip(_) | Message::Fail(..)
+            );
+            if !has_rest {
+                let longer = [vec![0], bytes].concat();
+                assert!(Message::decode(longer).is_err(), "{message:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_version_is_refused_and_says_so() {
+        let mut bytes = Message::Done.encode(1);
+        let at = bytes.len() - 3;
+        bytes[at] = 2;
+        let error = Message::decode(bytes).expect_err("another version");
+        assert!(error.to_string().contains("version"), "{error}");
+    }
+
+    #[test]
+    fn what_a_peer_says_cannot_steer_a_terminal() {
+        let bytes = Message::Fail(Code::Refused, "a\u{1b}[2Jb\n".to_owned()).encode(0);
+        let read = Message::decode(bytes).expect("a message");
+        let said = Message::Fail(Code::Refused, "a [2Jb ".to_owned());
+        assert_eq!(read, (0, said));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused_or_mean_what_they_are_written_as(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            kind in 0u8..14,
+        ) {
+            let _ = Message::decode(bytes.clone());
+            footer(&mut bytes, 5, kind);
+            if let Ok((to, message)) = Message::decode(bytes) {
+                let again = message.encode(to);
+                prop_assert_eq!(Message::decode(again), Ok((to, message)));
+            }
+        }
+    }
+}

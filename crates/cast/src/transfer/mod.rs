@@ -1,0 +1,67 @@
+//! Transfers of files, trees and streams from end to end, over objects of [`driver`](crate::driver).
+//!
+//! - [`send`]: offers a [`Source`](crate::files::Source) to one receiver or several.
+//! - [`Listener`]: takes what senders offer into a [`Sink`](crate::files::Sink).
+//! - [`serve`] and [`get`]: the same by a root, from one replica or several.
+//!
+//! The receiver says which slabs it needs, several ahead, so that the network never waits for it. docs/wire/transfer.md
+//! has the messages, each an object.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use tailcut_cast::driver::{Endpoint, Options};
+//! use tailcut_cast::files::{FileSink, FileSource, ScanOptions, SinkOptions};
+//! use tailcut_cast::transfer::{Listener, SendOptions, send};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (from, to) = (tempfile::tempdir()?, tempfile::tempdir()?);
+//! let (file, copy) = (from.path().join("weights"), to.path().join("weights"));
+//! std::fs::write(&file, [7; 100_000])?;
+//! let loopback = "127.0.0.1:0".parse()?;
+//! let (a, b) = (Endpoint::bind(loopback, &Options::default())?, Endpoint::bind(loopback, &Options::default())?);
+//! let at = b.local();
+//!
+//! let receiver = std::thread::spawn(move || {
+//!     let stop = AtomicBool::new(false);
+//!     let mut listener = Listener::new(&b, &stop);
+//!     let offered = listener.accept()?;
+//!     let mut sink = FileSink::new(to.path(), SinkOptions::default())?;
+//!     let root = listener.receive(offered, &mut sink, &mut |_| ())?;
+//! #   drop(to);
+//!     Ok::<_, tailcut_cast::transfer::Error>(root)
+//! });
+//! let source = FileSource::open(&file, &ScanOptions::default(), &mut |_| ())?;
+//! let stop = AtomicBool::new(false);
+//! let summary = send(&a, Box::new(source), &[at], SendOptions::default(), &stop, &mut |_| ())?;
+//! assert!(summary.receivers[0].1.is_ok());
+//! assert_eq!(Some(receiver.join().expect("a thread")?.root), summary.root);
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod fetch;
+mod get;
+mod holder;
+mod line;
+mod message;
+mod peer;
+mod progress;
+mod reader;
+mod receiver;
+mod sender;
+mod serve;
+
+pub use error::Error;
+pub use fetch::Taken;
+pub use get::get;
+pub use message::{Code, Malformed, Message, Offer, Standing};
+pub use progress::{Event, Progress};
+pub use receiver::{Listener, Offered};
+pub use sender::{SendOptions, Summary, send};
+pub use serve::serve;
+
+use std::time::Duration;
+
+/// Between two looks at how far a transfer is.
+const TOLD_EVERY: Duration = Duration::from_millis(100);

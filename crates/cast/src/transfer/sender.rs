@@ -1,0 +1,506 @@
+//! A sender: it offers a source to receivers and sends the slabs that they ask for.
+//!
+//! A slab is read once, and goes to all receivers that need it at the same time. So the sender takes
+//! slabs in ascending order and waits, before each, until every receiver has said whether it needs it.
+
+use super::error::Error;
+use super::line::Line;
+use super::message::{Code, Message, Offer, Standing};
+use super::peer::{Peer, Stage};
+use super::progress::{Event, Progress};
+use super::reader::{Read, Reader, SlabObject};
+use crate::driver::{self, Endpoint, Sending, StragglerPolicy, Stragglers, new_session};
+use crate::files::{self, Hash, Label, Source};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Slabs in memory at once, at most.
+const BUFFERS: usize = 3;
+
+/// How something is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SendOptions {
+    /// How long receivers are waited for whose slowness keeps the others waiting, before they are dropped.
+    /// `None`: they are waited for as long as they answer.
+    pub drop_after: Option<std::time::Duration>,
+    /// Whether the endpoint has a key; for what errors say.
+    pub has_key: bool,
+}
+
+/// What has become of a transfer.
+#[derive(Debug)]
+pub struct Summary {
+    /// The root, where a receiver has asked for it.
+    pub root: Option<Hash>,
+    /// What has become of each receiver, in the order in which they were given.
+    pub receivers: Vec<(SocketAddr, Result<(), Error>)>,
+    /// How far the transfer came.
+    pub progress: Progress,
+}
+
+/// A slab on its way.
+struct Flight {
+    slab: u32,
+    to: Vec<usize>,
+    sending: Sending,
+}
+
+/// Sends a source to all of some receivers. Returns when nothing more comes of any of them.
+///
+/// # Errors
+/// The source cannot be read, the user has set `stop`, or the socket fails. What single receivers
+/// have suffered is in the summary.
+pub fn send(
+    endpoint: &Endpoint,
+    source: Box<dyn Source>,
+    to: &[SocketAddr],
+    options: SendOptions,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Summary, Error> {
+    let mut sender = Sender::new(endpoint, source, to, options, stop, tell)?;
+    match sender.run() {
+        Ok(()) => Ok(sender.summary()),
+        Err(error) => {
+            sender.give_up(&error);
+            Err(error)
+        }
+    }
+}
+
+struct Sender<'a> {
+    line: Line<'a>,
+    reader: Reader,
+    options: SendOptions,
+    tell: &'a mut dyn FnMut(Event),
+    peers: Vec<Peer>,
+    /// The number that slabs carry.
+    slabs: u64,
+    /// Slabs that are being read, with the receivers that need them.
+    reading: Vec<(u32, Vec<usize>)>,
+    flights: Vec<Flight>,
+    /// The last slab, once it has been read.
+    last: Option<u32>,
+    root: Option<Hash>,
+    asked_root: bool,
+    hashes_ahead: bool,
+    /// Since when a slab waits for receivers that have not decided.
+    waits_since: Option<Instant>,
+    progress: Progress,
+    told: Option<Progress>,
+    told_at: Instant,
+}
+
+impl<'a> Sender<'a> {
+    fn new(
+        endpoint: &'a Endpoint,
+        source: Box<dyn Source>,
+        to: &[SocketAddr],
+        options: SendOptions,
+        stop: &'a AtomicBool,
+        tell: &'a mut dyn FnMut(Event),
+    ) -> Result<Self, Error> {
+        let number = || new_session().map_err(Error::System);
+        let slabs = number()?;
+        let mut line = Line::new(endpoint, stop);
+        let mut peers = Vec::with_capacity(to.len());
+        let header = *source.header();
+        for &address in to {
+            let peer = Peer::new(address, number()?);
+            let offer = Offer {
+                from: peer.number,
+                slabs,
+                total: source.total(),
+                manifest: header.length,
+                slab_log2: header.slab_log2,
+            };
+            line.say(address, 0, &Message::Offer(offer));
+            peers.push(peer);
+        }
+        let progress = Progress {
+            total: source.total(),
+            receivers: peers.len(),
+            ..Progress::default()
+        };
+        Ok(Self {
+            line,
+            reader: Reader::start(source, BUFFERS).map_err(Error::System)?,
+            options,
+            tell,
+            peers,
+            slabs,
+            reading: Vec::new(),
+            flights: Vec::new(),
+            last: None,
+            root: None,
+            asked_root: false,
+            hashes_ahead: false,
+            waits_since: None,
+            progress,
+            told: None,
+            told_at: Instant::now(),
+        })
+    }
+
+    fn run(&mut self) -> Result<(), Error> {
+        loop {
+            self.line.check()?;
+            let mut moved = false;
+            while let Some((from, to, message)) = self.line.next()? {
+                self.on_message(from, to, message);
+                moved = true;
+            }
+            while let Some(read) = self.reader.next() {
+                self.on_read(read)?;
+                moved = true;
+            }
+            moved |= self.look_at_flights();
+            for (peer, failure) in self.line.lost() {
+                let at = self.peers.iter().position(|other| other.address == peer);
+                if let Some(at) = at {
+                    self.unreachable(at, failure);
+                }
+            }
+            self.ask_the_silent();
+            self.schedule();
+            self.show();
+            let is_over = self.peers.iter().all(Peer::is_over);
+            if is_over {
+                self.line.farewell();
+                return Ok(());
+            }
+            if !moved {
+                self.line.sleep();
+            }
+        }
+    }
+
+    /// Reads the next slabs that all receivers have decided about.
+    fn schedule(&mut self) {
+        while self.flights.len() + self.reading.len() < BUFFERS {
+            let active = || self.peers.iter().filter(|peer| !peer.is_over());
+            let Some(slab) = active().filter_map(|peer| peer.wants.first()).min() else {
+                self.waits_since = None;
+                return;
+            };
+            let slab = *slab;
+            let late: Vec<usize> = (0..self.peers.len())
+                .filter(|&at| !self.peers[at].has_decided(slab))
+                .collect();
+            if !late.is_empty() {
+                let since = *self.waits_since.get_or_insert_with(Instant::now);
+                let patience = self.options.drop_after;
+                // Slabs on their way keep receivers busy; the driver watches those.
+                let is_idle = self.flights.is_empty() && self.reading.is_empty();
+                if is_idle && patience.is_some_and(|patience| since.elapsed() > patience) {
+                    for at in late {
+                        self.drop_peer(at);
+                    }
+                    continue;
+                }
+                return;
+            }
+            self.waits_since = None;
+            let mut to = Vec::new();
+            for (at, peer) in self.peers.iter_mut().enumerate() {
+                if !peer.is_over() && peer.wants.remove(&slab) {
+                    to.push(at);
+                }
+            }
+            self.reader.slab(slab, self.slabs);
+            self.reading.push((slab, to));
+        }
+    }
+
+    fn on_message(&mut self, from: SocketAddr, to: u64, message: Message) {
+        let known = |peer: &Peer| peer.address == from && peer.number == to;
+        let Some(at) = self.peers.iter().position(known) else {
+            return;
+        };
+        let last = self.last;
+        let peer = &mut self.peers[at];
+        if peer.is_over() {
+            return;
+        }
+        peer.heard = super::line::Heard::now();
+        match message {
+            Message::Accept(theirs) => {
+                if matches!(peer.stage, Stage::Offered) {
+                    peer.theirs = theirs;
+                    peer.stage = Stage::Receiving;
+                    (self.tell)(Event::Joined(from));
+                }
+            }
+            Message::Want {
+                below,
+                standing,
+                slabs,
+            } => {
+                let slabs = slabs.into_iter();
+                peer.wants
+                    .extend(slabs.filter(|slab| last.is_none_or(|last| *slab <= last)));
+                // What a receiver may ask for is bounded: it has no more in memory.
+                while peer.wants.len() > super::message::MOST_WANTED {
+                    peer.wants.pop_last();
+                }
+                peer.below = peer.below.max(below);
+                self.on_standing(at, standing);
+            }
+            Message::Skip(slabs) => {
+                for slab in slabs {
+                    peer.wants.remove(&slab);
+                    for flight in self.flights.iter().filter(|flight| flight.slab == slab) {
+                        if flight.to == [at] {
+                            flight.sending.cancel();
+                        }
+                    }
+                }
+            }
+            Message::Close(standing) => {
+                peer.stage = Stage::Closing;
+                peer.wants.clear();
+                self.on_standing(at, standing);
+                match self.root {
+                    Some(root) => self.say_root(at, root),
+                    None if !self.asked_root => {
+                        self.asked_root = true;
+                        self.reader.root();
+                    }
+                    None => {}
+                }
+            }
+            Message::Done => self.end(at, Ok(())),
+            Message::Fail(code, why) => {
+                let peer = from;
+                self.end(at, Err(Error::Peer { peer, code, why }));
+            }
+            _ => {}
+        }
+    }
+
+    fn on_standing(&mut self, at: usize, standing: Standing) {
+        self.peers[at].standing = standing;
+        if standing.kept > 0 && !self.hashes_ahead {
+            self.hashes_ahead = true;
+            self.reader.ahead();
+        }
+    }
+
+    fn say_root(&mut self, at: usize, root: Hash) {
+        let peer = &self.peers[at];
+        let (address, theirs) = (peer.address, peer.theirs);
+        self.line.say(address, theirs, &Message::Root(root));
+    }
+
+    fn on_read(&mut self, read: Read) -> Result<(), Error> {
+        match read {
+            // A stream's end was not known yet when this slab was asked for.
+            Read::Failed(files::Error::Gone(slab)) if self.last.is_some_and(|last| slab > last) => {
+                self.reading.retain(|(reading, _)| *reading != slab);
+                Ok(())
+            }
+            Read::Failed(error) => Err(error.into()),
+            Read::Root(root) => {
+                self.root = Some(root);
+                for at in 0..self.peers.len() {
+                    if matches!(self.peers[at].stage, Stage::Closing) {
+                        self.say_root(at, root);
+                    }
+                }
+                Ok(())
+            }
+            Read::Slab(label, object) => {
+                self.on_slab(label, object);
+                Ok(())
+            }
+        }
+    }
+
+    fn on_slab(&mut self, label: Label, object: SlabObject) {
+        if label.last {
+            self.last = Some(label.slab);
+            for peer in &mut self.peers {
+                peer.wants.retain(|&slab| slab <= label.slab);
+            }
+        }
+        let reading = self
+            .reading
+            .iter()
+            .position(|(slab, _)| *slab == label.slab);
+        let Some(reading) = reading else { return };
+        let (slab, mut to) = self.reading.remove(reading);
+        to.retain(|&at| !self.peers[at].is_over());
+        let addresses: Vec<SocketAddr> = to.iter().map(|&at| self.peers[at].address).collect();
+        let endpoint = self.line.endpoint();
+        let sending = match addresses[..] {
+            [] => return,
+            [one] => endpoint.send(one, object),
+            _ => endpoint.send_to_all(&addresses, self.stragglers(), object),
+        };
+        self.flights.push(Flight { slab, to, sending });
+    }
+
+    fn stragglers(&self) -> Stragglers {
+        let (policy, after) = match self.options.drop_after {
+            Some(after) => (StragglerPolicy::Drop, after),
+            None => (StragglerPolicy::Wait, std::time::Duration::from_secs(60)),
+        };
+        let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+        Stragglers {
+            after: tailcut_units::Duration::from_ms(ms.clamp(1, 3_600_000)),
+            policy,
+        }
+    }
+
+    /// Whether slabs have arrived, or have not.
+    fn look_at_flights(&mut self) -> bool {
+        let mut over = Vec::new();
+        let line = &self.line;
+        self.flights
+            .retain_mut(|flight| match line.fate(&mut flight.sending) {
+                None => true,
+                Some(fate) => {
+                    over.push((
+                        std::mem::take(&mut flight.to),
+                        flight.sending.progress(),
+                        fate,
+                    ));
+                    false
+                }
+            });
+        let moved = !over.is_empty();
+        for (to, board, fate) in over {
+            if let Ok(sent) = fate {
+                self.progress.sent += sent.bytes;
+                let symbol = 1_400;
+                self.progress.repair += u64::from(sent.repair) * symbol;
+            }
+            for (&at, one) in to.iter().zip(&board) {
+                match (one.stage, fate) {
+                    (driver::Stage::Dropped, _) => self.drop_peer(at),
+                    (driver::Stage::Failed(driver::Failure::Cancelled), _)
+                    | (_, Err(driver::Failure::Cancelled)) => {}
+                    (driver::Stage::Failed(failure), _) | (_, Err(failure)) => {
+                        self.unreachable(at, failure);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        moved
+    }
+
+    fn unreachable(&mut self, at: usize, failure: driver::Failure) {
+        let peer = self.peers[at].address;
+        let has_key = self.options.has_key;
+        let error = match self.peers[at].stage {
+            Stage::Offered => Error::Unreachable {
+                peer,
+                failure,
+                has_key,
+            },
+            _ => Error::Lost { peer, failure },
+        };
+        self.end(at, Err(error));
+    }
+
+    fn drop_peer(&mut self, at: usize) {
+        let peer = &self.peers[at];
+        if peer.is_over() {
+            return;
+        }
+        let (address, theirs) = (peer.address, peer.theirs);
+        let fail = Message::Fail(Code::Dropped, "the others waited too long".to_owned());
+        self.line.say(address, theirs, &fail);
+        self.end(at, Err(Error::Dropped(address)));
+    }
+
+    /// Nothing more comes of a receiver.
+    fn end(&mut self, at: usize, result: Result<(), Error>) {
+        let peer = &mut self.peers[at];
+        if peer.is_over() {
+            return;
+        }
+        if let Err(error) = &result {
+            (self.tell)(Event::Left(peer.address, error.to_string()));
+        }
+        peer.stage = Stage::Over(result);
+        for flight in &self.flights {
+            let mut to = flight.to.iter();
+            if to.all(|&at| self.peers[at].is_over()) {
+                flight.sending.cancel();
+            }
+        }
+    }
+
+    /// Asks receivers of which nothing is heard, and to which nothing is on its way, whether they are there.
+    fn ask_the_silent(&mut self) {
+        for at in 0..self.peers.len() {
+            let peer = &self.peers[at];
+            let has_flight = self.flights.iter().any(|flight| flight.to.contains(&at));
+            if peer.is_over() || !peer.heard.is_silent() || has_flight {
+                continue;
+            }
+            let (address, theirs) = (peer.address, peer.theirs);
+            if !self.line.is_asking(address) {
+                self.line.say(address, theirs, &Message::Ping);
+                self.peers[at].heard = super::line::Heard::now();
+            }
+        }
+    }
+
+    /// How far the slowest is.
+    fn look(&self) -> Progress {
+        let active = self.peers.iter().filter(|peer| !peer.is_over());
+        let slowest = active.clone().min_by_key(|peer| peer.standing.verified);
+        let furthest = self.peers.iter().map(|peer| peer.standing);
+        let furthest = furthest.max_by_key(|standing| standing.verified);
+        Progress {
+            standing: slowest
+                .map(|peer| peer.standing)
+                .or(furthest)
+                .unwrap_or_default(),
+            receivers: active.count(),
+            slowest: slowest
+                .filter(|_| self.peers.len() > 1)
+                .map(|peer| peer.address),
+            ..self.progress
+        }
+    }
+
+    fn show(&mut self) {
+        let progress = self.look();
+        let is_due = self.told_at.elapsed() >= super::TOLD_EVERY;
+        if is_due && self.told != Some(progress) {
+            self.told = Some(progress);
+            self.told_at = Instant::now();
+            (self.tell)(Event::Progress(progress));
+        }
+    }
+
+    fn give_up(&mut self, error: &Error) {
+        let fail = Message::Fail(error.code(), error.to_string());
+        for peer in self.peers.iter().filter(|peer| !peer.is_over()) {
+            // One that has not answered knows no number.
+            self.line.say(peer.address, peer.theirs, &fail);
+        }
+        self.line.farewell();
+    }
+
+    fn summary(self) -> Summary {
+        let progress = self.look();
+        let receivers = self.peers.into_iter().map(|peer| {
+            let result = match peer.stage {
+                Stage::Over(result) => result,
+                _ => Err(Error::Interrupted),
+            };
+            (peer.address, result)
+        });
+        Summary {
+            root: self.root,
+            receivers: receivers.collect(),
+            progress,
+        }
+    }
+}

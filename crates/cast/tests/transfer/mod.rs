@@ -1,0 +1,32 @@
+mod many;
+mod one;
+mod replicas;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+use tailcut_cast::driver::{Endpoint, Options};
+use tailcut_cast::files::Sink;
+use tailcut_cast::transfer::{Error, Listener, Taken};
+
+/// For ends that nobody interrupts.
+pub static GOES_ON: AtomicBool = AtomicBool::new(false);
+
+pub fn bind() -> Endpoint {
+    let local = "127.0.0.1:0".parse().expect("an address");
+    Endpoint::bind(local, &Options::default()).expect("a port")
+}
+
+/// Receives one transfer on a thread of its own.
+pub fn receiver(
+    make: impl FnOnce() -> Box<dyn Sink> + Send + 'static,
+) -> (SocketAddr, JoinHandle<Result<Taken, Error>>) {
+    let endpoint = bind();
+    let at = endpoint.local();
+    let thread = std::thread::spawn(move || {
+        let mut listener = Listener::new(&endpoint, &GOES_ON);
+        let offered = listener.accept()?;
+        listener.receive(offered, &mut *make(), &mut |_| ())
+    });
+    (at, thread)
+}

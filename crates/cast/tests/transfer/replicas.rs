@@ -1,0 +1,125 @@
+//! From several replicas to one.
+
+use super::super::common::{SLAB, bytes, folder, look, sink, source};
+use super::{GOES_ON, bind};
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use tailcut_cast::files::{Hash, Source, StreamSink};
+use tailcut_cast::transfer::{Error, get, serve};
+
+/// A replica until it is dropped.
+struct Replica {
+    at: SocketAddr,
+    root: Hash,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Replica {
+    fn of(path: &Path) -> Self {
+        let endpoint = bind();
+        let mut source = source(path);
+        let root = source.root().expect("a root");
+        let at = endpoint.local();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stops = Arc::clone(&stop);
+        let work = move || {
+            let result = serve(&endpoint, Box::new(source), root, &stops, &mut |_| ());
+            assert!(matches!(result, Err(Error::Interrupted)));
+        };
+        let thread = Some(std::thread::spawn(work));
+        Self {
+            at,
+            root,
+            stop,
+            thread,
+        }
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[test]
+fn a_file_comes_from_three_replicas_one_of_which_is_not_there() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    let contents = bytes(20 * SLAB + 7, 1);
+    fs::write(&file, &contents).expect("a file");
+    let replicas = [Replica::of(&file), Replica::of(&file)];
+    let nobody = bind().local();
+    let at = [nobody, replicas[0].at, replicas[1].at];
+    let root = replicas[0].root;
+    let mut sink = sink(to.path());
+    let taken = get(&bind(), root, &at, &mut sink, &GOES_ON, &mut |_| ()).expect("fetched");
+    assert_eq!(taken.root, Hash::of(&contents));
+    assert!(fs::read(to.path().join("file")).expect("a file") == contents);
+}
+
+#[test]
+fn a_tree_comes_from_two_replicas_and_a_file_goes_into_a_pipe_in_order() {
+    let (from, to) = (folder(), folder());
+    let tree = from.path().join("tree");
+    fs::create_dir(&tree).expect("a folder");
+    fs::write(tree.join("a"), bytes(3 * SLAB + 1, 1)).expect("a file");
+    fs::write(tree.join("b"), bytes(2 * SLAB, 2)).expect("a file");
+    let replicas = [Replica::of(&tree), Replica::of(&tree)];
+    let at = replicas.each_ref().map(|replica| replica.at);
+    let mut into = sink(to.path());
+    let root = replicas[0].root;
+    get(&bind(), root, &at, &mut into, &GOES_ON, &mut |_| ()).expect("fetched");
+    assert_eq!(look(&tree), look(&to.path().join("tree")));
+
+    let replicas = [tree.join("a"), tree.join("a")].map(|file| Replica::of(&file));
+    let at = replicas.each_ref().map(|replica| replica.at);
+    let mut copy = Vec::new();
+    let mut pipe = StreamSink::new(&mut copy, 4, u64::MAX);
+    let root = replicas[0].root;
+    get(&bind(), root, &at, &mut pipe, &GOES_ON, &mut |_| ()).expect("fetched");
+    drop(pipe);
+    assert!(copy == bytes(3 * SLAB + 1, 1));
+}
+
+#[test]
+fn who_asks_for_something_else_is_told_what_there_is() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    fs::write(&file, "x").expect("a file");
+    let replica = Replica::of(&file);
+    let (at, other) = ([replica.at], Hash::of(b"other"));
+    let mut sink = sink(to.path());
+    let error = get(&bind(), other, &at, &mut sink, &GOES_ON, &mut |_| ()).expect_err("another");
+    assert_eq!(error.exit_code(), 4);
+    assert!(
+        error.to_string().contains(&replica.root.to_string()),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_replica_that_leaves_meanwhile_is_replaced_by_the_others() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    let contents = bytes(30 * SLAB, 1);
+    fs::write(&file, &contents).expect("a file");
+    let stays = Replica::of(&file);
+    let mut leaves = Some(Replica::of(&file));
+    let at = [stays.at, leaves.as_ref().expect("a replica").at];
+    let mut sink = sink(to.path());
+    let mut on_event = |_| {
+        // It leaves as soon as anything happens, with slabs that it owes.
+        drop(leaves.take());
+    };
+    let taken = get(&bind(), stays.root, &at, &mut sink, &GOES_ON, &mut on_event);
+    assert_eq!(taken.expect("fetched").root, Hash::of(&contents));
+}

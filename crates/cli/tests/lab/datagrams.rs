@@ -1,0 +1,102 @@
+//! SCDP over UDP on real hosts, in studies.
+
+use crate::harness::{run, text};
+use serde_json::Value;
+use std::path::Path;
+
+const NETWORK: &str = r#"
+seeds = 1
+drain = "60s"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts = 3
+rate = "20Mbps"
+"#;
+
+/// The runs of a study on real hosts.
+fn runs_of(directory: &Path, head: &str, workload: &str) -> Vec<Value> {
+    let scenario = format!("{head}{NETWORK}{workload}");
+    let out = directory.join("out");
+    let more = ["--clock", "wall", "--json"];
+    let output = run(directory, &scenario, &out, &more).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// Every flow has arrived, and no packet is missing in the books.
+fn hold(run: &Value) {
+    assert_eq!(run["unfinished"], 0, "{run}");
+    let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
+    assert_eq!(
+        count("sent"),
+        count("delivered") + count("dropped") + count("remaining"),
+        "{run}"
+    );
+}
+
+#[test]
+fn flows_are_objects_of_scdp_over_switches_that_trim_and_over_those_that_drop() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let head = "designs = [\"scdp\", \"scdp-plain\"]\nflows = 20\nloads = 0.3";
+    let workload = "[[workload]]\nsizes = \"uniform:1:60KB\"";
+    let runs = runs_of(directory.path(), head, workload);
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        hold(run);
+        assert!(run["payload_sent_bytes"].as_u64() >= run["application_bytes"].as_u64());
+    }
+}
+
+#[test]
+fn an_incast_of_scdp_is_trimmed_and_nothing_is_dropped() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let workload = "[[workload]]\nkind = \"burst\"\nsizes = \"fixed:70KB\"\nmatrix = \"incast\"\n\
+                    senders = 5";
+    let runs = runs_of(directory.path(), "designs = [\"scdp\"]", workload);
+    let [run] = &runs[..] else {
+        panic!("one run");
+    };
+    hold(run);
+    // Five windows of 12 symbols are more than the 20 KB that the highest class has at a port.
+    assert!(run["trimmed"]["packets"].as_u64() > Some(0), "{run}");
+    assert_eq!(run["dropped"]["packets"], 0, "{run}");
+}
+
+#[test]
+fn a_block_is_written_to_several_hosts_and_read_from_several() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let storage = |read_share: &str| {
+        format!(
+            "[[workload]]\nkind = \"storage\"\nsizes = \"fixed:100KB\"\nsessions_per_second = 40\n\
+             flows = 6\nread_share = {read_share}"
+        )
+    };
+    let writes = ["designs = [\"scdp\"]", "designs = [\"scdp-plain\"]"];
+    for (head, read_share) in [
+        (writes[0], "\"off\""),
+        (writes[1], "\"off\""),
+        (writes[1], "1"),
+    ] {
+        let runs = runs_of(directory.path(), head, &storage(read_share));
+        runs.iter().for_each(hold);
+        std::fs::remove_dir_all(directory.path().join("out")).expect("the run's files");
+    }
+}
+
+#[test]
+fn what_the_papers_mode_cannot_do_on_real_hosts_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let workload = "[[workload]]\nkind = \"storage\"\nsizes = \"fixed:100KB\"\n\
+                    sessions_per_second = 40\nread_share = 1";
+    let scenario = format!("designs = [\"scdp\"]{NETWORK}{workload}");
+    let out = directory.path().join("out");
+    let output = run(directory.path(), &scenario, &out, &["--clock", "wall"]).output();
+    let output = output.expect("it runs");
+    assert!(!output.status.success());
+    let said = text(&output.stderr);
+    let expected = "workload.read: found all-replicas; allowed for scdp on real hosts: one-replica";
+    assert!(said.contains(expected), "{said}");
+}

@@ -1,0 +1,162 @@
+//! `tailcut cast`.
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{note, print, print_json_line};
+use indicatif::{BinaryBytes, HumanDuration, ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+use tailcut_cast::command::{CastCommand, Moment, Told, execute as run};
+
+/// Without a terminal, between two lines.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// Runs the command.
+///
+/// # Errors
+/// Why it ends without success; the exit code is that of the command's help.
+pub fn execute(command: &CastCommand, common: &Common) -> Result<(), Failure> {
+    let stop = interrupt::listen()?;
+    let mut shown = Shown::new(common.json);
+    let result = run(command, common.json, &stop, &mut |told| shown.tell(&told));
+    shown.clear();
+    if let Some(failure) = shown.failed {
+        return Err(failure);
+    }
+    result.map_err(|failed| match failed.code {
+        130 => Failure::Interrupted,
+        code => Failure::Ended(code, failed.words),
+    })
+}
+
+/// What is on the screen.
+struct Shown {
+    is_json: bool,
+    is_terminal: bool,
+    bar: Option<ProgressBar>,
+    told_at: Instant,
+    /// Standard output has failed.
+    failed: Option<Failure>,
+}
+
+impl Shown {
+    fn new(is_json: bool) -> Self {
+        Self {
+            is_json,
+            is_terminal: std::io::stderr().is_terminal(),
+            bar: None,
+            told_at: Instant::now(),
+            failed: None,
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| note(text)),
+            None => note(text),
+        }
+    }
+
+    fn tell(&mut self, told: &Told<'_>) {
+        if self.is_json {
+            self.failed = self.failed.take().or(print_json_line(told).err());
+            return;
+        }
+        match told {
+            Told::Listening { at } => self.line(&format!("listening at {at}")),
+            Told::Serving { what, root, at } => {
+                self.line(&format!("serving {what} at {at}: root {root}"));
+            }
+            Told::Note { text } => self.line(text),
+            Told::Joined { peer } => self.line(&format!("{peer}: connected")),
+            Told::Left { peer: _, why } => self.line(why),
+            Told::Progress(moment) => self.progress(moment),
+            Told::Done {
+                what,
+                root,
+                peers,
+                progress,
+            } => {
+                self.clear();
+                let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
+                let root = root.as_deref().unwrap_or("");
+                let verified = BinaryBytes(progress.verified);
+                self.line(&format!(
+                    "{what}: {verified} verified, {}, with {}; root {root}",
+                    rate(progress),
+                    peers.join(", "),
+                ));
+            }
+            Told::Failed { why } => {
+                self.clear();
+                self.line(&format!("tailcut: {why}"));
+            }
+            Told::Entry { path, bytes } => {
+                let bytes = bytes.map_or(String::new(), |bytes| bytes.to_string());
+                let printed = print(&format!("{bytes:>14} {path}"));
+                self.failed = self.failed.take().or(printed.err());
+            }
+        }
+    }
+
+    fn progress(&mut self, moment: &Moment) {
+        if self.is_terminal {
+            let bar = self.bar.get_or_insert_with(bar);
+            bar.set_length(moment.total.unwrap_or(moment.verified));
+            bar.set_position(moment.verified);
+            bar.set_message(words(moment));
+        } else if self.told_at.elapsed() >= TOLD_EVERY {
+            self.told_at = Instant::now();
+            let of = moment.total.map_or(String::new(), |total| {
+                let share = moment.verified as f64 * 100.0 / total.max(1) as f64;
+                format!(" of {}, {share:.0} %", BinaryBytes(total))
+            });
+            note(&format!(
+                "{}{of}, {}",
+                BinaryBytes(moment.verified),
+                words(moment)
+            ));
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let style = "{bar:24.cyan/blue} {binary_bytes:>10} of {binary_total_bytes}  {msg}";
+    let style = ProgressStyle::with_template(style);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn rate(moment: &Moment) -> String {
+    format!("{}/s", BinaryBytes(moment.rate as u64))
+}
+
+/// Rate, time to go, repair symbols, and who is slow.
+fn words(moment: &Moment) -> String {
+    let mut words = rate(moment);
+    let left = moment
+        .total
+        .map(|total| total.saturating_sub(moment.verified));
+    if let Some(left) = left.filter(|_| moment.rate * moment.seconds >= 1e6) {
+        let to_go = Duration::from_secs_f64((left as f64 / moment.rate).min(1e9));
+        words = format!("{words}, {} to go", HumanDuration(to_go));
+    }
+    if moment.kept > 0 {
+        words = format!("{words}, {} were there", BinaryBytes(moment.kept));
+    }
+    if let Some(repair) = moment.repair.filter(|repair| *repair > 0.0) {
+        words = format!("{words}, repair {:.1} %", repair * 100.0);
+    }
+    if let Some(slowest) = moment.slowest {
+        words = format!("{words}, {} receive, slowest {slowest}", moment.receivers);
+    }
+    words
+}

@@ -1,0 +1,83 @@
+//! The hosts and the link of every part.
+
+use crate::bottleneck::Link;
+use tailcut_transport::Transport;
+use tailcut_transport::scdp::{Adaptive, Control, DecodeSpeed, Host, ModelCodec, ScdpConfig};
+use tailcut_transport::tcp::{self, Congestion, TcpConfig};
+use tailcut_units::{Duration, HostId, Rate, Time};
+
+/// Payload bytes of a symbol, and of a segment of TCP.
+pub const SYMBOL: u32 = 1_424;
+/// The same on the wire.
+pub const PACKET: u64 = SYMBOL as u64 + 78;
+
+pub fn scdp_config(link: &Link) -> ScdpConfig {
+    let timeout = (link.round_trip * 4).max(Duration::from_ms(1));
+    ScdpConfig {
+        symbol: SYMBOL,
+        initial_window: 10,
+        shared_window: 10,
+        control: Control::Adaptive(Adaptive::default()),
+        pull_interval: link.host_rate.serialisation(u64::from(SYMBOL) + 78),
+        byte_time: link.host_rate.serialisation(1),
+        timeout,
+        demotion: tailcut_transport::Demotion::NONE,
+        ..ScdpConfig::default()
+    }
+}
+
+pub fn scdp(id: u32, link: &Link) -> Box<dyn Transport> {
+    let speed = DecodeSpeed::new(vec![(1, Rate::from_gbps(30))]).expect("a point");
+    let codec = ModelCodec::new([0.0055, 3.7e-5, 1e-6], speed, u64::from(id));
+    let host = Host::new(HostId(id), scdp_config(link), codec);
+    Box::new(host.expect("a valid configuration"))
+}
+
+/// TCP as in Linux: CUBIC, HyStart on a clock of 1 ms, SACK.
+pub fn cubic(id: u32) -> Box<dyn Transport> {
+    let config = TcpConfig {
+        mss: SYMBOL,
+        congestion: Congestion::Cubic,
+        sack: true,
+        min_rto: Duration::from_ms(200),
+        hystart: Some(Duration::from_ms(1)),
+        ..TcpConfig::default()
+    };
+    Box::new(tcp::Host::new(HostId(id), config).expect("a valid configuration"))
+}
+
+pub fn secs(seconds: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(seconds)
+}
+
+/// A bottleneck of so many Mb/s between hosts with links of ten times that.
+pub fn link(mbit: u64, round_trip: Duration, queue: usize, loss_permille: f64) -> Link {
+    let rate = Rate::from_mbps(mbit);
+    Link {
+        rate,
+        round_trip,
+        queue,
+        loss_permille,
+        host_rate: Rate::from_mbps(mbit * 10),
+        jitter: rate.serialisation(PACKET),
+    }
+}
+
+/// Packets in flight that fill such a link.
+pub fn bdp(mbit: u64, round_trip: Duration) -> f64 {
+    mbit as f64 * 1e6 * round_trip.as_secs_f64() / 8.0 / PACKET as f64
+}
+
+/// The buffers of the sweep: 0.5 to 4 times that, and what home and office switches have.
+pub fn packets_of(mbit: u64, round_trip: Duration) -> Vec<usize> {
+    let bdp = bdp(mbit, round_trip);
+    let of_path = [0.5, 1.0, 2.0, 4.0].map(|times| (bdp * times).ceil() as usize);
+    let mut all: Vec<usize> = of_path
+        .into_iter()
+        .chain([33, 64, 128])
+        .filter(|packets| *packets >= 4)
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

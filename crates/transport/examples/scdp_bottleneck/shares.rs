@@ -1,0 +1,165 @@
+//! Two long transfers at one bottleneck: beside CUBIC, and two of its own.
+
+use crate::bottleneck::{Bottleneck, Link, message};
+use crate::hosts::{SYMBOL, bdp, cubic, link, packets_of, scdp, secs};
+use tailcut_transport::Transport;
+use tailcut_units::{Duration, FlowId, mix64};
+
+/// Who starts first, and who second.
+#[derive(Clone, Copy, Debug)]
+enum Pair {
+    /// SCDP, then CUBIC.
+    First,
+    /// CUBIC, then SCDP.
+    Second,
+    /// Two of its own.
+    Own,
+    /// Two of CUBIC, to compare with.
+    Cubic,
+}
+
+/// Mb/s of the one that starts first and of the other, over `span` seconds from when that one starts.
+fn pair(pair: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
+    let hosts: Vec<Box<dyn Transport>> = (0..4)
+        .map(|id| match (pair, id < 2) {
+            (Pair::First, true) | (Pair::Second, false) | (Pair::Own, _) => scdp(id, &link),
+            _ => cubic(id),
+        })
+        .collect();
+    let mut world = Bottleneck::new(link, hosts, seed);
+    let bytes = 1 << 40;
+    // From 0.1 to 5 s, as the seed has it.
+    let gap = 0.1 * 50f64.powf(mix64(seed) as f64 / u64::MAX as f64);
+    world.submit(0, message(1, 1, bytes));
+    world.run_until(secs(gap));
+    let before = world.delivered.get(&FlowId(1)).copied().unwrap_or(0);
+    world.submit(2, message(2, 3, bytes));
+    world.run_until(secs(gap + span));
+    let of = |flow| world.delivered.get(&FlowId(flow)).copied().unwrap_or(0);
+    let rate = |bytes: u64| bytes as f64 * 8e-6 / span;
+    (rate(of(1) - before), rate(of(2)))
+}
+
+/// What SCDP gets over what CUBIC gets, or the second over the first of two alike; and the share of the link
+/// that both use.
+fn ratio(of: Pair, link: Link, span: f64, seed: u64) -> (f64, f64) {
+    let (first, second) = pair(of, link, span, seed);
+    let used = (first + second) * 1e6 / link.rate.as_bps() as f64;
+    match of {
+        Pair::First => (first / second, used),
+        _ => (second / first, used),
+    }
+}
+
+/// The geometric mean over seeds, the least and the largest.
+fn summary(ratios: &[f64]) -> String {
+    let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    let least = ratios.iter().copied().fold(f64::MAX, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    format!("{mean:5.2} ({least:.2}-{most:.2})")
+}
+
+fn line(mbit: u64, round_trip: Duration, queue: usize, span: f64, seeds: u64) {
+    let ms = round_trip.as_secs_f64() * 1e3;
+    let link = link(mbit, round_trip, queue, 0.0);
+    let of_path = queue as f64 / bdp(mbit, round_trip);
+    let of_bars = mbit == 100 && of_path >= 1.0 && queue >= 64;
+    let mark = if of_bars { '*' } else { ' ' };
+    print!(" {mark}{mbit:4} Mb/s {ms:2.0} ms {queue:5} packets {of_path:4.1} BDP:");
+    for of in [Pair::First, Pair::Second, Pair::Own, Pair::Cubic] {
+        let runs: Vec<(f64, f64)> = (1..=seeds)
+            .map(|seed| ratio(of, link, span, seed))
+            .collect();
+        let ratios: Vec<f64> = runs.iter().map(|run| run.0).collect();
+        let used = runs.iter().map(|run| run.1).sum::<f64>() / seeds as f64;
+        print!(" {:?} {} {used:.2} |", of, summary(&ratios));
+    }
+    println!();
+}
+
+fn head() {
+    println!(
+        "Over 60 s from when the second starts: SCDP over CUBIC where SCDP is first or second; second"
+    );
+    println!(
+        "over first of two of its own and of two of CUBIC. Geometric mean and range of seeds; share of"
+    );
+    println!("the link used. * where a bar stands: 0.5 to 2.");
+}
+
+pub fn print() {
+    head();
+    for (ms, queue) in [
+        (2, 17),
+        (2, 33),
+        (2, 64),
+        (2, 128),
+        (20, 64),
+        (20, 167),
+        (20, 334),
+    ] {
+        line(100, Duration::from_ms(ms), queue, 60.0, 5);
+    }
+}
+
+pub fn sweep() {
+    head();
+    for (mbit, span, seeds) in [(20, 60.0, 5), (100, 60.0, 5), (1_000, 60.0, 2)] {
+        for ms in [1, 2, 5, 20, 50] {
+            let round_trip = Duration::from_ms(ms);
+            if bdp(mbit, round_trip) > 2_048.0 {
+                // A window has 4,096 symbols at most.
+                continue;
+            }
+            for queue in packets_of(mbit, round_trip) {
+                line(mbit, round_trip, queue, span, seeds);
+            }
+        }
+    }
+}
+
+/// One link, from the command line.
+pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
+    line(mbit, Duration::from_ms(ms), queue, 60.0, seeds);
+}
+
+/// Many of one kind at once: what the least and the largest get in Mb/s, and the share of packets that are dropped.
+fn many(link: Link, host: impl FnMut(u32) -> Box<dyn Transport>) -> (f64, f64, f64) {
+    let mut world = Bottleneck::new(link, (0..32).map(host).collect(), 1);
+    for flow in 0..16u32 {
+        world.run_until(secs(f64::from(flow) * 0.3));
+        world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
+    }
+    world.run_until(secs(65.0));
+    let rates = world
+        .delivered
+        .values()
+        .map(|bytes| *bytes as f64 * 8e-6 / 60.0);
+    let (least, most) = rates.fold((f64::MAX, 0.0f64), |(least, most), rate| {
+        (least.min(rate), most.max(rate))
+    });
+    let sent: u64 = world
+        .delivered
+        .values()
+        .map(|bytes| bytes / u64::from(SYMBOL))
+        .sum();
+    (
+        least,
+        most,
+        world.dropped as f64 / (sent + world.dropped) as f64 * 100.0,
+    )
+}
+
+pub fn crowd() {
+    println!(
+        "16 transfers of one kind over 60 s, 100 Mb/s: least and largest in Mb/s, packets dropped"
+    );
+    for (ms, queue) in [(2, 64), (20, 33), (20, 167), (50, 417)] {
+        let link = link(100, Duration::from_ms(ms), queue, 0.0);
+        let (a, b, c) = many(link, |id| scdp(id, &link));
+        let (d, e, f) = many(link, cubic);
+        println!(
+            "  {ms:2} ms {queue:3} packets: SCDP {a:.1} {b:.1} {c:.1} %, CUBIC {d:.1} {e:.1} {f:.1} %"
+        );
+    }
+}

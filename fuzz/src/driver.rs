@@ -1,0 +1,160 @@
+//! What anybody sends to a driver of SCDP over UDP.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use tailcut_cast::driver::{Control, Detached, Options};
+use tailcut_cast::seal::{Cipher, Key};
+use tailcut_cast::udp::{Ancillary, Datagrams, Incoming, Outgoing, parse};
+use tailcut_units::{Duration, Time};
+use tailcut_wire::cast::{self, Envelope, Message, SYMBOL_BYTES, Symbol};
+
+/// Senders, at most.
+const ADDRESSES: usize = 4;
+/// Stands for the session of what the driver sends itself.
+const OWN_SESSION: [u8; 8] = [0xee; 8];
+
+fn address(number: usize) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, number as u8 + 1], 7_000))
+}
+
+/// What leaves.
+#[derive(Default)]
+struct Sent {
+    /// Bytes to each address.
+    bytes: [usize; ADDRESSES],
+    /// The session of the first packet of version 2.
+    session: Option<[u8; 8]>,
+}
+
+impl Datagrams for Sent {
+    fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
+        for message in messages {
+            let to = (0..ADDRESSES).find(|number| address(*number) == message.to);
+            self.bytes[to.expect("an address that something came from")] += message.bytes();
+            let first = message.parts.first().map(|part| &part[..]);
+            if let Some([0x20..=0x2f, _, _, _, session @ ..]) = first {
+                let session = session.first_chunk().copied();
+                self.session = self.session.or(session);
+            }
+        }
+        Ok(messages.len())
+    }
+
+    fn receive(&mut self, _: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn segments(&self) -> usize {
+        16
+    }
+}
+
+/// Puts in what a fuzzer cannot find: the checksum of a symbol, the session that the driver has drawn.
+fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
+    if let (Some(own), Some(place)) = (session, datagram.get_mut(4..12))
+        && place == OWN_SESSION
+    {
+        place.copy_from_slice(&own);
+    }
+    let Some(header) = datagram.first_chunk_mut::<SYMBOL_BYTES>() else {
+        return;
+    };
+    if header[0] != 0x20 {
+        return;
+    }
+    let word = |at: usize| {
+        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
+    let envelope = Envelope {
+        session: u64::from(word(4)) << 32 | u64::from(word(8)),
+        share: (word(0) & 0xffff) as u16,
+    };
+    let symbol = Symbol {
+        number: word(12),
+        block: word(16),
+        esi: word(20) >> 8,
+        class: header[23],
+        stamp: word(24),
+        trimmed: header[1] & 1 != 0,
+    };
+    let sealed = header[1] & 0x80;
+    if cast::encode(&envelope, &Message::Symbol(symbol), header).is_ok() {
+        header[1] |= sealed;
+    }
+}
+
+/// Datagrams of several senders. The first byte says how the driver is; then each datagram has its length
+/// (2 bytes), who sends it (1 byte; bit 128: time passes before), and its bytes.
+///
+/// # Panics
+/// Where more bytes leave to an address that never answered a token than came from it, or what was received
+/// is not as long as it may be.
+pub fn cast_driver(bytes: &[u8]) {
+    let Some((&mode, mut rest)) = bytes.split_first() else {
+        return;
+    };
+    let (has_key, is_paper, sends) = (mode & 1 != 0, mode & 2 != 0, mode & 4 != 0);
+    let options = Options {
+        key: (has_key && !is_paper).then(|| Key::new(Cipher::default(), [1; 32])),
+        control: match is_paper {
+            true => Control::Window,
+            false => Options::default().control,
+        },
+        object: 1 << 20,
+        memory: 4 << 20,
+        ..Options::default()
+    };
+    let mut driver = Detached::new(address(9), &options).expect("parameters within their ranges");
+    let (mut sent, mut came) = (Sent::default(), [0; ADDRESSES]);
+    let mut now = Time::from_ns(1);
+    if sends {
+        driver.send(now, address(0), vec![7; 50_000]);
+    }
+    while let Some((&[high, low, who], after)) = rest.split_first_chunk() {
+        let length = usize::from(u16::from_be_bytes([high, low])).min(after.len());
+        let (datagram, after) = after.split_at(length);
+        rest = after;
+        now += Duration::from_us(30);
+        if who & 0x80 != 0 {
+            now += Duration::from_ms(50);
+            for _ in 0..100 {
+                if driver.next_timeout().is_none_or(|at| at > now) {
+                    break;
+                }
+                driver.on_timeout(now);
+            }
+        }
+        while driver.transmit(now, &mut sent) {}
+        let mut datagram = datagram.to_vec();
+        complete(&mut datagram, sent.session.filter(|_| sends));
+        let number = usize::from(who) % ADDRESSES;
+        came[number] += datagram.len();
+        let told = Ancillary {
+            to: Some(IpAddr::from([192, 0, 2, 10])),
+            ..Ancillary::default()
+        };
+        let incoming = Incoming {
+            from: address(number),
+            told,
+            is_cut: false,
+            bytes: &datagram,
+        };
+        driver.on_incoming(now, &incoming);
+        while driver.transmit(now, &mut sent) {}
+        while let Some((_, object)) = driver.received() {
+            assert!(object.len() <= 1 << 20);
+        }
+        let strangers = usize::from(sends)..ADDRESSES;
+        let more = strangers.clone().find(|at| sent.bytes[*at] > came[*at]);
+        assert!(is_paper || more.is_none(), "{:?}, {came:?}", sent.bytes);
+    }
+}
+
+/// Control messages as a kernel writes them.
+///
+/// # Panics
+/// Never: what is not understood is passed over.
+pub fn cast_control(bytes: &[u8]) {
+    let told = parse(bytes);
+    assert!(told.segment != Some(0));
+}
