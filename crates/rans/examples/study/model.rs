@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http2::SendRequest;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use rand_core::SeedableRng;
+use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::convert::Infallible;
 use std::future::Future;
@@ -161,6 +161,7 @@ pub enum Wires {
     /// Pipes in memory, for a paused clock.
     Memory,
     /// TCP over the loopback interface.
+    #[allow(dead_code, reason = "the example `loopback` runs over them")]
     Sockets,
 }
 
