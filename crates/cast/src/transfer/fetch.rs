@@ -8,7 +8,7 @@ use super::error::Error;
 use super::holder::Holder;
 use super::line::{Heard, Line};
 use super::message::{Message, Standing};
-use super::progress::{Event, Progress};
+use super::progress::{Event, Progress, TOLD_EVERY};
 use crate::files::{Delivered, Hash, Label, Next, Pool, Sink};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -319,7 +319,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
     /// Tells holders what is wanted of them, and how far this end is.
     fn inform(&mut self) {
         let progress = self.look();
-        let is_due = self.told_at.elapsed() >= super::TOLD_EVERY && self.told != Some(progress);
+        let is_due = self.told_at.elapsed() >= TOLD_EVERY && self.told != Some(progress);
         let tells_all = self.is_news && (is_due || self.is_ended);
         for holder in &mut self.holders {
             if holder.untold.is_empty() && !tells_all {

@@ -94,7 +94,7 @@ pub enum Message {
         below: u32,
         /// How far it is.
         standing: Standing,
-        /// Slabs, [`MOST_WANTED`] at most.
+        /// Slabs, 256 at most.
         slabs: Vec<u32>,
     },
     /// Receiver: it needs these slabs no longer; somebody else has sent them.

@@ -60,8 +60,3 @@ pub use progress::{Event, Progress};
 pub use receiver::{Listener, Offered};
 pub use sender::{SendOptions, Summary, send};
 pub use serve::serve;
-
-use std::time::Duration;
-
-/// Between two looks at how far a transfer is.
-const TOLD_EVERY: Duration = Duration::from_millis(100);

@@ -2,6 +2,10 @@
 
 use super::message::Standing;
 use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Between two looks at how far a transfer is.
+pub(super) const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// A moment of a transfer. A sender to several tells of the slowest that still receives.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

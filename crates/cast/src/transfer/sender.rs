@@ -7,7 +7,7 @@ use super::error::Error;
 use super::line::Line;
 use super::message::{Code, Message, Offer, Standing};
 use super::peer::{Peer, Stage};
-use super::progress::{Event, Progress};
+use super::progress::{Event, Progress, TOLD_EVERY};
 use super::reader::{Read, Reader, SlabObject};
 use crate::driver::{self, Endpoint, Sending, StragglerPolicy, Stragglers, new_session};
 use crate::files::{self, Hash, Label, Source};
@@ -471,7 +471,7 @@ impl<'a> Sender<'a> {
 
     fn show(&mut self) {
         let progress = self.look();
-        let is_due = self.told_at.elapsed() >= super::TOLD_EVERY;
+        let is_due = self.told_at.elapsed() >= TOLD_EVERY;
         if is_due && self.told != Some(progress) {
             self.told = Some(progress);
             self.told_at = Instant::now();

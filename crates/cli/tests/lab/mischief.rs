@@ -55,7 +55,7 @@ fn wrong_use_is_told_with_what_is_allowed() {
 
 #[test]
 fn what_a_lab_cannot_be_is_refused_before_anything_is_made() {
-    for design in ["pfabric", "ndp", "scdp", "repflow", "qos"] {
+    for design in ["pfabric", "ndp", "ndp-plus", "repflow", "qos"] {
         let said = up(&["--design", design]);
         assert!(said.contains("allowed in the lab"), "{design}: {said}");
     }

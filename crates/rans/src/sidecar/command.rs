@@ -110,7 +110,6 @@ async fn run(command: &GuardCommand) -> Result<()> {
         },
         hold: Duration::from_secs(command.hold_timeout),
         retry_after: Duration::from_secs(command.retry_after),
-        ..GuardConfig::default()
     });
     let asked = &command.listen;
     let listening = asked.listen().await;
