@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Output, Stdio};
+use std::thread;
 
 /// A process that listens.
 struct Listening {
@@ -43,11 +44,20 @@ impl Listening {
     }
 
     fn end(mut self) -> Ended {
+        let mut stdout = self.child.stdout.take().expect("standard output");
+        // Both at once: a pipe that nobody reads stops the process.
+        let printed = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stdout.read_to_end(&mut bytes).map(|_| bytes)
+        });
         let mut stderr = self.line;
         self.said.read_to_string(&mut stderr).expect("text");
-        let output = self.child.wait_with_output().expect("it ends");
-        let stderr = stderr.into_bytes();
-        Ended::from(Output { stderr, ..output })
+        let status = self.child.wait().expect("it ends");
+        Ended::from(Output {
+            status,
+            stdout: printed.join().expect("no panic").expect("bytes"),
+            stderr: stderr.into_bytes(),
+        })
     }
 }
 
@@ -116,9 +126,10 @@ fn a_pipe_goes_to_a_pipe_under_a_key_and_json_tells_the_root() {
         .expect("the command runs");
     let mut input = sender.stdin.take().expect("standard input");
     let text = "line\n".repeat(700_000);
-    input.write_all(text.as_bytes()).expect("written");
-    drop(input);
+    let written = text.clone();
+    let writing = thread::spawn(move || input.write_all(written.as_bytes()));
     let received = receiver.end();
+    writing.join().expect("no panic").expect("written");
     assert_eq!(received.code, Some(0), "{}", received.stderr);
     assert!(received.stdout == text);
     let output = sender.wait_with_output().expect("it ends");
