@@ -172,7 +172,8 @@ async fn large_files_come_from_two_nginx_at_once_with_the_tag_of_both() {
         "{}",
         gateway.gateway.metrics()
     );
-    assert_eq!(metric("range_extra_bytes_total"), 0.0);
+    // What a replica has sent of a piece that the other one delivers: 3 % at most of what is fetched in parts.
+    assert!(metric("range_extra_bytes_total") <= 0.03 * 2.0 * 3_100_000.0);
     // A range that the client wants itself is its own business, and so is what has not changed.
     let mut part = super::common::get("/3000000");
     part.headers_mut()
