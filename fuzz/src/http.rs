@@ -25,10 +25,13 @@ pub fn http_priority(bytes: &[u8]) {
     let class = class_of(&headers);
     let texts = headers.get_all(PRIORITY).iter();
     let texts: Vec<&str> = texts.filter_map(|value| value.to_str().ok()).collect();
-    let mut joined = HeaderMap::new();
-    let list = HeaderValue::from_str(&texts.join(", ")).expect("a list of fields");
-    joined.insert(PRIORITY, list);
-    assert_eq!(class_of(&joined), class);
+    // A field that leaves a string open would swallow the next one.
+    if !texts.iter().any(|text| text.contains('"')) {
+        let mut joined = HeaderMap::new();
+        let list = HeaderValue::from_str(&texts.join(", ")).expect("a list of fields");
+        joined.insert(PRIORITY, list);
+        assert_eq!(class_of(&joined), class);
+    }
     for last in Class::ALL {
         headers.append(PRIORITY, field(last));
         assert_eq!(class_of(&headers), last);
