@@ -152,7 +152,7 @@ impl State {
     ) -> Option<(usize, Option<usize>)> {
         let first = self.draw(candidates)?;
         Some(match self.draw(candidates) {
-            Some(second) if self.standings[second].load() < self.standings[first].load() => {
+            Some(second) if self.standings[second].is_lighter_than(&self.standings[first]) => {
                 (second, Some(first))
             }
             second => (first, second),

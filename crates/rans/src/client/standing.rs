@@ -6,8 +6,6 @@ use tokio::time::Instant;
 
 /// How much the latest latency counts in the average.
 const WEIGHT: f64 = 0.2;
-/// Of a replica that has not answered yet, in seconds.
-const FIRST_LATENCY: f64 = 1e-3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Standing {
@@ -56,9 +54,14 @@ impl Standing {
         self.latency.map(Duration::from_secs_f64)
     }
 
-    /// How long an answer would take, about: the less, the better.
-    pub fn load(&self) -> f64 {
-        f64::from(self.in_flight + 1) * self.latency.unwrap_or(FIRST_LATENCY)
+    /// Whether an answer of this one would come earlier than one of another, about. One that has not answered
+    /// yet counts as being as fast as the other: it is tried, and not with more requests at once than the other.
+    pub fn is_lighter_than(&self, other: &Self) -> bool {
+        let load = |one: &Self, two: &Self| {
+            let latency = one.latency.or(two.latency).unwrap_or(1.0);
+            f64::from(one.in_flight + 1) * latency
+        };
+        load(self, other) < load(other, self)
     }
 
     pub fn answered(&mut self, latency: Duration) {
@@ -146,8 +149,22 @@ mod tests {
         let mut slow = fast.clone();
         fast.answered(Duration::from_millis(10));
         slow.answered(Duration::from_millis(30));
-        assert!(fast.load() < slow.load());
+        assert!(fast.is_lighter_than(&slow) && !slow.is_lighter_than(&fast));
         fast.in_flight = 5;
-        assert!(fast.load() > slow.load());
+        assert!(slow.is_lighter_than(&fast) && !fast.is_lighter_than(&slow));
+    }
+
+    #[test]
+    fn a_replica_that_has_not_answered_is_tried_beside_one_that_answers_at_once() {
+        let now = Instant::now();
+        let mut known = Standing::new(now, None, BUDGET);
+        let mut fresh = known.clone();
+        known.answered(Duration::from_micros(1));
+        assert!(!known.is_lighter_than(&fresh) && !fresh.is_lighter_than(&known));
+        known.in_flight = 1;
+        assert!(fresh.is_lighter_than(&known));
+        // It may never answer.
+        fresh.in_flight = 2;
+        assert!(known.is_lighter_than(&fresh));
     }
 }

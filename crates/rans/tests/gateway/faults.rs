@@ -167,7 +167,6 @@ async fn a_large_answer_that_is_cut_ends_the_clients_connection_and_not_the_answ
 }
 
 #[tokio::test]
-#[ignore = "does not end since the gateway has ranges: missing is why the replica is not asked again"]
 async fn a_replica_that_fails_its_checks_is_not_asked_until_it_passes_again() {
     let (good, bad) = (Held::new(), Held::new());
     good.allow(1_000_000);
