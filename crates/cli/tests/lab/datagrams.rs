@@ -1,6 +1,6 @@
 //! SCDP over UDP on real hosts, in studies.
 
-use crate::harness::{run, text};
+use crate::harness::{books_hold, run, summaries, text};
 use serde_json::Value;
 use std::path::Path;
 
@@ -17,24 +17,13 @@ rate = "20Mbps"
 
 /// The runs of a study on real hosts.
 fn runs_of(directory: &Path, head: &str, workload: &str) -> Vec<Value> {
-    let scenario = format!("{head}{NETWORK}{workload}");
-    let out = directory.join("out");
-    let more = ["--clock", "wall", "--json"];
-    let output = run(directory, &scenario, &out, &more).output();
-    let output = output.expect("it runs");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    summaries(directory, &format!("{head}{NETWORK}{workload}"), "wall")
 }
 
 /// Every flow has arrived, and no packet is missing in the books.
 fn hold(run: &Value) {
     assert_eq!(run["unfinished"], 0, "{run}");
-    let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
-    assert_eq!(
-        count("sent"),
-        count("delivered") + count("dropped") + count("remaining"),
-        "{run}"
-    );
+    books_hold(run);
 }
 
 #[test]

@@ -160,6 +160,23 @@ pub fn run(directory: &Path, scenario: &str, out: &Path, more: &[&str]) -> Comma
     command
 }
 
+/// What the runs of a scenario tell as JSON, under a clock. Their files are in `out` of the directory.
+pub fn summaries(directory: &Path, scenario: &str, clock: &str) -> Vec<Value> {
+    let out = directory.join("out");
+    let more = ["--clock", clock, "--json"];
+    let output = run(directory, scenario, &out, &more).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// No packet is missing in the books of a run.
+pub fn books_hold(run: &Value) {
+    let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
+    let seen = count("delivered") + count("dropped") + count("remaining");
+    assert_eq!(count("sent"), seen, "{run}");
+}
+
 /// Bytes as text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -1,7 +1,6 @@
 //! Studies on real hosts. What they measure depends on the machine; that they keep the books does not.
 
-use crate::harness::{run, text};
-use serde_json::Value;
+use crate::harness::{books_hold, run, summaries, text};
 use std::fs;
 use std::process::Command;
 use tailcut_record::StoredStudy;
@@ -27,17 +26,7 @@ sizes = "uniform:1KB:60KB"
 #[test]
 fn a_study_runs_on_real_hosts_and_beside_the_simulator() {
     let directory = tempfile::tempdir().expect("a directory");
-    let out = directory.path().join("out");
-    let output = run(
-        directory.path(),
-        SCENARIO,
-        &out,
-        &["--clock", "both", "--json"],
-    )
-    .output();
-    let output = output.expect("it runs");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let runs: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let runs = summaries(directory.path(), SCENARIO, "both");
     let designs: Vec<&str> = runs
         .iter()
         .filter_map(|run| run["design"].as_str())
@@ -57,16 +46,11 @@ fn a_study_runs_on_real_hosts_and_beside_the_simulator() {
         }
         assert_eq!(measured["unfinished"], 0);
         assert!(measured["payload_sent_bytes"].as_u64() >= measured["application_bytes"].as_u64());
-        let count = |what: &str| measured[what]["packets"].as_u64().expect("a count");
-        assert_eq!(
-            count("sent"),
-            count("delivered") + count("dropped") + count("remaining"),
-            "{measured}"
-        );
+        books_hold(measured);
         assert!(measured["switch_waits"]["all"]["packets"].as_u64() > Some(0));
         assert!(measured["handshake"].is_null() || measured["fct"].is_object());
     }
-    let report = fs::read_to_string(out.join("report.html")).expect("a report");
+    let report = fs::read_to_string(directory.path().join("out/report.html")).expect("a report");
     assert!(report.contains("Runs on real hosts"));
 }
 

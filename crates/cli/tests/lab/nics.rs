@@ -1,7 +1,6 @@
 //! What designs put into hosts' network cards. It takes DCTCP: the kernel's own, or Linux 6.4 and root.
 
-use crate::harness::{Lab, run, text, wait_until};
-use serde_json::Value;
+use crate::harness::{Lab, books_hold, summaries, text, wait_until};
 
 /// Two hosts. A flow goes down at 20 KB and at 60 KB.
 const PIAS: &[&str] = &[
@@ -87,23 +86,11 @@ sizes = "uniform:1KB:100KB"
 #[test]
 fn studies_run_with_tags_and_pacers_on_real_hosts() {
     let directory = tempfile::tempdir().expect("a directory");
-    let out = directory.path().join("out");
-    let output = run(
-        directory.path(),
-        SCENARIO,
-        &out,
-        &["--clock", "wall", "--json"],
-    )
-    .output();
-    let output = output.expect("it runs");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let runs: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let runs = summaries(directory.path(), SCENARIO, "wall");
     assert_eq!(runs.len(), 4);
     for run in &runs {
         assert_eq!(run["unfinished"], 0, "{run}");
-        let count = |what: &str| run[what]["packets"].as_u64().expect("a count");
-        let seen = count("delivered") + count("dropped") + count("remaining");
-        assert_eq!(count("sent"), seen, "{run}");
+        books_hold(run);
         assert_eq!(run["wall"]["lost_frames"], 0, "{run}");
     }
 }

@@ -1,8 +1,7 @@
 //! Requests and their copies on real hosts. How long they take depends on the machine; that each is answered, and what
 //! that costs at least and at most, does not.
 
-use crate::harness::{run, text};
-use serde_json::Value;
+use crate::harness::summaries;
 
 const SCENARIO: &str = r#"
 designs = ["tcp", "duplicate+tcp", "das+tcp", "rans+tcp"]
@@ -25,17 +24,7 @@ load = 0.4
 #[test]
 fn requests_are_answered_by_two_servers_and_ranges_send_no_byte_twice() {
     let directory = tempfile::tempdir().expect("a directory");
-    let out = directory.path().join("out");
-    let output = run(
-        directory.path(),
-        SCENARIO,
-        &out,
-        &["--clock", "both", "--json"],
-    )
-    .output();
-    let output = output.expect("it runs");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let runs: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let runs = summaries(directory.path(), SCENARIO, "both");
     let mut shares = Vec::new();
     for pair in runs.chunks(2) {
         let [simulated, measured] = pair else {
