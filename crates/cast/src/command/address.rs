@@ -37,6 +37,20 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     }
 }
 
+/// The addresses of several hosts. `once`: what is allowed where two are the same.
+pub(super) fn resolve_all(hosts: &[String], once: &str) -> Result<Vec<SocketAddr>, Failed> {
+    let mut all = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        let address = resolve(host)?;
+        if all.contains(&address) {
+            let words = format!("{host}: {address} is named twice; allowed: {once}");
+            return Err(Failed::usage(words));
+        }
+        all.push(address);
+    }
+    Ok(all)
+}
+
 /// An address to listen at: with a port, or without.
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     let bare = text

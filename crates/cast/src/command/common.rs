@@ -2,14 +2,15 @@
 
 use crate::driver::{Endpoint, Options};
 use crate::seal;
-use crate::transfer::{Error, Progress};
+use crate::transfer::{Error, Event, Progress};
 use crate::udp::SocketOptions;
 use clap::Args;
 use serde::Serialize;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Who may take part.
 #[derive(Args, Clone, Debug)]
@@ -151,7 +152,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    pub(super) fn of(progress: &Progress, seconds: f64) -> Self {
+    fn of(progress: &Progress, seconds: f64) -> Self {
         Self {
             total: progress.total,
             verified: progress.standing.verified,
@@ -163,6 +164,36 @@ impl Moment {
             slowest: progress.slowest,
         }
     }
+}
+
+/// Tells what happens in a transfer, with the time since the other end took part.
+pub(super) struct Watch(Instant);
+
+impl Watch {
+    pub(super) fn begin() -> Self {
+        Self(Instant::now())
+    }
+
+    /// How far it is now.
+    pub(super) fn moment(&self, progress: &Progress) -> Moment {
+        Moment::of(progress, self.0.elapsed().as_secs_f64())
+    }
+
+    pub(super) fn tell(&mut self, event: &Event, tell: &mut dyn FnMut(Told<'_>)) {
+        match event {
+            Event::Progress(progress) => tell(Told::Progress(self.moment(progress))),
+            Event::Joined(peer) => {
+                self.0 = Instant::now();
+                tell(Told::Joined { peer: *peer });
+            }
+            Event::Left(peer, why) => tell(Told::Left { peer: *peer, why }),
+        }
+    }
+}
+
+/// Whether a path stands for standard input or output.
+pub(super) fn is_pipe(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Why a command ends without success.

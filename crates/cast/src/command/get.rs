@@ -1,16 +1,13 @@
 //! `tailcut cast get`.
 
 use super::address;
-use super::common::{Access, Failed, Moment, Told};
+use super::common::{Access, Failed, Told, Watch, is_pipe};
 use super::recv::Into;
 use crate::files::Hash;
 use crate::transfer::{self, Event};
 use clap::Args;
-use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 /// The flags of `tailcut cast get`.
 #[derive(Args, Debug)]
@@ -41,33 +38,14 @@ pub(super) fn execute(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<(), Failed> {
-    if arguments.output.as_os_str().as_bytes() == b"-" && is_json {
+    if is_pipe(&arguments.output) && is_json {
         let words = "--json: standard output has what is received; allowed: --output DIR";
         return Err(Failed::usage(words.to_owned()));
     }
-    let mut replicas: Vec<SocketAddr> = Vec::with_capacity(arguments.replicas.len());
-    for replica in &arguments.replicas {
-        let address = address::resolve(replica)?;
-        if replicas.contains(&address) {
-            let words = format!("{replica}: {address} is named twice; allowed: each replica once");
-            return Err(Failed::usage(words));
-        }
-        replicas.push(address);
-    }
+    let replicas = address::resolve_all(&arguments.replicas, "each replica once")?;
     let mut place = arguments.into.open(&arguments.output)?;
     let endpoint = arguments.access.open(address::local(&replicas)?)?;
-    let mut began = Instant::now();
-    let mut on_event = |event: Event| match event {
-        Event::Progress(progress) => {
-            let moment = Moment::of(&progress, began.elapsed().as_secs_f64());
-            tell(Told::Progress(moment));
-        }
-        Event::Joined(peer) => {
-            began = Instant::now();
-            tell(Told::Joined { peer });
-        }
-        Event::Left(peer, why) => tell(Told::Left { peer, why: &why }),
-    };
+    let mut watch = Watch::begin();
     let root = arguments.root;
     let taken = transfer::get(
         &endpoint,
@@ -75,14 +53,14 @@ pub(super) fn execute(
         &replicas,
         place.sink(),
         stop,
-        &mut on_event,
+        &mut |event: Event| watch.tell(&event, tell),
     )?;
     let what = arguments.output.display().to_string();
     tell(Told::Done {
         what: &what,
         root: Some(taken.root.to_string()),
         peers: &replicas,
-        progress: Moment::of(&taken.progress, began.elapsed().as_secs_f64()),
+        progress: watch.moment(&taken.progress),
     });
     Ok(())
 }

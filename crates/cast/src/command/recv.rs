@@ -1,17 +1,15 @@
 //! `tailcut cast recv`.
 
 use super::address;
-use super::common::{Access, Failed, Moment, Told};
+use super::common::{Access, Failed, Told, Watch, is_pipe};
 use super::units;
 use crate::files::{FileSink, Keep, Sink, SinkOptions, StreamSink};
 use crate::transfer::{Error, Event, Listener, Offered};
 use clap::Args;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 /// Slabs that are kept for a pipe that is slow, or that came before their turn.
 const AHEAD: u32 = 16;
@@ -58,7 +56,7 @@ impl Into {
     /// A sink at a path: a directory, or - for standard output.
     pub(super) fn open(&self, path: &std::path::Path) -> Result<Place, Error> {
         let max_size = self.max_size.unwrap_or(u64::MAX);
-        if path.as_os_str().as_bytes() == b"-" {
+        if is_pipe(path) {
             let sink = StreamSink::new(io::stdout(), AHEAD, max_size);
             return Ok(Place::Pipe(sink));
         }
@@ -97,7 +95,7 @@ pub(super) fn execute(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<(), Failed> {
-    let is_pipe = arguments.path.as_os_str().as_bytes() == b"-";
+    let is_pipe = is_pipe(&arguments.path);
     if is_pipe && is_json {
         let words = "--json: standard output has what is received; allowed: DIR instead of -";
         return Err(Failed::usage(words.to_owned()));
@@ -137,22 +135,16 @@ fn receive(
             return Err(error);
         }
     };
-    let began = Instant::now();
-    let mut on_event = |event: Event| match event {
-        Event::Progress(progress) => {
-            let moment = Moment::of(&progress, began.elapsed().as_secs_f64());
-            tell(Told::Progress(moment));
-        }
-        Event::Joined(peer) => tell(Told::Joined { peer }),
-        Event::Left(peer, why) => tell(Told::Left { peer, why: &why }),
-    };
-    let taken = listener.receive(*offered, place.sink(), &mut on_event)?;
+    let mut watch = Watch::begin();
+    let taken = listener.receive(*offered, place.sink(), &mut |event: Event| {
+        watch.tell(&event, tell)
+    })?;
     let what = arguments.path.display().to_string();
     tell(Told::Done {
         what: &what,
         root: Some(taken.root.to_string()),
         peers: &[offered.from],
-        progress: Moment::of(&taken.progress, began.elapsed().as_secs_f64()),
+        progress: watch.moment(&taken.progress),
     });
     Ok(())
 }

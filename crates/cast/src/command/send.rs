@@ -1,7 +1,7 @@
 //! `tailcut cast send`.
 
 use super::address;
-use super::common::{Access, Failed, Moment, Told};
+use super::common::{Access, Failed, Told, Watch, is_pipe};
 use super::units;
 use crate::files::manifest::What;
 use crate::files::{Exclude, FileSource, Note, ScanOptions, Source, StreamSource};
@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The flags of `tailcut cast send`.
 #[derive(Args, Debug)]
@@ -82,7 +82,7 @@ pub(super) fn execute(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<(), Failed> {
-    let is_stream = arguments.path.as_os_str().as_bytes() == b"-";
+    let is_stream = is_pipe(&arguments.path);
     if arguments.dry_run {
         if is_stream {
             let words = "--dry-run: standard input is read once; allowed: a file or a directory";
@@ -90,15 +90,7 @@ pub(super) fn execute(
         }
         return list(arguments, tell);
     }
-    let mut to = Vec::with_capacity(arguments.hosts.len());
-    for host in &arguments.hosts {
-        let address = address::resolve(host)?;
-        if to.contains(&address) {
-            let words = format!("{host}: {address} is named twice; allowed: each receiver once");
-            return Err(Failed::usage(words));
-        }
-        to.push(address);
-    }
+    let to = address::resolve_all(&arguments.hosts, "each receiver once")?;
     let endpoint = arguments.access.open(address::local(&to)?)?;
     let source: Box<dyn Source> = match is_stream {
         true => Box::new(StreamSource::new(io::stdin(), arguments.name.as_bytes())?),
@@ -108,29 +100,21 @@ pub(super) fn execute(
         drop_after: arguments.drop_after,
         has_key: arguments.access.has_key(),
     };
-    let mut began = Instant::now();
+    let mut watch = Watch::begin();
     let mut on_event = |event: Event| match event {
-        Event::Progress(progress) => {
-            let moment = Moment::of(&progress, began.elapsed().as_secs_f64());
-            tell(Told::Progress(moment));
-        }
-        Event::Joined(peer) => {
-            began = Instant::now();
-            tell(Told::Joined { peer });
-        }
-        Event::Left(peer, why) if to.len() > 1 => tell(Told::Left { peer, why: &why }),
-        Event::Left(..) => {}
+        // Of the only receiver the end of the command tells.
+        Event::Left(..) if to.len() == 1 => {}
+        event => watch.tell(&event, tell),
     };
     let summary = transfer::send(&endpoint, source, &to, options, stop, &mut on_event)?;
-    let seconds = began.elapsed().as_secs_f64();
-    conclude(&arguments.path, summary, seconds, tell)
+    conclude(&arguments.path, summary, &watch, tell)
 }
 
 /// What has become of all receivers, as an exit code and in words.
 fn conclude(
     path: &Path,
     summary: Summary,
-    seconds: f64,
+    watch: &Watch,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<(), Failed> {
     let all = summary.receivers.len();
@@ -148,7 +132,7 @@ fn conclude(
             what: &what,
             root: summary.root.map(|root| root.to_string()),
             peers: &have,
-            progress: Moment::of(&summary.progress, seconds),
+            progress: watch.moment(&summary.progress),
         });
     }
     let Some((_, first)) = failed.first() else {
