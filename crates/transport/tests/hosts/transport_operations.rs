@@ -2,7 +2,7 @@
 //! trim, return and timeout: every flow completes exactly once with all its bytes, no timer lies in the past, and
 //! nothing is left behind.
 
-use crate::operations::{Cargo, Flow, Subject, check, operations};
+use crate::operations::{Cargo, Flow, Subject, check, operations, subject};
 use crate::watched::watched;
 use proptest::prelude::*;
 use std::num::NonZeroU32;
@@ -13,8 +13,8 @@ use tailcut_transport::pias::Tags;
 use tailcut_transport::qos::Classified;
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, Object, ScdpConfig, ScdpKind};
 use tailcut_transport::tcp::{Congestion, DelayedAck, Host, TcpConfig};
-use tailcut_transport::{Demotion, Event, FlowStats, Header, Message, Segment, Transport};
-use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
+use tailcut_transport::{Demotion, Header, Segment};
+use tailcut_units::{Duration, HostId, Rate};
 
 /// Timers of a data centre, and no giving up.
 fn config(congestion: Congestion) -> TcpConfig {
@@ -31,40 +31,6 @@ fn config(congestion: Congestion) -> TcpConfig {
         max_data_retries: u8::MAX,
         ..TcpConfig::default()
     }
-}
-
-/// A newtype that is the transport inside it, so that a subject can say how it is checked.
-macro_rules! subject {
-    ($name:ident, $inner:ty) => {
-        struct $name($inner);
-
-        impl Transport for $name {
-            fn submit(&mut self, now: Time, message: Message) {
-                self.0.submit(now, message);
-            }
-            fn on_segment(&mut self, now: Time, segment: Segment) {
-                self.0.on_segment(now, segment);
-            }
-            fn on_timeout(&mut self, now: Time) {
-                self.0.on_timeout(now);
-            }
-            fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-                self.0.poll_transmit(now)
-            }
-            fn has_transmit(&self) -> bool {
-                self.0.has_transmit()
-            }
-            fn poll_event(&mut self) -> Option<Event> {
-                self.0.poll_event()
-            }
-            fn next_timeout(&self) -> Option<Time> {
-                self.0.next_timeout()
-            }
-            fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
-                self.0.unfinished()
-            }
-        }
-    };
 }
 
 /// A plain TCP host under one configuration.

@@ -414,3 +414,45 @@ pub fn check<T: Subject>(operations: Vec<Operation>) {
     }
     world.finish();
 }
+
+/// A newtype that is the transport inside it, so that a subject can say how it is checked.
+macro_rules! subject {
+    ($name:ident, $inner:ty) => {
+        struct $name($inner);
+
+        impl tailcut_transport::Transport for $name {
+            fn submit(&mut self, now: tailcut_units::Time, message: tailcut_transport::Message) {
+                self.0.submit(now, message);
+            }
+            fn on_segment(
+                &mut self,
+                now: tailcut_units::Time,
+                segment: tailcut_transport::Segment,
+            ) {
+                self.0.on_segment(now, segment);
+            }
+            fn on_timeout(&mut self, now: tailcut_units::Time) {
+                self.0.on_timeout(now);
+            }
+            fn poll_transmit(
+                &mut self,
+                now: tailcut_units::Time,
+            ) -> Option<tailcut_transport::Segment> {
+                self.0.poll_transmit(now)
+            }
+            fn has_transmit(&self) -> bool {
+                self.0.has_transmit()
+            }
+            fn poll_event(&mut self) -> Option<tailcut_transport::Event> {
+                self.0.poll_event()
+            }
+            fn next_timeout(&self) -> Option<tailcut_units::Time> {
+                self.0.next_timeout()
+            }
+            fn unfinished(&self) -> Vec<(tailcut_units::FlowId, tailcut_transport::FlowStats)> {
+                self.0.unfinished()
+            }
+        }
+    };
+}
+pub(crate) use subject;

@@ -1,12 +1,11 @@
 //! RepNet under the operations that every transport is put under: replicated flows, plain ones and
 //! such that choose for themselves, while segments are lost, doubled and overtaken.
 
-use crate::operations::{Subject, check, operations};
+use crate::operations::{Subject, check, operations, subject};
 use proptest::prelude::*;
 use tailcut_transport::repnet::{Host, Mode, RepNetConfig};
 use tailcut_transport::tcp::{Congestion, DelayedAck, TcpConfig};
-use tailcut_transport::{Event, FlowStats, Message, Segment, Transport};
-use tailcut_units::{Duration, FlowId, HostId, Time};
+use tailcut_units::{Duration, HostId};
 
 /// Timers of a data centre, and no giving up.
 fn tcp(congestion: Congestion, sack: bool) -> TcpConfig {
@@ -37,34 +36,7 @@ fn repnet(mode: Mode, waiting_list_timeout: Duration) -> RepNetConfig {
 /// A RepNet host under one configuration.
 macro_rules! repnet_subject {
     ($name:ident, $tcp:expr, $repnet:expr) => {
-        struct $name(Host);
-
-        impl Transport for $name {
-            fn submit(&mut self, now: Time, message: Message) {
-                self.0.submit(now, message);
-            }
-            fn on_segment(&mut self, now: Time, segment: Segment) {
-                self.0.on_segment(now, segment);
-            }
-            fn on_timeout(&mut self, now: Time) {
-                self.0.on_timeout(now);
-            }
-            fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-                self.0.poll_transmit(now)
-            }
-            fn has_transmit(&self) -> bool {
-                self.0.has_transmit()
-            }
-            fn poll_event(&mut self) -> Option<Event> {
-                self.0.poll_event()
-            }
-            fn next_timeout(&self) -> Option<Time> {
-                self.0.next_timeout()
-            }
-            fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
-                self.0.unfinished()
-            }
-        }
+        subject!($name, Host);
 
         impl Subject for $name {
             fn fresh(host: HostId) -> Self {
