@@ -15,8 +15,8 @@ const SIZES: [u16; 8] = [8_952, 3_952, 1_472, 1_452, 1_432, 1_392, 1_352, BASE];
 const MEMORY: Duration = Duration::from_ms(600_000);
 /// Addresses that are remembered.
 const REMEMBERED: usize = 4_096;
-/// Questions of a receiver in a row, or pulls that tell of losses, without that a symbol arrived: then all sizes are probed, and with the
-/// next one the largest is taken whose probe arrived.
+/// Questions of a receiver in a row, or pulls that tell of losses, without that a symbol arrived: then all
+/// sizes are probed, and with the next one the largest is taken whose probe arrived.
 const QUESTIONS: u32 = 3;
 
 /// Sizes that paths are known to take, where it is less than the endpoint's own.

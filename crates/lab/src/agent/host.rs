@@ -12,8 +12,8 @@ use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 
-/// A host whose transport is its kernel, or an endpoint of SCDP: what it is to send is handed on to the thread of the agents, and
-/// packets leave and arrive without it.
+/// A host whose transport is its kernel, or an endpoint of SCDP: what it is to send is handed on to the
+/// thread of the agents, and packets leave and arrive without it.
 pub struct KernelHost {
     host: HostId,
     /// What is replicated, if anything.

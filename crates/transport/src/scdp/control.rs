@@ -6,7 +6,8 @@
 //! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
 //!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
 //!   full queue drains. A queue of less than an eighth of the empty round trip is no reason.
-//! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's ([`Cubic::on_congestion`]).
+//! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's
+//!   ([`Cubic::on_congestion`]).
 //! - Without a queue, more losses than can be by chance ([`Adaptive::loss_by_chance`]) close the window to 0.7.
 //! - An ECN mark, or a trimmed symbol, closes it to 0.8.
 //! - At most once a round trip.
