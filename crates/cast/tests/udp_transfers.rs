@@ -290,7 +290,17 @@ const LOOPBACK: u32 = 1;
 
 #[test]
 fn an_object_goes_to_a_group_that_a_receiver_has_joined() {
+    for (control, group) in [
+        (Control::Window, [239, 255, 77, 1]),
+        (Options::default().control, [239, 255, 77, 2]),
+    ] {
+        to_a_group(control, group.into());
+    }
+}
+
+fn to_a_group(control: Control, group: IpAddr) {
     let options = Options {
+        control,
         multicast: Multicast {
             interface: LOOPBACK,
             ..Multicast::default()
@@ -298,8 +308,8 @@ fn an_object_goes_to_a_group_that_a_receiver_has_joined() {
         ..Options::default()
     };
     let sender = Endpoint::bind("127.0.0.1:0".parse().expect("an address"), &options);
-    let (sender, receiver) = (sender.expect("a port"), bind("0.0.0.0:0"));
-    let group = IpAddr::from([239, 255, 77, 1]);
+    let receiver = Endpoint::bind("0.0.0.0:0".parse().expect("an address"), &options);
+    let (sender, receiver) = (sender.expect("a port"), receiver.expect("a port"));
     receiver.join(group, LOOPBACK).expect("joined");
     let port = receiver.local().port();
     let to = SocketAddr::from(([127, 0, 0, 1], port));

@@ -474,7 +474,7 @@ pub struct Bench {
     /// Only this workload
     #[arg(value_name = "WORKLOAD")]
     pub workload: Option<String>,
-    /// Measure each workload so many times and give the median
+    /// Measure each workload N times and give the median
     #[arg(long, value_name = "N", default_value = "1")]
     pub repeat: std::num::NonZeroUsize,
     /// Measure one workload within this process

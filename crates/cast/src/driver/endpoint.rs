@@ -8,7 +8,7 @@ use super::outcome::{Failure, Received, Sent};
 use super::outgoing::{Kind, Payload, Task};
 use super::pace::Pace;
 use super::room::Room;
-use super::run::{Bell, Command, Driver, Outcome, Thread};
+use super::run::{Bell, Command, Driver, Membership, Outcome, Thread};
 use super::sealing::TRAILER;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
@@ -345,8 +345,20 @@ impl Endpoint {
     /// What the system says; the address is no group, or of the other version of IP, or the endpoint is
     /// closed.
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
+        self.change(Membership::Joins, group, interface)
+    }
+
+    /// Receives nothing more of a group that was joined at that interface.
+    ///
+    /// # Errors
+    /// What the system says; it was not joined there, or the endpoint is closed.
+    pub fn leave(&self, group: IpAddr, interface: u32) -> io::Result<()> {
+        self.change(Membership::Leaves, group, interface)
+    }
+
+    fn change(&self, change: Membership, group: IpAddr, interface: u32) -> io::Result<()> {
         let answer = Arc::new(Mailbox::default());
-        let command = Command::Join(group, interface, Arc::clone(&answer));
+        let command = Command::Member(change, group, interface, Arc::clone(&answer));
         let closed = || io::Error::other(Failure::Closed);
         self.commands.send(command).map_err(|_| closed())?;
         self.bell.ring();

@@ -192,8 +192,7 @@ impl Engine {
         let symbol = self.symbol_to(now, &task.to);
         let layout = Object::new(bytes, symbol, self.config.block_symbols)?;
         let is_share = matches!(task.kind, Kind::Share(..));
-        let is_group = matches!(task.kind, Kind::Group(..));
-        if task.to.is_empty() || ((is_share || is_group) && self.is_paper()) {
+        if task.to.is_empty() || (is_share && self.is_paper()) {
             return None;
         }
         let flow = self.unused_flow();
@@ -226,6 +225,7 @@ impl Engine {
         outbound.lay_out(layout);
         let (share, shared, group) = match outbound.task.kind {
             Kind::Share(session, share) => (share, Some(session), None),
+            Kind::Group(group, _) if is_paper => (Share::ALL, Some(flow.0.into()), Some(group)),
             Kind::Group(group, _) => (Share::ALL, Some(draw()?), Some(group)),
             Kind::One | Kind::All(_) => (Share::ALL, None, None),
         };

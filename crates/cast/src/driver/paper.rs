@@ -220,8 +220,10 @@ impl Engine {
                 return;
             };
             outbound.tuple = Some(segment.tuple);
-            if to.is_group() {
-                receivers.clone_from(&outbound.lines);
+            match (to.is_group(), outbound.group) {
+                (true, Some(group)) => receivers = vec![group],
+                (true, None) => receivers.clone_from(&outbound.lines),
+                (false, _) => {}
             }
             match self.place_of(segment.flow, &header) {
                 Some(found) => place = found,

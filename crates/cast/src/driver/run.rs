@@ -63,6 +63,13 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
     }
 }
 
+/// What becomes of an endpoint's membership in a group.
+#[derive(Clone, Copy)]
+pub(super) enum Membership {
+    Joins,
+    Leaves,
+}
+
 /// What a handle asks of the thread.
 pub(super) enum Command {
     /// Sends an object.
@@ -75,8 +82,8 @@ pub(super) enum Command {
     Cancel(u64),
     /// Tells what has been counted.
     Count(Arc<Mailbox<Counts>>),
-    /// Joins a multicast group at an interface.
-    Join(IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
+    /// Joins a multicast group at an interface, or leaves it.
+    Member(Membership, IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
     /// Ends the thread.
     Stop,
 }
@@ -183,7 +190,7 @@ impl Thread {
             match command {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
                 Command::Count(answer) => answer.close(),
-                Command::Join(_, _, answer) => answer.close(),
+                Command::Member(_, _, _, answer) => answer.close(),
                 Command::Cancel(_) | Command::Stop => {}
             }
         }
@@ -270,8 +277,12 @@ impl Thread {
                 }
                 None => outcome.put(Err(Failure::Unfit)),
             },
-            Command::Join(group, interface, answer) => {
-                answer.put(self.driver.net.socket.join(group, interface));
+            Command::Member(change, group, interface, answer) => {
+                let socket = &self.driver.net.socket;
+                answer.put(match change {
+                    Membership::Joins => socket.join(group, interface),
+                    Membership::Leaves => socket.leave(group, interface),
+                });
             }
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
             Command::Cancel(number) => {

@@ -8,16 +8,18 @@
 use super::orders::{Ends, Start};
 use super::report::Reporter;
 use crate::addresses;
+use crate::host::CARD;
 use crate::poller::Waker;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::task::{Context, Poll, Wake, Waker as TaskWaker};
 use tailcut_cast::driver::{Endpoint, Options, Received, Sending, Sent};
+use tailcut_cast::udp::Multicast;
 use tailcut_transport::scdp::ScdpConfig;
 use tailcut_transport::{Event, FlowStats};
 use tailcut_units::{FlowId, HostId};
@@ -51,6 +53,12 @@ impl Wake for Bell {
     }
 }
 
+/// The multicast group of a flow to several hosts, of those for local use (RFC 2365).
+fn group_of(flow: FlowId) -> IpAddr {
+    let [_, high, middle, low] = flow.0.to_be_bytes();
+    Ipv4Addr::new(239, 0x80 | high, middle, low).into()
+}
+
 /// A host's endpoint.
 struct Station {
     endpoint: Endpoint,
@@ -62,6 +70,7 @@ struct OnItsWay {
     from: HostId,
     sending: Sending,
     bell: TaskWaker,
+    is_to_group: bool,
     /// Receivers that have not told that it has arrived.
     left: usize,
     /// What it has cost, once its sender knows that all have it: told after they have.
@@ -111,14 +120,35 @@ impl Objects {
             scdp: Some(*config),
             object: u64::MAX,
             memory: u64::MAX,
+            multicast: Multicast {
+                interface: CARD,
+                ..Multicast::default()
+            },
             ..Options::default()
         };
-        let local = SocketAddr::from((addresses::ipv4(host), self.port));
+        // What is sent to a group does not come to the host's own address.
+        let local = SocketAddr::from((Ipv4Addr::UNSPECIFIED, self.port));
         let bell = self.bell(Told::Host(host));
         let endpoint = Endpoint::bind(local, &options)?;
         // The first look leaves the bell there.
         self.rung.0.send(Told::Host(host)).ok();
         self.stations.push(Station { endpoint, bell });
+        Ok(())
+    }
+
+    /// A flow is ordered: its receivers join its group, so that the network knows them when it starts.
+    ///
+    /// # Errors
+    /// The system refuses, or there is no such host.
+    pub fn expect(&self, flow: FlowId, ends: &Ends) -> io::Result<()> {
+        let Ends::All(receivers, _) = ends else {
+            return Ok(());
+        };
+        for host in receivers {
+            let station = self.stations.get(host.0 as usize);
+            let station = station.ok_or(io::ErrorKind::InvalidInput)?;
+            station.endpoint.join(group_of(flow), CARD)?;
+        }
         Ok(())
     }
 
@@ -148,7 +178,9 @@ impl Objects {
             Ends::One => (endpoint.send(address(start.to), object), 1),
             Ends::All(receivers, stragglers) => {
                 let to: Vec<SocketAddr> = receivers.iter().copied().map(address).collect();
-                (endpoint.send_to_all(&to, *stragglers, object), to.len())
+                let group = SocketAddr::from((group_of(start.flow), self.port));
+                let sending = endpoint.send_to_group(group, &to, *stragglers, object);
+                (sending, to.len())
             }
             Ends::Share(port, share) => {
                 // One that all its senders know.
@@ -162,6 +194,7 @@ impl Objects {
             from: start.from,
             sending,
             bell,
+            is_to_group: matches!(ends, Ends::All(..)),
             left,
             cost: None,
         };
@@ -232,6 +265,12 @@ impl Objects {
     fn is_with(&mut self, flow: FlowId, host: HostId, report: &Reporter) {
         report.tell(host, Event::Completed(flow));
         if let Some(on_its_way) = self.flows.get_mut(&flow) {
+            if let (true, Some(station)) =
+                (on_its_way.is_to_group, self.stations.get(host.0 as usize))
+            {
+                // What the group still brings is not for it. It had joined.
+                let _ = station.endpoint.leave(group_of(flow), CARD);
+            }
             on_its_way.left = on_its_way.left.saturating_sub(1);
             self.close(flow, report);
         }

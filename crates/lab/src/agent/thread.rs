@@ -211,6 +211,10 @@ impl Agents {
             loop {
                 match orders.try_recv() {
                     Ok(Order::Start(start, ends)) => {
+                        if let Some(objects) = &self.objects {
+                            // Where a receiver cannot, its sender tells.
+                            let _ = objects.expect(start.flow, &ends);
+                        }
                         self.waiting.insert((start.at, start.flow), (start, ends));
                     }
                     Ok(Order::Collect { host, flow, port }) => {

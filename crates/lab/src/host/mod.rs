@@ -19,7 +19,7 @@ use std::os::fd::OwnedFd;
 use tailcut_units::HostId;
 
 /// The number of the network card in its namespace: the first device after loopback.
-const CARD: u32 = 2;
+pub const CARD: u32 = 2;
 
 /// A host that is set up.
 #[derive(Debug)]

@@ -140,6 +140,8 @@ impl KernelSettings {
             ("ipv4/tcp_retries2", &data_retries),
             // A connection's past is not the next one's.
             ("ipv4/tcp_no_metrics_save", "1"),
+            // A socket joins a group for each object that it receives with others.
+            ("ipv4/igmp_max_memberships", "1024"),
             // The hosts' own root may ping as everybody may.
             ("ipv4/ping_group_range", "0 0"),
         ];

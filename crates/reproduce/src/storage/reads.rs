@@ -1,7 +1,7 @@
 //! Reads of blocks with three replicas (SCDP paper, figure 6): from all of them, from one, and of three blocks at once
 //! from one of each.
 
-use super::figures::{Load, rows_of};
+use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
@@ -38,6 +38,8 @@ const LOADS: [Load; 4] = [
     },
 ];
 
+const READS: Keys = &[("workload.read_share", "1")];
+
 /// With the heaviest load, in Gb/s.
 const BACKGROUND: &[(&str, f64)] = &[("ndp", 0.342), ("pias", 0.152)];
 
@@ -51,7 +53,6 @@ impl Reproduction for Reads {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let reads: Keys = &[("workload.read_share", "1")];
         let ahead: Keys = &[
             ("workload.read_share", "1"),
             ("workload.read", "one-replica"),
@@ -60,8 +61,15 @@ impl Reproduction for Reads {
         ];
         let parts = LOADS.iter().flat_map(|load| {
             let (own, other) = load.parts;
-            [load.part(own, reads), load.part(other, ahead)]
+            [load.part(own, READS), load.part(other, ahead)]
         });
+        parts.collect()
+    }
+
+    /// Over UDP the paper's mode has one sender, so these are reads under credits, on switches that drop.
+    fn parts_on_real_hosts(&self) -> Vec<Part> {
+        let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);
+        let parts = blocks_of_1_mb.map(|load| load.part_on_real_hosts(READS, "scdp-plain"));
         parts.collect()
     }
 

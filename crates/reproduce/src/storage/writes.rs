@@ -1,6 +1,6 @@
 //! Writes to three replicas (SCDP paper, figure 5): by multicast, by a flow to each, down a chain.
 
-use super::figures::{Load, rows_of};
+use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;
 use crate::part::{Part, Reproduction, Results};
 use tailcut_report::ComparisonRow;
@@ -57,6 +57,12 @@ impl Reproduction for Writes {
             let (own, other) = load.parts;
             [load.part(own, &[]), load.part(other, chains)]
         });
+        parts.collect()
+    }
+
+    fn parts_on_real_hosts(&self) -> Vec<Part> {
+        let blocks_of_1_mb = LOADS.iter().take(ON_REAL_HOSTS);
+        let parts = blocks_of_1_mb.map(|load| load.part_on_real_hosts(&[], "scdp"));
         parts.collect()
     }
 

@@ -72,7 +72,7 @@ struct Measurement {
 /// An unknown workload, or a measurement that fails.
 pub fn execute(arguments: &Bench, common: &Common) -> Result<(), Failure> {
     if let Some(name) = arguments.workload.as_deref()
-        && let Some(done) = lab::bench(name, common)
+        && let Some(done) = lab::bench(name, arguments.repeat.get(), common)
     {
         return done;
     }

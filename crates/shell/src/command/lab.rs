@@ -69,28 +69,35 @@ pub fn refuse() -> Result<(), Failure> {
 }
 
 /// Runs a bench of the lab; `None` where it is none.
-pub fn bench(name: &str, common: &Common) -> Option<Result<(), Failure>> {
+pub fn bench(name: &str, times: usize, common: &Common) -> Option<Result<(), Failure>> {
     #[cfg(all(feature = "lab", target_os = "linux"))]
     if tailcut_lab::bench::names().any(|known| known == name) {
-        return Some(measure(name, common));
+        return Some(measure(name, times, common));
     }
-    let _ = (name, common);
+    let _ = (name, times, common);
     None
 }
 
 #[cfg(all(feature = "lab", target_os = "linux"))]
-fn measure(name: &str, common: &Common) -> Result<(), Failure> {
+fn measure(name: &str, times: usize, common: &Common) -> Result<(), Failure> {
     tailcut_lab::prepare()?;
-    let figures = tailcut_lab::bench::run(name)?;
+    let figures = tailcut_lab::bench::run(name, times)?;
     if common.json {
         return print_json(&figures);
     }
     let lines = figures.iter().map(|figure| {
         let wanted = figure.wanted.map_or_else(String::new, |wanted| {
             let verdict = if figure.holds() { "" } else { ": MISSED" };
-            format!("  wanted {:.1} to {:.1}{verdict}", wanted.from, wanted.to)
+            format!("  wanted {:.2} to {:.2}{verdict}", wanted.from, wanted.to)
         });
-        format!("{:40} {:>12.2}{wanted}\n", figure.name, figure.measured)
+        let spread = match figure.n {
+            1 => String::new(),
+            n => format!(" ({:.3} to {:.3}, n {n})", figure.least, figure.largest),
+        };
+        format!(
+            "{:52} {:>12.3}{spread}{wanted}\n",
+            figure.name, figure.measured
+        )
     });
     print(&lines.collect::<String>())
 }

@@ -5,7 +5,7 @@ use crate::hosts::{link, packets_of, scdp, secs};
 use tailcut_units::{Duration, Time};
 
 /// Of 100 packets.
-const LOSSES: [f64; 7] = [0.0, 0.1, 0.3, 1.0, 3.0, 5.0, 10.0];
+const LOSSES: [f64; 9] = [0.0, 0.1, 0.3, 1.0, 3.0, 5.0, 10.0, 20.0, 30.0];
 
 /// Mb/s of one transfer that takes about `seconds` at the link's rate; `None` where it takes 1,000 times that.
 fn goodput(link: Link, seconds: f64, seed: u64) -> Option<f64> {

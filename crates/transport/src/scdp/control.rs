@@ -9,6 +9,8 @@
 //! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's
 //!   ([`Cubic::on_congestion`]).
 //! - Without a queue, more losses than can be by chance ([`Adaptive::loss_by_chance`]) close the window to 0.7.
+//!   If as many are lost with the least window, they are by chance all the same: the window opens again, and
+//!   up to twice this share of losses closes it no more.
 //! - An ECN mark, or a trimmed symbol, closes it to 0.8.
 //! - At most once a round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
@@ -35,8 +37,8 @@ pub enum Control {
 pub struct Adaptive {
     /// Symbols in flight from one sender at most, 4 to 4,096. Default 4,096.
     pub max_window: u32,
-    /// The share of symbols up to which losses without a queue are taken for chance, 0 to 1.
-    /// Default 0.1.
+    /// The share of symbols up to which losses without a queue are taken for chance, 0 to 1, before the
+    /// least window has shown that a path loses more. Default 0.1.
     pub loss_by_chance: f64,
     /// A receiver waits at least as long for a symbol before it asks whether more will come.
     /// Default 200 us.
@@ -71,6 +73,11 @@ const SYMBOL: u64 = 1_000;
 const LEAST: u32 = 4;
 /// What one symbol counts in the share of lost ones: one part in so many.
 const LOSS_MEMORY: f64 = 400.0;
+/// Symbols by which the least window is judged.
+const TRIAL: u32 = 64;
+/// The share of losses that is taken for chance after that, of the share that is lost, and at most.
+const MARGIN: f64 = 2.0;
+const MOST_BY_CHANCE: f64 = 0.5;
 /// The least delay of so long counts, in two halves.
 const HALF_MEMORY: Duration = Duration::from_ms(30_000);
 /// What one sample counts in the empty round trip: one part in so many.
@@ -126,6 +133,14 @@ impl Least {
     }
 }
 
+/// What has become of symbols while the window was the least one.
+#[derive(Clone, Copy, Default, Debug)]
+struct Trial {
+    all: u32,
+    /// Those that were lost without a queue.
+    by_chance: u32,
+}
+
 #[derive(Debug)]
 pub(crate) struct Controller {
     config: Adaptive,
@@ -142,6 +157,9 @@ pub(crate) struct Controller {
     /// The round trip without the queue, in seconds; 0 before the first sample.
     empty: f64,
     lost_share: f64,
+    /// The share of losses without a queue that is taken for chance.
+    by_chance: f64,
+    trial: Trial,
     /// Symbols lost before the first round trip was known.
     lost_first: u32,
     /// The window is not closed again before a credit that was given after it was last closed.
@@ -167,6 +185,8 @@ impl Controller {
             samples: 0,
             empty: 0.0,
             lost_share: 0.0,
+            by_chance: config.loss_by_chance,
+            trial: Trial::default(),
             lost_first: 0,
             recover: 0,
         }
@@ -209,6 +229,9 @@ impl Controller {
             };
         }
         self.lost_share -= self.lost_share / LOSS_MEMORY;
+        let usual = self.by_chance.min(self.lost_share * MARGIN);
+        self.by_chance = usual.max(self.config.loss_by_chance);
+        self.judge_least(number, 1, 0);
         if self.window.in_slow_start() && self.empty > 0.0 && self.queue() > self.empty / 2.0 {
             self.window.ssthresh = self.window.cwnd;
         }
@@ -274,9 +297,34 @@ impl Controller {
         let queue = self.queue();
         if queue > SHORT * self.empty {
             let kept = (self.empty / (self.empty + queue)).max(KEPT_AT_LEAST);
+            self.judge_least(number, count, 0);
             self.close(now, number, granted, kept);
-        } else if self.lost_share > self.config.loss_by_chance {
-            self.close(now, number, granted, KEPT_ON_LOSS);
+        } else {
+            self.judge_least(number, count, count);
+            if self.lost_share > self.by_chance {
+                self.close(now, number, granted, KEPT_ON_LOSS);
+            }
+        }
+    }
+
+    /// Counts `all` symbols up to credit `number`, of which `by_chance` were lost without a queue. The least
+    /// window overloads no path by itself, and others close theirs for as many losses: if as many are lost
+    /// with it, it is no use to keep it.
+    fn judge_least(&mut self, number: u32, all: u32, by_chance: u32) {
+        if self.window() > LEAST || number < self.recover {
+            return;
+        }
+        self.trial.all += all;
+        self.trial.by_chance += by_chance;
+        if self.trial.all < TRIAL {
+            return;
+        }
+        let trial = core::mem::take(&mut self.trial);
+        let share = f64::from(trial.by_chance) / f64::from(trial.all);
+        if share > self.by_chance {
+            self.lost_share = self.lost_share.max(share);
+            self.by_chance = (self.lost_share * MARGIN).min(MOST_BY_CHANCE);
+            self.window.ssthresh = u64::MAX;
         }
     }
 

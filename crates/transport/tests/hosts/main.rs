@@ -11,6 +11,8 @@ mod ndp_timeouts;
 mod operations;
 #[path = "../pair/mod.rs"]
 mod pair;
+#[path = "../passing/mod.rs"]
+mod passing;
 mod pfabric_host;
 mod pias_tagged;
 mod ports;

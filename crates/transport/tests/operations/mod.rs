@@ -2,6 +2,7 @@
 //! [`Transport`] can be put under it: implement [`Subject`] and name it in `transport_operations.rs`.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
+use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -109,10 +110,6 @@ pub fn operations() -> impl Strategy<Value = Vec<Operation>> {
     proptest::collection::vec(operation, 1..500)
 }
 
-/// The network keeps nothing longer than this: the maximum segment lifetime. Designs may rely on it
-/// being less than their shortest retransmission timeout.
-const LIFETIME: Duration = Duration::from_ms(5);
-
 /// What is known of one flow.
 #[derive(Default)]
 pub struct Flow {
@@ -129,175 +126,21 @@ pub struct Flow {
 }
 
 struct World<T> {
-    now: Time,
-    hosts: [T; 2],
-    on_the_way: Vec<(Time, usize, Segment)>,
+    passing: Passing<T>,
     flows: BTreeMap<u32, Flow>,
 }
 
-impl<T: Subject> World<T> {
-    fn new() -> Self {
-        Self {
-            now: Time::ZERO,
-            hosts: [T::fresh(HostId(0)), T::fresh(HostId(1))],
-            on_the_way: Vec::new(),
-            flows: BTreeMap::new(),
-        }
+impl<T: Subject> passing::World<T> for World<T> {
+    fn passing(&self) -> &Passing<T> {
+        &self.passing
     }
 
-    fn apply(&mut self, operation: Operation) {
-        match operation {
-            Operation::Submit {
-                from,
-                bytes,
-                replication,
-            } => {
-                self.submit(usize::from(from), u64::from(bytes), replication);
-            }
-            Operation::Transmit { host } => {
-                self.transmit(usize::from(host));
-            }
-            Operation::Deliver { which } => self.on_the_way_at(which, Self::deliver),
-            Operation::DeliverOldest => self.on_the_way_at(0, Self::deliver),
-            Operation::Drop { which } => self.on_the_way_at(which, |world, at| {
-                world.on_the_way.remove(at);
-            }),
-            Operation::Duplicate { which } => self.on_the_way_at(which, |world, at| {
-                let copy = world.on_the_way[at];
-                world.on_the_way.push(copy);
-            }),
-            Operation::Mark { which } => self.on_the_way_at(which, |world, at| {
-                let ecn = &mut world.on_the_way[at].2.ecn;
-                if *ecn == Ecn::Capable {
-                    *ecn = Ecn::Marked;
-                }
-            }),
-            Operation::Trim { which } => self.on_the_way_at(which, |world, at| {
-                let segment = &mut world.on_the_way[at].2;
-                if segment.trimmable && segment.condition == Condition::Whole {
-                    segment.condition = Condition::Trimmed;
-                }
-            }),
-            Operation::Return { which } => self.on_the_way_at(which, |world, at| {
-                let (_, to, segment) = &mut world.on_the_way[at];
-                if segment.trimmable && segment.condition != Condition::Returned {
-                    segment.condition = Condition::Returned;
-                    *to = 1 - *to;
-                }
-            }),
-            Operation::Wait { microseconds } => {
-                self.wait_until(self.now + Duration::from_us(u64::from(microseconds)));
-            }
-            Operation::Timeout => {
-                if let Some(next) = self.next_timeout() {
-                    self.wait_until(next);
-                }
-            }
-        }
-        self.check();
-    }
-
-    fn submit(&mut self, from: usize, bytes: u64, replication: Replication) {
-        let flow = self.flows.len() as u32;
-        let arrived = vec![false; bytes as usize];
-        self.flows.insert(
-            flow,
-            Flow {
-                bytes,
-                from,
-                arrived,
-                ..Flow::default()
-            },
-        );
-        let message = Message {
-            flow: FlowId(flow),
-            dst: HostId(1 - from as u32),
-            bytes,
-            path: PathPin::NONE,
-            replication,
-        };
-        self.hosts[from].submit(self.now, message);
-    }
-
-    fn transmit(&mut self, host: usize) -> bool {
-        let may = self.hosts[host].has_transmit();
-        let Some(segment) = self.hosts[host].poll_transmit(self.now) else {
-            return false;
-        };
-        assert!(
-            may,
-            "has_transmit said no where poll_transmit gave {segment:?}"
-        );
-        assert_eq!(
-            segment.tuple.src.0 as usize, host,
-            "a segment in another's name"
-        );
-        self.on_the_way.push((self.now, 1 - host, segment));
-        true
-    }
-
-    fn on_the_way_at(&mut self, which: u16, act: fn(&mut Self, usize)) {
-        if !self.on_the_way.is_empty() {
-            act(self, usize::from(which) % self.on_the_way.len());
-        }
-    }
-
-    fn deliver(&mut self, at: usize) {
-        let (_, to, segment) = self.on_the_way.remove(at);
-        self.note_arrival(to, &segment);
-        self.hosts[to].on_segment(self.now, segment);
-        self.collect(to);
-    }
-
-    fn note_arrival(&mut self, to: usize, segment: &Segment) {
-        let flow = self
-            .flows
-            .get_mut(&segment.flow.0)
-            .expect("a segment of a known flow");
-        if flow.from == to || segment.condition != Condition::Whole {
-            return;
-        }
-        match T::cargo(segment) {
-            Cargo::Bytes(bytes) if bytes.is_empty() => {}
-            Cargo::Bytes(bytes) => {
-                flow.arrived[bytes.start as usize..bytes.end as usize].fill(true);
-            }
-            Cargo::Symbol(block, esi) => {
-                flow.symbols.entry(block).or_default().insert(esi);
-            }
-        }
-    }
-
-    fn next_timeout(&self) -> Option<Time> {
-        self.hosts.iter().filter_map(Transport::next_timeout).min()
-    }
-
-    /// Time passes; timers fire when due, and what is too old is lost.
-    fn wait_until(&mut self, end: Time) {
-        while let Some(next) = self.next_timeout().filter(|at| *at <= end) {
-            self.now = self.now.max(next);
-            self.fire();
-        }
-        self.now = self.now.max(end);
-        let now = self.now;
-        self.on_the_way
-            .retain(|(sent, _, _)| now.since(*sent) <= LIFETIME);
-    }
-
-    fn fire(&mut self) {
-        for host in [0, 1] {
-            self.hosts[host].on_timeout(self.now);
-            self.collect(host);
-            let next = self.hosts[host].next_timeout();
-            assert!(
-                next.is_none_or(|at| at > self.now),
-                "a timer in the past: {next:?}"
-            );
-        }
+    fn passing_mut(&mut self) -> &mut Passing<T> {
+        &mut self.passing
     }
 
     fn collect(&mut self, host: usize) {
-        while let Some(event) = self.hosts[host].poll_event() {
+        while let Some(event) = self.passing.hosts[host].poll_event() {
             let (Event::Established(id)
             | Event::Completed(id)
             | Event::Closed(id, _)
@@ -347,21 +190,153 @@ impl<T: Subject> World<T> {
             );
         }
     }
+}
+
+impl<T: Subject> World<T> {
+    fn new() -> Self {
+        Self {
+            passing: Passing {
+                now: Time::ZERO,
+                hosts: vec![T::fresh(HostId(0)), T::fresh(HostId(1))],
+                on_the_way: Vec::new(),
+            },
+            flows: BTreeMap::new(),
+        }
+    }
+
+    fn apply(&mut self, operation: Operation) {
+        match operation {
+            Operation::Submit {
+                from,
+                bytes,
+                replication,
+            } => {
+                self.submit(usize::from(from), u64::from(bytes), replication);
+            }
+            Operation::Transmit { host } => {
+                self.transmit(usize::from(host));
+            }
+            Operation::Deliver { which } => self.at(which, Self::deliver),
+            Operation::DeliverOldest => self.at(0, Self::deliver),
+            Operation::Drop { which } => self.at(which, |world, at| {
+                world.passing.on_the_way.remove(at);
+            }),
+            Operation::Duplicate { which } => self.at(which, |world, at| {
+                let copy = world.passing.on_the_way[at];
+                world.passing.on_the_way.push(copy);
+            }),
+            Operation::Mark { which } => self.at(which, |world, at| {
+                let ecn = &mut world.passing.on_the_way[at].2.ecn;
+                if *ecn == Ecn::Capable {
+                    *ecn = Ecn::Marked;
+                }
+            }),
+            Operation::Trim { which } => self.at(which, |world, at| {
+                let segment = &mut world.passing.on_the_way[at].2;
+                if segment.trimmable && segment.condition == Condition::Whole {
+                    segment.condition = Condition::Trimmed;
+                }
+            }),
+            Operation::Return { which } => self.at(which, |world, at| {
+                let (_, to, segment) = &mut world.passing.on_the_way[at];
+                if segment.trimmable && segment.condition != Condition::Returned {
+                    segment.condition = Condition::Returned;
+                    *to = 1 - *to;
+                }
+            }),
+            Operation::Wait { microseconds } => {
+                self.wait_until(self.passing.now + Duration::from_us(u64::from(microseconds)));
+            }
+            Operation::Timeout => {
+                if let Some(next) = self.next_timeout() {
+                    self.wait_until(next);
+                }
+            }
+        }
+        self.check();
+    }
+
+    fn submit(&mut self, from: usize, bytes: u64, replication: Replication) {
+        let flow = self.flows.len() as u32;
+        let arrived = vec![false; bytes as usize];
+        self.flows.insert(
+            flow,
+            Flow {
+                bytes,
+                from,
+                arrived,
+                ..Flow::default()
+            },
+        );
+        let message = Message {
+            flow: FlowId(flow),
+            dst: HostId(1 - from as u32),
+            bytes,
+            path: PathPin::NONE,
+            replication,
+        };
+        self.passing.hosts[from].submit(self.passing.now, message);
+    }
+
+    fn transmit(&mut self, host: usize) -> bool {
+        let may = self.passing.hosts[host].has_transmit();
+        let Some(segment) = self.passing.hosts[host].poll_transmit(self.passing.now) else {
+            return false;
+        };
+        assert!(
+            may,
+            "has_transmit said no where poll_transmit gave {segment:?}"
+        );
+        assert_eq!(
+            segment.tuple.src.0 as usize, host,
+            "a segment in another's name"
+        );
+        self.passing
+            .on_the_way
+            .push((self.passing.now, 1 - host, segment));
+        true
+    }
+
+    fn deliver(&mut self, at: usize) {
+        let (_, to, segment) = self.passing.on_the_way.remove(at);
+        self.note_arrival(to, &segment);
+        self.passing.hosts[to].on_segment(self.passing.now, segment);
+        self.collect(to);
+    }
+
+    fn note_arrival(&mut self, to: usize, segment: &Segment) {
+        let flow = self
+            .flows
+            .get_mut(&segment.flow.0)
+            .expect("a segment of a known flow");
+        if flow.from == to || segment.condition != Condition::Whole {
+            return;
+        }
+        match T::cargo(segment) {
+            Cargo::Bytes(bytes) if bytes.is_empty() => {}
+            Cargo::Bytes(bytes) => {
+                flow.arrived[bytes.start as usize..bytes.end as usize].fill(true);
+            }
+            Cargo::Symbol(block, esi) => {
+                flow.symbols.entry(block).or_default().insert(esi);
+            }
+        }
+    }
 
     fn check(&mut self) {
         for host in [0, 1] {
             self.collect(host);
-            self.hosts[host].assert_sane();
-            let next = self.hosts[host].next_timeout();
-            if next.is_none_or(|at| at > self.now) {
-                let before = self.hosts[host].has_transmit();
-                self.hosts[host].on_timeout(self.now);
+            self.passing.hosts[host].assert_sane();
+            let next = self.passing.hosts[host].next_timeout();
+            if next.is_none_or(|at| at > self.passing.now) {
+                let before = self.passing.hosts[host].has_transmit();
+                self.passing.hosts[host].on_timeout(self.passing.now);
                 assert_eq!(
                     before,
-                    self.hosts[host].has_transmit(),
+                    self.passing.hosts[host].has_transmit(),
                     "an early on_timeout did something"
                 );
-                assert_eq!(next, self.hosts[host].next_timeout());
+                assert_eq!(next, self.passing.hosts[host].next_timeout());
             }
         }
     }
@@ -374,21 +349,15 @@ impl<T: Subject> World<T> {
             for host in [0, 1] {
                 moved |= self.transmit(host);
             }
-            if !self.on_the_way.is_empty() {
+            if !self.passing.on_the_way.is_empty() {
                 self.deliver(0);
                 moved = true;
             }
-            self.now += Duration::from_us(1);
-            match self.next_timeout() {
-                Some(next) if next <= self.now => self.fire(),
-                Some(next) if !moved => {
-                    self.now = self.now.max(next);
-                    self.fire();
-                }
-                None if !moved => break,
-                _ => {}
-            }
+            let goes_on = self.let_time_pass(moved);
             self.check();
+            if !goes_on {
+                break;
+            }
         }
         for (id, flow) in &self.flows {
             assert!(!flow.failed, "flow {id} failed");
@@ -400,7 +369,7 @@ impl<T: Subject> World<T> {
             assert_eq!(flow.established, 1, "flow {id}");
             assert_eq!(flow.ended, 1, "flow {id} did not end at its sender");
         }
-        for host in &self.hosts {
+        for host in &self.passing.hosts {
             host.assert_released();
         }
     }

@@ -9,5 +9,7 @@ mod operations;
 mod operations_property;
 #[path = "../pair/mod.rs"]
 mod pair;
+#[path = "../passing/mod.rs"]
+mod passing;
 mod state_machine;
 mod waiting_list;

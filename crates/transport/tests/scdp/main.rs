@@ -8,6 +8,8 @@ mod hub;
 mod limits;
 #[path = "../pair/mod.rs"]
 mod pair;
+#[path = "../passing/mod.rs"]
+mod passing;
 mod reading;
 mod receiver;
 #[path = "../scdp_parts/mod.rs"]

@@ -3,10 +3,12 @@
 //! every block; no two senders of an object send the same one; nothing is left behind. Under credits, what
 //! a receiver has asked a sender for has arrived, is lost or is in flight, at every arrival.
 
+use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tailcut_transport::scdp::{
-    Adaptive, Control, DecodeSpeed, Host, ModelCodec, Object, ScdpConfig, ScdpHeader, ScdpKind,
+    Adaptive, Balance, Control, DecodeSpeed, Host, ModelCodec, Object, ScdpConfig, ScdpHeader,
+    ScdpKind,
 };
 use tailcut_transport::{
     Condition, Event, Header, Message, Part, PathPin, Replication, Segment, Share, StragglerPolicy,
@@ -49,9 +51,6 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     proptest::collection::vec(operation, 1..500)
 }
 
-/// The network keeps nothing longer than this.
-const LIFETIME: Duration = Duration::from_ms(5);
-
 /// A transfer: its object, and what each receiver has got of it.
 struct Transfer {
     object: Object,
@@ -69,16 +68,21 @@ struct Received {
 }
 
 struct World {
-    now: Time,
+    passing: Passing<Host<ModelCodec>>,
     config: ScdpConfig,
-    hosts: Vec<Host<ModelCodec>>,
     groups: Vec<Vec<usize>>,
-    on_the_way: Vec<(Time, usize, Segment)>,
     transfers: Vec<Transfer>,
     /// The transfer of each flow.
     flows: Vec<usize>,
     /// The numbers of credits that symbols used which arrived, by receiver, addresses and session.
-    used: BTreeMap<(usize, FiveTuple, FlowId), BTreeSet<u32>>,
+    used: BTreeMap<(usize, FiveTuple, FlowId), Used>,
+}
+
+#[derive(Default)]
+struct Used {
+    seen: BTreeSet<u32>,
+    /// Those that came when they had been taken for lost, and nothing was known of them any more.
+    forgotten: u32,
 }
 
 fn scdp(segment: &Segment) -> ScdpHeader {
@@ -89,6 +93,46 @@ fn scdp(segment: &Segment) -> ScdpHeader {
             ..ScdpHeader::default()
         },
         _ => panic!("not SCDP: {segment:?}"),
+    }
+}
+
+impl passing::World<Host<ModelCodec>> for World {
+    fn passing(&self) -> &Passing<Host<ModelCodec>> {
+        &self.passing
+    }
+
+    fn passing_mut(&mut self) -> &mut Passing<Host<ModelCodec>> {
+        &mut self.passing
+    }
+
+    fn collect(&mut self, host: usize) {
+        while let Some(event) = self.passing.hosts[host].poll_event() {
+            let transfer = &mut self.transfers[self.flows[event.flow().0 as usize]];
+            match event {
+                Event::Completed(_) => {
+                    let received = transfer.receivers.get_mut(&host).expect("a receiver");
+                    received.completed += 1;
+                    for block in 0..transfer.object.blocks() {
+                        let got = received.symbols.get(&block).map_or(0, BTreeSet::len);
+                        let k = transfer.object.source_symbols(block) as usize;
+                        assert!(got >= k, "{got} different symbols of {k} of block {block}");
+                    }
+                    if let Some(group) = transfer.group {
+                        self.groups[group as usize].retain(|member| *member != host);
+                    }
+                }
+                Event::Closed(..) => transfer.ended += 1,
+                Event::Received(_, receipt) => assert!(receipt.in_vain <= receipt.symbols),
+                Event::Failed(..) => panic!("{event:?} at host {host}"),
+                Event::Established(_)
+                | Event::Arrived(..)
+                | Event::Block(..)
+                | Event::Opened(..)
+                | Event::Late(_)
+                | Event::Straggling(..)
+                | Event::Copy(..) => {}
+            }
+        }
     }
 }
 
@@ -109,11 +153,13 @@ impl World {
             Host::new(HostId(id as u32), config, codec).expect("a valid configuration")
         };
         Self {
-            now: Time::ZERO,
+            passing: Passing {
+                now: Time::ZERO,
+                hosts: (0..HOSTS as u64).map(host).collect(),
+                on_the_way: Vec::new(),
+            },
             config,
-            hosts: (0..HOSTS as u64).map(host).collect(),
             groups: Vec::new(),
-            on_the_way: Vec::new(),
             transfers: Vec::new(),
             flows: Vec::new(),
             used: BTreeMap::new(),
@@ -160,7 +206,9 @@ impl World {
                 policy: StragglerPolicy::Wait,
             },
         };
-        self.hosts[from].take_part(self.now, part).expect("parts");
+        self.passing.hosts[from]
+            .take_part(self.passing.now, part)
+            .expect("parts");
     }
 
     fn read(&mut self, to: usize, bytes: u32) {
@@ -168,7 +216,9 @@ impl World {
         let senders = Self::others(to);
         let flow = self.flow();
         let collect = Part::Collect { flow, port };
-        self.hosts[to].take_part(self.now, collect).expect("parts");
+        self.passing.hosts[to]
+            .take_part(self.passing.now, collect)
+            .expect("parts");
         for (index, &sender) in (0u16..).zip(&senders) {
             let flow = self.flow();
             let part = Part::Share {
@@ -179,7 +229,9 @@ impl World {
                     of: senders.len() as u16,
                 },
             };
-            self.hosts[sender].take_part(self.now, part).expect("parts");
+            self.passing.hosts[sender]
+                .take_part(self.passing.now, part)
+                .expect("parts");
         }
         self.start(bytes, senders.len(), None, &[to]);
     }
@@ -194,20 +246,20 @@ impl World {
             Operation::Deliver { which } => self.at(which, Self::deliver),
             Operation::DeliverOldest => self.at(0, Self::deliver),
             Operation::Drop { which } => self.at(which, |world, at| {
-                world.on_the_way.remove(at);
+                world.passing.on_the_way.remove(at);
             }),
             Operation::Duplicate { which } => self.at(which, |world, at| {
-                let copy = world.on_the_way[at];
-                world.on_the_way.push(copy);
+                let copy = world.passing.on_the_way[at];
+                world.passing.on_the_way.push(copy);
             }),
             Operation::Trim { which } => self.at(which, |world, at| {
-                let segment = &mut world.on_the_way[at].2;
+                let segment = &mut world.passing.on_the_way[at].2;
                 if segment.trimmable {
                     segment.condition = Condition::Trimmed;
                 }
             }),
             Operation::Wait { microseconds } => {
-                self.wait_until(self.now + Duration::from_us(u64::from(microseconds)));
+                self.wait_until(self.passing.now + Duration::from_us(u64::from(microseconds)));
             }
             Operation::Timeout => {
                 if let Some(next) = self.next_timeout() {
@@ -215,18 +267,14 @@ impl World {
                 }
             }
         }
-        self.collect();
-    }
-
-    fn at(&mut self, which: u16, act: fn(&mut Self, usize)) {
-        if !self.on_the_way.is_empty() {
-            act(self, usize::from(which) % self.on_the_way.len());
+        for host in 0..HOSTS {
+            self.collect(host);
         }
     }
 
     fn transmit(&mut self, host: usize) -> bool {
-        let may = self.hosts[host].has_transmit();
-        let Some(segment) = self.hosts[host].poll_transmit(self.now) else {
+        let may = self.passing.hosts[host].has_transmit();
+        let Some(segment) = self.passing.hosts[host].poll_transmit(self.passing.now) else {
             return false;
         };
         assert!(may, "has_transmit said no where there was {segment:?}");
@@ -248,13 +296,15 @@ impl World {
             None => vec![segment.tuple.dst.0 as usize],
         };
         for to in to {
-            self.on_the_way.push((self.now, to, segment));
+            self.passing
+                .on_the_way
+                .push((self.passing.now, to, segment));
         }
         true
     }
 
     fn deliver(&mut self, at: usize) {
-        let (_, to, segment) = self.on_the_way.remove(at);
+        let (_, to, segment) = self.passing.on_the_way.remove(at);
         let header = scdp(&segment);
         if matches!(header.kind, ScdpKind::Symbol | ScdpKind::Credited)
             && segment.condition == Condition::Whole
@@ -264,89 +314,42 @@ impl World {
             let of_block = received.symbols.entry(header.block).or_default();
             of_block.insert(header.esi);
         }
-        self.hosts[to].on_segment(self.now, segment);
-        if header.kind == ScdpKind::Credited {
-            self.check_balance(to, &segment, header.pull);
+        let before = self.balance(to, &segment);
+        self.passing.hosts[to].on_segment(self.passing.now, segment);
+        if let Some(before) = before.filter(|_| header.kind == ScdpKind::Credited) {
+            self.check_balance(to, &segment, before, header.pull);
         }
-        self.collect();
+        self.collect(to);
     }
 
-    /// A symbol with credit `number` has arrived: what was asked for has arrived, is lost or in flight.
-    fn check_balance(&mut self, to: usize, symbol: &Segment, number: u32) {
-        let Some(balance) = self.hosts[to].balance(symbol).filter(|all| all.asked > 0) else {
+    /// What a receiver has counted of the session of a symbol; `None` where it knows none, or it has ended.
+    fn balance(&self, to: usize, symbol: &Segment) -> Option<Balance> {
+        let balance = self.passing.hosts[to].balance(symbol);
+        balance.filter(|all| all.asked > 0)
+    }
+
+    /// A symbol with credit `number` has arrived. What was asked for has arrived, is lost or in flight: the symbol is
+    /// one that has arrived, once, unless it had been taken for lost so long ago that it is forgotten.
+    fn check_balance(&mut self, to: usize, symbol: &Segment, before: Balance, number: u32) {
+        let Some(after) = self.balance(to, symbol) else {
             return;
         };
-        let used = self
-            .used
-            .entry((to, symbol.tuple, symbol.flow))
-            .or_default();
-        used.insert(number);
+        let session = (to, symbol.tuple, symbol.flow);
+        let used = self.used.entry(session).or_default();
+        let is_new = used.seen.insert(number);
+        let counted = after.arrived - before.arrived;
+        if is_new && counted == 0 {
+            used.forgotten += 1;
+        }
+        assert!(counted <= u32::from(is_new), "{before:?} {after:?}");
         assert_eq!(
-            balance.asked,
-            balance.arrived + balance.lost + balance.in_flight,
-            "{balance:?}"
+            after.asked,
+            after.arrived + after.lost + after.in_flight,
+            "{after:?}"
         );
-        // A host may ignore one that comes; it counts none that has not come.
-        assert!(balance.arrived as usize <= used.len(), "{balance:?}");
-    }
-
-    fn next_timeout(&self) -> Option<Time> {
-        self.hosts.iter().filter_map(Transport::next_timeout).min()
-    }
-
-    fn wait_until(&mut self, end: Time) {
-        while let Some(next) = self.next_timeout().filter(|at| *at <= end) {
-            self.now = self.now.max(next);
-            self.fire();
-        }
-        self.now = self.now.max(end);
-        let now = self.now;
-        self.on_the_way
-            .retain(|(sent, _, _)| now.since(*sent) <= LIFETIME);
-    }
-
-    fn fire(&mut self) {
-        for host in &mut self.hosts {
-            host.on_timeout(self.now);
-            let next = host.next_timeout();
-            assert!(
-                next.is_none_or(|at| at > self.now),
-                "a timer in the past: {next:?}"
-            );
-        }
-        self.collect();
-    }
-
-    fn collect(&mut self) {
-        for host in 0..HOSTS {
-            while let Some(event) = self.hosts[host].poll_event() {
-                let transfer = &mut self.transfers[self.flows[event.flow().0 as usize]];
-                match event {
-                    Event::Completed(_) => {
-                        let received = transfer.receivers.get_mut(&host).expect("a receiver");
-                        received.completed += 1;
-                        for block in 0..transfer.object.blocks() {
-                            let got = received.symbols.get(&block).map_or(0, BTreeSet::len);
-                            let k = transfer.object.source_symbols(block) as usize;
-                            assert!(got >= k, "{got} different symbols of {k} of block {block}");
-                        }
-                        if let Some(group) = transfer.group {
-                            self.groups[group as usize].retain(|member| *member != host);
-                        }
-                    }
-                    Event::Closed(..) => transfer.ended += 1,
-                    Event::Received(_, receipt) => assert!(receipt.in_vain <= receipt.symbols),
-                    Event::Failed(..) => panic!("{event:?} at host {host}"),
-                    Event::Established(_)
-                    | Event::Arrived(..)
-                    | Event::Block(..)
-                    | Event::Opened(..)
-                    | Event::Late(_)
-                    | Event::Straggling(..)
-                    | Event::Copy(..) => {}
-                }
-            }
-        }
+        let seen = used.seen.len() as u32;
+        assert_eq!(after.arrived + used.forgotten, seen, "{after:?}");
+        assert!(used.forgotten <= after.lost, "{after:?}");
     }
 
     /// From now on nothing is lost and all arrives in order: every transfer must complete.
@@ -359,20 +362,13 @@ impl World {
             }
             // A multicast segment is three on the way.
             for _ in 0..HOSTS * 3 {
-                if !self.on_the_way.is_empty() {
+                if !self.passing.on_the_way.is_empty() {
                     self.deliver(0);
                     moved = true;
                 }
             }
-            self.now += Duration::from_us(1);
-            match self.next_timeout() {
-                Some(next) if next <= self.now => self.fire(),
-                Some(next) if !moved => {
-                    self.now = self.now.max(next);
-                    self.fire();
-                }
-                None if !moved => break,
-                _ => {}
+            if !self.let_time_pass(moved) {
+                break;
             }
         }
         for (number, transfer) in self.transfers.iter().enumerate() {
@@ -381,7 +377,7 @@ impl World {
             }
             assert_eq!(transfer.ended, transfer.senders, "transfer {number}");
         }
-        for (number, host) in self.hosts.iter().enumerate() {
+        for (number, host) in self.passing.hosts.iter().enumerate() {
             assert_eq!(host.open_sessions(), 0, "at host {number}");
         }
     }

@@ -1,0 +1,257 @@
+//! Benches of SCDP over UDP behind a thin link: under loss, beside the kernels' CUBIC, from many at once, and to
+//! a group.
+
+use super::figure::Figure;
+use super::thin::{RATE, Thin};
+use anyhow::{Context, Result, bail};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use tailcut_cast::driver::{Endpoint, Sending, StragglerPolicy, Stragglers};
+use tailcut_units::mix64;
+
+const WEST_EAST: &str = "west-east";
+/// How long a transfer takes at the link's rate.
+const SECONDS: f64 = 20.0;
+/// How long two transfers are measured.
+const SPAN: Duration = Duration::from_secs(60);
+/// Bytes of a packet of a full symbol on the wire, and of its payload.
+const WIRE: f64 = 1_538.0;
+const SYMBOL: f64 = 1_440.0;
+
+/// Bytes that are not the same anywhere.
+fn object(length: usize, seed: u64) -> Vec<u8> {
+    let words = (0..length.div_ceil(8) as u64).map(|at| mix64(at ^ (seed << 40)));
+    let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    bytes.truncate(length);
+    bytes
+}
+
+/// Sends an object. Gives the seconds until its receiver had it.
+fn seconds(from: &Endpoint, to: &Endpoint, object: &Arc<[u8]>) -> Result<f64> {
+    let began = Instant::now();
+    let sending = from.send(to.local(), Arc::clone(object));
+    let received = to.receive().context("the receiver has ended")?;
+    let took = began.elapsed().as_secs_f64();
+    if received.bytes[..] != object[..] {
+        bail!("what was received is not what was sent");
+    }
+    sending.wait()?;
+    Ok(took)
+}
+
+/// Goodput where the link loses packets at random, both ways, over that where it loses none.
+pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
+    // A bandwidth-delay product, and 64 packets at least.
+    let queue = (round_trip_ms * 25 / 3).max(64);
+    let thin = Thin::new(1, 1, round_trip_ms * 1_000, queue)?;
+    let (from, to) = (thin.endpoint(0)?, thin.endpoint(1)?);
+    let long: Arc<[u8]> = object((RATE / 8.0 * SECONDS) as usize, 1).into();
+    let goodput = |share: f64| -> Result<f64> {
+        thin.lose(WEST_EAST, share)?;
+        Ok(long.len() as f64 * 8e-6 / seconds(&from, &to, &long)?)
+    };
+    let of = format!("{round_trip_ms} ms, {queue} packets");
+    let clean = goodput(0.0)?;
+    let mut figures = vec![Figure::told(
+        format!("{of}: goodput without loss (Mb/s)"),
+        clean,
+    )];
+    for (percent, least) in [(0.1, 0.97), (1.0, 0.95), (5.0, 0.88)] {
+        let kept = goodput(percent / 100.0)? / clean;
+        let name = format!("{of}: of that at {percent} % loss");
+        figures.push(Figure::wanted(name, kept, least, 1.02));
+    }
+    for percent in [10.0, 30.0] {
+        let short: Arc<[u8]> = object((RATE / 8.0 * SECONDS / 4.0) as usize, 2).into();
+        thin.lose(WEST_EAST, percent / 100.0)?;
+        let goodput = short.len() as f64 * 8e-6 / seconds(&from, &to, &short)?;
+        let name = format!("{of}: of that at {percent} % loss, 5 s");
+        figures.push(Figure::told(name, goodput / clean));
+    }
+    figures.extend(thin.punctuality(&of)?);
+    Ok(figures)
+}
+
+/// A transfer that goes on for as long as it is measured.
+enum Transfer {
+    Scdp(Sending),
+    Tcp(Arc<AtomicU64>, TcpStream),
+}
+
+impl Transfer {
+    fn scdp(pair: &(Endpoint, Endpoint)) -> Self {
+        // More than the link carries meanwhile. Nobody looks at the bytes.
+        let endless = vec![0; (RATE / 8.0 * 75.0) as usize];
+        Self::Scdp(pair.0.send(pair.1.local(), endless))
+    }
+
+    fn tcp(thin: &Thin, from: u32, to: u32) -> Result<Self> {
+        let (mut sender, mut receiver) = thin.connection(from, to)?;
+        let stopper = sender.try_clone()?;
+        let count = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&count);
+        // Both end when the connection is shut down.
+        thread::spawn(move || while sender.write_all(&[0; 1 << 16]).is_ok() {});
+        thread::spawn(move || {
+            let mut buffer = [0; 1 << 16];
+            loop {
+                match receiver.read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(bytes) => drop(counted.fetch_add(bytes as u64, Ordering::Relaxed)),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+        });
+        Ok(Self::Tcp(count, stopper))
+    }
+
+    /// Bytes that its receiver has.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Scdp(sending) => sending.progress().iter().map(|one| one.bytes).sum(),
+            Self::Tcp(count, _) => count.load(Ordering::Relaxed),
+        }
+    }
+
+    fn end(self) {
+        match self {
+            Self::Scdp(sending) => sending.cancel(),
+            Self::Tcp(_, stopper) => drop(stopper.shutdown(std::net::Shutdown::Both)),
+        }
+    }
+}
+
+/// Which transfer starts first, and which second.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Scdp,
+    Cubic,
+}
+
+/// Two long transfers: what the second gets over what the first gets, from when the second starts.
+fn second_over_first(thin: &Thin, kinds: [Kind; 2]) -> Result<f64> {
+    let start = |at: u32| -> Result<(Transfer, Option<(Endpoint, Endpoint)>)> {
+        let (from, to) = (at, at + 2);
+        match kinds[at as usize] {
+            Kind::Cubic => Ok((Transfer::tcp(thin, from, to)?, None)),
+            Kind::Scdp => {
+                let pair = (thin.endpoint(from)?, thin.endpoint(to)?);
+                Ok((Transfer::scdp(&pair), Some(pair)))
+            }
+        }
+    };
+    let (first, _held) = start(0)?;
+    thread::sleep(Duration::from_millis(1_500));
+    let before = first.bytes();
+    let (second, _held_too) = start(1)?;
+    thread::sleep(SPAN);
+    let rates = (first.bytes() - before, second.bytes());
+    first.end();
+    second.end();
+    Ok(rates.1 as f64 / rates.0.max(1) as f64)
+}
+
+/// Beside the kernels' CUBIC, whoever starts first, and two of its own.
+pub(super) fn shares(round_trip_ms: u32, queue: u32) -> Result<Vec<Figure>> {
+    let thin = Thin::new(2, 2, round_trip_ms * 1_000, queue)?;
+    let of = format!("{round_trip_ms} ms, {queue} packets");
+    let mut figures = Vec::new();
+    for (kinds, name) in [
+        ([Kind::Scdp, Kind::Cubic], "SCDP over CUBIC, SCDP first"),
+        ([Kind::Cubic, Kind::Scdp], "SCDP over CUBIC, CUBIC first"),
+        (
+            [Kind::Scdp, Kind::Scdp],
+            "the second over the first of SCDP",
+        ),
+    ] {
+        let ratio = second_over_first(&thin, kinds)?;
+        let ratio = match kinds {
+            [Kind::Scdp, Kind::Cubic] => 1.0 / ratio,
+            _ => ratio,
+        };
+        figures.push(Figure::wanted(format!("{of}: {name}"), ratio, 0.5, 2.0));
+    }
+    let ratio = second_over_first(&thin, [Kind::Cubic; 2])?;
+    let name = format!("{of}: the second over the first of CUBIC");
+    figures.push(Figure::told(name, ratio));
+    figures.extend(thin.punctuality(&of)?);
+    Ok(figures)
+}
+
+/// 32 senders of one object each to one receiver, at once: how long the last takes, over what all of it takes on
+/// the link.
+pub(super) fn incast() -> Result<Vec<Figure>> {
+    const SENDERS: u32 = 32;
+    let thin = Thin::new(SENDERS, 1, 200, 64)?;
+    let senders = (0..SENDERS).map(|host| thin.endpoint(host));
+    let senders = senders.collect::<Result<Vec<Endpoint>>>()?;
+    let receiver = thin.endpoint(SENDERS)?;
+    let mut figures = Vec::new();
+    for (bytes, most) in [(65_536usize, 1.5), (1_048_576, 1.25)] {
+        let sent: Arc<[u8]> = object(bytes, 3).into();
+        let began = Instant::now();
+        let sendings: Vec<Sending> = senders
+            .iter()
+            .map(|sender| sender.send(receiver.local(), Arc::clone(&sent)))
+            .collect();
+        for _ in 0..SENDERS {
+            let received = receiver.receive().context("the receiver has ended")?;
+            if received.bytes[..] != sent[..] {
+                bail!("what was received is not what was sent");
+            }
+        }
+        let took = began.elapsed().as_secs_f64();
+        for sending in sendings {
+            sending.wait()?;
+        }
+        let wire = bytes as f64 + (bytes as f64 / SYMBOL).ceil() * (WIRE - SYMBOL);
+        let ideal = f64::from(SENDERS) * wire * 8.0 / RATE + 200e-6;
+        let name = format!("incast of 32, {} KB each: over the ideal", bytes / 1_024);
+        figures.push(Figure::wanted(name, took / ideal, 1.0, most));
+    }
+    figures.extend(thin.punctuality("incast")?);
+    Ok(figures)
+}
+
+/// One object to 8 receivers by multicast, each of which loses packets on its own: symbols that were sent over
+/// those of the object.
+pub(super) fn group() -> Result<Vec<Figure>> {
+    const RECEIVERS: u32 = 8;
+    let thin = Thin::new(1, RECEIVERS, 200, 256)?;
+    let sender = thin.endpoint(0)?;
+    let members = (1..=RECEIVERS).map(|host| thin.member(host));
+    let members = members.collect::<Result<Vec<(Endpoint, SocketAddr)>>>()?;
+    let port = sender.local().port();
+    let group = SocketAddr::from((IpAddr::from([239, 255, 77, 1]), port));
+    for (member, _) in &members {
+        Thin::join(member, group)?;
+    }
+    let to: Vec<SocketAddr> = members.iter().map(|(_, address)| *address).collect();
+    let sent: Arc<[u8]> = object(57_600_000, 4).into();
+    let mut figures = Vec::new();
+    for (percent, most) in [(0.0, 1.0), (0.1, 1.02), (1.0, 1.06)] {
+        thin.lose("east-right", percent / 100.0)?;
+        let wait = Stragglers {
+            after: tailcut_units::Duration::from_ms(60_000),
+            policy: StragglerPolicy::Wait,
+        };
+        let sending = sender.send_to_group(group, &to, wait, Arc::clone(&sent));
+        for (member, _) in &members {
+            let received = member.receive().context("a receiver has ended")?;
+            if received.bytes[..] != sent[..] {
+                bail!("what was received is not what was sent");
+            }
+        }
+        let cost = sending.wait()?;
+        let ratio = cost.bytes as f64 / sent.len() as f64;
+        let name = format!("8 receivers, {percent} % loss: symbols sent over those of the object");
+        figures.push(Figure::wanted(name, ratio, 1.0, most));
+    }
+    figures.extend(thin.punctuality("8 receivers")?);
+    Ok(figures)
+}

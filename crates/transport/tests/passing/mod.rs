@@ -1,0 +1,84 @@
+//! Hosts, segments on their way between them, and time that passes: what tests of arbitrary sequences of operations
+//! have in common.
+
+use tailcut_transport::{Segment, Transport};
+use tailcut_units::{Duration, Time};
+
+/// The network keeps nothing longer than this: the maximum segment lifetime. Designs may rely on it
+/// being less than their shortest retransmission timeout.
+const LIFETIME: Duration = Duration::from_ms(5);
+
+/// Hosts of one design, and what is on its way: since when, to which host.
+pub struct Passing<T> {
+    pub now: Time,
+    pub hosts: Vec<T>,
+    pub on_the_way: Vec<(Time, usize, Segment)>,
+}
+
+/// A test's world of such hosts.
+pub trait World<T: Transport>: Sized {
+    fn passing(&self) -> &Passing<T>;
+    fn passing_mut(&mut self) -> &mut Passing<T>;
+
+    /// Looks at the events of one host.
+    fn collect(&mut self, host: usize);
+
+    fn next_timeout(&self) -> Option<Time> {
+        let hosts = self.passing().hosts.iter();
+        hosts.filter_map(Transport::next_timeout).min()
+    }
+
+    /// Does something to one of the segments on their way, if there are any; `which` is taken modulo their
+    /// number.
+    fn at(&mut self, which: u16, act: fn(&mut Self, usize)) {
+        let count = self.passing().on_the_way.len();
+        if count > 0 {
+            act(self, usize::from(which) % count);
+        }
+    }
+
+    /// Time passes; timers fire when due, and what is too old is lost.
+    fn wait_until(&mut self, end: Time) {
+        while let Some(next) = self.next_timeout().filter(|at| *at <= end) {
+            let passing = self.passing_mut();
+            passing.now = passing.now.max(next);
+            self.fire();
+        }
+        let passing = self.passing_mut();
+        passing.now = passing.now.max(end);
+        let now = passing.now;
+        passing
+            .on_the_way
+            .retain(|(sent, _, _)| now.since(*sent) <= LIFETIME);
+    }
+
+    fn fire(&mut self) {
+        for host in 0..self.passing().hosts.len() {
+            let passing = self.passing_mut();
+            let now = passing.now;
+            passing.hosts[host].on_timeout(now);
+            self.collect(host);
+            let next = self.passing().hosts[host].next_timeout();
+            assert!(
+                next.is_none_or(|at| at > now),
+                "a timer in the past: {next:?}"
+            );
+        }
+    }
+
+    /// After a microsecond in which something `moved` or nothing did: timers that are due fire, the next one
+    /// in any case where nothing moves. Says whether anything can still happen.
+    fn let_time_pass(&mut self, moved: bool) -> bool {
+        let next = self.next_timeout();
+        let passing = self.passing_mut();
+        passing.now += Duration::from_us(1);
+        match next {
+            Some(next) if next <= passing.now || !moved => {
+                passing.now = passing.now.max(next);
+                self.fire();
+                true
+            }
+            _ => moved,
+        }
+    }
+}
