@@ -1,4 +1,5 @@
-//! The hosts and the link of every part.
+//! The hosts and the link of every part, and of tests.
+#![allow(dead_code, reason = "tests use a part of it")]
 
 use crate::bottleneck::Link;
 use tailcut_transport::Transport;

@@ -4,7 +4,7 @@
 //! - `loss`: goodput under random loss. `shares`: beside CUBIC, and two of its own.
 //! - `crowd`: many of its own at once.
 //! - `incast`, `reads` (many to one), `groups` (one to many).
-//! - `sweep`: `loss` and `shares` over rates, round trips and buffers; takes an hour.
+//! - `sweep-loss`, `sweep-shares`: the same over rates, round trips and buffers; take an hour.
 //! - `cell MBIT MS PACKETS SEEDS`: both of one link.
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used)]
 
@@ -37,8 +37,10 @@ fn main() {
     if is("groups") {
         groups::print();
     }
-    if part == "sweep" {
+    if part == "sweep-loss" {
         loss::sweep();
+    }
+    if part == "sweep-shares" {
         shares::sweep();
     }
     if is("crowd") {

@@ -73,8 +73,13 @@ const SYMBOL: u64 = 1_000;
 const LEAST: u32 = 4;
 /// What one symbol counts in the share of lost ones: one part in so many.
 const LOSS_MEMORY: f64 = 400.0;
+/// Standard deviations of the estimated share of losses above which it is more than another share.
+const CERTAIN: f64 = 3.0;
 /// Symbols by which the least window is judged.
 const TRIAL: u32 = 64;
+/// The share of losses among them that is as many as before, of what counts as chance: 64 symbols tell 10 % to
+/// within 4.
+const AS_MANY: f64 = 0.6;
 /// The share of losses that is taken for chance after that, of the share that is lost, and at most.
 const MARGIN: f64 = 2.0;
 const MOST_BY_CHANCE: f64 = 0.5;
@@ -301,10 +306,15 @@ impl Controller {
             self.close(now, number, granted, kept);
         } else {
             self.judge_least(number, count, count);
-            if self.lost_share > self.by_chance {
+            if self.loses_more_than_by_chance() {
                 self.close(now, number, granted, KEPT_ON_LOSS);
             }
         }
+    }
+
+    fn loses_more_than_by_chance(&self) -> bool {
+        let variance = self.by_chance * (1.0 - self.by_chance) / (2.0 * LOSS_MEMORY);
+        self.lost_share > self.by_chance + CERTAIN * libm::sqrt(variance)
     }
 
     /// Counts `all` symbols up to credit `number`, of which `by_chance` were lost without a queue. The least
@@ -321,7 +331,7 @@ impl Controller {
         }
         let trial = core::mem::take(&mut self.trial);
         let share = f64::from(trial.by_chance) / f64::from(trial.all);
-        if share > self.by_chance {
+        if share > self.by_chance * AS_MANY {
             self.lost_share = self.lost_share.max(share);
             self.by_chance = (self.lost_share * MARGIN).min(MOST_BY_CHANCE);
             self.window.ssthresh = u64::MAX;

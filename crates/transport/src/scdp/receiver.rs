@@ -150,6 +150,8 @@ impl Receiver {
             self.lines.push(line);
         }
         if self.complete {
+            // What it sends is in vain, and not counted.
+            self.lines.iter_mut().for_each(Line::release);
             return true;
         }
         let object = self.object;

@@ -1,5 +1,10 @@
 //! SCDP, as stories.
 
+#[path = "../bottleneck/mod.rs"]
+mod bottleneck;
+#[path = "../../examples/scdp_bottleneck/hosts.rs"]
+mod bottleneck_hosts;
+mod bottlenecks;
 mod credits;
 mod decoding;
 mod host;

@@ -1,0 +1,39 @@
+//! SCDP under credits behind one drop-tail queue. The example `scdp_bottleneck` measures more, and for longer.
+
+use crate::bottleneck::{Bottleneck, Link, message};
+use crate::bottleneck_hosts::{link, scdp, secs};
+use tailcut_units::{Duration, Time};
+
+/// The share of the link that a transfer has which takes `seconds` at the link's rate.
+fn share(link: Link, seconds: f64) -> f64 {
+    let bytes = (link.rate.as_bps() as f64 / 8.0 * seconds) as u64;
+    let mut world = Bottleneck::new(link, vec![scdp(0, &link), scdp(1, &link)], 1);
+    world.submit(0, message(1, 1, bytes));
+    world.run_until(secs(seconds * 20.0));
+    let end = world.completed(1).expect("it completes");
+    seconds / end.since(Time::ZERO).as_secs_f64()
+}
+
+#[test]
+fn a_path_that_loses_many_packets_at_random_keeps_a_large_part_of_its_rate() {
+    for percent in [10.0, 20.0, 30.0] {
+        let link = link(20, Duration::from_ms(20), 33, percent * 10.0);
+        let share = share(link, 6.0);
+        let carried = 1.0 - percent / 100.0;
+        assert!(share > carried / 2.0, "{percent} %: {share}");
+    }
+}
+
+#[test]
+fn transfers_that_start_into_a_full_queue_do_not_take_its_drops_for_chance() {
+    let link = link(20, Duration::from_ms(20), 33, 0.0);
+    let mut world = Bottleneck::new(link, (0..16).map(|id| scdp(id, &link)).collect(), 1);
+    for flow in 0..8u32 {
+        world.run_until(secs(f64::from(flow) * 0.3));
+        world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
+    }
+    world.run_until(secs(12.0));
+    let packets: u64 = world.delivered.values().map(|bytes| bytes / 1_424).sum();
+    let dropped = world.dropped as f64 / (packets + world.dropped) as f64;
+    assert!(dropped < 0.1, "{dropped}");
+}
