@@ -83,6 +83,7 @@ soak: npm-build
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
 	$(CARGO) run --release --locked -p tailcut-rans --features guard --example soak -- 3600 100 crates/rans/tests/soak.md
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
+	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut --test process -- cast::faults::ends_that
 
 # Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN
 # in brief: `make node-suite-all` runs it whole.

@@ -2,6 +2,10 @@
 //! has what a session between hosts that do not know each other needs beside what the transport
 //! itself says: an identifier that no address is part of, tokens, probes of the path's MTU.
 
+mod check;
+
+pub use check::{Check, ECHO_BYTES, Echo, LEAST_CHECK};
+
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 use crc::{CRC_32_ISCSI, Crc, Table};
 use tailcut_transport::Header;
@@ -138,6 +142,10 @@ pub enum Message {
     },
     /// The sender of an object has the key now: its answer to a challenge of the receiver.
     Proof([u8; 32]),
+    /// Whether an endpoint is there.
+    Check(Check),
+    /// It is.
+    Echo(Echo),
 }
 
 impl Message {
@@ -214,7 +222,9 @@ impl Message {
             | Self::Close { .. }
             | Self::Probe { .. }
             | Self::ProbeAck { .. }
-            | Self::Proof(_) => {
+            | Self::Proof(_)
+            | Self::Check(_)
+            | Self::Echo(_) => {
                 return None;
             }
         };
@@ -233,6 +243,8 @@ impl Message {
             Self::Probe { .. } => 7,
             Self::ProbeAck { .. } => 8,
             Self::Proof(_) => 9,
+            Self::Check(_) => 10,
+            Self::Echo(_) => 11,
         }
     }
 
@@ -250,6 +262,8 @@ impl Message {
             Self::Status { .. } | Self::Done { .. } => STATUS_BYTES,
             Self::Close { .. } | Self::ProbeAck { .. } => CLOSE_BYTES,
             Self::Probe { size, .. } => CLOSE_BYTES.max(usize::from(*size)),
+            Self::Check(check) => usize::from(check.size).max(check::CHECK_BYTES),
+            Self::Echo(echo) => ECHO_BYTES.max(echo.padded.into()),
         }
     }
 
@@ -259,6 +273,8 @@ impl Message {
             Self::Pull(pull) => [pull.probe, pull.fin],
             Self::Offer(offer) => [offer.token.is_some(), false],
             Self::Status { asks, .. } => [*asks, false],
+            Self::Check(check) => [check.is_full, false],
+            Self::Echo(echo) => [echo.is_group, false],
             _ => [false; 2],
         };
         u8::from(low) | u8::from(high) << 1
@@ -340,6 +356,8 @@ pub fn encode(
             writer.put(size.to_be_bytes())?;
             writer.put(number.to_be_bytes())?;
         }
+        Message::Check(check) => check.write(&mut writer)?,
+        Message::Echo(echo) => echo.write(&mut writer)?,
     }
     // Padding.
     let written = writer.written();
@@ -393,7 +411,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
     }
     let kind = first & 0x0f;
     let known = match kind {
-        0 | 2 | 4 => 1,
+        0 | 2 | 4 | 10 | 11 => 1,
         1 => 3,
         _ => 0,
     };
@@ -457,6 +475,8 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
             }
         }
         9 => Message::Proof(reader.take()?),
+        10 => Message::Check(Check::read(&mut reader, bytes.len(), low)?),
+        11 => Message::Echo(Echo::read(&mut reader, bytes.len(), low)?),
         _ => {
             return Err(DecodeError::Field {
                 name: "kind",
@@ -465,7 +485,9 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
         }
     };
     let length = message.length();
-    if let Message::Offer(_) | Message::Probe { .. } = message {
+    if let Message::Offer(_) | Message::Probe { .. } | Message::Check(_) | Message::Echo(_) =
+        message
+    {
         reader.zeros("padding")?;
     }
     Ok((Envelope { session, share }, message, length))

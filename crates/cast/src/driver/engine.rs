@@ -37,8 +37,8 @@ pub(super) enum News {
         bytes: Vec<u8>,
         held: Held,
     },
-    /// An object has arrived at its receivers, but for so many.
-    Sent(FlowId, FlowStats, usize),
+    /// An object has arrived at its receivers, but for so many; its symbols had so many bytes.
+    Sent(FlowId, FlowStats, usize, u32),
     /// An object was given up.
     Failed(FlowId, Failure),
 }
@@ -464,7 +464,7 @@ impl Engine {
         let (missed, failure) = board.missed();
         let news = match failure.filter(|_| missed == board.len()) {
             Some(failure) => News::Failed(flow, failure),
-            None => News::Sent(flow, stats, missed),
+            None => News::Sent(flow, stats, missed, outbound.symbol()),
         };
         self.end_outgoing(flow);
         self.news.push_back(news);

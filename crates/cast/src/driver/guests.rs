@@ -56,6 +56,10 @@ pub(super) struct Guests {
     half_open: u32,
     pub(super) ended: Ended,
     pub(super) answers: Bucket,
+    /// Answers to checks that came by a group.
+    pub(super) group_answers: Bucket,
+    /// Bytes of the socket's receive buffer, which those who check are told.
+    pub(super) receive_buffer: u32,
     /// Sessions that wait for a proof, and until when.
     waiting: VecDeque<(Time, u64)>,
     next_collected: u32,
@@ -73,7 +77,9 @@ impl Guests {
             of_address: HashMap::new(),
             half_open: 0,
             ended: Ended::default(),
-            answers: Bucket::default(),
+            answers: Bucket::for_strangers(),
+            group_answers: Bucket::for_groups(),
+            receive_buffer: 0,
             waiting: VecDeque::new(),
             next_collected: 0,
         }

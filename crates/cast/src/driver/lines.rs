@@ -2,6 +2,7 @@
 //! that it depends on no address: that of a line may change.
 
 use super::sealing::Seal;
+use super::words::Asker;
 use crate::seal::Key;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -79,6 +80,8 @@ pub(super) struct Lines {
     pub(super) key: Option<Key>,
     /// The packet that is being taken, as it is without a key.
     pub(super) plain: Vec<u8>,
+    /// Asks groups who hears them, once somebody has wanted to know.
+    pub(super) asker: Option<Asker>,
 }
 
 impl Lines {
@@ -86,6 +89,7 @@ impl Lines {
         Self {
             key,
             plain: Vec::new(),
+            asker: None,
             by_id: HashMap::new(),
             next: 0,
             me,

@@ -62,6 +62,8 @@ impl Engine {
                     None => self.counts.unknown += 1,
                 }
             }
+            Message::Check(check) => self.on_check(now, incoming, packet, check),
+            Message::Echo(echo) => self.on_echo(from, &envelope, echo),
             Message::Proof(proof) => self.on_proof_of_key(now, from, &envelope, proof),
             Message::Close { reason } => self.on_close(now, from, &envelope, Reason::of(*reason)),
             Message::Pull(_)

@@ -7,12 +7,13 @@ use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::Task;
 use super::pace::Pace;
+use super::words::Hearers;
 use crate::codec::Codes;
 use crate::udp::{Datagrams, Port};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,6 +78,8 @@ pub(super) enum Command {
     Count(Arc<Mailbox<Counts>>),
     /// Joins a multicast group at an interface.
     Join(IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
+    /// Asks a group who hears it; those are noted.
+    Ask(SocketAddr, Hearers),
     /// Ends the thread.
     Stop,
 }
@@ -184,7 +187,7 @@ impl Thread {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
                 Command::Count(answer) => answer.close(),
                 Command::Join(_, _, answer) => answer.close(),
-                Command::Cancel(_) | Command::Stop => {}
+                Command::Cancel(_) | Command::Ask(..) | Command::Stop => {}
             }
         }
         self.received.close();
@@ -274,6 +277,7 @@ impl Thread {
                 answer.put(self.driver.net.socket.join(group, interface));
             }
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
+            Command::Ask(group, hearers) => self.driver.engine.ask(group, hearers),
             Command::Cancel(number) => {
                 if let Some(flow) = self.flows.remove(&number) {
                     self.driver.engine.cancel(now, flow);
@@ -292,7 +296,9 @@ impl Thread {
                 self.received.put(Received { from, bytes, held });
                 return;
             }
-            News::Sent(flow, stats, missed) => (flow, Ok(Sent::new(&stats, missed))),
+            News::Sent(flow, stats, missed, symbol) => {
+                (flow, Ok(Sent::new(&stats, missed, symbol)))
+            }
             News::Failed(flow, failure) => (flow, Err(failure)),
         };
         if let Some((number, outcome)) = self.outcomes.remove(&flow) {

@@ -209,6 +209,7 @@ impl Engine {
                     return;
                 };
                 outbound.note(id, pull.whole);
+                outbound.count(id, pull.next, pull.lost);
                 let Some(tuple) = outbound.answers_from(id) else {
                     return;
                 };

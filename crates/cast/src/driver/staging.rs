@@ -15,7 +15,7 @@ use tailcut_wire::cast::{
 /// Bytes of the longest header, without padding.
 const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
 /// What packets are filled up with.
-static ZEROS: [u8; 9_216] = [0; 9_216];
+pub(super) static ZEROS: [u8; 9_216] = [0; 9_216];
 /// Datagrams of no session that wait at most, while the socket has no room.
 const MOST_ANSWERS: usize = 4_096;
 
@@ -185,7 +185,17 @@ impl Staging {
         message: &Message,
     ) {
         let class = TrafficClass::default();
-        let staged = Staged::new((to, from), class, envelope, message, Place::Nowhere);
+        self.answer(Staged::new(
+            (to, from),
+            class,
+            envelope,
+            message,
+            Place::Nowhere,
+        ));
+    }
+
+    /// The same of a packet that is made already.
+    pub(super) fn answer(&mut self, staged: Option<Staged>) {
         if self.segments.len() < MOST_ANSWERS {
             self.segments.extend(staged);
         }

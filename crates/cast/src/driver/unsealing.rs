@@ -8,6 +8,11 @@ use std::net::SocketAddr;
 use tailcut_units::{HostId, Time};
 use tailcut_wire::cast::{self, Envelope, Message, PREFIX_BYTES, Symbol};
 
+/// Kinds of packets that need no session.
+const OFFER: u8 = 2;
+const CHECK: u8 = 10;
+const ECHO: u8 = 11;
+
 /// What is known of a packet beside what it says.
 pub(super) struct Packet {
     pub(super) envelope: Envelope,
@@ -84,7 +89,14 @@ impl Engine {
             .get(&envelope.session)
             .and_then(|session| session.line(envelope.share));
         let receiver = self.receiver(&envelope, from).map(|(_, id)| id);
+        if kind == ECHO {
+            // Of no session: what it answers opens it.
+            let asker = self.lines.asker.as_ref()?;
+            asker.words.open(envelope.session, bytes, plain)?;
+            return Some((envelope, None));
+        }
         let candidates = match kind {
+            CHECK => [None; 2],
             0 | 2 | 4 | 7 | 9 => [guest, None],
             6 => [guest, receiver],
             _ => [None, receiver],
@@ -98,7 +110,7 @@ impl Engine {
                 return Some((envelope, None));
             }
         }
-        let is_first = kind == 2 && candidates == [None; 2];
+        let is_first = matches!(kind, OFFER | CHECK) && candidates == [None; 2];
         let greeting = is_first.then(|| {
             let key = self.lines.key.as_ref()?;
             let (session, share) = name;
