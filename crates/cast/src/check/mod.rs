@@ -19,7 +19,7 @@ use std::time::Duration;
 use tailcut_units::Ecn;
 
 /// How often an end is asked whether it is there, and how long each answer may take.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 5;
 const ATTEMPT: Duration = Duration::from_millis(500);
 /// A port that nobody listens at, as traceroute takes them.
 const UNUSED_PORT: u16 = 33_434;
@@ -137,6 +137,10 @@ fn reach(
         refuses_others |= heard.refusals.iter().any(is_no);
         if refuses_others {
             break;
+        }
+        // A neighbour that is off is noticed after some seconds (ARP).
+        if let Some(reach @ Reach::Unreachable { .. }) = said_no(&heard) {
+            return Ok((reach, None));
         }
     }
     Ok((Reach::Silent { refuses_others }, None))

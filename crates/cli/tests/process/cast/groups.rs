@@ -135,7 +135,7 @@ fn a_group_of_ipv6_is_heard_too() {
         fs::create_dir(place.path().join(&directory)).expect("a directory");
         let listens = [&*directory, "--once", "--insecure", "--listen", "[::]"];
         let joins = ["--group", "ff05::7413", "--interface", "eth0"];
-        let command = place.command(&recv(&[listens, joins].concat()));
+        let command = place.command(&recv(&[&listens[..], &joins].concat()));
         Listening::run(&mut hosts.on(host, &command))
     });
     let to = ["[fd77::2]", "[fd77::3]"];
