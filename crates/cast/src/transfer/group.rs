@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// How often a group is asked, and how long an answer may take.
-const ASKS: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(250);
+const ASKS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// How often somebody was asked, and when the last time.
 #[derive(Clone, Copy, Debug)]
