@@ -10,6 +10,7 @@ use super::pace::Pace;
 use super::room::Room;
 use super::run::{Bell, Command, Driver, Outcome, Thread};
 use super::sealing::TRAILER;
+use super::spares::Spares;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
 use crate::udp::{Multicast, Port, Socket, SocketOptions};
@@ -193,6 +194,7 @@ pub struct Endpoint {
     bell: Arc<Bell>,
     received: Arc<Mailbox<Received>>,
     numbers: AtomicU64,
+    spares: Spares,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -211,6 +213,7 @@ impl Endpoint {
         let local = socket.local();
         let codes = options.codes();
         let engine = options.engine(local, Arc::clone(&codes))?;
+        let spares = engine.guests.room.spares.clone();
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
@@ -237,6 +240,7 @@ impl Endpoint {
             bell,
             received,
             numbers: AtomicU64::new(0),
+            spares,
             thread: Some(thread),
         })
     }
@@ -389,6 +393,12 @@ impl Endpoint {
     /// failed.
     pub fn receive(&self) -> Option<Received> {
         self.received.take()
+    }
+
+    /// Gives back the bytes of an object that has arrived, for one that comes: that saves the time which
+    /// fresh memory costs. Large ones are kept, two at most.
+    pub fn recycle(&self, bytes: Vec<u8>) {
+        self.spares.put(bytes);
     }
 
     /// The same for a task.

@@ -156,13 +156,4 @@ impl Engine {
         }
         self.hear(now);
     }
-
-    /// Whether a symbol is of one of several senders that has not proved that it has the key: the object
-    /// may be whole without it.
-    pub(super) fn is_premature(&self, id: HostId, session: u64) -> bool {
-        let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
-        let session = self.guests.sessions.get(&session);
-        seal.is_some_and(|seal| !seal.is_proved())
-            && session.is_some_and(|session| session.port != self.config.port)
-    }
 }
