@@ -83,3 +83,18 @@ pub fn machine() -> io::Result<f64> {
     let busy = [0, 1, 2, 5, 6].iter().filter_map(|at| ticks.get(*at)).sum::<f64>();
     Ok(busy / a_second)
 }
+
+/// Seconds of CPU of the kernel's threads for packets that nobody's system call handles.
+pub fn softirqs() -> io::Result<f64> {
+    let mut all = 0.0;
+    for entry in std::fs::read_dir("/proc")? {
+        let path = entry?.path();
+        let name = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
+        if name.starts_with("ksoftirqd/") {
+            let times = std::fs::read_to_string(path.join("schedstat")).unwrap_or_default();
+            let ns: f64 = times.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0.0);
+            all += ns * 1e-9;
+        }
+    }
+    Ok(all)
+}

@@ -103,7 +103,6 @@ fn rounds(run: &Run, home: &Path) -> io::Result<()> {
         tailcut: std::fs::canonicalize(&run.tailcut)?,
         source,
         bytes,
-        mtu: run.mtu,
         is_tree: run.tree.is_some(),
         net,
     };

@@ -15,7 +15,6 @@ pub struct Setting {
     pub tailcut: PathBuf,
     pub source: PathBuf,
     pub bytes: u64,
-    pub mtu: u16,
     pub is_tree: bool,
     pub net: Net,
 }
@@ -115,7 +114,7 @@ fn ssh(setting: &Setting) -> PathBuf {
 const GROUP: &str = "239.77.0.1";
 
 pub fn all(_: &Setting) -> Vec<Peer> {
-    let plain = Peer {
+    let plain = || Peer {
         name: "cast",
         needs: "",
         arrives: Arrives::AsCopy,
@@ -137,8 +136,9 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 let bytes = setting.bytes.to_string();
                 words(&["iperf3", "-C", "cubic", "-c", &to[0].address, "-n", &bytes])
             },
-            ..plain
+            ..plain()
         },
+        plain(),
         Peer {
             name: "cast-pipe",
             arrives: Arrives::Nowhere,
@@ -150,13 +150,13 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                     at.address
                 ))
             },
-            ..plain
+            ..plain()
         },
         Peer {
             name: "cast-key",
             receive: |setting, at| cast_recv(setting, at, &["--psk", &key(setting)]),
             send: |setting, to| cast_send(setting, to, &["--psk", &key(setting)]),
-            ..plain
+            ..plain()
         },
         Peer {
             name: "cast-key-pipe",
@@ -171,7 +171,7 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 ))
             },
             send: |setting, to| cast_send(setting, to, &["--psk", &key(setting)]),
-            ..plain
+            ..plain()
         },
         Peer {
             name: "cast-group",
@@ -181,7 +181,7 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 with(with(command, ["--group", GROUP]), [at.directory.clone()])
             },
             send: |setting, to| cast_send(setting, to, &["--insecure", "--group", GROUP]),
-            ..plain
+            ..plain()
         },
         Peer {
             name: "quinn",
@@ -193,7 +193,7 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 let command = quinn(&["quic-send", &format!("{}:7414", to[0].address)]);
                 with(command, [setting.source.clone()])
             },
-            ..plain
+            ..plain()
         },
         Peer {
             name: "rsync",
@@ -215,7 +215,7 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 let to = format!("rsync://{}:7415/copy/", to[0].address);
                 with(with(command, [setting.source.clone()]), [to])
             },
-            ..plain
+            ..plain()
         },
         Peer {
             name: "scp",
@@ -236,7 +236,7 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 let place = format!("root@{}:{}/", to[0].address, to[0].directory.display());
                 with(with(with(command, options), [setting.source.clone()]), [place])
             },
-            ..plain
+            ..plain()
         },
         Peer {
             name: "uftp",
@@ -253,7 +253,7 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 ]);
                 with(with(command, [setting.home.clone()]), [setting.source.clone()])
             },
-            ..plain
+            ..plain()
         },
     ]
 }
@@ -291,7 +291,7 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
     }
     // They are to listen. What they do until then counts.
     std::thread::sleep(Duration::from_millis(400));
-    let (began, machine) = (Instant::now(), cpu::machine()?);
+    let (began, machine, softirqs) = (Instant::now(), cpu::machine()?, cpu::softirqs()?);
     let sender = cpu::start(&setting.net.sender(), &(peer.send)(setting, receivers))?;
     let sent = sender.succeed();
     let mut seconds = began.elapsed().as_secs_f64();
@@ -305,13 +305,13 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
             seconds = began.elapsed().as_secs_f64();
         }
     }
-    let machine = cpu::machine()? - machine;
+    let (machine, softirqs) = (cpu::machine()? - machine, cpu::softirqs()? - softirqs);
     let sent = sent?;
     let ends = ends.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(Sample {
         bits: setting.bytes as f64 * 8.0 * receivers.len() as f64,
         seconds,
-        ends: sent.cpu + ends.iter().map(|end| end.cpu).sum::<f64>(),
+        ends: softirqs + sent.cpu + ends.iter().map(|end| end.cpu).sum::<f64>(),
         machine,
         memory: [sent.memory, ends.iter().map(|end| end.memory).max().unwrap_or(0)],
     })

@@ -5,7 +5,7 @@ use super::sealing::{Greeting, greet, is_sealed, trimmed};
 use crate::seal::Direction;
 use crate::udp::Incoming;
 use std::net::SocketAddr;
-use tailcut_units::{HostId, Time};
+use tailcut_units::Time;
 use tailcut_wire::cast::{self, Envelope, Message, PREFIX_BYTES, Symbol};
 
 /// What is known of a packet beside what it says.

@@ -328,10 +328,13 @@ impl Receiver {
             0 => 0..0,
             _ => 0..self.blocks.len(),
         };
-        let decodings = self.blocks.range(places).filter_map(|block| match block.state {
-            State::Decoding { until, .. } => Some(until),
-            State::Receiving | State::Whole => None,
-        });
+        let decodings = self
+            .blocks
+            .range(places)
+            .filter_map(|block| match block.state {
+                State::Decoding { until, .. } => Some(until),
+                State::Receiving | State::Whole => None,
+            });
         if self.gives_credits() {
             let due = decodings.chain(self.lines_due_at(now, config));
             return due.min();
