@@ -68,6 +68,7 @@ pub(crate) struct Budgets {
 
 impl Budgets {
     fn of(&mut self, target: &Target) -> &mut Budget {
+        // Looked up twice, and not by its entry, for which the name would have to be copied each time.
         if !self.targets.contains_key(target) {
             if self.by_age.len() >= MOST_TARGETS
                 && let Some(oldest) = self.by_age.pop_front()
@@ -75,8 +76,9 @@ impl Budgets {
                 self.targets.remove(&oldest);
             }
             self.by_age.push_back(target.clone());
+            self.targets.insert(target.clone(), Budget::default());
         }
-        self.targets.entry(target.clone()).or_default()
+        self.targets.get_mut(target).expect("it was put there")
     }
 
     /// Asks for a flow, with `live` flows of two legs open.

@@ -99,6 +99,8 @@ impl Drop for Place {
 /// A connection that is greeted. Dropping it resets the connection.
 pub(crate) struct Greeting {
     tcp: Option<TcpStream>,
+    /// A byte that came right behind the hello.
+    early: Option<u8>,
     place: Place,
 }
 
@@ -117,31 +119,38 @@ impl Greeting {
     pub const fn new(tcp: TcpStream, place: Place) -> Self {
         Self {
             tcp: Some(tcp),
+            early: None,
             place,
         }
     }
 
-    /// The connection, which is a leg from here on; `None` where it was given up for a newer one.
-    pub fn into_leg(mut self) -> Option<TcpStream> {
+    /// The connection, which is a leg from here on, and a byte of it that was read already; `None` where it
+    /// was given up for a newer one.
+    pub fn into_leg(mut self) -> Option<(TcpStream, Option<u8>)> {
         let there = self.place.leave();
-        self.tcp.take_if(|_| there)
+        let tcp = self.tcp.take_if(|_| there)?;
+        Some((tcp, self.early))
     }
 
-    /// Reads the hello, and not a byte more.
+    /// Reads the hello. At most a byte more: a read that leaves room tells that there was no more, which spares
+    /// the next one.
     pub async fn listen(&mut self) -> Heard {
         let Some(tcp) = &mut self.tcp else {
             return Heard::Nothing;
         };
-        let mut bytes = [0; MAX_PREAMBLE_BYTES];
+        let mut bytes = [0; MAX_PREAMBLE_BYTES + 1];
         let (mut received, mut wanted) = (0, HELLO_BYTES);
         loop {
-            match read(tcp, &mut bytes[received..wanted]).await {
+            match read(tcp, &mut bytes[received..=wanted]).await {
                 Ok(0) | Err(_) => return Heard::Nothing,
                 Ok(count) => received += count,
             }
             let preamble = bytes.first_chunk::<HELLO_BYTES>();
-            match (decode_preamble(&bytes[..received]), preamble) {
-                (Ok((preamble, _)), _) => return Heard::Preamble(preamble),
+            match (decode_preamble(&bytes[..received.min(wanted)]), preamble) {
+                (Ok((preamble, _)), _) => {
+                    self.early = (received > wanted).then_some(bytes[wanted]);
+                    return Heard::Preamble(preamble);
+                }
                 (Err(Rejection::Incomplete), _) if received < HELLO_BYTES => {}
                 (Err(Rejection::Incomplete), _) => wanted = MAX_PREAMBLE_BYTES,
                 (Err(Rejection::Version), _) if received < HELLO_BYTES => {}

@@ -37,8 +37,14 @@ pub(crate) struct Line {
     /// The end of the peer's direction was read.
     ended: bool,
     finished: bool,
-    /// What `TCP_NODELAY` was set to; `None`: as the system has it.
+    /// A byte that came right behind the hello.
+    early: Option<u8>,
+    /// What `TCP_NODELAY` is to be; `None`: as the system has it.
     nodelay: Option<bool>,
+    /// What it was set to. Only bytes of the application need it: a hello goes out at once in any case, and a
+    /// leg that loses its race carries nothing else.
+    set_nodelay: Option<bool>,
+    carries: bool,
 }
 
 #[derive(Debug)]
@@ -46,7 +52,9 @@ struct Hello {
     preamble: [u8; MAX_PREAMBLE_BYTES],
     length: usize,
     sent: usize,
-    banner: [u8; HELLO_BYTES],
+    /// One byte more than a banner has: a read that leaves room tells that there was no more, which spares the
+    /// next one.
+    banner: [u8; HELLO_BYTES + 1],
     received: usize,
 }
 
@@ -71,11 +79,11 @@ pub(crate) enum Read {
 
 impl Line {
     pub fn new(tcp: TcpStream) -> Self {
-        Self::accepted(tcp, None)
+        Self::accepted(tcp, None, None)
     }
 
-    /// A connection on which a banner goes before everything else.
-    pub fn accepted(tcp: TcpStream, banner: Option<[u8; HELLO_BYTES]>) -> Self {
+    /// A connection on which a banner goes before everything else, and of which `early` was read already.
+    pub fn accepted(tcp: TcpStream, banner: Option<[u8; HELLO_BYTES]>, early: Option<u8>) -> Self {
         Self {
             tcp,
             hello: None,
@@ -83,13 +91,25 @@ impl Line {
             broken: None,
             ended: false,
             finished: false,
+            early,
             nodelay: None,
+            set_nodelay: None,
+            carries: false,
         }
     }
 
-    /// Whether small writes go out at once.
+    /// Whether small writes of the application go out at once.
     pub fn set_nodelay(&mut self, nodelay: bool) {
-        if self.nodelay.replace(nodelay) != Some(nodelay) {
+        self.nodelay = Some(nodelay);
+        if self.carries {
+            self.apply_nodelay();
+        }
+    }
+
+    fn apply_nodelay(&mut self) {
+        if let Some(nodelay) = self.nodelay
+            && self.set_nodelay.replace(nodelay) != Some(nodelay)
+        {
             // What fails here is a connection that is gone already.
             let _ = self.tcp.set_nodelay(nodelay);
         }
@@ -118,18 +138,18 @@ impl Line {
             preamble: encode_preamble(preamble),
             length: preamble_length(preamble),
             sent: 0,
-            banner: [0; HELLO_BYTES],
+            banner: [0; HELLO_BYTES + 1],
             received: 0,
         }));
     }
 
-    /// Sends the preamble and reads the banner, and not a byte more. Ready at once without a
-    /// hello.
+    /// Sends the preamble and reads the banner. Ready at once without a hello.
     pub fn poll_hello(&mut self, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
         let Some(hello) = &mut self.hello else {
             return Poll::Ready(None);
         };
         let answer = ready!(hello.poll(&mut self.tcp, cx));
+        self.early = (hello.received > HELLO_BYTES).then_some(hello.banner[HELLO_BYTES]);
         self.hello = None;
         Poll::Ready(Some(answer))
     }
@@ -154,6 +174,10 @@ impl Line {
 
     /// Reads what there is room for. Never ready again after the end.
     pub fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<Read> {
+        if let Some(early) = self.early.take() {
+            into.put_slice(&[early]);
+            return Poll::Ready(Read::Some);
+        }
         if self.ended {
             return match self.broken.take() {
                 Some(error) => Poll::Ready(Read::Failed(error)),
@@ -186,6 +210,10 @@ impl Line {
         ready!(self.poll_banner(cx));
         if self.broken.is_some() {
             return Poll::Ready(None);
+        }
+        if !self.carries {
+            self.carries = true;
+            self.apply_nodelay();
         }
         let tcp = Pin::new(&mut self.tcp);
         let written = match bytes {
@@ -245,7 +273,7 @@ impl Hello {
                 Ok(()) => self.received += count,
                 Err(error) => return Poll::Ready(Answer::Failed(error)),
             }
-            match decode_banner(&self.banner[..self.received]) {
+            match decode_banner(&self.banner[..self.received.min(HELLO_BYTES)]) {
                 Ok(banner) => return Poll::Ready(Answer::Banner(banner)),
                 Err(Rejection::Incomplete) => {}
                 Err(rejection) => return Poll::Ready(Answer::Foreign(rejection)),

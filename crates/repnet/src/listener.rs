@@ -336,6 +336,7 @@ impl Server {
                         mode: Mode::RepFlow,
                         from,
                         flow: None,
+                        early: None,
                     };
                     match self.route(&arrival, tcp) {
                         Routed::Opened(flow) => drop(tokio::spawn(flow.drive())),
@@ -367,7 +368,7 @@ impl Server {
         let status = match preamble.purpose {
             Purpose::Probe => Status::Probed,
             Purpose::Open(mode) => {
-                let Some(tcp) = greeting.into_leg() else {
+                let Some((tcp, early)) = greeting.into_leg() else {
                     return;
                 };
                 let arrival = Arrival {
@@ -376,6 +377,7 @@ impl Server {
                     mode,
                     from,
                     flow: Some(preamble.flow),
+                    early,
                 };
                 match self.route(&arrival, tcp) {
                     Routed::Opened(flow) => return flow.drive().await,
@@ -384,10 +386,10 @@ impl Server {
                 }
             }
             Purpose::Rejoin(rejoin) => {
-                let Some(tcp) = greeting.into_leg() else {
+                let Some((tcp, early)) = greeting.into_leg() else {
                     return;
                 };
-                match self.rejoin(&preamble, &rejoin, from, tcp) {
+                match self.rejoin(&preamble, &rejoin, from, (tcp, early)) {
                     Ok(()) => return,
                     Err(tcp) => return self.refuse_leg(tcp, &preamble),
                 }
@@ -427,7 +429,7 @@ impl Server {
         let banner = arrival
             .flow
             .map(|flow| self.banner(flow, arrival.leg, status));
-        Line::accepted(tcp, banner)
+        Line::accepted(tcp, banner, arrival.early)
     }
 
     /// Sorts a leg that has come.
@@ -525,7 +527,7 @@ impl Server {
         preamble: &Preamble,
         rejoin: &Rejoin,
         from: SocketAddr,
-        tcp: net::TcpStream,
+        (tcp, early): (net::TcpStream, Option<u8>),
     ) -> Result<(), net::TcpStream> {
         let entry = self.table().live(&Key::Hello(preamble.flow));
         let entry = entry.filter(|entry| self.is_from(entry, from));
@@ -537,7 +539,11 @@ impl Server {
             return Err(tcp);
         }
         let banner = self.banner(preamble.flow, preamble.leg, Status::Joined);
-        core.rejoin(preamble.leg, rejoin, Line::accepted(tcp, Some(banner)));
+        core.rejoin(
+            preamble.leg,
+            rejoin,
+            Line::accepted(tcp, Some(banner), early),
+        );
         Ok(())
     }
 }
@@ -550,6 +556,8 @@ struct Arrival {
     from: SocketAddr,
     /// As its hello names it.
     flow: Option<FlowKey>,
+    /// A byte that came right behind its hello.
+    early: Option<u8>,
 }
 
 /// What became of it.

@@ -31,9 +31,11 @@ pub fn settle(scenario: &mut Scenario) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let has_requests = |run: &RunConfig| run.traffic() == Traffic::Requests;
     if study.runs.iter().any(has_requests) {
+        let queue = study.runs.iter().find_map(|run| run.settings.nic.queue);
         words.push(format!(
-            "hosts of simulated runs serve their connections in turn, real ones have a FIFO of {USUAL_QUEUE} \
-             packets for each class of copies"
+            "hosts of simulated runs serve their connections in turn, real ones have a FIFO of {} packets for \
+             each class of copies",
+            queue.unwrap_or(USUAL_QUEUE)
         ));
     } else if scenario.table("host").given("queue").is_none() {
         // PIAS' card serves its classes in order, be the queue as long as it may.

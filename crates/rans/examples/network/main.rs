@@ -20,7 +20,7 @@ mod server;
 use interval::ratio;
 use std::error::Error;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 use tailcut_rans::socket::Dscp;
 
@@ -64,6 +64,8 @@ impl Combination {
 struct Lab {
     tailcut: String,
     process: Child,
+    /// Kept, since the lab still writes there.
+    _lines: BufReader<ChildStderr>,
 }
 
 impl Lab {
@@ -89,13 +91,14 @@ impl Lab {
         Ok(Self {
             tailcut: tailcut.to_owned(),
             process,
+            _lines: lines,
         })
     }
 
     /// This program on a host, in a role.
     fn exec(&self, host: &str, role: &[&str]) -> Result<Child, Box<dyn Error>> {
         let mut command = Command::new(&self.tailcut);
-        command.args(["lab", "exec", "--name", "rans-network", host, "--"]);
+        command.args(["lab", "exec", "--lab", "rans-network", host, "--"]);
         command.arg(std::env::current_exe()?).args(role);
         Ok(command.stdout(Stdio::piped()).spawn()?)
     }
@@ -112,6 +115,9 @@ impl Lab {
             let mut server = self.exec(host, &["server", combination])?;
             let mut said = String::new();
             BufReader::new(server.stdout.take().ok_or("no stdout")?).read_line(&mut said)?;
+            if said.is_empty() {
+                return Err(format!("the server on {host} did not begin").into());
+            }
             servers.push(server);
         }
         let seconds = seconds.to_string();
@@ -121,6 +127,9 @@ impl Lab {
         let (mut latencies, mut late) = (Vec::new(), 0);
         for client in clients {
             let told = client?.wait_with_output()?;
+            if !told.status.success() {
+                return Err(format!("a client ended with {}", told.status).into());
+            }
             for line in String::from_utf8(told.stdout)?.lines() {
                 let (latency, is_there) = line.split_once(' ').ok_or("a line without a space")?;
                 latencies.push(latency.parse()?);
@@ -138,7 +147,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        let down = ["lab", "down", "--name", "rans-network"];
+        let down = ["lab", "down", "--lab", "rans-network"];
         let _ = Command::new(&self.tailcut).args(down).status();
         let _ = self.process.wait();
     }

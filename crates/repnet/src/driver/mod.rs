@@ -413,11 +413,11 @@ impl Core {
         }
         loop {
             self.obey();
-            self.pump(cx, true);
+            let now = clock::now();
+            self.pump(cx, now, true);
             let Some(at) = self.flow.next_timeout() else {
                 break;
             };
-            let now = clock::now();
             if at <= now {
                 self.flow.on_timeout(now);
                 continue;

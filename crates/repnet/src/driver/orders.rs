@@ -62,12 +62,15 @@ impl Core {
                 match (self.flow.role(), self.take_line(leg)) {
                     (Role::Client, Some(line)) => {
                         let tcp = line.into_parts().0;
-                        // What fails here is a connection that is gone already.
+                        // For a server that ends it by a FIN, and for a process that is killed. What fails here is
+                        // a connection that is gone already.
                         let _ = tcp.set_zero_linger();
                         self.slots[leg as usize] = Slot::Leaving(tcp);
                     }
-                    (Role::Server, line) => drop(line),
-                    (Role::Client, None) => {}
+                    // The client has chosen, and discards what comes: one packet instead of a FIN, its
+                    // acknowledgement and the client's reset.
+                    (Role::Server, Some(line)) => line.reset(),
+                    (_, None) => {}
                 }
             }
             Command::Close(leg) => drop(self.take_line(leg)),

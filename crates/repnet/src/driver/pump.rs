@@ -9,6 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::task::{Context, Poll};
 use tailcut_transport::repnet::{Leg, LegState, Refusal};
+use tailcut_units::Time;
 use tokio::io::ReadBuf;
 
 /// Bytes that are read in one go at most.
@@ -21,7 +22,7 @@ impl Core {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
         };
-        self.pump(&mut Context::from_waker(&driver), false);
+        self.pump(&mut Context::from_waker(&driver), clock::now(), false);
         self.wake_if_due();
     }
 
@@ -38,7 +39,9 @@ impl Core {
     }
 
     /// `connects`: attempts to connect go on too, which takes the runtime's own thread.
-    pub(super) fn pump(&mut self, cx: &mut Context<'_>, connects: bool) {
+    pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
+        // What a leg had nothing to read for wakes the task.
+        let mut quiet = [false; 2];
         loop {
             let mut moved = false;
             for leg in Leg::ALL {
@@ -52,9 +55,11 @@ impl Core {
                     }
                     Slot::Connecting(_) | Slot::Line(_) => {}
                 }
-                moved |= self.pump_handshake(cx, leg, connects);
-                moved |= self.pump_read(cx, leg);
-                moved |= self.pump_write(cx, leg);
+                moved |= self.pump_handshake(cx, now, leg, connects);
+                if !quiet[leg as usize] {
+                    moved |= self.pump_read(cx, now, leg, &mut quiet[leg as usize]);
+                }
+                moved |= self.pump_write(cx, now, leg);
             }
             if !moved {
                 break;
@@ -72,7 +77,13 @@ impl Core {
     }
 
     /// A leg connects, and says its hello. Whether it has moved on.
-    fn pump_handshake(&mut self, cx: &mut Context<'_>, leg: Leg, connects: bool) -> bool {
+    fn pump_handshake(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Time,
+        leg: Leg,
+        connects: bool,
+    ) -> bool {
         let slot = &mut self.slots[leg as usize];
         match slot {
             Slot::Empty | Slot::Leaving(_) => false,
@@ -86,11 +97,11 @@ impl Core {
                         *slot = Slot::Line(Line::new(tcp));
                         self.apply_nodelay(leg);
                         self.around.counters.0.legs_opened.up();
-                        self.flow.connected(clock::now(), leg);
+                        self.flow.connected(now, leg);
                     }
                     Err(error) => {
                         *slot = Slot::Empty;
-                        self.refuse(leg, error, None);
+                        self.refuse(now, leg, error, None);
                     }
                 }
                 self.obey();
@@ -110,7 +121,7 @@ impl Core {
                 };
                 match answer {
                     Answer::Banner(banner) => {
-                        self.flow.banner(clock::now(), leg, &banner);
+                        self.flow.banner(now, leg, &banner);
                         if self.flow.leg(leg) != LegState::Live {
                             let what = format!("the banner {:?}", banner.status);
                             self.errors[leg as usize] = Some(hello(what));
@@ -118,13 +129,13 @@ impl Core {
                     }
                     Answer::Foreign(what) => {
                         let error = hello(format!("something else ({what})"));
-                        self.refuse(leg, error, Some(Refusal::Foreign));
+                        self.refuse(now, leg, error, Some(Refusal::Foreign));
                     }
                     Answer::Silent => {
                         let error = hello("an end of stream".to_owned());
-                        self.refuse(leg, error, Some(Refusal::Silent));
+                        self.refuse(now, leg, error, Some(Refusal::Silent));
                     }
-                    Answer::Failed(error) => self.refuse(leg, error, None),
+                    Answer::Failed(error) => self.refuse(now, leg, error, None),
                 }
                 self.obey();
                 true
@@ -132,18 +143,18 @@ impl Core {
         }
     }
 
-    fn refuse(&mut self, leg: Leg, error: io::Error, kind: Option<Refusal>) {
+    fn refuse(&mut self, now: Time, leg: Leg, error: io::Error, kind: Option<Refusal>) {
         let kind = kind.unwrap_or(match is_local(&error) {
             true => Refusal::Local,
             false => Refusal::Failed,
         });
         self.errors[leg as usize] = Some(error);
-        self.flow.refused(clock::now(), leg, kind);
+        self.flow.refused(now, leg, kind);
     }
 
     /// Reads what there is, as far as the application takes it; what another leg brought before is
     /// discarded. Whether there was anything.
-    fn pump_read(&mut self, cx: &mut Context<'_>, leg: Leg) -> bool {
+    fn pump_read(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg, quiet: &mut bool) -> bool {
         let mut moved = false;
         while self.flow.leg(leg) == LegState::Live {
             let behind = usize::try_from(self.flow.behind(leg)).unwrap_or(usize::MAX);
@@ -161,15 +172,16 @@ impl Core {
                 break;
             };
             let Poll::Ready(read) = line.poll_read(cx, &mut scrap) else {
+                *quiet = true;
                 break;
             };
             moved = true;
             match read {
-                Read::Some => self.take(leg, scrap.filled()),
-                Read::End => self.flow.end_received(clock::now(), leg),
+                Read::Some => self.take(now, leg, scrap.filled()),
+                Read::End => self.flow.end_received(now, leg),
                 Read::Failed(error) => {
                     self.errors[leg as usize] = Some(error);
-                    self.flow.failed(clock::now(), leg);
+                    self.flow.failed(now, leg);
                 }
             }
             self.obey();
@@ -177,8 +189,7 @@ impl Core {
         moved
     }
 
-    fn take(&mut self, leg: Leg, bytes: &[u8]) {
-        let now = clock::now();
+    fn take(&mut self, now: Time, leg: Leg, bytes: &[u8]) {
         let differs = self.check.as_mut().map(|check| check.add(leg, bytes));
         if let Some(Err(_)) = differs {
             return self.flow.diverged(now, leg);
@@ -193,7 +204,7 @@ impl Core {
     }
 
     /// Gives a leg what it takes. Whether it took anything.
-    fn pump_write(&mut self, cx: &mut Context<'_>, leg: Leg) -> bool {
+    fn pump_write(&mut self, cx: &mut Context<'_>, now: Time, leg: Leg) -> bool {
         let mut moved = false;
         loop {
             let (from, left) = self.flow.to_send(leg);
@@ -216,7 +227,7 @@ impl Core {
                     break;
                 }
                 self.seen.end_sent = true;
-                self.flow.end_sent(clock::now(), leg);
+                self.flow.end_sent(now, leg);
                 self.obey();
                 if closes && !self.finish(cx, leg, &mut moved) {
                     break;

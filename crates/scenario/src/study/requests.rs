@@ -51,15 +51,22 @@ pub fn check(
                        das, rans, hedge, ...";
         return Err(top.error("designs", format!("'{design}' with requests"), allowed));
     }
-    for (section, key) in [("host", "queue"), ("nic", "rx_frames")] {
-        let table = scenario.table(section);
-        if let Some(found) = table
-            .get::<Option<u32>>(key)
-            .filter(|found| *found > 1 || section == "host")
-        {
-            let allowed = "only without requests, whose hosts have no such layer";
-            return Err(table.error(key, found.to_string(), allowed));
-        }
+    let is_on_real_hosts = top.word("clock") == Some("wall");
+    if let Some(found) = scenario.table("host").get::<Option<u32>>("queue")
+        && !is_on_real_hosts
+    {
+        let allowed = "only without requests, whose simulated hosts have no such layer, or with clock = \"wall\"";
+        return Err(scenario
+            .table("host")
+            .error("queue", found.to_string(), allowed));
+    }
+    let nic = scenario.table("nic");
+    if let Some(found) = nic
+        .get::<Option<u32>>("rx_frames")
+        .filter(|found| *found > 1)
+    {
+        let allowed = "only without requests, whose hosts have no such layer";
+        return Err(nic.error("rx_frames", found.to_string(), allowed));
     }
     let has_packets = design.transport.has_packets();
     if workload.parts.len() > 1 && !has_packets {

@@ -8,8 +8,11 @@ use serde::Deserialize;
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 use tailcut_reproduce::{Program, RunsOfPart, Times};
 use tailcut_scenario::record::{self, Fingerprint};
 
@@ -68,13 +71,8 @@ pub fn run(
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot run node")?;
-    let mut printed = String::new();
     let out = child.stdout.take().context("node has no output")?;
-    for line in BufReader::new(out).lines() {
-        let line = line.context("cannot read what node prints")?;
-        printed.push_str(&line);
-        printed.push('\n');
-    }
+    let printed = attend(&child, out, stop)?;
     let status = child.wait().context("cannot wait for node")?;
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted);
@@ -86,6 +84,48 @@ pub fn run(
     record::write_whole(&dir.join("rounds.jsonl"), printed.as_bytes())?;
     read(program, &words, &printed)
 }
+
+/// How often an interruption is looked for while a program prints nothing.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a program prints until it ends. One that is interrupted is asked to end, once: it takes its lab down.
+fn attend(child: &Child, out: ChildStdout, stop: &AtomicBool) -> Result<String, Failure> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(out).lines() {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut printed = String::new();
+    let mut was_asked = false;
+    loop {
+        match lines.recv_timeout(LOOK) {
+            Ok(line) => {
+                printed.push_str(&line.context("cannot read what node prints")?);
+                printed.push('\n');
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(printed),
+        }
+        if !was_asked && stop.load(Ordering::Relaxed) {
+            was_asked = true;
+            ask_to_end(child);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn ask_to_end(child: &Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    // One that has ended by itself meanwhile needs no signal.
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+}
+
+/// Its lab is of Linux.
+#[cfg(not(unix))]
+fn ask_to_end(_: &Child) {}
 
 fn read(
     program: &Program,
@@ -164,6 +204,25 @@ mod tests {
         assert_eq!(designs, ["net", "repsyn"]);
         assert_eq!(times[0].rounds, [vec![1.0, 2.0], vec![4.0]]);
         assert_eq!((runs.runs, runs.seeds), (3, vec![1, 2]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_is_interrupted_is_asked_to_end_and_what_it_printed_is_kept() {
+        // It ends when it is asked to.
+        let script = "trap 'kill $!; echo asked; exit 1' TERM; sleep 1000 & echo ready; wait";
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = child.stdout.take().unwrap();
+        // It listens once it has printed.
+        let mut ready = [0; 6];
+        std::io::Read::read_exact(&mut out, &mut ready).unwrap();
+        let printed = attend(&child, out, &AtomicBool::new(true)).unwrap();
+        assert_eq!((&ready, printed.as_str()), (b"ready\n", "asked\n"));
+        assert_eq!(child.wait().unwrap().code(), Some(1));
     }
 
     #[test]
