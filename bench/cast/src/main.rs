@@ -25,9 +25,20 @@ enum Command {
     /// Compare: each program in turn, as many rounds as wanted
     Run(Run),
     /// The small quinn program: receive once, and answer with the BLAKE3 hash
-    QuicRecv { listen: SocketAddr },
+    QuicRecv {
+        listen: SocketAddr,
+        /// Hash nothing
+        #[arg(long)]
+        bare: bool,
+    },
     /// The small quinn program: send a file and check the hash
-    QuicSend { to: SocketAddr, file: PathBuf },
+    QuicSend {
+        to: SocketAddr,
+        file: PathBuf,
+        /// As many bytes of memory in place of the file's, and hash nothing
+        #[arg(long)]
+        bare: bool,
+    },
 }
 
 #[derive(clap::Args)]
@@ -70,8 +81,8 @@ fn tree(text: &str) -> Result<(u32, u64), String> {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(run) => compare(&run),
-        Command::QuicRecv { listen } => quic::receive(listen),
-        Command::QuicSend { to, file } => quic::send(to, &file),
+        Command::QuicRecv { listen, bare } => quic::receive(listen, bare),
+        Command::QuicSend { to, file, bare } => quic::send(to, &file, bare),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -196,6 +196,18 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             ..plain()
         },
         Peer {
+            name: "quinn-memory",
+            arrives: Arrives::Nowhere,
+            takes_tree: false,
+            takes_many: false,
+            receive: |_, at| quinn(&["quic-recv", "--bare", &format!("{}:7414", at.address)]),
+            send: |setting, to| {
+                let command = quinn(&["quic-send", "--bare", &format!("{}:7414", to[0].address)]);
+                with(command, [setting.source.clone()])
+            },
+            ..plain()
+        },
+        Peer {
             name: "rsync",
             needs: "rsync",
             takes_many: false,
@@ -249,9 +261,9 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             },
             send: |setting, _| {
                 let command = words(&[
-                    "uftp", "-q", "-R", "-1", "-Y", "none", "-I", "eth0", "-M", GROUP, "-P", "239.77.0.2", "-B", "8388608", "-E",
+                    "uftp", "-q", "-R", "-1", "-Y", "none", "-I", "eth0", "-M", GROUP, "-P", "239.77.0.2", "-B", "8388608",
                 ]);
-                with(with(command, [setting.home.clone()]), [setting.source.clone()])
+                with(command, [setting.source.clone()])
             },
             ..plain()
         },

@@ -39,7 +39,7 @@ fn run(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     runtime.block_on(work)
 }
 
-pub fn receive(listen: SocketAddr) -> io::Result<()> {
+pub fn receive(listen: SocketAddr, is_bare: bool) -> io::Result<()> {
     run(async {
         let own = rcgen::generate_simple_self_signed(vec!["bench".to_owned()]).map_err(other)?;
         let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
@@ -60,6 +60,9 @@ pub fn receive(listen: SocketAddr) -> io::Result<()> {
         // Hashed in pieces that are long enough for its vectors.
         let mut piece = Vec::with_capacity(STEP);
         while let Some(chunk) = stream.read_chunk(1 << 18, true).await.map_err(other)? {
+            if is_bare {
+                continue;
+            }
             piece.extend_from_slice(&chunk.bytes);
             if piece.len() >= STEP - (1 << 18) {
                 hasher.update(&piece);
@@ -74,7 +77,7 @@ pub fn receive(listen: SocketAddr) -> io::Result<()> {
     })
 }
 
-pub fn send(to: SocketAddr, path: &Path) -> io::Result<()> {
+pub fn send(to: SocketAddr, path: &Path, is_bare: bool) -> io::Result<()> {
     run(async {
         let mut tls = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -93,7 +96,15 @@ pub fn send(to: SocketAddr, path: &Path) -> io::Result<()> {
         let mut file = std::fs::File::open(path)?;
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0; STEP];
-        loop {
+        if is_bare {
+            let mut left = file.metadata()?.len();
+            while left > 0 {
+                let count = left.min(STEP as u64);
+                stream.write_all(&buffer[..count as usize]).await.map_err(other)?;
+                left -= count;
+            }
+        }
+        while !is_bare {
             let count = file.read(&mut buffer)?;
             if count == 0 {
                 break;
