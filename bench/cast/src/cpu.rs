@@ -33,7 +33,10 @@ pub fn start(space: &str, command: &[OsString]) -> io::Result<Running> {
         .spawn()?;
     Ok(Running {
         pid: child.id() as libc::pid_t,
-        name: command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        name: command
+            .first()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
     })
 }
 
@@ -60,7 +63,9 @@ impl Running {
         let ended = self.wait()?;
         match ended.is_well {
             true => Ok(ended),
-            false => Err(io::Error::other(format!("{name} failed (BENCH_SHOWS=1 shows what it says)"))),
+            false => Err(io::Error::other(format!(
+                "{name} failed (BENCH_SHOWS=1 shows what it says)"
+            ))),
         }
     }
 
@@ -76,11 +81,18 @@ impl Running {
 pub fn machine() -> io::Result<f64> {
     let text = std::fs::read_to_string("/proc/stat")?;
     let first = text.lines().next().unwrap_or_default();
-    let ticks: Vec<f64> = first.split_whitespace().skip(1).filter_map(|tick| tick.parse().ok()).collect();
+    let ticks: Vec<f64> = first
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|tick| tick.parse().ok())
+        .collect();
     // SAFETY: it takes a number and gives one.
     let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
     // Idle and waiting for a disk are the fourth and fifth.
-    let busy = [0, 1, 2, 5, 6].iter().filter_map(|at| ticks.get(*at)).sum::<f64>();
+    let busy = [0, 1, 2, 5, 6]
+        .iter()
+        .filter_map(|at| ticks.get(*at))
+        .sum::<f64>();
     Ok(busy / a_second)
 }
 
@@ -92,7 +104,11 @@ pub fn softirqs() -> io::Result<f64> {
         let name = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
         if name.starts_with("ksoftirqd/") {
             let times = std::fs::read_to_string(path.join("schedstat")).unwrap_or_default();
-            let ns: f64 = times.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0.0);
+            let ns: f64 = times
+                .split_whitespace()
+                .next()
+                .and_then(|ns| ns.parse().ok())
+                .unwrap_or(0.0);
             all += ns * 1e-9;
         }
     }

@@ -95,7 +95,9 @@ fn main() -> ExitCode {
 
 fn compare(run: &Run) -> io::Result<()> {
     if unsafe { libc::geteuid() } != 0 {
-        return Err(io::Error::other("it makes network namespaces: run it as root"));
+        return Err(io::Error::other(
+            "it makes network namespaces: run it as root",
+        ));
     }
     let home = run.dir.join(format!("cast-bench-{}", std::process::id()));
     std::fs::create_dir_all(&home)?;
@@ -128,12 +130,17 @@ fn rounds(run: &Run, home: &Path) -> io::Result<()> {
     if wanted.is_empty() {
         let names: Vec<&str> = all.iter().map(|peer| peer.name).collect();
         let names = names.join(", ");
-        return Err(io::Error::other(format!("--only: nothing is measured; allowed: {names}")));
+        return Err(io::Error::other(format!(
+            "--only: nothing is measured; allowed: {names}"
+        )));
     }
     for missing in wanted.iter().filter_map(|peer| peer.missing()) {
         eprintln!("missing: {missing}");
     }
-    let usable: Vec<&Peer> = wanted.into_iter().filter(|peer| peer.missing().is_none()).collect();
+    let usable: Vec<&Peer> = wanted
+        .into_iter()
+        .filter(|peer| peer.missing().is_none())
+        .collect();
     let mut rows: Vec<Row> = usable.iter().map(|peer| Row::new(peer.name)).collect();
     for round in 0..run.rounds {
         for (peer, row) in usable.iter().zip(&mut rows) {
@@ -154,7 +161,11 @@ fn rounds(run: &Run, home: &Path) -> io::Result<()> {
     println!(
         "{what}, {} receiver(s) {}, MTU {}, {} rounds in turn\n",
         run.receivers,
-        if is_switched { "through a switch" } else { "over a veth" },
+        if is_switched {
+            "through a switch"
+        } else {
+            "over a veth"
+        },
         run.mtu,
         run.rounds
     );

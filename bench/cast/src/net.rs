@@ -14,7 +14,11 @@ pub struct Net {
 impl Net {
     pub fn new(receivers: usize, is_switched: bool, mtu: u16) -> io::Result<Self> {
         let name = format!("castbench{}", std::process::id());
-        let net = Self { name, is_switched, receivers };
+        let net = Self {
+            name,
+            is_switched,
+            receivers,
+        };
         let (sender, mtu) = (net.sender(), mtu.to_string());
         let hosts: Vec<String> = (0..=receivers).map(|at| net.host(at)).collect();
         for host in &hosts {
@@ -22,15 +26,33 @@ impl Net {
             ip(&["-n", host, "link", "set", "lo", "up"])?;
         }
         if !is_switched {
-            ip(&["link", "add", "eth0", "netns", &sender, "mtu", &mtu, "type", "veth", "peer", "name", "eth0", "netns", &hosts[1], "mtu", &mtu])?;
+            ip(&[
+                "link", "add", "eth0", "netns", &sender, "mtu", &mtu, "type", "veth", "peer",
+                "name", "eth0", "netns", &hosts[1], "mtu", &mtu,
+            ])?;
         } else {
             let switch = net.switch();
             ip(&["netns", "add", &switch])?;
-            ip(&["-n", &switch, "link", "add", "br0", "mtu", &mtu, "type", "bridge", "mcast_snooping", "0"])?;
+            ip(&[
+                "-n",
+                &switch,
+                "link",
+                "add",
+                "br0",
+                "mtu",
+                &mtu,
+                "type",
+                "bridge",
+                "mcast_snooping",
+                "0",
+            ])?;
             ip(&["-n", &switch, "link", "set", "br0", "up"])?;
             for (at, host) in hosts.iter().enumerate() {
                 let port = format!("port{at}");
-                ip(&["link", "add", "eth0", "netns", host, "mtu", &mtu, "type", "veth", "peer", "name", &port, "netns", &switch, "mtu", &mtu])?;
+                ip(&[
+                    "link", "add", "eth0", "netns", host, "mtu", &mtu, "type", "veth", "peer",
+                    "name", &port, "netns", &switch, "mtu", &mtu,
+                ])?;
                 ip(&["-n", &switch, "link", "set", &port, "master", "br0", "up"])?;
             }
         }
@@ -58,7 +80,9 @@ impl Net {
 
     /// The namespaces of receivers, and their addresses.
     pub fn receivers(&self) -> Vec<(String, String)> {
-        (1..=self.receivers).map(|at| (self.host(at), format!("10.91.0.{}", at + 1))).collect()
+        (1..=self.receivers)
+            .map(|at| (self.host(at), format!("10.91.0.{}", at + 1)))
+            .collect()
     }
 }
 
@@ -77,7 +101,11 @@ fn ip(arguments: &[&str]) -> io::Result<()> {
         true => Ok(()),
         false => {
             let said = String::from_utf8_lossy(&output.stderr);
-            Err(io::Error::other(format!("ip {}: {}", arguments.join(" "), said.trim())))
+            Err(io::Error::other(format!(
+                "ip {}: {}",
+                arguments.join(" "),
+                said.trim()
+            )))
         }
     }
 }

@@ -75,7 +75,10 @@ fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-fn with(mut command: Vec<OsString>, more: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsString> {
+fn with(
+    mut command: Vec<OsString>,
+    more: impl IntoIterator<Item = impl Into<OsString>>,
+) -> Vec<OsString> {
     command.extend(more.into_iter().map(Into::into));
     command
 }
@@ -177,7 +180,10 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             name: "cast-group",
             takes_tree: true,
             receive: |setting, at| {
-                let command = cast(setting, &["recv", "--once", "--listen", "0.0.0.0:7413", "--insecure"]);
+                let command = cast(
+                    setting,
+                    &["recv", "--once", "--listen", "0.0.0.0:7413", "--insecure"],
+                );
                 with(with(command, ["--group", GROUP]), [at.directory.clone()])
             },
             send: |setting, to| cast_send(setting, to, &["--insecure", "--group", GROUP]),
@@ -219,7 +225,14 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                     at.directory.display()
                 );
                 let _ = std::fs::write(&config, text);
-                let command = words(&["rsync", "--daemon", "--no-detach", "--port", "7415", "--config"]);
+                let command = words(&[
+                    "rsync",
+                    "--daemon",
+                    "--no-detach",
+                    "--port",
+                    "7415",
+                    "--config",
+                ]);
                 with(command, [config])
             },
             send: |setting, to| {
@@ -242,11 +255,22 @@ pub fn all(_: &Setting) -> Vec<Peer> {
                 let key = ssh(setting).join("user");
                 let command = with(words(&["scp", "-q", "-p", "-r", "-P", "7416", "-i"]), [key]);
                 let options = [
-                    "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o",
-                    "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-F", "/dev/null",
+                    "-o",
+                    "StrictHostKeyChecking=no",
+                    "-o",
+                    "UserKnownHostsFile=/dev/null",
+                    "-o",
+                    "IdentitiesOnly=yes",
+                    "-o",
+                    "BatchMode=yes",
+                    "-F",
+                    "/dev/null",
                 ];
                 let place = format!("root@{}:{}/", to[0].address, to[0].directory.display());
-                with(with(with(command, options), [setting.source.clone()]), [place])
+                with(
+                    with(with(command, options), [setting.source.clone()]),
+                    [place],
+                )
             },
             ..plain()
         },
@@ -255,13 +279,39 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             needs: "uftpd",
             ends: false,
             receive: |setting, at| {
-                let command = words(&["uftpd", "-d", "-q", "-I", "eth0", "-M", GROUP, "-B", "8388608", "-L", "/dev/null", "-D"]);
+                let command = words(&[
+                    "uftpd",
+                    "-d",
+                    "-q",
+                    "-I",
+                    "eth0",
+                    "-M",
+                    GROUP,
+                    "-B",
+                    "8388608",
+                    "-L",
+                    "/dev/null",
+                    "-D",
+                ]);
                 let _ = setting;
                 with(command, [at.directory.clone()])
             },
             send: |setting, _| {
                 let command = words(&[
-                    "uftp", "-q", "-R", "-1", "-Y", "none", "-I", "eth0", "-M", GROUP, "-P", "239.77.0.2", "-B", "8388608",
+                    "uftp",
+                    "-q",
+                    "-R",
+                    "-1",
+                    "-Y",
+                    "none",
+                    "-I",
+                    "eth0",
+                    "-M",
+                    GROUP,
+                    "-P",
+                    "239.77.0.2",
+                    "-B",
+                    "8388608",
                 ]);
                 with(command, [setting.source.clone()])
             },
@@ -282,7 +332,11 @@ pub fn measure(peer: &Peer, setting: &Setting, root: &blake3::Hash) -> io::Resul
     for (number, (space, address)) in setting.net.receivers().into_iter().enumerate() {
         let directory = setting.home.join(format!("copy{number}"));
         std::fs::create_dir(&directory)?;
-        receivers.push(Receiver { space, address, directory });
+        receivers.push(Receiver {
+            space,
+            address,
+            directory,
+        });
     }
     let result = transfer(peer, setting, &receivers);
     let mut verified = Ok(());
@@ -299,7 +353,10 @@ pub fn measure(peer: &Peer, setting: &Setting, root: &blake3::Hash) -> io::Resul
 fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Result<Sample> {
     let mut running: Vec<Running> = Vec::new();
     for receiver in receivers {
-        running.push(cpu::start(&receiver.space, &(peer.receive)(setting, receiver))?);
+        running.push(cpu::start(
+            &receiver.space,
+            &(peer.receive)(setting, receiver),
+        )?);
     }
     // They are to listen. What they do until then counts.
     std::thread::sleep(Duration::from_millis(400));
@@ -325,7 +382,10 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
         seconds,
         ends: softirqs + sent.cpu + ends.iter().map(|end| end.cpu).sum::<f64>(),
         machine,
-        memory: [sent.memory, ends.iter().map(|end| end.memory).max().unwrap_or(0)],
+        memory: [
+            sent.memory,
+            ends.iter().map(|end| end.memory).max().unwrap_or(0),
+        ],
     })
 }
 
@@ -333,7 +393,10 @@ fn transfer(peer: &Peer, setting: &Setting, receivers: &[Receiver]) -> io::Resul
 fn prepare(setting: &Setting) -> io::Result<()> {
     let key = setting.home.join("key");
     if !key.exists() {
-        call(Path::new(&setting.tailcut), &["cast", "key", &key.display().to_string()])?;
+        call(
+            Path::new(&setting.tailcut),
+            &["cast", "key", &key.display().to_string()],
+        )?;
     }
     let ssh = ssh(setting);
     if !ssh.exists() && Path::new("/usr/sbin/sshd").exists() {
@@ -341,7 +404,10 @@ fn prepare(setting: &Setting) -> io::Result<()> {
         std::fs::create_dir_all("/run/sshd")?;
         for name in ["host", "user"] {
             let file = ssh.join(name).display().to_string();
-            call(Path::new("ssh-keygen"), &["-q", "-t", "ed25519", "-N", "", "-f", &file])?;
+            call(
+                Path::new("ssh-keygen"),
+                &["-q", "-t", "ed25519", "-N", "", "-f", &file],
+            )?;
         }
         let at = ssh.display();
         let config = format!(
@@ -354,9 +420,13 @@ fn prepare(setting: &Setting) -> io::Result<()> {
 }
 
 fn call(program: &Path, arguments: &[&str]) -> io::Result<()> {
-    let output = std::process::Command::new(program).args(arguments).output()?;
+    let output = std::process::Command::new(program)
+        .args(arguments)
+        .output()?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned())),
+        false => Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )),
     }
 }

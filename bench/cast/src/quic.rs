@@ -35,7 +35,9 @@ fn other(error: impl std::fmt::Display) -> io::Error {
 }
 
 fn run(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(work)
 }
 
@@ -70,7 +72,10 @@ pub fn receive(listen: SocketAddr, is_bare: bool) -> io::Result<()> {
             }
         }
         hasher.update(&piece);
-        answer.write_all(hasher.finalize().as_bytes()).await.map_err(other)?;
+        answer
+            .write_all(hasher.finalize().as_bytes())
+            .await
+            .map_err(other)?;
         answer.finish().map_err(other)?;
         connection.closed().await;
         Ok(())
@@ -91,7 +96,11 @@ pub fn send(to: SocketAddr, path: &Path, is_bare: bool) -> io::Result<()> {
         config.transport_config(transport());
         let mut endpoint = Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into())?;
         endpoint.set_default_client_config(config);
-        let connection = endpoint.connect(to, "bench").map_err(other)?.await.map_err(other)?;
+        let connection = endpoint
+            .connect(to, "bench")
+            .map_err(other)?
+            .await
+            .map_err(other)?;
         let (mut stream, mut answer) = connection.open_bi().await.map_err(other)?;
         let mut file = std::fs::File::open(path)?;
         let mut hasher = blake3::Hasher::new();
@@ -100,7 +109,10 @@ pub fn send(to: SocketAddr, path: &Path, is_bare: bool) -> io::Result<()> {
             let mut left = file.metadata()?.len();
             while left > 0 {
                 let count = left.min(STEP as u64);
-                stream.write_all(&buffer[..count as usize]).await.map_err(other)?;
+                stream
+                    .write_all(&buffer[..count as usize])
+                    .await
+                    .map_err(other)?;
                 left -= count;
             }
         }
@@ -159,6 +171,8 @@ impl ServerCertVerifier for Anybody {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        provider().signature_verification_algorithms.supported_schemes()
+        provider()
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

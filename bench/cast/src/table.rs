@@ -23,7 +23,11 @@ pub struct Row {
 
 impl Row {
     pub fn new(name: &'static str) -> Self {
-        Self { name, samples: Vec::new(), failed: 0 }
+        Self {
+            name,
+            samples: Vec::new(),
+            failed: 0,
+        }
     }
 
     pub fn add(&mut self, sample: Sample) {
@@ -37,7 +41,11 @@ impl Row {
             [] => "none".to_owned(),
             _ => {
                 let median = (values[values.len() / 2] + values[(values.len() - 1) / 2]) / 2.0;
-                format!("{median:.2} ({:.2} to {:.2})", values[0], values[values.len() - 1])
+                format!(
+                    "{median:.2} ({:.2} to {:.2})",
+                    values[0],
+                    values[values.len() - 1]
+                )
             }
         }
     }
@@ -46,11 +54,24 @@ impl Row {
 /// Medians, and in brackets the least and the most: with six rounds or more that interval holds the true
 /// median with at least 96.9 %.
 pub fn print(rows: &[Row]) {
-    println!("| program | n | Gbit a CPU-second of all ends | of the whole machine | Gb/s | seconds | peak MB, sender and receiver |");
+    println!(
+        "| program | n | Gbit a CPU-second of all ends | of the whole machine | Gb/s | seconds | peak MB, sender and receiver |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for row in rows {
-        let memory = |end: usize| row.samples.iter().map(|one| one.memory[end]).max().unwrap_or(0) / 1_000_000;
-        let failed = if row.failed > 0 { format!(", {} failed", row.failed) } else { String::new() };
+        let memory = |end: usize| {
+            row.samples
+                .iter()
+                .map(|one| one.memory[end])
+                .max()
+                .unwrap_or(0)
+                / 1_000_000
+        };
+        let failed = if row.failed > 0 {
+            format!(", {} failed", row.failed)
+        } else {
+            String::new()
+        };
         println!(
             "| {} | {}{failed} | {} | {} | {} | {} | {}, {} |",
             row.name,
