@@ -7,6 +7,7 @@ mod check;
 pub use check::{Check, ECHO_BYTES, Echo, LEAST_CHECK};
 
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
+#[cfg(not(feature = "std"))]
 use crc::{CRC_32_ISCSI, Crc, Table};
 use tailcut_transport::Header;
 use tailcut_transport::scdp::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
@@ -43,6 +44,7 @@ const TRIMMED: u8 = 0x01;
 
 /// Of a symbol's header without its checksum, over the first 28 bytes: what trimming has left of a
 /// packet, whose UDP checksum holds no more.
+#[cfg(not(feature = "std"))]
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
 /// What every packet starts with.
@@ -388,12 +390,23 @@ pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
 /// The checksum of the symbol's header at the front of `bytes`. The flags that a switch sets, and that a
 /// key sets, are not part of it.
 fn checksum_of(bytes: &[u8]) -> u32 {
-    let mut digest = CHECKSUM.digest();
-    if let [first, flags, rest @ ..] = bytes {
-        digest.update(&[*first, flags & !(TRIMMED | SEALED)]);
-        digest.update(rest.get(..SYMBOL_BYTES - 6).unwrap_or_default());
+    /// At a multiple of eight bytes, as the processor's instructions want it.
+    #[repr(align(8))]
+    struct Checked([u8; SYMBOL_BYTES - 4]);
+    let mut checked = Checked([0; SYMBOL_BYTES - 4]);
+    if let Some(header) = bytes.first_chunk() {
+        checked.0 = *header;
     }
-    digest.finalize()
+    checked.0[1] &= !(TRIMMED | SEALED);
+    crc32c(&checked.0)
+}
+
+#[cfg(feature = "std")]
+use crc32c::crc32c;
+
+#[cfg(not(feature = "std"))]
+fn crc32c(bytes: &[u8]) -> u32 {
+    CHECKSUM.checksum(bytes)
 }
 
 /// Reads a packet, and gives the length of its header: what follows it is a symbol's bytes or padding.

@@ -10,6 +10,7 @@ use super::pace::Pace;
 use super::room::Room;
 use super::run::{Bell, Command, Driver, Outcome, Thread};
 use super::sealing::TRAILER;
+use super::spares::Spares;
 use super::words::Hearers;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
@@ -196,6 +197,7 @@ pub struct Endpoint {
     numbers: AtomicU64,
     hearers: Hearers,
     has_key: bool,
+    spares: Spares,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -217,6 +219,7 @@ impl Endpoint {
         // Linux tells twice what it has granted.
         let buffer = socket.receive_buffer()? / 2;
         engine.guests.receive_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
+        let spares = engine.guests.room.spares.clone();
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
@@ -245,6 +248,7 @@ impl Endpoint {
             numbers: AtomicU64::new(0),
             hearers: Hearers::default(),
             has_key: options.key.is_some(),
+            spares,
             thread: Some(thread),
         })
     }
@@ -412,6 +416,12 @@ impl Endpoint {
     /// failed.
     pub fn receive(&self) -> Option<Received> {
         self.received.take()
+    }
+
+    /// Gives back the bytes of an object that has arrived, for one that comes: that saves the time which
+    /// fresh memory costs. Large ones are kept, two at most.
+    pub fn recycle(&self, bytes: Vec<u8>) {
+        self.spares.put(bytes);
     }
 
     /// The same for a task.

@@ -2,9 +2,9 @@
 //! that it depends on no address: that of a line may change.
 
 use super::sealing::Seal;
+use super::table::Table;
 use super::words::Asker;
 use crate::seal::Key;
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{HostId, Time};
 use tailcut_wire::cast::Offer;
@@ -73,7 +73,7 @@ impl Line {
 /// All lines of a host.
 #[derive(Debug)]
 pub(super) struct Lines {
-    by_id: HashMap<HostId, Line>,
+    by_id: Table<HostId, Line>,
     next: u32,
     me: HostId,
     /// The key that all have.
@@ -90,7 +90,7 @@ impl Lines {
             key,
             plain: Vec::new(),
             asker: None,
-            by_id: HashMap::new(),
+            by_id: Table::default(),
             next: 0,
             me,
         }

@@ -46,7 +46,9 @@ mod room;
 mod run;
 mod sealing;
 mod sending;
+mod spares;
 mod staging;
+mod table;
 #[cfg(test)]
 mod tests;
 mod unsealing;

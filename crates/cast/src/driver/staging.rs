@@ -238,6 +238,8 @@ impl Staging {
         let segments = &self.segments[..];
         let most = net.segments().max(1);
         let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * segments.len());
+        // Symbols of one object follow each other.
+        let mut last = None;
         // By message: the segments before its end, and the pieces.
         let mut ends: Vec<(usize, usize)> = Vec::new();
         let mut end = 0;
@@ -248,7 +250,11 @@ impl Staging {
                 let payload = match &staged.place {
                     Place::Nowhere => None,
                     Place::Object(flow, range) => {
-                        object(*flow).and_then(|bytes| bytes.get(range.clone()))
+                        if last.is_none_or(|(of, _)| of != *flow) {
+                            last = object(*flow).map(|bytes| (*flow, bytes));
+                        }
+                        let known = last.filter(|(of, _)| of == flow);
+                        known.and_then(|(_, bytes)| bytes.get(range.clone()))
                     }
                     Place::Arena(range) => self.arena.get(range.clone()),
                     Place::Zeros(count) => ZEROS.get(..*count),

@@ -5,7 +5,7 @@ use super::sealing::{Greeting, greet, is_sealed, trimmed};
 use crate::seal::Direction;
 use crate::udp::Incoming;
 use std::net::SocketAddr;
-use tailcut_units::{HostId, Time};
+use tailcut_units::Time;
 use tailcut_wire::cast::{self, Envelope, Message, PREFIX_BYTES, Symbol};
 
 /// Kinds of packets that need no session.
@@ -167,14 +167,5 @@ impl Engine {
             self.say(id, &Message::Done { hash: 0 });
         }
         self.hear(now);
-    }
-
-    /// Whether a symbol is of one of several senders that has not proved that it has the key: the object
-    /// may be whole without it.
-    pub(super) fn is_premature(&self, id: HostId, session: u64) -> bool {
-        let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
-        let session = self.guests.sessions.get(&session);
-        seal.is_some_and(|seal| !seal.is_proved())
-            && session.is_some_and(|session| session.port != self.config.port)
     }
 }

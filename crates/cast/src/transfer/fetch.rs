@@ -249,7 +249,12 @@ impl<'f, 'l> Fetch<'f, 'l> {
         }
         let mut buffer = self.pool.take();
         *buffer = bytes;
-        match self.sink.deliver(label, buffer)? {
+        let delivered = self.sink.deliver(label, buffer)?;
+        // A pipe may not have taken it yet.
+        if let Some(mut buffer) = self.pool.try_take() {
+            self.line.endpoint().recycle(std::mem::take(&mut *buffer));
+        }
+        match delivered {
             Delivered::Verified => {}
             Delivered::Mismatch => {
                 self.mismatches += 1;
