@@ -12,7 +12,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 # Python of the package's environment.
 PYTHON ?= python3
 
-.PHONY: codec-miri services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
+.PHONY: codec-neon codec-miri services python costs coverage explore demo test build build-small tools rust-test lint npm-build npm-test soak node-suite node-suite-all bench reproduce npm-build
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -85,6 +85,7 @@ soak: npm-build
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
 	$(CARGO) run --release --locked -p tailcut-rans --features guard --example soak -- 3600 100 crates/rans/tests/soak.md
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
+	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut --test process -- cast::faults::ends_that
 
 # Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN
 # in brief: `make node-suite-all` runs it whole.
@@ -107,6 +108,15 @@ node-suite-all:
 codec-miri:
 	RUSTFLAGS="-C target-feature=+avx2,+avx512f,+gfni" MIRIFLAGS=-Zmiri-disable-isolation \
 	    $(CARGO) +nightly miri test -p tailcut-cast --lib codec::
+
+# The codec's kernel for NEON, under an emulated processor: apt-get install qemu-user gcc-aarch64-linux-gnu, and
+# rustup target add aarch64-unknown-linux-gnu.
+codec-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
+codec-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu
+codec-neon: export CC_aarch64_unknown_linux_gnu = aarch64-linux-gnu-gcc
+codec-neon:
+	$(CARGO) test --locked --target aarch64-unknown-linux-gnu -p tailcut-cast --lib codec::
+	$(CARGO) test --locked --target aarch64-unknown-linux-gnu -p tailcut-cast --test codec
 
 # The figures of docs/performance.md.
 bench: build

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tailcut_cast::udp::{
-    Ancillary, Inbox, Multicast, Outgoing, Socket, SocketOptions, TrafficClass,
+    Ancillary, Cause, Inbox, Multicast, Outgoing, Socket, SocketOptions, TrafficClass,
 };
 use tailcut_units::Ecn;
 
@@ -385,4 +385,31 @@ fn alone(from: &Socket, socket: &Socket) -> Vec<Vec<u8>> {
     };
     from.send(&[message]).expect("sent");
     datagrams(&received(socket, 1))
+}
+
+#[test]
+fn a_host_that_refuses_a_datagram_is_heard() {
+    for local in LOCALHOSTS {
+        let (a, gone) = (bind(local), bind(local));
+        a.keep_refusals().expect("a working socket");
+        assert_eq!(a.refusal().expect("a working socket"), None);
+        let to = gone.local();
+        drop(gone);
+        let message = Outgoing {
+            to,
+            from: None,
+            class: TrafficClass(0),
+            segment: None,
+            parts: &[IoSlice::new(b"x")],
+        };
+        a.send(&[message]).expect("sent");
+        let refusal = loop {
+            match a.refusal().expect("a working socket") {
+                Some(refusal) => break refusal,
+                None => std::thread::yield_now(),
+            }
+        };
+        assert_eq!((refusal.to, refusal.cause), (to, Cause::Port));
+        assert_eq!(refusal.by, Some(to.ip()));
+    }
 }

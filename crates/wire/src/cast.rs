@@ -2,7 +2,12 @@
 //! has what a session between hosts that do not know each other needs beside what the transport
 //! itself says: an identifier that no address is part of, tokens, probes of the path's MTU.
 
+mod check;
+
+pub use check::{Check, ECHO_BYTES, Echo, LEAST_CHECK};
+
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
+#[cfg(not(feature = "std"))]
 use crc::{CRC_32_ISCSI, Crc, Table};
 use tailcut_transport::Header;
 use tailcut_transport::scdp::{CreditHeader, MAX_ESI, ScdpHeader, ScdpKind, WANTS, Want};
@@ -39,6 +44,7 @@ const TRIMMED: u8 = 0x01;
 
 /// Of a symbol's header without its checksum, over the first 28 bytes: what trimming has left of a
 /// packet, whose UDP checksum holds no more.
+#[cfg(not(feature = "std"))]
 const CHECKSUM: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
 /// What every packet starts with.
@@ -138,6 +144,10 @@ pub enum Message {
     },
     /// The sender of an object has the key now: its answer to a challenge of the receiver.
     Proof([u8; 32]),
+    /// Whether an endpoint is there.
+    Check(Check),
+    /// It is.
+    Echo(Echo),
 }
 
 impl Message {
@@ -214,7 +224,9 @@ impl Message {
             | Self::Close { .. }
             | Self::Probe { .. }
             | Self::ProbeAck { .. }
-            | Self::Proof(_) => {
+            | Self::Proof(_)
+            | Self::Check(_)
+            | Self::Echo(_) => {
                 return None;
             }
         };
@@ -233,6 +245,8 @@ impl Message {
             Self::Probe { .. } => 7,
             Self::ProbeAck { .. } => 8,
             Self::Proof(_) => 9,
+            Self::Check(_) => 10,
+            Self::Echo(_) => 11,
         }
     }
 
@@ -250,6 +264,8 @@ impl Message {
             Self::Status { .. } | Self::Done { .. } => STATUS_BYTES,
             Self::Close { .. } | Self::ProbeAck { .. } => CLOSE_BYTES,
             Self::Probe { size, .. } => CLOSE_BYTES.max(usize::from(*size)),
+            Self::Check(check) => usize::from(check.size).max(check::CHECK_BYTES),
+            Self::Echo(echo) => ECHO_BYTES.max(echo.padded.into()),
         }
     }
 
@@ -259,6 +275,8 @@ impl Message {
             Self::Pull(pull) => [pull.probe, pull.fin],
             Self::Offer(offer) => [offer.token.is_some(), false],
             Self::Status { asks, .. } => [*asks, false],
+            Self::Check(check) => [check.is_full, false],
+            Self::Echo(echo) => [echo.is_group, false],
             _ => [false; 2],
         };
         u8::from(low) | u8::from(high) << 1
@@ -340,6 +358,8 @@ pub fn encode(
             writer.put(size.to_be_bytes())?;
             writer.put(number.to_be_bytes())?;
         }
+        Message::Check(check) => check.write(&mut writer)?,
+        Message::Echo(echo) => echo.write(&mut writer)?,
     }
     // Padding.
     let written = writer.written();
@@ -370,12 +390,23 @@ pub(crate) fn set_trimmed(datagram: &mut [u8]) -> Option<usize> {
 /// The checksum of the symbol's header at the front of `bytes`. The flags that a switch sets, and that a
 /// key sets, are not part of it.
 fn checksum_of(bytes: &[u8]) -> u32 {
-    let mut digest = CHECKSUM.digest();
-    if let [first, flags, rest @ ..] = bytes {
-        digest.update(&[*first, flags & !(TRIMMED | SEALED)]);
-        digest.update(rest.get(..SYMBOL_BYTES - 6).unwrap_or_default());
+    /// At a multiple of eight bytes, as the processor's instructions want it.
+    #[repr(align(8))]
+    struct Checked([u8; SYMBOL_BYTES - 4]);
+    let mut checked = Checked([0; SYMBOL_BYTES - 4]);
+    if let Some(header) = bytes.first_chunk() {
+        checked.0 = *header;
     }
-    digest.finalize()
+    checked.0[1] &= !(TRIMMED | SEALED);
+    crc32c(&checked.0)
+}
+
+#[cfg(feature = "std")]
+use crc32c::crc32c;
+
+#[cfg(not(feature = "std"))]
+fn crc32c(bytes: &[u8]) -> u32 {
+    CHECKSUM.checksum(bytes)
 }
 
 /// Reads a packet, and gives the length of its header: what follows it is a symbol's bytes or padding.
@@ -393,7 +424,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
     }
     let kind = first & 0x0f;
     let known = match kind {
-        0 | 2 | 4 => 1,
+        0 | 2 | 4 | 10 | 11 => 1,
         1 => 3,
         _ => 0,
     };
@@ -457,6 +488,8 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
             }
         }
         9 => Message::Proof(reader.take()?),
+        10 => Message::Check(Check::read(&mut reader, bytes.len(), low)?),
+        11 => Message::Echo(Echo::read(&mut reader, bytes.len(), low)?),
         _ => {
             return Err(DecodeError::Field {
                 name: "kind",
@@ -465,7 +498,9 @@ pub fn decode(bytes: &[u8]) -> Result<(Envelope, Message, usize), DecodeError> {
         }
     };
     let length = message.length();
-    if let Message::Offer(_) | Message::Probe { .. } = message {
+    if let Message::Offer(_) | Message::Probe { .. } | Message::Check(_) | Message::Echo(_) =
+        message
+    {
         reader.zeros("padding")?;
     }
     Ok((Envelope { session, share }, message, length))

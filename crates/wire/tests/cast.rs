@@ -5,9 +5,10 @@ mod common;
 
 use common::vectors;
 use proptest::prelude::*;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use tailcut_transport::Header;
 use tailcut_transport::scdp::{CreditHeader, MAX_ESI, WANTS, Want};
-use tailcut_wire::cast::{self, Envelope, Message, Offer, Symbol};
+use tailcut_wire::cast::{self, Check, Echo, Envelope, Message, Offer, Symbol};
 
 const ENVELOPE: Envelope = Envelope {
     session: 0x0102_0304_0506_0708,
@@ -45,6 +46,15 @@ const OFFER: Offer = Offer {
     stamp: 77,
     root: 0xa1a2_a3a4_a5a6_a7a8,
     token: None,
+    padded: 0,
+};
+
+const ECHO: Echo = Echo {
+    number: 7,
+    seen: SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 0x1234),
+    buffer: 0x0080_0000,
+    class: 0x2a,
+    is_group: false,
     padded: 0,
 };
 
@@ -112,6 +122,25 @@ fn messages() -> Vec<(&'static str, Message)> {
             },
         ),
         ("proof", Message::Proof([0x3c; 32])),
+        (
+            "check",
+            Message::Check(Check {
+                size: 44,
+                number: 7,
+                class: 0x2a,
+                is_full: true,
+            }),
+        ),
+        ("echo", Message::Echo(ECHO)),
+        (
+            "echo-of-ipv6-padded",
+            Message::Echo(Echo {
+                seen: SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0x1234),
+                is_group: true,
+                padded: 44,
+                ..ECHO
+            }),
+        ),
     ]
 }
 
@@ -135,7 +164,10 @@ fn each_kind_has_the_bytes_of_its_vector() {
         assert_eq!(cast::decode(&bytes), Ok((ENVELOPE, *message, bytes.len())));
         for cut in 0..bytes.len() {
             let read = cast::decode(&bytes[..cut]);
-            let shorter = matches!(message, Message::Pull(_) | Message::Offer(_));
+            let shorter = matches!(
+                message,
+                Message::Pull(_) | Message::Offer(_) | Message::Echo(_)
+            );
             assert!(read.is_err() || shorter, "{name}, {cut} bytes: {read:?}");
         }
     }
@@ -182,6 +214,23 @@ fn shared(header: Header) -> Header {
 #[test]
 fn no_retry_is_longer_than_the_offer_that_it_answers() {
     const { assert!(cast::RETRY_BYTES < cast::OFFER_BYTES) };
+}
+
+#[test]
+fn no_echo_is_longer_than_the_check_that_it_answers() {
+    const { assert!(cast::ECHO_BYTES <= cast::LEAST_CHECK as usize) };
+    let short = Message::Check(Check {
+        size: cast::LEAST_CHECK - 1,
+        ..Check::default()
+    });
+    assert!(cast::encode(&ENVELOPE, &short, &mut [0; 100]).is_err());
+    let mut bytes = written(&Message::Check(Check {
+        size: cast::LEAST_CHECK,
+        ..Check::default()
+    }));
+    bytes.truncate(39);
+    bytes[13] = 39;
+    assert!(cast::decode(&bytes).is_err(), "39 bytes");
 }
 
 fn message() -> impl Strategy<Value = Message> {
@@ -258,7 +307,7 @@ proptest! {
 
     #[test]
     fn bytes_that_are_read_are_the_only_ones_for_what_they_say(
-        first in 0x20u8..0x2a,
+        first in 0x20u8..0x2d,
         bytes in prop::collection::vec(any::<u8>(), 0..120),
     ) {
         let mut bytes = bytes;

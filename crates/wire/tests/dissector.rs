@@ -9,6 +9,7 @@ mod tshark;
 
 use common::vectors;
 use frames::V4;
+use std::net::IpAddr;
 use tailcut_transport::rans::{Order, Purpose};
 use tailcut_transport::scdp::Want;
 use tailcut_units::Time;
@@ -215,6 +216,14 @@ fn scdp_packets_under_credits_are_dissected() {
         "reason",
         "size",
         "probe_number",
+        "full",
+        "check_size",
+        "check_number",
+        "traffic_class",
+        "group",
+        "seen_port",
+        "seen_address",
+        "buffer",
     ];
     let vectors = vectors("cast");
     let frames = vectors.iter().map(|(_, bytes)| datagram(bytes, 0));
@@ -275,6 +284,24 @@ fn scdp_packets_under_credits_are_dissected() {
             Message::Probe { size, number } | Message::ProbeAck { size, number } => {
                 put("size", size.into());
                 put("probe_number", number.into());
+            }
+            Message::Check(check) => {
+                put("full", check.is_full.into());
+                put("check_size", check.size.into());
+                put("check_number", check.number.into());
+                expected.insert("traffic_class", format!("0x{:02x}", check.class));
+            }
+            Message::Echo(echo) => {
+                put("group", echo.is_group.into());
+                put("check_number", echo.number.into());
+                put("seen_port", echo.seen.port().into());
+                put("buffer", echo.buffer.into());
+                expected.insert("traffic_class", format!("0x{:02x}", echo.class));
+                let seen = match echo.seen.ip() {
+                    IpAddr::V4(address) => address.to_ipv6_mapped(),
+                    IpAddr::V6(address) => address,
+                };
+                expected.insert("seen_address", seen.to_string());
             }
             Message::Retry(_) | Message::Proof(_) => {}
         }

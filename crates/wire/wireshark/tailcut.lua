@@ -209,14 +209,16 @@ over_udp("tailcut_scdp", "SCDP", 0xe1,
 local CAST_KINDS = {
   [0] = "symbol", [1] = "pull", [2] = "offer", [3] = "retry", [4] = "status", [5] = "done",
   [6] = "close", [7] = "probe", [8] = "probe ACK", [9] = "proof",
+  [10] = "check", [11] = "echo",
 }
 -- Bytes of each kind, at least; of those in EXACT no others.
 local CAST_BYTES = {
   [0] = 32, [1] = 28, [2] = 48, [3] = 44, [4] = 20, [5] = 20, [6] = 16, [7] = 16, [8] = 16, [9] = 44,
+  [10] = 40, [11] = 40,
 }
 local CAST_EXACT = { [3] = true, [4] = true, [5] = true, [6] = true, [8] = true, [9] = true }
 -- Flags of each kind; under a key there are two more.
-local CAST_FLAGS = { [0] = 0x01, [1] = 0x03, [2] = 0x01, [4] = 0x01 }
+local CAST_FLAGS = { [0] = 0x01, [1] = 0x03, [2] = 0x01, [4] = 0x01, [10] = 0x01, [11] = 0x01 }
 local SEALED, SALT, TRAILER = 0x80, 16, 20
 local cast_proto = Proto("tailcut_cast", "tailcut SCDP under credits")
 local function cast_field(make, name, text, ...) return make("tailcut_cast." .. name, text, ...) end
@@ -259,6 +261,14 @@ local cast = {
   size = cast_field(ProtoField.uint16, "size", "Bytes of the probe"),
   probe_number = cast_field(ProtoField.uint16, "probe_number", "Probe"),
   proof = cast_field(ProtoField.bytes, "proof", "Proof of the key"),
+  check_size = cast_field(ProtoField.uint16, "check_size", "Bytes of the check"),
+  check_number = cast_field(ProtoField.uint16, "check_number", "Check"),
+  traffic_class = cast_field(ProtoField.uint8, "traffic_class", "Traffic class", base.HEX),
+  full = cast_field(ProtoField.bool, "full", "The answer is to be as long", 8, nil, 0x01),
+  group = cast_field(ProtoField.bool, "group", "Came by a multicast group", 8, nil, 0x01),
+  seen_port = cast_field(ProtoField.uint16, "seen_port", "Port that the check came from"),
+  seen_address = cast_field(ProtoField.ipv6, "seen_address", "Address that the check came from"),
+  buffer = cast_field(ProtoField.uint32, "buffer", "Bytes of the receive buffer"),
 }
 register(cast_proto, cast)
 
@@ -352,6 +362,22 @@ local CAST_ADD = {
     return " reason " .. buffer(12, 2):uint()
   end,
   [9] = function(buffer, tree) tree:add(cast.proof, buffer(12, 32)) return "" end,
+  [10] = function(buffer, tree)
+    tree:add(cast.full, buffer(1, 1))
+    tree:add(cast.check_size, buffer(12, 2))
+    tree:add(cast.check_number, buffer(14, 2))
+    tree:add(cast.traffic_class, buffer(16, 1))
+    return " number " .. buffer(14, 2):uint() .. " bytes " .. buffer(12, 2):uint()
+  end,
+  [11] = function(buffer, tree)
+    tree:add(cast.group, buffer(1, 1))
+    tree:add(cast.check_number, buffer(12, 2))
+    tree:add(cast.seen_port, buffer(14, 2))
+    tree:add(cast.seen_address, buffer(16, 16))
+    tree:add(cast.buffer, buffer(32, 4))
+    tree:add(cast.traffic_class, buffer(36, 1))
+    return " number " .. buffer(12, 2):uint()
+  end,
 }
 local function add_probe(buffer, tree)
   tree:add(cast.size, buffer(12, 2))

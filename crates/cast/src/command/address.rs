@@ -86,6 +86,14 @@ pub(super) fn local(to: &[SocketAddr]) -> Result<SocketAddr, Failed> {
     Ok(SocketAddr::new(ip, 0))
 }
 
+/// What an end binds to that sends to a group, too.
+pub(super) fn all(to: &SocketAddr) -> SocketAddr {
+    match to.is_ipv4() {
+        true => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        false => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,10 @@
 //! What the commands have in common: how they reach the network, what they tell, how they fail.
 
+use crate::check::Report;
 use crate::driver::{Endpoint, Options};
 use crate::seal;
 use crate::transfer::{Error, Event, Progress};
-use crate::udp::SocketOptions;
+use crate::udp::{Multicast, SocketOptions};
 use clap::Args;
 use serde::Serialize;
 use std::fmt;
@@ -30,12 +31,17 @@ pub(super) struct Access {
 }
 
 impl Access {
-    pub(super) fn has_key(&self) -> bool {
-        self.psk.is_some()
-    }
-
     /// Opens an endpoint. One that others than this machine reach takes a key.
     pub(super) fn open(&self, local: SocketAddr) -> Result<Endpoint, Failed> {
+        self.open_to_groups(local, Multicast::default())
+    }
+
+    /// The same, with options for what is sent to multicast groups.
+    pub(super) fn open_to_groups(
+        &self,
+        local: SocketAddr,
+        multicast: Multicast,
+    ) -> Result<Endpoint, Failed> {
         if !local.ip().is_loopback() && !self.insecure && self.psk.is_none() {
             return Err(Failed::usage(
                 "other machines are reached with a key only: allowed: --psk FILE (`tailcut cast key \
@@ -47,6 +53,7 @@ impl Access {
         let options = Options {
             key: key.map_err(|error| Failed::usage(error.to_string()))?,
             rate: self.rate,
+            multicast,
             socket: SocketOptions {
                 dscp: self.dscp,
                 ..SocketOptions::default()
@@ -121,6 +128,12 @@ pub enum Told<'a> {
         /// Why.
         why: &'a str,
     },
+    /// What was found out about an end and the path to it.
+    Checked {
+        /// All of it.
+        #[serde(flatten)]
+        report: &'a Report,
+    },
     /// A line of a list.
     Entry {
         /// What it is.
@@ -145,6 +158,8 @@ pub struct Moment {
     pub rate: f64,
     /// The share of repair symbols in what was sent; of a sender.
     pub repair: Option<f64>,
+    /// The share of packets that were lost on their way to receivers; of a sender.
+    pub loss: Option<f64>,
     /// Receivers that still receive; of a sender.
     pub receivers: usize,
     /// The slowest of several receivers.
@@ -160,33 +175,52 @@ impl Moment {
             seconds,
             rate: progress.moved() as f64 / seconds.max(1e-3),
             repair: (progress.sent > 0).then(|| progress.repair as f64 / progress.sent as f64),
+            loss: (progress.settled > 0).then(|| progress.lost as f64 / progress.settled as f64),
             receivers: progress.receivers,
             slowest: progress.slowest,
         }
     }
 }
 
-/// Tells what happens in a transfer, with the time since the other end took part.
-pub(super) struct Watch(Instant);
+/// Tells what happens in a transfer, with the time since the first other end took part.
+pub(super) struct Watch {
+    since: Instant,
+    has_begun: bool,
+}
 
 impl Watch {
     pub(super) fn begin() -> Self {
-        Self(Instant::now())
+        Self {
+            since: Instant::now(),
+            has_begun: false,
+        }
     }
 
     /// How far it is now.
     pub(super) fn moment(&self, progress: &Progress) -> Moment {
-        Moment::of(progress, self.0.elapsed().as_secs_f64())
+        Moment::of(progress, self.since.elapsed().as_secs_f64())
     }
 
     pub(super) fn tell(&mut self, event: &Event, tell: &mut dyn FnMut(Told<'_>)) {
         match event {
             Event::Progress(progress) => tell(Told::Progress(self.moment(progress))),
             Event::Joined(peer) => {
-                self.0 = Instant::now();
+                if !self.has_begun {
+                    *self = Self {
+                        has_begun: true,
+                        ..Self::begin()
+                    };
+                }
                 tell(Told::Joined { peer: *peer });
             }
             Event::Left(peer, why) => tell(Told::Left { peer: *peer, why }),
+            Event::Deaf(peer) => {
+                let text = format!(
+                    "{peer}: does not hear the group, and is sent a copy of its own (`recv --group` there, \
+                     --ttl here?)"
+                );
+                tell(Told::Note { text: &text });
+            }
         }
     }
 }

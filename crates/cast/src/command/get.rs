@@ -43,7 +43,7 @@ pub(super) fn execute(
         return Err(Failed::usage(words.to_owned()));
     }
     let replicas = address::resolve_all(&arguments.replicas, "each replica once")?;
-    let mut place = arguments.into.open(&arguments.output)?;
+    let mut place = arguments.into.open(&arguments.output, stop)?;
     let endpoint = arguments.access.open(address::local(&replicas)?)?;
     let mut watch = Watch::begin();
     let root = arguments.root;

@@ -1,14 +1,18 @@
 //! `tailcut cast`: one file for each command.
 
 mod address;
+mod check;
 mod common;
 mod get;
 mod key;
+mod multicast;
+mod output;
 mod recv;
 mod send;
 mod serve;
 mod units;
 
+pub use check::CheckOf;
 pub use common::{Failed, Moment, Told};
 pub use get::Get;
 pub use key::KeyOf;
@@ -66,6 +70,20 @@ Examples:
   tailcut cast get af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262 \\
       node1 node2 node3 -o /srv/models --psk cast.key")]
     Get(Get),
+    /// Say whether transfers to hosts will get through, and what is in their way
+    #[command(after_help = "\
+At each host `tailcut cast recv` or `tailcut cast serve` has to run. Some 400 packets in some 3 seconds tell
+whether UDP gets there and back or who refuses it, whether the keys agree, the round trip, the largest packets,
+what becomes of DSCP and ECN, losses, receive buffers, and with --group whether multicast arrives. With --json one
+object a host.
+
+Exit codes: 0 all hosts answer; 1 some of several do not; 2 none does, wrong usage, or a system failed; 130
+interrupted.
+
+Examples:
+  tailcut cast check db2 --psk cast.key
+  tailcut cast check gpu1 gpu2 gpu3 --group 239.1.2.3 --psk cast.key")]
+    Check(CheckOf),
     /// Make a key for both ends, in a file that its owner alone can read
     #[command(after_help = "\
 Copy the file to the other hosts over a way that you trust, such as scp. All who have it can send and
@@ -91,6 +109,7 @@ pub fn execute(
         CastCommand::Recv(arguments) => recv::execute(arguments, is_json, stop, tell),
         CastCommand::Serve(arguments) => serve::execute(arguments, stop, tell),
         CastCommand::Get(arguments) => get::execute(arguments, is_json, stop, tell),
+        CastCommand::Check(arguments) => check::execute(arguments, stop, tell),
         CastCommand::Key(arguments) => key::execute(arguments, tell),
     }
 }

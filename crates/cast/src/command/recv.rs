@@ -2,12 +2,13 @@
 
 use super::address;
 use super::common::{Access, Failed, Told, Watch, is_pipe};
+use super::multicast::{self, Interface};
+use super::output::Output;
 use super::units;
 use crate::files::{FileSink, Keep, Sink, SinkOptions, StreamSink};
 use crate::transfer::{Error, Event, Listener, Offered};
 use clap::Args;
-use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -23,6 +24,11 @@ pub struct Recv {
     /// Where to listen: ADDRESS, ADDRESS:PORT or PORT; 0.0.0.0 or [::] for all interfaces
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7413", value_parser = address::listen)]
     listen: SocketAddr,
+    /// Join this multicast group, which a sender names to `send --group`, too; takes --listen 0.0.0.0 or [::]
+    #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
+    group: Option<IpAddr>,
+    #[command(flatten)]
+    interface: Interface,
     /// End after one transfer
     #[arg(long)]
     once: bool,
@@ -54,10 +60,14 @@ pub(super) struct Into {
 
 impl Into {
     /// A sink at a path: a directory, or - for standard output.
-    pub(super) fn open(&self, path: &std::path::Path) -> Result<Place, Error> {
+    pub(super) fn open<'a>(
+        &self,
+        path: &std::path::Path,
+        stop: &'a AtomicBool,
+    ) -> Result<Place<'a>, Error> {
         let max_size = self.max_size.unwrap_or(u64::MAX);
         if is_pipe(path) {
-            let sink = StreamSink::new(io::stdout(), AHEAD, max_size);
+            let sink = StreamSink::new(Output::new(stop), AHEAD, max_size);
             return Ok(Place::Pipe(sink));
         }
         let options = SinkOptions {
@@ -75,12 +85,12 @@ impl Into {
 }
 
 /// Where things are put.
-pub(super) enum Place {
+pub(super) enum Place<'a> {
     Directory(FileSink),
-    Pipe(StreamSink<io::Stdout>),
+    Pipe(StreamSink<Output<'a>>),
 }
 
-impl Place {
+impl Place<'_> {
     pub(super) fn sink(&mut self) -> &mut dyn Sink {
         match self {
             Self::Directory(sink) => sink,
@@ -101,14 +111,17 @@ pub(super) fn execute(
         return Err(Failed::usage(words.to_owned()));
     }
     // A directory that is not there is told before a sender comes.
-    arguments.into.open(&arguments.path)?;
+    arguments.into.open(&arguments.path, stop)?;
     let endpoint = arguments.access.open(arguments.listen)?;
     let at = endpoint.local();
+    if let Some(group) = arguments.group {
+        multicast::join(&endpoint, group, arguments.interface.number()?)?;
+    }
     tell(Told::Listening { at });
     let mut listener = Listener::new(&endpoint, stop);
     loop {
         let offered = listener.accept()?;
-        let result = receive(arguments, &mut listener, &offered, tell);
+        let result = receive(arguments, &mut listener, &offered, stop, tell);
         match result {
             Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
             Err(Error::Closed) => return Err(Error::Closed.into()),
@@ -126,9 +139,10 @@ fn receive(
     arguments: &Recv,
     listener: &mut Listener<'_>,
     offered: &Offered,
+    stop: &AtomicBool,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<(), Error> {
-    let mut place = match arguments.into.open(&arguments.path) {
+    let mut place = match arguments.into.open(&arguments.path, stop) {
         Ok(place) => place,
         Err(error) => {
             listener.refuse(offered, &error);

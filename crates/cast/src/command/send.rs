@@ -2,6 +2,7 @@
 
 use super::address;
 use super::common::{Access, Failed, Told, Watch, is_pipe};
+use super::multicast::{self, MulticastOf};
 use super::units;
 use crate::files::manifest::What;
 use crate::files::{Exclude, FileSource, Note, ScanOptions, Source, StreamSource};
@@ -9,7 +10,7 @@ use crate::transfer::{self, Event, SendOptions, Summary};
 use clap::Args;
 use std::ffi::OsStr;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -35,6 +36,12 @@ pub struct Send {
     /// Drop receivers once the others have waited for them this long; without it they are waited for
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     drop_after: Option<Duration>,
+    /// Send one copy to all receivers together, by this multicast group, such as 239.1.2.3 or ff05::1234
+    /// (`recv --group` there); those who do not hear it get copies of their own
+    #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
+    group: Option<IpAddr>,
+    #[command(flatten)]
+    multicast: MulticastOf,
     #[command(flatten)]
     access: Access,
 }
@@ -91,14 +98,19 @@ pub(super) fn execute(
         return list(arguments, tell);
     }
     let to = address::resolve_all(&arguments.hosts, "each receiver once")?;
-    let endpoint = arguments.access.open(address::local(&to)?)?;
+    if let Some(group) = arguments.group {
+        multicast::agrees(group, &to)?;
+    }
+    let endpoint = arguments
+        .access
+        .open_to_groups(address::local(&to)?, arguments.multicast.resolve()?)?;
     let source: Box<dyn Source> = match is_stream {
         true => Box::new(StreamSource::new(io::stdin(), arguments.name.as_bytes())?),
         false => Box::new(arguments.what.open(&arguments.path, 0, tell)?),
     };
     let options = SendOptions {
         drop_after: arguments.drop_after,
-        has_key: arguments.access.has_key(),
+        group: arguments.group,
     };
     let mut watch = Watch::begin();
     let mut on_event = |event: Event| match event {

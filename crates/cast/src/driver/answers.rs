@@ -5,27 +5,48 @@ use tailcut_units::{Duration, Time};
 
 /// Answers a second at most, to packets of no session.
 const ANSWERS: u64 = 10_000;
+/// Answers a second at most to checks that came by a group: all its members answer, so that somebody
+/// who forges an address gets many answers sent there for one check.
+const GROUP_ANSWERS: u64 = 100;
 /// Answers at once, after a pause.
 const BURST: u64 = 100;
 /// Sessions that have ended and are remembered by their identifiers.
 const REMEMBERED: usize = 4_096;
 
-/// Lets [`ANSWERS`] a second through.
-#[derive(Debug, Default)]
+/// Lets some answers a second through.
+#[derive(Debug)]
 pub(super) struct Bucket {
+    /// The time that each answer takes.
+    each: Duration,
     /// When the answers that were given would have been due.
     until: Time,
 }
 
 impl Bucket {
+    fn new(rate: u64) -> Self {
+        Self {
+            each: Duration::from_ps(1_000_000_000_000 / rate),
+            until: Time::ZERO,
+        }
+    }
+
+    /// For packets of no session.
+    pub(super) fn for_strangers() -> Self {
+        Self::new(ANSWERS)
+    }
+
+    /// For checks that came by a group.
+    pub(super) fn for_groups() -> Self {
+        Self::new(GROUP_ANSWERS)
+    }
+
     /// Whether one more may be given now.
     pub(super) fn take(&mut self, now: Time) -> bool {
-        let each = Duration::from_ps(1_000_000_000_000 / ANSWERS);
         let from = self.until.max(now);
-        if from.since(now) >= each * BURST {
+        if from.since(now) >= self.each * BURST {
             return false;
         }
-        self.until = from + each;
+        self.until = from + self.each;
         true
     }
 }
@@ -61,7 +82,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_answers_a_second_are_given() {
-        let mut bucket = Bucket::default();
+        let mut bucket = Bucket::for_strangers();
         let mut given = 0;
         for step in 0..1_000_000u64 {
             given += u64::from(bucket.take(Time::from_ns(2_000 * step)));

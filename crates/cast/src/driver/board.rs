@@ -37,6 +37,10 @@ pub struct Progress {
     pub bytes: u64,
     /// What has become of it.
     pub stage: Stage,
+    /// Symbols on their way to it that have arrived or that it takes for lost, as far as it has said.
+    pub settled: u32,
+    /// Of them, those that it takes for lost.
+    pub lost: u32,
 }
 
 /// How far all of them are; the same for every clone.
@@ -49,6 +53,8 @@ impl Board {
             to: *to,
             bytes: 0,
             stage: Stage::Asked,
+            settled: 0,
+            lost: 0,
         };
         Self(Arc::new(Mutex::new(to.iter().map(progress).collect())))
     }
@@ -74,6 +80,15 @@ impl Board {
             one.stage = stage;
         }
         one.bytes = bytes.unwrap_or(one.bytes);
+    }
+
+    /// Receiver number `at` says of so many symbols that they have arrived or are lost, and of how many of
+    /// these that they are lost.
+    pub(super) fn count(&self, at: usize, settled: u32, lost: u32) {
+        if let Some(one) = self.lock().get_mut(at) {
+            one.settled = settled.max(one.settled);
+            one.lost = lost.max(one.lost);
+        }
     }
 
     /// Receivers that have not got the object, and why the first of them has not.

@@ -10,6 +10,8 @@ use super::pace::Pace;
 use super::room::Room;
 use super::run::{Bell, Command, Driver, Membership, Outcome, Thread};
 use super::sealing::TRAILER;
+use super::spares::Spares;
+use super::words::Hearers;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
 use crate::udp::{Multicast, Port, Socket, SocketOptions};
@@ -193,6 +195,9 @@ pub struct Endpoint {
     bell: Arc<Bell>,
     received: Arc<Mailbox<Received>>,
     numbers: AtomicU64,
+    hearers: Hearers,
+    has_key: bool,
+    spares: Spares,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -210,7 +215,11 @@ impl Endpoint {
         }
         let local = socket.local();
         let codes = options.codes();
-        let engine = options.engine(local, Arc::clone(&codes))?;
+        let mut engine = options.engine(local, Arc::clone(&codes))?;
+        // Linux tells twice what it has granted.
+        let buffer = socket.receive_buffer()? / 2;
+        engine.guests.receive_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
+        let spares = engine.guests.room.spares.clone();
         let bell = Arc::new(Bell::new()?);
         let received = Arc::new(Mailbox::default());
         let (commands, queue) = mpsc::channel();
@@ -237,6 +246,9 @@ impl Endpoint {
             bell,
             received,
             numbers: AtomicU64::new(0),
+            hearers: Hearers::default(),
+            has_key: options.key.is_some(),
+            spares,
             thread: Some(thread),
         })
     }
@@ -244,6 +256,11 @@ impl Endpoint {
     /// The address that it is bound to.
     pub fn local(&self) -> SocketAddr {
         self.local
+    }
+
+    /// Whether it has a key.
+    pub fn has_key(&self) -> bool {
+        self.has_key
     }
 
     /// Sends an object to the endpoint at an address. The bytes are kept, and not copied, until all
@@ -365,6 +382,16 @@ impl Endpoint {
         answer.take().unwrap_or_else(|| Err(closed()))
     }
 
+    /// Asks a multicast group who hears it, by one datagram, and gives all who have answered so far and
+    /// will: endpoints that have [joined](Self::join) it, with the same key. It may get lost, so ask again.
+    pub fn ask_group(&self, group: SocketAddr) -> Hearers {
+        let hearers = self.hearers.clone();
+        // If the thread has ended, nobody answers.
+        let _ = self.commands.send(Command::Ask(group, hearers.clone()));
+        self.bell.ring();
+        hearers
+    }
+
     fn start(&self, task: Task) -> Sending {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let outcome = Arc::new(Outcome::default());
@@ -401,6 +428,12 @@ impl Endpoint {
     /// failed.
     pub fn receive(&self) -> Option<Received> {
         self.received.take()
+    }
+
+    /// Gives back the bytes of an object that has arrived, for one that comes: that saves the time which
+    /// fresh memory costs. Large ones are kept, two at most.
+    pub fn recycle(&self, bytes: Vec<u8>) {
+        self.spares.put(bytes);
     }
 
     /// The same for a task.

@@ -11,10 +11,11 @@ use super::reason::Reason;
 use super::room::{Held, Room};
 use super::sealing::Seal;
 use super::staging::Staging;
+use super::table::Table;
 use crate::codec::Codes;
 use crate::seal::{Key, Tokens, random};
 use crate::udp::{Datagrams, Incoming};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tailcut_transport::scdp::{Control, DriverCodec, Host, Object, ScdpConfig};
@@ -37,8 +38,8 @@ pub(super) enum News {
         bytes: Vec<u8>,
         held: Held,
     },
-    /// An object has arrived at its receivers, but for so many.
-    Sent(FlowId, FlowStats, usize),
+    /// An object has arrived at its receivers, but for so many; its symbols had so many bytes.
+    Sent(FlowId, FlowStats, usize, u32),
     /// An object was given up.
     Failed(FlowId, Failure),
 }
@@ -105,11 +106,11 @@ pub(super) struct Engine {
     pub(super) config: ScdpConfig,
     pub(super) lines: Lines,
     /// Objects that are sent.
-    pub(super) outgoing: HashMap<FlowId, Outbound>,
+    pub(super) outgoing: Table<FlowId, Outbound>,
     /// By session and share: what is sent to whom.
-    pub(super) sent_to: HashMap<(u64, u16), (FlowId, HostId)>,
+    pub(super) sent_to: Table<(u64, u16), (FlowId, HostId)>,
     /// Objects that are received.
-    pub(super) incoming: HashMap<FlowId, Inbound>,
+    pub(super) incoming: Table<FlowId, Inbound>,
     pub(super) guests: Guests,
     pub(super) staging: Staging,
     pub(super) news: VecDeque<News>,
@@ -132,9 +133,9 @@ impl Engine {
             host,
             config: setup.config,
             lines: Lines::new(setup.me, setup.key),
-            outgoing: HashMap::new(),
-            sent_to: HashMap::new(),
-            incoming: HashMap::new(),
+            outgoing: Table::default(),
+            sent_to: Table::default(),
+            incoming: Table::default(),
             guests: Guests::new(setup.me, setup.room, setup.tokens),
             staging: Staging::default(),
             news: VecDeque::new(),
@@ -464,7 +465,7 @@ impl Engine {
         let (missed, failure) = board.missed();
         let news = match failure.filter(|_| missed == board.len()) {
             Some(failure) => News::Failed(flow, failure),
-            None => News::Sent(flow, stats, missed),
+            None => News::Sent(flow, stats, missed, outbound.symbol()),
         };
         self.end_outgoing(flow);
         self.news.push_back(news);

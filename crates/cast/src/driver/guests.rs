@@ -2,8 +2,9 @@
 
 use super::answers::{Bucket, Ended};
 use super::room::Room;
+use super::table::Table;
 use crate::seal::Tokens;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
@@ -46,16 +47,20 @@ pub(super) struct Guests {
     pub(super) room: Room,
     pub(super) tokens: Tokens,
     /// By the session's identifier.
-    pub(super) sessions: HashMap<u64, Session>,
+    pub(super) sessions: Table<u64, Session>,
     /// By our name: the session's identifier.
-    pub(super) session_of: HashMap<FlowId, u64>,
+    pub(super) session_of: Table<FlowId, u64>,
     /// In the paper's mode: the line and our name, by the peer's address and its name.
-    pub(super) paper: HashMap<(SocketAddr, FlowId), (HostId, FlowId)>,
-    of_address: HashMap<IpAddr, u32>,
+    pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
+    of_address: Table<IpAddr, u32>,
     /// Sessions of senders whose address may be forged.
     half_open: u32,
     pub(super) ended: Ended,
     pub(super) answers: Bucket,
+    /// Answers to checks that came by a group.
+    pub(super) group_answers: Bucket,
+    /// Bytes of the socket's receive buffer, which those who check are told.
+    pub(super) receive_buffer: u32,
     /// Sessions that wait for a proof, and until when.
     waiting: VecDeque<(Time, u64)>,
     next_collected: u32,
@@ -67,13 +72,15 @@ impl Guests {
             me,
             room,
             tokens,
-            sessions: HashMap::new(),
-            session_of: HashMap::new(),
-            paper: HashMap::new(),
-            of_address: HashMap::new(),
+            sessions: Table::default(),
+            session_of: Table::default(),
+            paper: Table::default(),
+            of_address: Table::default(),
             half_open: 0,
             ended: Ended::default(),
-            answers: Bucket::default(),
+            answers: Bucket::for_strangers(),
+            group_answers: Bucket::for_groups(),
+            receive_buffer: 0,
             waiting: VecDeque::new(),
             next_collected: 0,
         }

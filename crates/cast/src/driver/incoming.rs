@@ -104,7 +104,8 @@ impl Inbound {
     }
 
     fn make_room(&mut self, length: usize) {
-        self.bytes = vec![0; length];
+        // Every byte is written before the object is whole.
+        self.bytes = self.held.spares().take(length);
         let blocks = 0..self.layout.blocks();
         self.blocks = blocks.map(|_| Block::Untouched).collect();
     }

@@ -2,8 +2,9 @@
 //! that it depends on no address: that of a line may change.
 
 use super::sealing::Seal;
+use super::table::Table;
+use super::words::Asker;
 use crate::seal::Key;
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use tailcut_units::{HostId, Time};
 use tailcut_wire::cast::Offer;
@@ -72,13 +73,15 @@ impl Line {
 /// All lines of a host.
 #[derive(Debug)]
 pub(super) struct Lines {
-    by_id: HashMap<HostId, Line>,
+    by_id: Table<HostId, Line>,
     next: u32,
     me: HostId,
     /// The key that all have.
     pub(super) key: Option<Key>,
     /// The packet that is being taken, as it is without a key.
     pub(super) plain: Vec<u8>,
+    /// Asks groups who hears them, once somebody has wanted to know.
+    pub(super) asker: Option<Asker>,
 }
 
 impl Lines {
@@ -86,7 +89,8 @@ impl Lines {
         Self {
             key,
             plain: Vec::new(),
-            by_id: HashMap::new(),
+            asker: None,
+            by_id: Table::default(),
             next: 0,
             me,
         }

@@ -25,6 +25,7 @@
 
 mod answers;
 mod board;
+mod checks;
 mod clock;
 mod detached;
 mod endpoint;
@@ -45,10 +46,13 @@ mod room;
 mod run;
 mod sealing;
 mod sending;
+mod spares;
 mod staging;
+mod table;
 #[cfg(test)]
 mod tests;
 mod unsealing;
+pub(crate) mod words;
 
 pub use board::{Progress, Stage};
 pub use clock::{Clock, WallClock};
@@ -59,3 +63,4 @@ pub use outcome::{Failure, Received, Sent};
 pub use outgoing::Payload;
 pub use tailcut_transport::scdp::{Adaptive, Control};
 pub use tailcut_transport::{Share, StragglerPolicy, Stragglers};
+pub use words::Hearers;

@@ -31,6 +31,8 @@ pub struct Sent {
     pub bytes: u64,
     /// Repair symbols that were sent.
     pub repair: u32,
+    /// Bytes of these.
+    pub repair_bytes: u64,
     /// How often nothing was heard for too long.
     pub timeouts: u32,
     /// Receivers that have not got it, of several: they were left out, or have refused it.
@@ -38,10 +40,12 @@ pub struct Sent {
 }
 
 impl Sent {
-    pub(super) fn new(stats: &FlowStats, missed: usize) -> Self {
+    /// Of an object whose symbols have `symbol` bytes.
+    pub(super) fn new(stats: &FlowStats, missed: usize, symbol: u32) -> Self {
         Self {
             bytes: stats.payload_sent,
             repair: stats.retransmissions,
+            repair_bytes: u64::from(stats.retransmissions) * u64::from(symbol),
             timeouts: stats.timeouts,
             missed,
         }

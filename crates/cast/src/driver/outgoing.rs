@@ -133,6 +133,14 @@ impl Outbound {
         self.set(line, Some(bytes), Stage::Receiving);
     }
 
+    /// The receiver `line` says of so many symbols that they have arrived or are lost, and of how many of
+    /// these that they are lost.
+    pub(super) fn count(&self, line: HostId, settled: u32, lost: u32) {
+        if let Some(at) = self.lines.iter().position(|other| *other == line) {
+            self.task.board.count(at, settled, lost);
+        }
+    }
+
     /// Whether anything came from the receiver `line`.
     pub(super) fn was_heard(&self, line: HostId) -> bool {
         let at = self.lines.iter().position(|other| *other == line);

@@ -62,6 +62,8 @@ impl Engine {
                     None => self.counts.unknown += 1,
                 }
             }
+            Message::Check(check) => self.on_check(now, incoming, packet, check),
+            Message::Echo(echo) => self.on_echo(from, &envelope, echo),
             Message::Proof(proof) => self.on_proof_of_key(now, from, &envelope, proof),
             Message::Close { reason } => self.on_close(now, from, &envelope, Reason::of(*reason)),
             Message::Pull(_)
@@ -128,7 +130,12 @@ impl Engine {
             self.counts.unknown += 1;
             return;
         };
-        if self.is_premature(id, envelope.session) {
+        let Some(line) = self.lines.get_mut(id) else {
+            return;
+        };
+        if line.seal.as_ref().is_some_and(|seal| !seal.is_proved()) && port != self.config.port {
+            // One of several senders that has not proved that it has the key: the object may be whole
+            // without it.
             return;
         }
         let mut condition = Condition::Whole;
@@ -146,7 +153,7 @@ impl Engine {
                 return;
             }
         }
-        if let Some(line) = self.lines.get_mut(id).filter(|_| !symbol.trimmed) {
+        if !symbol.trimmed {
             line.highest = line.highest.max(symbol.number);
         }
         let Some(header) = Message::Symbol(*symbol).header(envelope.share) else {

@@ -1,5 +1,6 @@
 //! The memory that peers may fill: one budget for all that arrives.
 
+use super::spares::Spares;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,6 +10,7 @@ pub(super) struct Room {
     object: u64,
     all: u64,
     held: Arc<AtomicU64>,
+    pub(super) spares: Spares,
 }
 
 /// A part of the room that is taken until this is dropped.
@@ -25,6 +27,7 @@ impl Room {
             object,
             all,
             held: Arc::default(),
+            spares: Spares::default(),
         }
     }
 
@@ -56,6 +59,11 @@ impl Held {
         let taken = self.room.held.fetch_update(order, order, with).is_ok();
         self.bytes += if taken { more } else { 0 };
         taken
+    }
+
+    /// Buffers for what is held.
+    pub(super) fn spares(&self) -> &Spares {
+        &self.room.spares
     }
 
     /// How many bytes.

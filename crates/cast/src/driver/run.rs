@@ -7,12 +7,13 @@ use super::mailbox::Mailbox;
 use super::outcome::{Failure, Received, Sent};
 use super::outgoing::Task;
 use super::pace::Pace;
+use super::words::Hearers;
 use crate::codec::Codes;
 use crate::udp::{Datagrams, Port};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,11 +40,15 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
     pub(super) fn turn(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
         let (engine, clock) = (&mut self.engine, &mut self.clock);
+        // One pull gives the credits for all that has arrived.
+        engine.host.hold_pulls(true);
         let arrived = self.net.receive(&mut |incoming| {
             let stamp = incoming.told.stamp;
             let at = stamp.map_or(now, |stamp| clock.arrival(stamp).min(now));
             engine.on_incoming(at, incoming);
-        })?;
+        });
+        engine.host.hold_pulls(false);
+        let arrived = arrived?;
         let mut due = now;
         for _ in 0..TIMERS {
             if self.engine.next_timeout().is_none_or(|at| at > due) {
@@ -84,6 +89,8 @@ pub(super) enum Command {
     Count(Arc<Mailbox<Counts>>),
     /// Joins a multicast group at an interface, or leaves it.
     Member(Membership, IpAddr, u32, Arc<Mailbox<io::Result<()>>>),
+    /// Asks a group who hears it; those are noted.
+    Ask(SocketAddr, Hearers),
     /// Ends the thread.
     Stop,
 }
@@ -191,7 +198,7 @@ impl Thread {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
                 Command::Count(answer) => answer.close(),
                 Command::Member(_, _, _, answer) => answer.close(),
-                Command::Cancel(_) | Command::Stop => {}
+                Command::Cancel(_) | Command::Ask(..) | Command::Stop => {}
             }
         }
         self.received.close();
@@ -285,6 +292,7 @@ impl Thread {
                 });
             }
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
+            Command::Ask(group, hearers) => self.driver.engine.ask(group, hearers),
             Command::Cancel(number) => {
                 if let Some(flow) = self.flows.remove(&number) {
                     self.driver.engine.cancel(now, flow);
@@ -303,7 +311,9 @@ impl Thread {
                 self.received.put(Received { from, bytes, held });
                 return;
             }
-            News::Sent(flow, stats, missed) => (flow, Ok(Sent::new(&stats, missed))),
+            News::Sent(flow, stats, missed, symbol) => {
+                (flow, Ok(Sent::new(&stats, missed, symbol)))
+            }
             News::Failed(flow, failure) => (flow, Err(failure)),
         };
         if let Some((number, outcome)) = self.outcomes.remove(&flow) {

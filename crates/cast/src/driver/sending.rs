@@ -43,7 +43,10 @@ impl Engine {
         outbound.tuple = Some(segment.tuple);
         let group = outbound.group;
         let place = match header.kind {
-            ScdpKind::Credited => self.place_of(segment.flow, header),
+            ScdpKind::Credited => match outbound.source(header.block, header.esi) {
+                Some(range) => Some(Place::Object(segment.flow, range)),
+                None => self.make_repair(segment.flow, header),
+            },
             _ => Some(Place::Nowhere),
         };
         let Some(place) = place else {
@@ -85,11 +88,16 @@ impl Engine {
 
     /// Where the bytes of a symbol are. A repair symbol is made.
     pub(super) fn place_of(&mut self, flow: FlowId, header: &ScdpHeader) -> Option<Place> {
+        let outbound = self.outgoing.get(&flow)?;
+        match outbound.source(header.block, header.esi) {
+            Some(range) => Some(Place::Object(flow, range)),
+            None => self.make_repair(flow, header),
+        }
+    }
+
+    fn make_repair(&mut self, flow: FlowId, header: &ScdpHeader) -> Option<Place> {
         let codes = self.codes();
         let outbound = self.outgoing.get_mut(&flow)?;
-        if let Some(range) = outbound.source(header.block, header.esi) {
-            return Some(Place::Object(flow, range));
-        }
         let arena = &mut self.staging.arena;
         let from = arena.len();
         let made = outbound.repair(&codes, header.block, header.esi, arena);
@@ -144,6 +152,7 @@ impl Engine {
             seal.granted = pull.granted;
         }
         let group = line.seal.as_ref().map(|seal| seal.group);
+        let in_doubt = line.doubt.is_some();
         let staged = match group.filter(|_| !matches!(message, Message::Retry(_))) {
             // Also of those that know nothing of a session.
             None => Staged::new(ends, class, &envelope, message, place),
@@ -161,14 +170,19 @@ impl Engine {
         let Some(staged) = staged else {
             return;
         };
-        let doubt = self.lines.get_mut(id).and_then(|line| line.doubt.as_mut());
-        if let Some(doubt) = doubt {
-            let Some(left) = doubt.budget.checked_sub(staged.length() as u64) else {
-                return;
-            };
-            doubt.budget = left;
+        if in_doubt && !self.may_send(id, staged.length()) {
+            return;
         }
         self.staging.push(staged);
+    }
+
+    /// Whether so many bytes may be sent to an address that may be forged. They count as sent then.
+    fn may_send(&mut self, id: HostId, bytes: usize) -> bool {
+        let doubt = self.lines.get_mut(id).and_then(|line| line.doubt.as_mut());
+        let Some(doubt) = doubt else { return true };
+        let left = doubt.budget.checked_sub(bytes as u64);
+        doubt.budget = left.unwrap_or(doubt.budget);
+        left.is_some()
     }
 
     /// A sender whose address may be forged is given a token, with which it is to offer again.
@@ -209,6 +223,7 @@ impl Engine {
                     return;
                 };
                 outbound.note(id, pull.whole);
+                outbound.count(id, pull.next, pull.lost);
                 let Some(tuple) = outbound.answers_from(id) else {
                     return;
                 };

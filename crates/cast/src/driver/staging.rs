@@ -15,7 +15,7 @@ use tailcut_wire::cast::{
 /// Bytes of the longest header, without padding.
 const LONGEST: usize = OFFER_BYTES + TOKEN_BYTES;
 /// What packets are filled up with.
-static ZEROS: [u8; 9_216] = [0; 9_216];
+pub(super) static ZEROS: [u8; 9_216] = [0; 9_216];
 /// Datagrams of no session that wait at most, while the socket has no room.
 const MOST_ANSWERS: usize = 4_096;
 
@@ -185,7 +185,17 @@ impl Staging {
         message: &Message,
     ) {
         let class = TrafficClass::default();
-        let staged = Staged::new((to, from), class, envelope, message, Place::Nowhere);
+        self.answer(Staged::new(
+            (to, from),
+            class,
+            envelope,
+            message,
+            Place::Nowhere,
+        ));
+    }
+
+    /// The same of a packet that is made already.
+    pub(super) fn answer(&mut self, staged: Option<Staged>) {
         if self.segments.len() < MOST_ANSWERS {
             self.segments.extend(staged);
         }
@@ -228,6 +238,8 @@ impl Staging {
         let segments = &self.segments[..];
         let most = net.segments().max(1);
         let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * segments.len());
+        // Symbols of one object follow each other.
+        let mut last = None;
         // By message: the segments before its end, and the pieces.
         let mut ends: Vec<(usize, usize)> = Vec::new();
         let mut end = 0;
@@ -238,7 +250,11 @@ impl Staging {
                 let payload = match &staged.place {
                     Place::Nowhere => None,
                     Place::Object(flow, range) => {
-                        object(*flow).and_then(|bytes| bytes.get(range.clone()))
+                        if last.is_none_or(|(of, _)| of != *flow) {
+                            last = object(*flow).map(|bytes| (*flow, bytes));
+                        }
+                        let known = last.filter(|(of, _)| of == flow);
+                        known.and_then(|(_, bytes)| bytes.get(range.clone()))
                     }
                     Place::Arena(range) => self.arena.get(range.clone()),
                     Place::Zeros(count) => ZEROS.get(..*count),

@@ -5,8 +5,13 @@ use super::sealing::{Greeting, greet, is_sealed, trimmed};
 use crate::seal::Direction;
 use crate::udp::Incoming;
 use std::net::SocketAddr;
-use tailcut_units::{HostId, Time};
+use tailcut_units::Time;
 use tailcut_wire::cast::{self, Envelope, Message, PREFIX_BYTES, Symbol};
+
+/// Kinds of packets that need no session.
+const OFFER: u8 = 2;
+const CHECK: u8 = 10;
+const ECHO: u8 = 11;
 
 /// What is known of a packet beside what it says.
 pub(super) struct Packet {
@@ -84,7 +89,14 @@ impl Engine {
             .get(&envelope.session)
             .and_then(|session| session.line(envelope.share));
         let receiver = self.receiver(&envelope, from).map(|(_, id)| id);
+        if kind == ECHO {
+            // Of no session: what it answers opens it.
+            let asker = self.lines.asker.as_ref()?;
+            asker.words.open(envelope.session, bytes, plain)?;
+            return Some((envelope, None));
+        }
         let candidates = match kind {
+            CHECK => [None; 2],
             0 | 2 | 4 | 7 | 9 => [guest, None],
             6 => [guest, receiver],
             _ => [None, receiver],
@@ -98,7 +110,7 @@ impl Engine {
                 return Some((envelope, None));
             }
         }
-        let is_first = kind == 2 && candidates == [None; 2];
+        let is_first = matches!(kind, OFFER | CHECK) && candidates == [None; 2];
         let greeting = is_first.then(|| {
             let key = self.lines.key.as_ref()?;
             let (session, share) = name;
@@ -155,14 +167,5 @@ impl Engine {
             self.say(id, &Message::Done { hash: 0 });
         }
         self.hear(now);
-    }
-
-    /// Whether a symbol is of one of several senders that has not proved that it has the key: the object
-    /// may be whole without it.
-    pub(super) fn is_premature(&self, id: HostId, session: u64) -> bool {
-        let seal = self.lines.get(id).and_then(|line| line.seal.as_ref());
-        let session = self.guests.sessions.get(&session);
-        seal.is_some_and(|seal| !seal.is_proved())
-            && session.is_some_and(|session| session.port != self.config.port)
     }
 }

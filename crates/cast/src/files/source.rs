@@ -2,7 +2,7 @@
 
 use super::below::Below;
 use super::error::Error;
-use super::hash::{self, Hash, Root, SlabHash, tree_root};
+use super::hash::{self, Hash, Root, SlabHash, SlabHasher, tree_root};
 use super::manifest::{Content, Entry, Header, MOST_SLABS, Metadata, SlabPlace, What, Writer};
 use super::records::{Record, Records};
 use super::scan::{Inodes, Note, ScanOptions, scan};
@@ -16,6 +16,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bytes that are read and hashed at once.
+const STEP: usize = 1 << 18;
 
 /// A file, or a directory and all that is in it, as it was when it was opened.
 #[derive(Debug)]
@@ -95,13 +98,19 @@ impl FileSource {
     fn read_data(&mut self, index: u32, begins: u64, buffer: &mut [u8]) -> Result<SlabHash, Error> {
         let range = begins..begins + buffer.len() as u64;
         let files = &mut self.files;
-        let mut filled = 0;
+        let mut hasher = SlabHasher::new(begins);
+        let mut hashed = 0;
         self.spool.pieces(range, |piece| {
-            filled += piece.within.len();
-            files.read(piece, &mut buffer[piece.within.clone()])
+            files.read(piece, buffer, |buffer, filled| {
+                // What is still in the processor's cache, and enough of it for its vectors.
+                if filled - hashed >= STEP {
+                    hasher.update(&buffer[hashed..filled]);
+                    hashed = filled;
+                }
+            })
         })?;
-        debug_assert_eq!(filled, buffer.len());
-        let hash = hash::slab(begins, buffer);
+        hasher.update(&buffer[hashed..]);
+        let hash = hasher.finish();
         let length = buffer.len() as u32;
         let record = Record { length, hash };
         self.records
@@ -175,8 +184,14 @@ impl Source for FileSource {
 }
 
 impl Files {
-    /// Reads a piece of a file; the file has to be as it was before, and after.
-    fn read(&mut self, piece: &Piece<'_>, into: &mut [u8]) -> Result<(), Error> {
+    /// Reads a piece of a file into its place in a slab; the file has to be as it was before, and after.
+    /// `note` hears how far the slab is filled.
+    fn read(
+        &mut self,
+        piece: &Piece<'_>,
+        slab: &mut [u8],
+        mut note: impl FnMut(&[u8], usize),
+    ) -> Result<(), Error> {
         let path = shown(&self.path, piece.below);
         if self
             .last
@@ -193,12 +208,21 @@ impl Files {
         let Some((_, file)) = &self.last else {
             return Ok(());
         };
-        let read = file.read_exact_at(into, piece.at);
+        let mut read = Ok(());
+        for from in piece.within.clone().step_by(STEP) {
+            let to = piece.within.end.min(from + STEP);
+            let at = piece.at + (from - piece.within.start) as u64;
+            read = file.read_exact_at(&mut slab[from..to], at);
+            if read.is_err() {
+                break;
+            }
+            note(slab, to);
+        }
         // By its name, so that another file in its place is noticed too.
         let again = self.look(piece.below, &path)?;
         self.same(piece, &again, &path)?;
         read.map_err(|error| Error::system("read", &path, error))?;
-        if piece.at + into.len() as u64 == piece.size {
+        if piece.at + piece.within.len() as u64 == piece.size {
             self.last = None;
         }
         Ok(())

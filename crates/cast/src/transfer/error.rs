@@ -45,8 +45,8 @@ pub enum Error {
         /// How.
         why: &'static str,
     },
-    /// No replica has what was asked for, or none answers: in words, for each of them.
-    NoReplica(Vec<String>),
+    /// No replica has what was asked for, or none answers: why, for each of them.
+    NoReplica(Vec<Error>),
     /// The user has interrupted it.
     Interrupted,
     /// This end's socket has failed.
@@ -67,7 +67,12 @@ impl Error {
             Self::Peer { code, .. } => *code,
             Self::Dropped(_) => Code::Dropped,
             Self::Broken { .. } => Code::Refused,
-            Self::NoReplica(_) => Code::NotFound,
+            // What somebody has said is more than that others say nothing.
+            Self::NoReplica(all) => {
+                let mut codes = all.iter().map(Self::code);
+                let said = codes.find(|code| *code != Code::System);
+                said.unwrap_or(Code::System)
+            }
             Self::Interrupted => Code::Interrupted,
             Self::Unreachable { .. } | Self::Lost { .. } | Self::Closed | Self::System(_) => {
                 Code::System
@@ -110,7 +115,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{peer}: no answer; allowed: a `tailcut cast` that listens there, {key}, and a \
-                     firewall that lets UDP through"
+                     firewall that lets UDP through; `tailcut cast check {peer}` tells more"
                 )
             }
             Self::Unreachable { peer, failure, .. } => write!(f, "{peer}: {failure}"),
@@ -129,6 +134,7 @@ impl fmt::Display for Error {
             Self::Dropped(peer) => write!(f, "{peer}: dropped, the others waited for it too long"),
             Self::Broken { peer, why } => write!(f, "{peer} breaks the protocol: {why}"),
             Self::NoReplica(said) => {
+                let said: Vec<String> = said.iter().map(ToString::to_string).collect();
                 write!(f, "no replica is left: {}", said.join("; "))
             }
             Self::Interrupted => f.write_str("interrupted"),

@@ -1,26 +1,29 @@
 //! Slabs of one sender, or of several replicas, into a sink.
 //!
-//! Each holder is asked for a few slabs ahead. A holder that has nothing left to do is asked for the
-//! oldest slab that another one still owes, so that a slow one costs no more than that slab takes
-//! elsewhere.
+//! Each holder is asked for a few slabs ahead, a slow one for fewer. A holder that has nothing left to do
+//! is asked for the oldest slab that another one still owes, so that a slow one costs no more than that
+//! slab takes elsewhere.
 
 use super::error::Error;
-use super::holder::Holder;
-use super::line::{Heard, Line};
+use super::holder::{FEWEST, Holder};
+use super::line::{FAREWELL, Heard, Line};
 use super::message::{Message, Standing};
 use super::progress::{Event, Progress, TOLD_EVERY};
 use crate::files::{Delivered, Hash, Label, Next, Pool, Sink};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes that are asked for ahead.
 const AHEAD: u64 = 32 << 20;
-/// Slabs of one holder that are asked for ahead.
-const FEWEST: u64 = 2;
+/// Slabs of one holder that are asked for ahead, at most.
 const MOST: u64 = 16;
 /// Slabs whose hash did not agree, before the transfer is given up.
 const MOST_MISMATCHES: u32 = 16;
+
+/// How long the last message to a replica may take that was not heard for a while: others have sent what
+/// it owes, and it notices by itself.
+const FAREWELL_TO_THE_QUIET: Duration = Duration::from_millis(50);
 
 /// What was received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,8 +41,9 @@ pub(super) struct Post {
     pub(super) message: Message,
 }
 
-/// Takes messages that are not for a transfer that goes on.
-pub(super) type Elsewhere<'e, 'l> = dyn FnMut(&mut Line<'l>, &mut Vec<Holder>, Post) + 'e;
+/// Takes messages that are not for a transfer that goes on. Gives what is to be told of them.
+pub(super) type Elsewhere<'e, 'l> =
+    dyn FnMut(&mut Line<'l>, &mut Vec<Holder>, Post) -> Option<Event> + 'e;
 
 /// A transfer into a sink.
 pub(super) struct Fetch<'f, 'l> {
@@ -49,6 +53,8 @@ pub(super) struct Fetch<'f, 'l> {
     holders: Vec<Holder>,
     /// Why others are no holders any more.
     gone: Vec<Error>,
+    /// Their addresses, and those of ends that have never answered.
+    left: Vec<SocketAddr>,
     /// Whether there may be several holders; the root is known then.
     root: Option<Hash>,
     /// Slabs at once of one holder.
@@ -87,8 +93,9 @@ impl<'f, 'l> Fetch<'f, 'l> {
             tell,
             holders,
             gone: Vec::new(),
+            left: Vec::new(),
             root,
-            ahead: ((AHEAD >> slab_log2) / most.max(1) as u64).clamp(FEWEST, MOST) as usize,
+            ahead: ((AHEAD >> slab_log2) / most.max(1) as u64).clamp(FEWEST as u64, MOST) as usize,
             again: VecDeque::new(),
             below: 0,
             is_waiting: false,
@@ -105,12 +112,27 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     /// Receives everything. `other` takes messages that are not for this transfer.
     pub(super) fn run(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
-        let result = self.work(mine, other);
+        let mut result = self.work(mine, other);
+        if result.is_err() {
+            // A sink that waits may end with another reason.
+            result = self.line.check().and(result);
+        }
         match &result {
             Ok(_) => self.say_all(&Message::Done),
             Err(error) => self.say_all(&Message::Fail(error.code(), error.to_string())),
         }
-        self.line.farewell();
+        let holders = &self.holders;
+        let is_of_replicas = self.root.is_some();
+        self.line.farewell_to(|peer| {
+            let mut all = holders.iter();
+            match all.find(|one| one.address == peer) {
+                _ if !is_of_replicas => FAREWELL,
+                Some(holder) if !holder.is_quiet() => FAREWELL,
+                Some(_) => FAREWELL_TO_THE_QUIET,
+                // It has never answered, or has left.
+                None => Duration::ZERO,
+            }
+        });
         result
     }
 
@@ -132,13 +154,28 @@ impl<'f, 'l> Fetch<'f, 'l> {
                             return Ok(taken);
                         }
                     }
-                    _ => other(self.line, &mut self.holders, Post { from, to, message }),
+                    _ => {
+                        let post = Post { from, to, message };
+                        if let Some(event) = other(self.line, &mut self.holders, post) {
+                            (self.tell)(event);
+                        }
+                    }
                 }
             }
             for (peer, failure) in self.line.lost() {
-                if let Some(at) = self.at(peer) {
-                    let error = Error::Lost { peer, failure };
-                    self.lose(at, error)?;
+                match self.at(peer) {
+                    Some(at) => self.lose(at, Error::Lost { peer, failure })?,
+                    None if self.root.is_some() && !self.left.contains(&peer) => {
+                        self.left.push(peer);
+                        let has_key = self.line.endpoint().has_key();
+                        let error = Error::Unreachable {
+                            peer,
+                            failure,
+                            has_key,
+                        };
+                        (self.tell)(Event::Left(peer, error.to_string()));
+                    }
+                    None => {}
                 }
             }
             moved |= self.hand_out()?;
@@ -192,32 +229,32 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     fn on_slab(&mut self, at: usize, label: Label, bytes: Vec<u8>) -> Result<(), Error> {
         let slab = label.slab;
-        let is_wanted = |holder: &Holder| holder.asked.contains(&slab);
-        if !self.holders.iter().any(is_wanted) {
+        if !self.holders.iter().any(|holder| holder.owes(slab)) {
             // Somebody else was faster.
             return Ok(());
         }
-        let number = |holder: &Holder| (holder.address, holder.offer.from);
+        self.holders[at].on_slab(slab, self.ahead);
         for index in 0..self.holders.len() {
             let holder = &mut self.holders[index];
-            let before = holder.asked.len();
-            holder.asked.retain(|asked| *asked != slab);
-            holder.untold.retain(|asked| *asked != slab);
-            if index != at && holder.asked.len() < before {
-                let (address, number) = number(holder);
+            if holder.retain(|asked| asked != slab) && index != at {
+                let (address, number) = (holder.address, holder.offer.from);
                 self.line.say(address, number, &Message::Skip(vec![slab]));
             }
         }
         if label.last {
             for holder in &mut self.holders {
-                holder.asked.retain(|asked| *asked < slab);
-                holder.untold.retain(|asked| *asked < slab);
+                holder.retain(|asked| asked < slab);
             }
             self.again.retain(|asked| *asked < slab);
         }
         let mut buffer = self.pool.take();
         *buffer = bytes;
-        match self.sink.deliver(label, buffer)? {
+        let delivered = self.sink.deliver(label, buffer)?;
+        // A pipe may not have taken it yet.
+        if let Some(mut buffer) = self.pool.try_take() {
+            self.line.endpoint().recycle(std::mem::take(&mut *buffer));
+        }
+        match delivered {
             Delivered::Verified => {}
             Delivered::Mismatch => {
                 self.mismatches += 1;
@@ -225,7 +262,9 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 if self.mismatches > MOST_MISMATCHES {
                     let peer = self.holders[at].address;
                     let why = "its slabs do not agree with their hashes";
-                    return Err(Error::Broken { peer, why });
+                    self.mismatches = 0;
+                    self.is_waiting = false;
+                    return self.lose(at, Error::Broken { peer, why });
                 }
             }
         }
@@ -240,17 +279,16 @@ impl<'f, 'l> Fetch<'f, 'l> {
         if self.root.is_none() {
             return Err(error);
         }
-        for slab in lost.asked {
-            if !self.holders.iter().any(|one| one.asked.contains(&slab)) {
-                self.again.push_back(slab);
+        for asked in lost.asked {
+            if !self.holders.iter().any(|one| one.owes(asked.slab)) {
+                self.again.push_back(asked.slab);
             }
         }
         (self.tell)(Event::Left(lost.address, error.to_string()));
+        self.left.push(lost.address);
         self.gone.push(error);
         match self.holders[..] {
-            [] => Err(Error::NoReplica(
-                self.gone.iter().map(ToString::to_string).collect(),
-            )),
+            [] => Err(Error::NoReplica(std::mem::take(&mut self.gone))),
             _ => Ok(()),
         }
     }
@@ -259,7 +297,13 @@ impl<'f, 'l> Fetch<'f, 'l> {
     fn hand_out(&mut self) -> Result<bool, Error> {
         loop {
             let free = self.holders.iter().enumerate();
-            let free = free.filter(|(_, one)| one.asked.len() < self.ahead);
+            let is_only = self.holders.len() == 1;
+            let free = free.filter(|(_, one)| match self.root {
+                Some(_) if is_only => one.asked.len() < FEWEST || one.has_room(self.ahead),
+                Some(_) => one.has_room(self.ahead),
+                // There will be no other one.
+                None => one.asked.len() < self.ahead,
+            });
             let Some((at, _)) = free.min_by_key(|(_, one)| one.asked.len()) else {
                 return Ok(false);
             };
@@ -268,11 +312,11 @@ impl<'f, 'l> Fetch<'f, 'l> {
                 continue;
             }
             if self.is_ended || self.is_waiting {
-                match self.owed_elsewhere(at) {
-                    Some(slab) => self.ask(at, slab),
-                    None => return Ok(false),
+                if let Some((at, slab)) = self.overtaken() {
+                    self.ask(at, slab);
+                    continue;
                 }
-                continue;
+                return Ok(false);
             }
             match self.sink.next()? {
                 Next::Fetch(slab) => {
@@ -296,24 +340,22 @@ impl<'f, 'l> Fetch<'f, 'l> {
     }
 
     fn ask(&mut self, at: usize, slab: u32) {
-        self.holders[at].asked.push(slab);
-        self.holders[at].untold.push(slab);
+        self.holders[at].ask(slab);
     }
 
-    /// A slab for a holder with nothing to do: the one that another has owed longest, and only it.
-    fn owed_elsewhere(&self, at: usize) -> Option<u32> {
-        if !self.holders[at].asked.is_empty() {
-            return None;
-        }
-        let owes = |slab: &u32| {
-            let all = self.holders.iter();
-            all.filter(|one| one.asked.contains(slab)).count()
-        };
-        let owed = self.holders.iter().filter_map(|one| {
-            let mut asked = one.asked.iter();
-            asked.find(|slab| owes(slab) == 1).copied()
-        });
-        owed.min()
+    /// A holder with as good as nothing to do, and a slab for it: the one that another has owed longest,
+    /// and only it.
+    fn overtaken(&self) -> Option<(usize, u32)> {
+        let owes = |slab: u32| self.holders.iter().filter(|one| one.owes(slab)).count();
+        let all = self.holders.iter().enumerate();
+        let owed = all.flat_map(|(at, one)| one.asked.iter().map(move |asked| (at, asked)));
+        let mut owed: Vec<_> = owed.filter(|(_, asked)| owes(asked.slab) == 1).collect();
+        owed.sort_by_key(|(_, asked)| (asked.since, asked.slab));
+        owed.into_iter().find_map(|(of, asked)| {
+            let others = self.holders.iter().enumerate().filter(|(at, _)| *at != of);
+            let mut able = others.filter(|(_, one)| one.can_overtake(asked.since));
+            able.next().map(|(at, _)| (at, asked.slab))
+        })
     }
 
     /// Tells holders what is wanted of them, and how far this end is.

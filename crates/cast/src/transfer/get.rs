@@ -29,7 +29,10 @@ pub fn get(
     for &replica in replicas {
         line.say(replica, 0, &Message::Get(mine, root));
     }
-    let first = first(&mut line, mine, replicas, tell)?;
+    let (first, gone) = first(&mut line, mine, replicas, tell)?;
+    for (peer, error) in gone {
+        tell(Event::Left(peer, error.to_string()));
+    }
     let is_known = |address: &SocketAddr| replicas.contains(address);
     let mut late = Vec::new();
     let mut fetch = Fetch::new(
@@ -43,28 +46,40 @@ pub fn get(
     fetch.run(mine, &mut |line, holders, post| {
         let Post { from, to, message } = post;
         if to != mine || !is_known(&from) || late.contains(&from) {
-            return;
+            return None;
         }
-        if let Message::Offer(offer) = message {
-            late.push(from);
-            match holders.first() {
-                // Its slabs are cut otherwise.
-                Some(other) if !other.agrees(&offer) => {
-                    line.say(from, offer.from, &Message::Done);
+        match message {
+            Message::Offer(offer) => {
+                late.push(from);
+                match holders.first() {
+                    Some(other) if !other.agrees(&offer) => {
+                        line.say(from, offer.from, &Message::Done);
+                        let why = format!("{from}: not used: it cuts slabs in another way");
+                        Some(Event::Left(from, why))
+                    }
+                    _ => {
+                        holders.push(Holder::new(from, offer));
+                        Some(Event::Joined(from))
+                    }
                 }
-                _ => holders.push(Holder::new(from, offer)),
             }
+            Message::Fail(code, why) => {
+                let peer = from;
+                let error = Error::Peer { peer, code, why };
+                Some(Event::Left(from, error.to_string()))
+            }
+            _ => None,
         }
     })
 }
 
-/// Waits for the first replica that has it.
+/// Waits for the first replica that has it. Gives those that have not, too.
 fn first(
     line: &mut Line<'_>,
     mine: u64,
     replicas: &[SocketAddr],
     tell: &mut dyn FnMut(Event),
-) -> Result<Holder, Error> {
+) -> Result<(Holder, Vec<(SocketAddr, Error)>), Error> {
     let mut gone: Vec<(SocketAddr, Error)> = Vec::new();
     loop {
         line.check()?;
@@ -77,7 +92,7 @@ fn first(
             match message {
                 Message::Offer(offer) => {
                     tell(Event::Joined(from));
-                    return Ok(Holder::new(from, offer));
+                    return Ok((Holder::new(from, offer), gone));
                 }
                 Message::Fail(code, why) => {
                     let peer = from;
@@ -86,12 +101,18 @@ fn first(
                 _ => {}
             }
         }
+        let has_key = line.endpoint().has_key();
         for (peer, failure) in line.lost() {
-            gone.push((peer, Error::Lost { peer, failure }));
+            let error = Error::Unreachable {
+                peer,
+                failure,
+                has_key,
+            };
+            gone.push((peer, error));
         }
         let is_gone = |replica: &SocketAddr| gone.iter().any(|(peer, _)| peer == replica);
         if replicas.iter().all(is_gone) {
-            let said = gone.iter().map(|(_, error)| error.to_string());
+            let said = gone.into_iter().map(|(_, error)| error);
             return Err(Error::NoReplica(said.collect()));
         }
         if !moved {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// How long an end that has nothing to wait for is silent before the other one asks whether it is there.
 const SILENCE: Duration = Duration::from_secs(2);
 /// How long a last message may take, before an end leaves anyway.
-const FAREWELL: Duration = Duration::from_secs(2);
+pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 /// How often a thread looks whether it is to stop, and tells how far it is.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -119,12 +119,19 @@ impl<'a> Line<'a> {
 
     /// Gives messages some time to get through.
     pub(super) fn farewell(&mut self) {
-        let until = Instant::now() + FAREWELL;
-        while !self.messages.is_empty() && Instant::now() < until {
+        self.farewell_to(|_| FAREWELL);
+    }
+
+    /// The same, with a time for each end.
+    pub(super) fn farewell_to(&mut self, patience: impl Fn(SocketAddr) -> Duration) {
+        let begun = Instant::now();
+        loop {
             let _ = self.lost();
-            if !self.messages.is_empty() {
-                self.sleep();
+            let open = |(to, _): &(SocketAddr, Sending)| begun.elapsed() < patience(*to);
+            if !self.messages.iter().any(open) {
+                return;
             }
+            thread::park_timeout(TICK / 4);
         }
     }
 }
@@ -140,6 +147,10 @@ impl Heard {
 
     /// Whether it is time to ask whether the end is there.
     pub(super) fn is_silent(&self) -> bool {
-        self.0.elapsed() >= SILENCE
+        self.is_older_than(SILENCE)
+    }
+
+    pub(super) fn is_older_than(&self, time: Duration) -> bool {
+        self.0.elapsed() >= time
     }
 }

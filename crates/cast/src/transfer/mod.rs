@@ -41,7 +41,9 @@
 
 mod error;
 mod fetch;
+mod flights;
 mod get;
+mod group;
 mod holder;
 mod line;
 mod message;

@@ -18,6 +18,10 @@ pub struct Progress {
     pub sent: u64,
     /// Bytes of those that were repair symbols: what losses have cost.
     pub repair: u64,
+    /// Symbols that receivers say have arrived or are lost.
+    pub settled: u64,
+    /// Of them, those that are lost.
+    pub lost: u64,
     /// Receivers that still receive.
     pub receivers: usize,
     /// The receiver that has least, of several.
@@ -38,6 +42,8 @@ pub enum Event {
     Progress(Progress),
     /// The other end takes part.
     Joined(SocketAddr),
+    /// A receiver does not hear the multicast group: it is sent a copy of its own.
+    Deaf(SocketAddr),
     /// The other end has failed, in words, while the transfer goes on without it.
     Left(SocketAddr, String),
 }

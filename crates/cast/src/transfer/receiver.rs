@@ -85,7 +85,8 @@ impl<'a> Listener<'a> {
         let mut fetch = Fetch::new(&mut self.line, sink, tell, holders, None, 1);
         let waiting = &mut self.waiting;
         fetch.run(mine, &mut |line, _, post| {
-            wait_or_refuse(line, waiting, post)
+            wait_or_refuse(line, waiting, post);
+            None
         })
     }
 }

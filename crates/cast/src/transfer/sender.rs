@@ -4,14 +4,15 @@
 //! slabs in ascending order and waits, before each, until every receiver has said whether it needs it.
 
 use super::error::Error;
+use super::flights::{Flights, Over, To};
 use super::line::Line;
 use super::message::{Code, Message, Offer, Standing};
 use super::peer::{Peer, Stage};
 use super::progress::{Event, Progress, TOLD_EVERY};
 use super::reader::{Read, Reader, SlabObject};
-use crate::driver::{self, Endpoint, Sending, StragglerPolicy, Stragglers, new_session};
+use crate::driver::{self, Endpoint, new_session};
 use crate::files::{self, Hash, Label, Source};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -24,8 +25,9 @@ pub struct SendOptions {
     /// How long receivers are waited for whose slowness keeps the others waiting, before they are dropped.
     /// `None`: they are waited for as long as they answer.
     pub drop_after: Option<std::time::Duration>,
-    /// Whether the endpoint has a key; for what errors say.
-    pub has_key: bool,
+    /// A multicast group at the port of all receivers: those who hear it are sent one copy together, the
+    /// others a copy each. `None`: all get a copy each.
+    pub group: Option<IpAddr>,
 }
 
 /// What has become of a transfer.
@@ -37,13 +39,6 @@ pub struct Summary {
     pub receivers: Vec<(SocketAddr, Result<(), Error>)>,
     /// How far the transfer came.
     pub progress: Progress,
-}
-
-/// A slab on its way.
-struct Flight {
-    slab: u32,
-    to: Vec<usize>,
-    sending: Sending,
 }
 
 /// Sends a source to all of some receivers. Returns when nothing more comes of any of them.
@@ -79,7 +74,7 @@ struct Sender<'a> {
     slabs: u64,
     /// Slabs that are being read, with the receivers that need them.
     reading: Vec<(u32, Vec<usize>)>,
-    flights: Vec<Flight>,
+    flights: Flights,
     /// The last slab, once it has been read.
     last: Option<u32>,
     root: Option<Hash>,
@@ -118,6 +113,8 @@ impl<'a> Sender<'a> {
             line.say(address, 0, &Message::Offer(offer));
             peers.push(peer);
         }
+        let port = to.first().map_or(0, SocketAddr::port);
+        let group = options.group.map(|group| SocketAddr::new(group, port));
         let progress = Progress {
             total: source.total(),
             receivers: peers.len(),
@@ -131,7 +128,7 @@ impl<'a> Sender<'a> {
             peers,
             slabs,
             reading: Vec::new(),
-            flights: Vec::new(),
+            flights: Flights::new(group, options.drop_after),
             last: None,
             root: None,
             asked_root: false,
@@ -178,7 +175,7 @@ impl<'a> Sender<'a> {
 
     /// Reads the next slabs that all receivers have decided about.
     fn schedule(&mut self) {
-        while self.flights.len() + self.reading.len() < BUFFERS {
+        while self.flights.slabs() + self.reading.len() < BUFFERS {
             let active = || self.peers.iter().filter(|peer| !peer.is_over());
             let Some(slab) = active().filter_map(|peer| peer.wants.first()).min() else {
                 self.waits_since = None;
@@ -192,7 +189,7 @@ impl<'a> Sender<'a> {
                 let since = *self.waits_since.get_or_insert_with(Instant::now);
                 let patience = self.options.drop_after;
                 // Slabs on their way keep receivers busy; the driver watches those.
-                let is_idle = self.flights.is_empty() && self.reading.is_empty();
+                let is_idle = self.flights.slabs() == 0 && self.reading.is_empty();
                 if is_idle && patience.is_some_and(|patience| since.elapsed() > patience) {
                     for at in late {
                         self.drop_peer(at);
@@ -202,6 +199,11 @@ impl<'a> Sender<'a> {
                 return;
             }
             self.waits_since = None;
+            let active = self.peers.iter().filter(|peer| !peer.is_over());
+            let addresses: Vec<SocketAddr> = active.map(|peer| peer.address).collect();
+            if !self.flights.settle(&self.line, &addresses) {
+                return;
+            }
             let mut to = Vec::new();
             for (at, peer) in self.peers.iter_mut().enumerate() {
                 if !peer.is_over() && peer.wants.remove(&slab) {
@@ -250,11 +252,7 @@ impl<'a> Sender<'a> {
             Message::Skip(slabs) => {
                 for slab in slabs {
                     peer.wants.remove(&slab);
-                    for flight in self.flights.iter().filter(|flight| flight.slab == slab) {
-                        if flight.to == [at] {
-                            flight.sending.cancel();
-                        }
-                    }
+                    self.flights.skip(slab, at);
                 }
             }
             Message::Close(standing) => {
@@ -331,52 +329,30 @@ impl<'a> Sender<'a> {
         let Some(reading) = reading else { return };
         let (slab, mut to) = self.reading.remove(reading);
         to.retain(|&at| !self.peers[at].is_over());
-        let addresses: Vec<SocketAddr> = to.iter().map(|&at| self.peers[at].address).collect();
-        let endpoint = self.line.endpoint();
-        let sending = match addresses[..] {
-            [] => return,
-            [one] => endpoint.send(one, object),
-            _ => endpoint.send_to_all(&addresses, self.stragglers(), object),
-        };
-        self.flights.push(Flight { slab, to, sending });
-    }
-
-    fn stragglers(&self) -> Stragglers {
-        let (policy, after) = match self.options.drop_after {
-            Some(after) => (StragglerPolicy::Drop, after),
-            None => (StragglerPolicy::Wait, std::time::Duration::from_secs(60)),
-        };
-        let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-        Stragglers {
-            after: tailcut_units::Duration::from_ms(ms.clamp(1, 3_600_000)),
-            policy,
-        }
+        let to = to.into_iter().map(|at| To {
+            at,
+            address: self.peers[at].address,
+        });
+        self.flights.launch(&self.line, slab, to.collect(), object);
     }
 
     /// Whether slabs have arrived, or have not.
     fn look_at_flights(&mut self) -> bool {
-        let mut over = Vec::new();
-        let line = &self.line;
-        self.flights
-            .retain_mut(|flight| match line.fate(&mut flight.sending) {
-                None => true,
-                Some(fate) => {
-                    over.push((
-                        std::mem::take(&mut flight.to),
-                        flight.sending.progress(),
-                        fate,
-                    ));
-                    false
-                }
-            });
+        let over = self.flights.look(&self.line);
+        for peer in self.flights.take_deaf() {
+            (self.tell)(Event::Deaf(peer));
+        }
         let moved = !over.is_empty();
-        for (to, board, fate) in over {
+        for one in over {
+            let (settled, lost) = one.losses();
+            self.progress.settled += settled;
+            self.progress.lost += lost;
+            let Over { to, board, fate } = one;
             if let Ok(sent) = fate {
                 self.progress.sent += sent.bytes;
-                let symbol = 1_400;
-                self.progress.repair += u64::from(sent.repair) * symbol;
+                self.progress.repair += sent.repair_bytes;
             }
-            for (&at, one) in to.iter().zip(&board) {
+            for (&To { at, .. }, one) in to.iter().zip(&board) {
                 match (one.stage, fate) {
                     (driver::Stage::Dropped, _) => self.drop_peer(at),
                     (driver::Stage::Failed(driver::Failure::Cancelled), _)
@@ -393,7 +369,7 @@ impl<'a> Sender<'a> {
 
     fn unreachable(&mut self, at: usize, failure: driver::Failure) {
         let peer = self.peers[at].address;
-        let has_key = self.options.has_key;
+        let has_key = self.line.endpoint().has_key();
         let error = match self.peers[at].stage {
             Stage::Offered => Error::Unreachable {
                 peer,
@@ -426,20 +402,15 @@ impl<'a> Sender<'a> {
             (self.tell)(Event::Left(peer.address, error.to_string()));
         }
         peer.stage = Stage::Over(result);
-        for flight in &self.flights {
-            let mut to = flight.to.iter();
-            if to.all(|&at| self.peers[at].is_over()) {
-                flight.sending.cancel();
-            }
-        }
+        let peers = &self.peers;
+        self.flights.cancel_to(|at| peers[at].is_over());
     }
 
     /// Asks receivers of which nothing is heard, and to which nothing is on its way, whether they are there.
     fn ask_the_silent(&mut self) {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
-            let has_flight = self.flights.iter().any(|flight| flight.to.contains(&at));
-            if peer.is_over() || !peer.heard.is_silent() || has_flight {
+            if peer.is_over() || !peer.heard.is_silent() || self.flights.are_to(at) {
                 continue;
             }
             let (address, theirs) = (peer.address, peer.theirs);
@@ -456,7 +427,10 @@ impl<'a> Sender<'a> {
         let slowest = active.clone().min_by_key(|peer| peer.standing.verified);
         let furthest = self.peers.iter().map(|peer| peer.standing);
         let furthest = furthest.max_by_key(|standing| standing.verified);
+        let (settled, lost) = self.flights.losses();
         Progress {
+            settled: self.progress.settled + settled,
+            lost: self.progress.lost + lost,
             standing: slowest
                 .map(|peer| peer.standing)
                 .or(furthest)

@@ -38,7 +38,7 @@ pub struct Ancillary {
 /// Reads what the kernel wrote. Messages of other kinds, and what is cut off, are passed over.
 pub fn parse(bytes: &[u8]) -> Ancillary {
     let mut told = Ancillary::default();
-    for (level, kind, data) in (Messages { rest: bytes }) {
+    for (level, kind, data) in Messages::of(bytes) {
         match (level, kind) {
             (libc::IPPROTO_IP, libc::IP_TOS) => {
                 told.class = data.first().map_or(told.class, |byte| TrafficClass(*byte));
@@ -97,8 +97,14 @@ fn i32_at(data: &[u8], at: usize) -> Option<i32> {
 }
 
 /// The messages of a buffer: level, type and data of each.
-struct Messages<'a> {
+pub(super) struct Messages<'a> {
     rest: &'a [u8],
+}
+
+impl<'a> Messages<'a> {
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
 }
 
 impl<'a> Iterator for Messages<'a> {

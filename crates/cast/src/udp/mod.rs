@@ -18,10 +18,12 @@ mod control;
 mod inbox;
 mod message;
 mod name;
+mod refusals;
 mod socket;
 
 pub use class::TrafficClass;
 pub use control::{Ancillary, parse};
 pub use inbox::{Inbox, Port};
 pub use message::{Datagrams, Incoming, MOST_BYTES, MOST_SEGMENTS, Outgoing};
+pub use refusals::{Cause, Refusal};
 pub use socket::{Multicast, Socket, SocketOptions};

@@ -230,7 +230,7 @@ fn set_buffer(socket: &impl AsFd, bytes: usize, names: [libc::c_int; 2]) -> io::
         .or_else(|_| set(socket, libc::SOL_SOCKET, plain, bytes))
 }
 
-fn set(
+pub(super) fn set(
     socket: &impl AsFd,
     level: libc::c_int,
     name: libc::c_int,

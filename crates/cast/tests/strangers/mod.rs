@@ -7,7 +7,7 @@ use tailcut_cast::seal::{Cipher, Key};
 use tailcut_cast::udp::{Ancillary, Datagrams, Incoming, Outgoing};
 use tailcut_transport::scdp::CreditHeader;
 use tailcut_units::Time;
-use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
+use tailcut_wire::cast::{self, Check, Envelope, LEAST_CHECK, LEAST_OFFER, Message, Offer, Symbol};
 
 fn packet(session: u64, message: &Message, more: usize) -> Vec<u8> {
     let mut bytes = vec![0; 1_300];
@@ -36,7 +36,7 @@ fn offer(number: u64, token: Option<[u8; 32]>) -> Vec<u8> {
 type Make = fn(u64) -> Vec<u8>;
 
 /// A packet by its kind: each is of another session.
-pub const PACKETS: [(&str, Make); 9] = [
+pub const PACKETS: [(&str, Make); 10] = [
     ("bytes of another protocol", |number| {
         [&number.to_be_bytes()[..], &[0xff; 200]].concat()
     }),
@@ -73,7 +73,21 @@ pub const PACKETS: [(&str, Make); 9] = [
         bytes[1] |= 0x80;
         bytes
     }),
+    ("check under a wrong key", |number| {
+        let mut bytes = check(number);
+        bytes[1] |= 0x80;
+        bytes.resize(bytes.len() + 36, 1);
+        bytes
+    }),
 ];
+
+fn check(number: u64) -> Vec<u8> {
+    let check = Check {
+        size: LEAST_CHECK,
+        ..Check::default()
+    };
+    packet(number, &Message::Check(check), 0)
+}
 
 /// Where answers go: they are counted.
 struct Sink(usize);

@@ -98,6 +98,10 @@ impl Shown {
                 self.clear();
                 self.line(&format!("tailcut: {why}"));
             }
+            Told::Checked { report } => {
+                let printed = print(&report.to_string());
+                self.failed = self.failed.take().or(printed.err());
+            }
             Told::Entry { path, bytes } => {
                 let bytes = bytes.map_or(String::new(), |bytes| bytes.to_string());
                 let printed = print(&format!("{bytes:>14} {path}"));
@@ -151,6 +155,9 @@ fn words(moment: &Moment) -> String {
     }
     if moment.kept > 0 {
         words = format!("{words}, {} were there", BinaryBytes(moment.kept));
+    }
+    if let Some(loss) = moment.loss.filter(|loss| *loss > 0.0) {
+        words = format!("{words}, loss {:.1} %", loss * 100.0);
     }
     if let Some(repair) = moment.repair.filter(|repair| *repair > 0.0) {
         words = format!("{words}, repair {:.1} %", repair * 100.0);

@@ -19,6 +19,8 @@ pub(crate) struct PullQueue {
     next_at: Time,
     /// What pulls of short packets have left of the time that they were charged, to be taken off the next.
     saved: Duration,
+    /// Whether all pulls wait in the queue.
+    is_held: bool,
 }
 
 impl PullQueue {
@@ -30,7 +32,13 @@ impl PullQueue {
             interval,
             next_at: Time::ZERO,
             saved: Duration::ZERO,
+            is_held: false,
         }
+    }
+
+    /// While it is held, no pull goes past the queue.
+    pub(crate) fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// One pull each `interval` from now on, counted from the last pull that was sent; none is due
@@ -58,7 +66,7 @@ impl PullQueue {
     /// Takes the right to send one pull at once, past the queue: only when nobody waits.
     #[inline]
     pub(crate) fn take_if_idle(&mut self, now: Time) -> bool {
-        let idle = self.is_empty() && self.next_at <= now;
+        let idle = !self.is_held && self.is_empty() && self.next_at <= now;
         if idle {
             // The link stood idle too: nothing is to be made up for.
             self.saved = Duration::ZERO;

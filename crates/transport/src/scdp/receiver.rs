@@ -315,7 +315,7 @@ impl Receiver {
         if enough {
             self.note_question(from, to_group);
         }
-        self.pass_on_whole_blocks();
+        self.pass_on_from(Some(place));
         true
     }
 
@@ -325,10 +325,18 @@ impl Receiver {
         if self.complete {
             return None;
         }
-        let decodings = self.blocks.iter().filter_map(|block| match block.state {
-            State::Decoding { until, .. } => Some(until),
-            State::Receiving | State::Whole => None,
-        });
+        // Most sessions decode nothing.
+        let places = match self.receipt.decoded {
+            0 => 0..0,
+            _ => 0..self.blocks.len(),
+        };
+        let decodings = self
+            .blocks
+            .range(places)
+            .filter_map(|block| match block.state {
+                State::Decoding { until, .. } => Some(until),
+                State::Receiving | State::Whole => None,
+            });
         if self.gives_credits() {
             let due = decodings.chain(self.lines_due_at(now, config));
             return due.min();

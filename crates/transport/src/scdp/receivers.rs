@@ -23,6 +23,8 @@ struct Receiver {
     granted: u32,
     /// By block, from the first that some receiver waits for: symbols wanted in all.
     wanted: VecDeque<u32>,
+    /// Of so many of them, from the first, no more is wanted than was sent.
+    served: usize,
     /// How many blocks, from the first, it has whole and waits for nothing of.
     whole: u32,
 }
@@ -30,6 +32,17 @@ struct Receiver {
 impl Receiver {
     fn is_done(&self) -> bool {
         self.whole == ALL
+    }
+
+    /// Looks beyond blocks of which no more is wanted than was sent.
+    #[inline]
+    fn pass_served(&mut self, sent_of: &VecDeque<u32>) {
+        let sent = |place: usize| sent_of.get(place).copied().unwrap_or(0);
+        while let Some(wanted) = self.wanted.get(self.served)
+            && *wanted <= sent(self.served)
+        {
+            self.served += 1;
+        }
     }
 }
 
@@ -78,7 +91,11 @@ impl Receivers {
         }
         let sent = &mut self.sent_of[place];
         *sent += 1;
-        *sent - 1
+        let before = *sent - 1;
+        for receiver in &mut self.all {
+            receiver.pass_served(&self.sent_of);
+        }
+        before
     }
 
     pub(super) fn granted(&self, receiver: usize) -> u32 {
@@ -113,11 +130,12 @@ impl Receivers {
             return None;
         }
         let place = place as usize;
-        let wanted = &mut self.all[receiver].wanted;
-        if wanted.len() <= place {
-            wanted.resize(place + 1, 0);
+        let receiver = &mut self.all[receiver];
+        receiver.served = receiver.served.min(place);
+        if receiver.wanted.len() <= place {
+            receiver.wanted.resize(place + 1, 0);
         }
-        Some(&mut wanted[place])
+        receiver.wanted.get_mut(place)
     }
 
     /// Forgets the blocks that no receiver waits for.
@@ -132,6 +150,7 @@ impl Receivers {
         for receiver in &mut self.all {
             let known = receiver.wanted.len();
             receiver.wanted.drain(..passed.min(known));
+            receiver.served = receiver.served.saturating_sub(passed);
         }
     }
 
@@ -145,6 +164,7 @@ impl Receivers {
     pub(super) fn first_wanted(&self, receiver: usize) -> Option<u32> {
         let receiver = &self.all[receiver];
         let from = receiver.whole.saturating_sub(self.first) as usize;
+        let from = from.max(receiver.served);
         let wanted = receiver.wanted.range(from.min(receiver.wanted.len())..);
         let sent = |place: usize| self.sent_of.get(place).copied().unwrap_or(0);
         let mut wanted = wanted.zip(from..);
@@ -167,6 +187,7 @@ impl Receivers {
     pub(super) fn finish(&mut self, receiver: usize) {
         self.all[receiver].whole = ALL;
         self.all[receiver].wanted = VecDeque::new();
+        self.all[receiver].served = 0;
         self.forget();
     }
 

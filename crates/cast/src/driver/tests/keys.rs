@@ -114,3 +114,20 @@ fn a_changed_bit_is_as_good_as_a_loss() {
     assert_eq!(answers(&mut engine, world.now), 0);
     assert!(engine.incoming.is_empty());
 }
+
+#[test]
+fn a_last_word_that_is_lost_is_said_again() {
+    for key in [None, Some(key(1))] {
+        for length in [500, 200_000] {
+            let engines = [0, 1].map(|me| keyed(me, credits(), key.clone()));
+            let mut world = World::with(engines, Faults::NONE);
+            world.lost_dones = 3;
+            world.send(0, object(length, 1));
+            // Not only when the sender has given up.
+            world.run(Time::ZERO + Duration::from_ms(2_000));
+            assert_eq!(world.received[1].len(), 1);
+            assert_eq!(world.sent[0].len(), 1, "{:?}", world.failed);
+            assert_eq!(world.lost_dones, 0);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The driver over memory, in a time of its own.
 
+mod checks;
 mod faults;
 mod group;
 mod hostile;

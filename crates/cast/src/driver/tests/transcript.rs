@@ -71,7 +71,7 @@ impl OverBytes {
         }
         for news in news(&mut self.engine) {
             self.events.push_back(match news {
-                News::Sent(flow, stats, _) => Event::Closed(self.flows[&flow], stats),
+                News::Sent(flow, stats, ..) => Event::Closed(self.flows[&flow], stats),
                 News::Failed(flow, _) => Event::Failed(self.flows[&flow], FlowStats::default()),
                 News::Received { bytes, .. } => {
                     let flow = u32::from_be_bytes(bytes[..4].try_into().expect("four bytes"));

@@ -84,6 +84,13 @@ impl<C: Codec> Host<C> {
         self.config.symbol = symbol.clamp(1, 65_535);
     }
 
+    /// While pulls are held, those that could leave at once wait in the queue: a driver holds them while it
+    /// hands over segments that have arrived together, so that one pull gives the credits for all of them.
+    /// Those that wait leave with the next [`on_timeout`](Transport::on_timeout).
+    pub fn hold_pulls(&mut self, is_held: bool) {
+        self.pulls.hold(is_held);
+    }
+
     /// From now on pulls ask for as much as fills `rate`, in which each packet takes `overhead`
     /// bytes beside its payload (headers, preamble and gap). Those that wait go on at that rate,
     /// counted from the last one that was sent. Until then

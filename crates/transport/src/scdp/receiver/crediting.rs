@@ -91,7 +91,7 @@ impl Receiver {
         }
         let lost = self.lines[from].find_lost(now);
         self.on_lost(lost, config);
-        self.pass_on_whole_blocks();
+        self.pass_on_from(place);
         true
     }
 
@@ -188,19 +188,20 @@ impl Receiver {
         true
     }
 
-    /// The first block that needs symbols which no source owes.
+    /// The first block from the place `from` on that needs symbols which no source owes.
     #[inline]
-    fn unassigned(&self) -> Option<usize> {
-        let mut blocks = self.blocks.iter().enumerate();
+    fn unassigned(&self, from: usize) -> Option<usize> {
+        let places = from.min(self.blocks.len())..self.blocks.len();
+        let mut blocks = self.blocks.range(places.clone()).zip(places);
         blocks
-            .find(|(place, block)| block.needs() > self.assigned(*place))
-            .map(|(place, _)| place)
+            .find(|(block, place)| block.needs() > self.assigned(*place))
+            .map(|(_, place)| place)
     }
 
     /// Whether symbols are needed that no source owes.
     #[inline]
     fn has_unassigned(&self) -> bool {
-        self.may_open() || self.unassigned().is_some()
+        self.may_open() || self.unassigned(0).is_some()
     }
 
     /// Within what time a source of several is to answer: twice what the fastest takes.
@@ -272,12 +273,15 @@ impl Receiver {
         self.next_line(now).is_some()
     }
 
-    /// Assigns one symbol more to the source at `at`, if one is needed.
-    fn assign(&mut self, now: Time, at: usize) -> bool {
-        if let Some(place) = self.unassigned() {
+    /// Assigns one symbol more to the source at `at`, if one is needed. Blocks before the place `from` need
+    /// none; what is found is the next `from`.
+    fn assign(&mut self, now: Time, at: usize, from: &mut usize) -> bool {
+        if let Some(place) = self.unassigned(*from) {
             self.lines[at].assign(now, place, 1, false);
+            *from = place;
             return true;
         }
+        *from = self.blocks.len();
         if self.may_open() {
             self.open_block();
             let place = self.blocks.len() - 1;
@@ -308,7 +312,7 @@ impl Receiver {
             true => self.lines[at].control.batch(),
             false => window,
         };
-        let (mut credits, mut renewed) = (0, 0);
+        let (mut credits, mut renewed, mut from) = (0, 0, 0);
         let limited = loop {
             let line = &self.lines[at];
             let in_flight = line.credits.in_flight() + credits;
@@ -323,7 +327,7 @@ impl Receiver {
                 if !spare && !has_room {
                     break true;
                 }
-                if !self.assign(now, at) {
+                if !self.assign(now, at, &mut from) {
                     break false;
                 }
                 renewed += u32::from(spare);

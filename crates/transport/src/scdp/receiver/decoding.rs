@@ -87,6 +87,15 @@ impl Receiver {
         self.pass_on_whole_blocks();
     }
 
+    /// A symbol has come of the block at `place`: if that is whole, so may be what the application waits for.
+    #[inline]
+    pub(super) fn pass_on_from(&mut self, place: Option<usize>) {
+        let block = place.and_then(|place| self.blocks.get(place));
+        if block.is_some_and(|block| block.state == State::Whole) {
+            self.pass_on_whole_blocks();
+        }
+    }
+
     pub(super) fn pass_on_whole_blocks(&mut self) {
         if self.has_reader() {
             self.tell_blocks();

@@ -1,11 +1,17 @@
 //! `tailcut cast` as its users meet it: two processes, files, pipes, keys, kills.
 
+mod check;
+mod faults;
+mod groups;
+mod hostile;
+mod hosts;
+
 use crate::place::{Ended, Place};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 
 /// A process that listens.
@@ -18,9 +24,13 @@ struct Listening {
 
 impl Listening {
     fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut child = place
-            .command(arguments)
-            .args(["--listen", "0"])
+        let mut command = place.command(arguments);
+        Self::run(command.args(["--listen", "0"]))
+    }
+
+    /// A command that listens somewhere.
+    fn run(command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -28,7 +38,11 @@ impl Listening {
         let mut said = BufReader::new(child.stderr.take().expect("standard error"));
         let mut line = String::new();
         said.read_line(&mut line).expect("a line");
-        let (_, after) = line.split_once("127.0.0.1:").expect("an address");
+        let (_, after) = line
+            .split_once(".0.0.1:")
+            .or(line.split_once("0.0.0.0:"))
+            .or(line.split_once("[::]:"))
+            .unwrap_or_else(|| panic!("no address: {line}"));
         let port: String = after.chars().take_while(char::is_ascii_digit).collect();
         Self {
             child,

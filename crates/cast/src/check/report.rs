@@ -1,0 +1,391 @@
+//! What a check has found, as values and in words.
+
+use crate::udp::TrafficClass;
+#[cfg(feature = "command")]
+use serde::Serialize;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use tailcut_units::Ecn;
+
+/// Whether an endpoint answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+#[cfg_attr(feature = "command", serde(tag = "state", rename_all = "snake_case"))]
+pub enum Reach {
+    /// It does, and has the same key, or none as this end.
+    Answers,
+    /// It answers those who have no key; this end has one.
+    HasNoKey,
+    /// The host says that nobody listens at the port (ICMP).
+    Refused {
+        /// Who says so.
+        by: Option<IpAddr>,
+    },
+    /// A firewall says no (ICMP, or this machine's own).
+    Prohibited {
+        /// Who says so; `None`: this machine.
+        by: Option<IpAddr>,
+    },
+    /// No way leads to the host.
+    Unreachable {
+        /// Who says so; `None`: this machine.
+        by: Option<IpAddr>,
+    },
+    /// Nothing comes back.
+    Silent {
+        /// Whether the host says of another port that nobody listens there: it is on, and something is
+        /// different about this port.
+        refuses_others: bool,
+    },
+}
+
+/// Round trips, in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+pub struct RoundTrip {
+    /// How many were measured.
+    pub n: usize,
+    /// The shortest.
+    pub min: f64,
+    /// The median.
+    pub median: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// The largest IP packets that arrive, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+pub struct Mtu {
+    /// From here to the other end; `None`: less than 1,280.
+    pub there: Option<u16>,
+    /// Both ways.
+    pub back: Option<u16>,
+    /// Larger ones were not tried.
+    pub tried_up_to: u16,
+}
+
+/// What becomes of a TOS or traffic-class byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+pub struct Mark {
+    /// The byte that both ends send.
+    pub sent: u8,
+    /// What arrives at the other end; `None`: no packet with it.
+    pub there: Option<u8>,
+    /// What comes back.
+    pub back: Option<u8>,
+}
+
+/// Packets that were sent at an even rate.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+pub struct Burst {
+    /// How many.
+    pub sent: usize,
+    /// How many of them have no answer.
+    pub lost: usize,
+    /// Bytes of each as an IP packet.
+    pub size: u16,
+    /// Bits a second.
+    pub rate: f64,
+}
+
+impl Burst {
+    /// The interval in which the share of lost round trips is, with a confidence of 95 % (Wilson).
+    pub fn interval(&self) -> [f64; 2] {
+        const Z: f64 = 1.959_964;
+        let (n, share) = (self.sent as f64, self.lost as f64 / self.sent.max(1) as f64);
+        let middle = share + Z * Z / (2.0 * n);
+        let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+        let whole = 1.0 + Z * Z / n;
+        [
+            ((middle - half) / whole).max(0.0),
+            ((middle + half) / whole).min(1.0),
+        ]
+    }
+}
+
+/// The path to an end that answers.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+pub struct Path {
+    /// The address that the other end sees this one at.
+    pub seen_as: SocketAddr,
+    /// Times.
+    pub round_trip: RoundTrip,
+    /// Sizes.
+    pub mtu: Mtu,
+    /// DSCP and ECN: without ECN, capable (ECT(0)), marked (CE).
+    pub marks: [Mark; 3],
+    /// Losses.
+    pub burst: Burst,
+    /// Bytes of the other end's receive buffer.
+    pub buffer_there: u32,
+}
+
+/// Whether an end hears a multicast group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+pub struct Group {
+    /// The group.
+    pub address: IpAddr,
+    /// Whether the end has answered what was sent to the group.
+    pub hears: bool,
+}
+
+/// What a check has found.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "command", derive(Serialize))]
+pub struct Report {
+    /// The end that was asked.
+    pub to: SocketAddr,
+    /// Whether this end has a key.
+    pub has_key: bool,
+    /// Whether it answers.
+    pub reach: Reach,
+    /// The path to it, if it does.
+    pub path: Option<Path>,
+    /// Bytes of this end's receive buffer.
+    pub buffer_here: u32,
+    /// Bytes that the buffers should have.
+    pub buffer_wanted: u32,
+    /// Whether it hears the group that was named.
+    pub group: Option<Group>,
+}
+
+impl Report {
+    /// Whether transfers will reach the other end.
+    pub fn is_good(&self) -> bool {
+        self.reach == Reach::Answers
+    }
+
+    /// What a firewall at the other end has to let in, as a rule of nftables.
+    pub fn firewall_rule(&self) -> String {
+        let port = self.to.port();
+        format!("nft add rule inet filter input udp dport {port} accept")
+    }
+}
+
+/// Who says something: a host on the way, or this machine.
+struct Who(Option<IpAddr>);
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(address) => write!(f, "{address} says"),
+            None => f.write_str("this machine says"),
+        }
+    }
+}
+
+struct Milliseconds(f64);
+
+impl fmt::Display for Milliseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} ms", self.0 * 1e3)
+    }
+}
+
+/// Bytes of a buffer.
+struct Buffer(u32);
+
+impl fmt::Display for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes @ 1_048_576.. => write!(f, "{:.1} MiB", f64::from(bytes) / 1_048_576.0),
+            bytes => write!(f, "{} KiB", bytes / 1_024),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.to)?;
+        self.write_reach(f)?;
+        if let Some(path) = &self.path {
+            write_path(path, f)?;
+            self.write_buffers(path.buffer_there, f)?;
+        }
+        if let Some(group) = self.group {
+            let hears = match group.hears {
+                true => "the other end hears it",
+                false => {
+                    "the other end does not hear it; it has to run `recv --group`, and switches and \
+                     routers have to pass the group on (--ttl is 1 hop unless given)"
+                }
+            };
+            writeln!(f, "  group     {}: {hears}", group.address)?;
+        }
+        write!(
+            f,
+            "  firewall  there, if it has one: {}",
+            self.firewall_rule()
+        )
+    }
+}
+
+impl Report {
+    fn write_reach(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let port = self.to.port();
+        match self.reach {
+            Reach::Answers => {
+                writeln!(f, "  UDP       a `tailcut cast` answers")?;
+                let key = match self.has_key {
+                    true => "both ends have the same",
+                    false => "neither end has one (--psk)",
+                };
+                writeln!(f, "  key       {key}")
+            }
+            Reach::HasNoKey => {
+                writeln!(f, "  UDP       a `tailcut cast` answers")?;
+                writeln!(
+                    f,
+                    "  key       this end has one, the other end has none: start it with --psk"
+                )
+            }
+            Reach::Refused { by } => writeln!(
+                f,
+                "  UDP       {} that nobody listens at port {port} (ICMP): start `tailcut cast recv` or \
+                 `serve` there, with --listen",
+                Who(by)
+            ),
+            Reach::Prohibited { by } => writeln!(
+                f,
+                "  UDP       {} that it is not allowed (a firewall)",
+                Who(by)
+            ),
+            Reach::Unreachable { by } => {
+                writeln!(f, "  UDP       {} that no way leads there", Who(by))
+            }
+            Reach::Silent { refuses_others } => {
+                let key = match self.has_key {
+                    true => "has another key",
+                    false => "has a key (--psk), and this end has none",
+                };
+                match refuses_others {
+                    true => writeln!(
+                        f,
+                        "  UDP       silent, although the host answers for other ports: what listens at port \
+                         {port} {key}, or a firewall drops this port"
+                    ),
+                    false => writeln!(
+                        f,
+                        "  UDP       silent: the host is off, a firewall drops this port, or what listens \
+                         there {key}"
+                    ),
+                }
+            }
+        }
+    }
+
+    fn write_buffers(&self, there: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let here = self.buffer_here;
+        write!(
+            f,
+            "  buffers   here {}, there {}",
+            Buffer(here),
+            Buffer(there)
+        )?;
+        let wanted = self.buffer_wanted;
+        let place = match (here < wanted, there < wanted) {
+            (false, false) => return writeln!(f),
+            (true, false) => "here",
+            (false, true) => "there",
+            (true, true) => "at both ends",
+        };
+        writeln!(
+            f,
+            "; {} lose fewer packets, {place}: sysctl -w net.core.rmem_max={wanted}",
+            Buffer(wanted)
+        )
+    }
+}
+
+fn write_path(path: &Path, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    writeln!(f, "  address   this end is {} there", path.seen_as)?;
+    let RoundTrip {
+        n,
+        min,
+        median,
+        max,
+    } = path.round_trip;
+    writeln!(
+        f,
+        "  time      round trip {} (median), {} to {}, n = {n}",
+        Milliseconds(median),
+        Milliseconds(min),
+        Milliseconds(max)
+    )?;
+    let size = |size: Option<u16>| match size {
+        Some(size) => format!("{size} bytes"),
+        None => "less than 1280 bytes: cast needs 1280".to_owned(),
+    };
+    let more = match path.mtu.there == Some(path.mtu.tried_up_to) {
+        true => " (more was not tried)",
+        false => "",
+    };
+    writeln!(
+        f,
+        "  MTU       {} there, {} back{more}",
+        size(path.mtu.there),
+        size(path.mtu.back)
+    )?;
+    write_marks(&path.marks, f)?;
+    let Burst {
+        sent,
+        lost,
+        size,
+        rate,
+    } = path.burst;
+    let [low, high] = path.burst.interval().map(|share| share * 100.0);
+    writeln!(
+        f,
+        "  loss      {lost} of {sent} round trips of {size} bytes at {:.1} Mbit/s ({low:.1} to {high:.1} %, \
+         with 95 % confidence)",
+        rate / 1e6
+    )
+}
+
+fn write_marks(marks: &[Mark; 3], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let dscp = |byte: Option<u8>| match byte {
+        Some(byte) => TrafficClass(byte).dscp().to_string(),
+        None => "nothing".to_owned(),
+    };
+    let plain = marks[0];
+    writeln!(
+        f,
+        "  DSCP      {} arrives there as {}, comes back as {}",
+        TrafficClass(plain.sent).dscp(),
+        dscp(plain.there),
+        dscp(plain.back)
+    )?;
+    let survives = |mark: &Mark, byte: Option<u8>| {
+        byte.is_some_and(|byte| TrafficClass(byte).ecn() == TrafficClass(mark.sent).ecn())
+    };
+    let marks = &marks[1..];
+    let there = marks.iter().all(|mark| survives(mark, mark.there));
+    let back = marks.iter().all(|mark| survives(mark, mark.back));
+    let ecn = |byte: Option<u8>| match byte.map(|byte| TrafficClass(byte).ecn()) {
+        Some(Ecn::NotCapable) => "Not-ECT",
+        Some(Ecn::CapableOne) => "ECT(1)",
+        Some(Ecn::Capable) => "ECT(0)",
+        Some(Ecn::Marked) => "CE",
+        None => "nothing",
+    };
+    if there && back {
+        return writeln!(f, "  ECN       ECT(0) and CE survive both ways");
+    }
+    write!(f, "  ECN       ")?;
+    for (at, mark) in marks.iter().enumerate() {
+        let comma = if at > 0 { "; " } else { "" };
+        write!(
+            f,
+            "{comma}{} arrives there as {}, comes back as {}",
+            ecn(Some(mark.sent)),
+            ecn(mark.there),
+            ecn(mark.back)
+        )?;
+    }
+    writeln!(f)
+}

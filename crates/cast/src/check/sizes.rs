@@ -1,0 +1,105 @@
+//! The largest IP packet that arrives: a search between sizes that do and sizes that do not, several at a
+//! time.
+
+/// Sizes that are tried first: the least MTU of IPv6, tunnels, Ethernet, jumbo frames.
+const FIRST: [u16; 12] = [
+    1_280, 1_350, 1_380, 1_400, 1_420, 1_450, 1_460, 1_480, 1_492, 1_500, 4_000, MOST,
+];
+/// Bytes of the largest packet that is tried.
+pub(super) const MOST: u16 = 9_000;
+/// Sizes that are tried at the same time.
+const AT_ONCE: u16 = 12;
+
+/// Where the largest size is.
+#[derive(Clone, Debug)]
+pub(super) struct Sizes {
+    /// The largest that arrived; 0: none.
+    arrived: u16,
+    /// The least that did not, above it.
+    lost: u16,
+    most: u16,
+}
+
+impl Sizes {
+    /// Up to `most` bytes.
+    pub(super) fn new(most: u16) -> Self {
+        Self {
+            arrived: 0,
+            lost: most + 1,
+            most,
+        }
+    }
+
+    /// Sizes to try next, in ascending order; none: the largest is known.
+    pub(super) fn next(&self) -> Vec<u16> {
+        if self.arrived == 0 && self.lost > self.most {
+            return FIRST
+                .into_iter()
+                .filter(|size| *size <= self.most)
+                .collect();
+        }
+        let between = self.lost - self.arrived - 1;
+        if self.arrived == 0 || between == 0 {
+            return Vec::new();
+        }
+        let steps = between.min(AT_ONCE);
+        let mut sizes: Vec<u16> = (1..=steps)
+            .map(|step| {
+                self.arrived + (u32::from(between) * u32::from(step) / u32::from(steps)) as u16
+            })
+            .collect();
+        // That the size that arrived is the largest shows at once.
+        sizes.insert(0, self.arrived + 1);
+        sizes.dedup();
+        sizes
+    }
+
+    /// Of the sizes that were tried, these have arrived and these have not.
+    pub(super) fn note(&mut self, tried: &[(u16, bool)]) {
+        for (size, _) in tried.iter().filter(|(_, has_arrived)| *has_arrived) {
+            self.arrived = self.arrived.max(*size);
+        }
+        let lost = tried.iter().filter(|(size, _)| *size > self.arrived);
+        let lost = lost.map(|(size, _)| *size).chain([self.lost]);
+        self.lost = lost.min().unwrap_or(self.lost);
+    }
+
+    /// Bytes of the largest packet that arrives; `None`: none of those that were tried.
+    pub(super) fn largest(&self) -> Option<u16> {
+        (self.arrived > 0).then_some(self.arrived)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(mtu: u16, most: u16) -> (Option<u16>, usize) {
+        let mut sizes = Sizes::new(most);
+        let mut rounds = 0;
+        loop {
+            let next = sizes.next();
+            if next.is_empty() {
+                return (sizes.largest(), rounds);
+            }
+            rounds += 1;
+            assert!(next.is_sorted() && next.len() <= 13, "{next:?}");
+            let tried: Vec<(u16, bool)> = next.iter().map(|size| (*size, *size <= mtu)).collect();
+            sizes.note(&tried);
+        }
+    }
+
+    #[test]
+    fn every_mtu_is_found_in_few_rounds() {
+        for mtu in 1_280..=MOST {
+            let (found, rounds) = search(mtu, MOST);
+            assert_eq!(found, Some(mtu));
+            assert!(rounds <= 6, "{mtu}: {rounds}");
+        }
+        for usual in [1_280, 1_420, 1_480, 1_492, 1_500] {
+            assert!(search(usual, MOST).1 <= 2, "{usual}");
+        }
+        assert_eq!(search(1_279, MOST), (None, 1));
+        assert_eq!(search(9_000, 1_480), (Some(1_480), 1));
+    }
+}

@@ -1,0 +1,97 @@
+//! `tailcut cast check`.
+
+use super::address;
+use super::common::{Failed, Told};
+use super::multicast::{self, MulticastOf};
+use super::units;
+use crate::check::{self, Options, Reach, Report};
+use crate::seal;
+use crate::udp::SocketOptions;
+use clap::Args;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// The flags of `tailcut cast check`.
+#[derive(Args, Debug)]
+pub struct CheckOf {
+    /// Hosts that run `recv` or `serve`, each HOST or HOST:PORT
+    #[arg(value_name = "HOST", required = true)]
+    hosts: Vec<String>,
+    /// The file of a key that all ends have
+    #[arg(long, value_name = "FILE")]
+    psk: Option<PathBuf>,
+    /// The DSCP to look after, 0 to 63; 10 unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..64))]
+    dscp: Option<u8>,
+    /// How fast packets are sent to count losses, such as 100Mbps; 2.4Mbps unless given
+    #[arg(long, value_name = "RATE", value_parser = units::rate)]
+    rate: Option<u64>,
+    /// A multicast group that the hosts are to hear (`recv --group`), such as 239.1.2.3
+    #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
+    group: Option<IpAddr>,
+    #[command(flatten)]
+    multicast: MulticastOf,
+}
+
+pub(super) fn execute(
+    arguments: &CheckOf,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<(), Failed> {
+    let hosts = address::resolve_all(&arguments.hosts, "each host once")?;
+    let key = arguments.psk.as_deref().map(seal::load).transpose();
+    let options = Options {
+        key: key.map_err(|error| Failed::usage(error.to_string()))?,
+        socket: SocketOptions {
+            dscp: arguments.dscp.unwrap_or(0),
+            ..SocketOptions::default()
+        },
+        group: arguments.group,
+        multicast: arguments.multicast.resolve()?,
+        ..Options::default()
+    };
+    let rate = arguments
+        .rate
+        .map_or(options.rate, |rate| rate as f64 * 8.0);
+    let options = Options { rate, ..options };
+    if let Some(group) = arguments.group {
+        multicast::agrees(group, &hosts)?;
+    }
+    let mut bad = Vec::new();
+    for &host in &hosts {
+        let local = match arguments.group {
+            Some(_) => address::all(&host),
+            None => address::local(&[host])?,
+        };
+        let report = check::check(local, host, &options, stop)?;
+        tell(Told::Checked { report: &report });
+        if !report.is_good() {
+            bad.push(report);
+        }
+    }
+    conclude(&bad, hosts.len())
+}
+
+/// Fails unless all hosts answer, as `send` does.
+fn conclude(bad: &[Report], all: usize) -> Result<(), Failed> {
+    let Some(first) = bad.first() else {
+        return Ok(());
+    };
+    if all == 1 {
+        let why = match first.reach {
+            Reach::HasNoKey => "the other end has no key",
+            _ => "no answer",
+        };
+        return Err(Failed::system(format!("{}: {why}", first.to)));
+    }
+    let names: Vec<String> = bad.iter().map(|report| report.to.to_string()).collect();
+    Err(Failed {
+        code: if bad.len() == all { 2 } else { 1 },
+        words: format!(
+            "{} of {all} hosts cannot be sent to: {}",
+            bad.len(),
+            names.join(", ")
+        ),
+    })
+}

@@ -1,0 +1,69 @@
+//! Standard output whose reader may not read: the user can interrupt the wait.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{ioctl_fionread, write};
+use rustix::pipe::fcntl_getpipe_size;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How often it looks whether the user wants it to stop.
+const TICK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+/// Bytes of a page of a pipe. A pipe that can be written to has room for one.
+const PAGE: usize = 4_096;
+/// Bytes that are written at once to what is no pipe.
+const PIECE: usize = 65_536;
+
+/// Writes no more at once than there is room for, so that no call waits.
+#[derive(Debug)]
+pub(super) struct Output<'a> {
+    stop: &'a AtomicBool,
+    stdout: io::Stdout,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(stop: &'a AtomicBool) -> Self {
+        let stdout = io::stdout();
+        Self { stop, stdout }
+    }
+
+    /// Bytes that can be written now, as far as that is known.
+    fn room(file: BorrowedFd<'_>) -> usize {
+        let Ok(all) = fcntl_getpipe_size(file) else {
+            return PIECE;
+        };
+        let unread = ioctl_fionread(file).map_or(all, |bytes| bytes as usize);
+        // The first and the last page that are not read yet may be taken up in part.
+        let taken = unread.next_multiple_of(PAGE) + 2 * PAGE;
+        all.saturating_sub(taken).max(PAGE)
+    }
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = self.stdout.as_fd();
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(io::Error::other("interrupted"));
+            }
+            let mut files = [PollFd::from_borrowed_fd(file, PollFlags::OUT)];
+            match poll(&mut files, Some(&TICK)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let piece = bytes.len().min(Self::room(file));
+            match write(file, &bytes[..piece]) {
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                written => return Ok(written?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Checks (docs/wire/scdp.md): an endpoint answers those who ask whether it is there, and keeps nothing of
+//! them; and it asks multicast groups who hears them.
+
+use super::engine::Engine;
+use super::sealing::Seal;
+use super::staging::{Place, Staged, ZEROS};
+use super::unsealing::Packet;
+use super::words::{Asker, Hearers, Words};
+use crate::udp::{Incoming, TrafficClass};
+use std::net::SocketAddr;
+use tailcut_units::Time;
+use tailcut_wire::cast::{self, Check, Echo, Envelope, Message};
+
+/// Bytes that fit the head of an echo.
+const HEAD: usize = 64;
+
+impl Engine {
+    /// Somebody asks whether an endpoint is there. Nothing is kept of it, so that no answer is longer
+    /// than the check, and none is given to a check under another key.
+    pub(super) fn on_check(
+        &mut self,
+        now: Time,
+        incoming: &Incoming<'_>,
+        packet: Packet,
+        check: &Check,
+    ) {
+        let local = incoming.told.to.filter(|to| !to.is_multicast());
+        let is_group = local.is_none() && incoming.told.to.is_some();
+        let answers = match is_group {
+            true => &mut self.guests.group_answers,
+            false => &mut self.guests.answers,
+        };
+        if !answers.take(now) {
+            return;
+        }
+        let echo = Message::Echo(Echo {
+            number: check.number,
+            seen: incoming.from,
+            buffer: self.guests.receive_buffer,
+            class: incoming.class().0,
+            is_group,
+            padded: 0,
+        });
+        let mut head = [0; HEAD];
+        let Ok(length) = cast::encode(&packet.envelope, &echo, &mut head) else {
+            return;
+        };
+        let zeros = match check.is_full {
+            true => usize::from(check.size).saturating_sub(length),
+            false => 0,
+        };
+        let (Some(head), Some(zeros)) = (head.get(..length), ZEROS.get(..zeros)) else {
+            return;
+        };
+        let ends = (incoming.from, local);
+        let class = TrafficClass(check.class);
+        let staged = match (&self.lines.key, packet.greeting) {
+            (None, _) => Staged::of(ends, class, Place::Zeros(zeros.len()), |header| {
+                cast::encode(&packet.envelope, &echo, header)
+            }),
+            (Some(_), None) => None,
+            (Some(key), Some(peer)) => {
+                let Envelope { session, share } = packet.envelope;
+                let seal = Seal::new(key, session, share, Some(peer)).ok();
+                let arena = &mut self.staging.arena;
+                let sealed = seal.and_then(|mut seal| seal.seal(head, zeros, arena));
+                sealed.and_then(|range| Staged::of(ends, class, Place::Arena(range), |_| Ok(0)))
+            }
+        };
+        self.staging.answer(staged);
+    }
+
+    /// Asks a group who hears it.
+    pub(super) fn ask(&mut self, group: SocketAddr, hearers: Hearers) {
+        if self.is_paper() {
+            return;
+        }
+        if self.lines.asker.is_none() {
+            let Ok(words) = Words::new(self.lines.key.as_ref()) else {
+                return;
+            };
+            self.lines.asker = Some(Asker::new(words, hearers));
+        }
+        let asker = self.lines.asker.as_mut();
+        let Some(datagram) = asker.and_then(Asker::next) else {
+            return;
+        };
+        let from = self.staging.arena.len();
+        self.staging.arena.extend_from_slice(&datagram);
+        let place = Place::Arena(from..self.staging.arena.len());
+        let class = TrafficClass::default();
+        let staged = Staged::of((group, None), class, place, |_| Ok(0));
+        self.staging.answer(staged);
+    }
+
+    /// An endpoint answers a check of this one.
+    pub(super) fn on_echo(&mut self, from: SocketAddr, envelope: &Envelope, echo: &Echo) {
+        match &self.lines.asker {
+            Some(asker) if asker.words.is_of(envelope.session) && echo.is_group => {
+                asker.hearers.add(from);
+            }
+            _ => self.counts.unknown += 1,
+        }
+    }
+}

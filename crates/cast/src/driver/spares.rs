@@ -1,0 +1,64 @@
+//! Buffers of large objects that the application has done with, for the objects that come next: fresh memory
+//! costs more than what is copied into it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Buffers that are kept at most.
+const MOST: usize = 2;
+/// Smaller ones are not worth it.
+const LEAST_BYTES: usize = 1 << 18;
+
+/// Buffers to be used again. Clones share them.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Spares {
+    /// Keeps a buffer, if it is large and few are kept.
+    pub(super) fn put(&self, bytes: Vec<u8>) {
+        if bytes.capacity() >= LEAST_BYTES {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() < MOST {
+                kept.push(bytes);
+            }
+        }
+    }
+
+    /// A buffer of `length` bytes, whatever is in them.
+    pub(super) fn take(&self, length: usize) -> Vec<u8> {
+        if length >= LEAST_BYTES {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // No large one for little: what it takes is not accounted for.
+            let fits = |bytes: &Vec<u8>| (length..=2 * length).contains(&bytes.capacity());
+            if let Some(at) = kept.iter().position(fits) {
+                let mut bytes = kept.swap_remove(at);
+                bytes.resize(length, 0);
+                return bytes;
+            }
+        }
+        vec![0; length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_used_again_for_an_object_that_nearly_fills_it() {
+        let spares = Spares::default();
+        spares.put(vec![7; LEAST_BYTES]);
+        assert_eq!(spares.take(LEAST_BYTES / 4), vec![0; LEAST_BYTES / 4]);
+        assert_eq!(spares.take(LEAST_BYTES)[0], 7);
+        assert_eq!(spares.take(LEAST_BYTES)[0], 0, "there is no other");
+    }
+
+    #[test]
+    fn few_are_kept() {
+        let spares = Spares::default();
+        for _ in 0..5 {
+            spares.put(vec![7; LEAST_BYTES]);
+        }
+        let taken: Vec<u8> = (0..5).map(|_| spares.take(LEAST_BYTES)[0]).collect();
+        assert_eq!(taken, [7, 7, 0, 0, 0]);
+    }
+}

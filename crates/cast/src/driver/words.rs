@@ -1,0 +1,154 @@
+//! What those who check an endpoint say and hear (docs/wire/scdp.md, checks).
+
+use super::sealing::{OVERHEAD, Seal, greet};
+use crate::seal::{Direction, Key, random};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tailcut_wire::cast::{self, Check, Echo, Envelope, LEAST_CHECK, Message};
+
+/// Hearers of groups that are noted, at most.
+const MOST_HEARERS: usize = 1_024;
+
+/// Writes checks of one session and reads what answers them, under a key or without.
+pub(crate) struct Words {
+    key: Option<Key>,
+    session: u64,
+    seal: Option<Seal>,
+}
+
+impl std::fmt::Debug for Words {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("Words");
+        debug
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Words {
+    /// In a session that is drawn now.
+    ///
+    /// # Errors
+    /// The system has no random bytes.
+    pub(crate) fn new(key: Option<&Key>) -> io::Result<Self> {
+        let session = u64::from_be_bytes(random().map_err(io::Error::other)?);
+        let seal = key.map(|key| Seal::new(key, session, 0, None)).transpose();
+        Ok(Self {
+            key: key.cloned(),
+            session,
+            seal: seal.map_err(io::Error::other)?,
+        })
+    }
+
+    /// Bytes of the shortest check.
+    pub(crate) fn least(&self) -> u16 {
+        LEAST_CHECK + self.overhead()
+    }
+
+    /// Whether this is the session of its checks.
+    pub(super) fn is_of(&self, session: u64) -> bool {
+        self.session == session
+    }
+
+    fn overhead(&self) -> u16 {
+        self.seal.as_ref().map_or(0, |_| OVERHEAD as u16)
+    }
+
+    /// A check as a datagram of `check.size` bytes, at least [`Self::least`]. `None`: it cannot be made.
+    pub(crate) fn write(&mut self, check: &Check) -> Option<Vec<u8>> {
+        let size = check.size.max(self.least()) - self.overhead();
+        let message = Message::Check(Check { size, ..*check });
+        let envelope = Envelope {
+            session: self.session,
+            share: 0,
+        };
+        let mut plain = vec![0; usize::from(size)];
+        cast::encode(&envelope, &message, &mut plain).ok()?;
+        let Some(seal) = &mut self.seal else {
+            return Some(plain);
+        };
+        let mut sealed = Vec::with_capacity(plain.len() + OVERHEAD);
+        let range = seal.seal(&plain, &[], &mut sealed)?;
+        (range == (0..sealed.len())).then_some(sealed)
+    }
+
+    /// What a datagram answers.
+    pub(crate) fn read(&self, bytes: &[u8]) -> Option<Echo> {
+        let mut plain = Vec::new();
+        let bytes = match self.key {
+            None => bytes,
+            Some(_) => {
+                self.open(self.session, bytes, &mut plain)?;
+                &plain
+            }
+        };
+        match cast::decode(bytes).ok()? {
+            (envelope, Message::Echo(echo), _) if envelope.session == self.session => Some(echo),
+            _ => None,
+        }
+    }
+
+    /// Opens an answer under the key. The answer as it is without a key is in `plain` then.
+    pub(super) fn open(&self, session: u64, bytes: &[u8], plain: &mut Vec<u8>) -> Option<()> {
+        let key = self.key.as_ref().filter(|_| session == self.session)?;
+        // Whoever answers has a salt of its own for each answer.
+        greet(key, session, 0, Direction::Backward, bytes, plain)?;
+        Some(())
+    }
+}
+
+/// Those who hear a group, as far as they have answered; the same for every clone.
+#[derive(Clone, Default, Debug)]
+pub struct Hearers(Arc<Mutex<Vec<SocketAddr>>>);
+
+impl Hearers {
+    fn lock(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an address has answered a check by its group.
+    pub fn has(&self, address: SocketAddr) -> bool {
+        self.lock().contains(&address)
+    }
+
+    /// Forgets that an address has answered, so that it has to do so again.
+    pub fn forget(&self, address: SocketAddr) {
+        self.lock().retain(|other| *other != address);
+    }
+
+    pub(super) fn add(&self, address: SocketAddr) {
+        let mut all = self.lock();
+        if all.len() < MOST_HEARERS && !all.contains(&address) {
+            all.push(address);
+        }
+    }
+}
+
+/// Asks groups, in one session, and notes who answers.
+#[derive(Debug)]
+pub(super) struct Asker {
+    pub(super) words: Words,
+    pub(super) hearers: Hearers,
+    next: u16,
+}
+
+impl Asker {
+    pub(super) fn new(words: Words, hearers: Hearers) -> Self {
+        Self {
+            words,
+            hearers,
+            next: 0,
+        }
+    }
+
+    /// The next check, as a datagram.
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
+        let check = Check {
+            number: self.next,
+            ..Check::default()
+        };
+        self.next = self.next.wrapping_add(1);
+        self.words.write(&check)
+    }
+}

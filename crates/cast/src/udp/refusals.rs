@@ -1,0 +1,137 @@
+//! What routers and hosts say of datagrams that did not arrive (ICMP), from the error queue of a socket
+//! (`ip(7)`, IP_RECVERR).
+
+use super::control::Messages;
+use super::socket::{Socket, set};
+use socket2::{MaybeUninitSlice, MsgHdrMut, SockAddr, SockRef};
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Bytes that hold the control messages of one error.
+const CONTROL: usize = 256;
+/// Bytes of the kernel's `struct sock_extended_err`; the address of who says it follows.
+const ERROR: usize = 16;
+/// Where an error comes from: this machine, ICMP, ICMPv6.
+const LOCAL: u8 = 1;
+const ICMP: u8 = 2;
+const ICMP6: u8 = 3;
+
+/// Why a datagram did not arrive, as somebody on the way says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// The host has nobody who listens at the port, or its firewall answers so.
+    Port,
+    /// A firewall says no.
+    Prohibited,
+    /// No way leads to the host, or the host is off.
+    Unreachable,
+    /// It is longer than the path takes; IP packets of so many bytes are not.
+    TooLong(u32),
+    /// Another reason, by its type and code in ICMP.
+    Other(u8, u8),
+}
+
+/// A datagram that did not arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Where it was sent to.
+    pub to: SocketAddr,
+    /// Who says so; `None`: this machine.
+    pub by: Option<IpAddr>,
+    /// Why.
+    pub cause: Cause,
+}
+
+impl Socket {
+    /// Keeps what is said of datagrams that did not arrive, for [`Self::refusal`]. Calls that send or
+    /// receive may fail once for each of these.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn keep_refusals(&self) -> io::Result<()> {
+        match self.local() {
+            SocketAddr::V4(_) => set(self, libc::IPPROTO_IP, libc::IP_RECVERR, 1),
+            SocketAddr::V6(_) => set(self, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1),
+        }
+    }
+
+    /// The next datagram that did not arrive, if one is known.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn refusal(&self) -> io::Result<Option<Refusal>> {
+        loop {
+            // It has room for any address of the socket's kind.
+            let mut name = SockAddr::from(self.local());
+            let mut bytes = [MaybeUninit::new(0u8); 64];
+            let mut control = [MaybeUninit::new(0u8); CONTROL];
+            let mut parts = [MaybeUninitSlice::new(&mut bytes)];
+            let mut message = MsgHdrMut::new()
+                .with_addr(&mut name)
+                .with_buffers(&mut parts)
+                .with_control(&mut control);
+            let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+            let received = SockRef::from(self).recvmsg(&mut message, flags);
+            let written = message.control_len().min(CONTROL);
+            match received {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+            // SAFETY: all bytes were set to 0 above, and the kernel writes bytes only.
+            let control = control.map(|byte| unsafe { byte.assume_init() });
+            let told = name
+                .as_socket()
+                .and_then(|to| parse(to, &control[..written]));
+            if told.is_some() {
+                return Ok(told);
+            }
+        }
+    }
+}
+
+/// What control messages tell of a datagram that was sent to `to`.
+fn parse(to: SocketAddr, control: &[u8]) -> Option<Refusal> {
+    let is_error = |level: i32, kind: i32| {
+        (level, kind) == (libc::IPPROTO_IP, libc::IP_RECVERR)
+            || (level, kind) == (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+    };
+    let mut messages = Messages::of(control);
+    let (_, _, data) = messages.find(|(level, kind, _)| is_error(*level, *kind))?;
+    let (error, offender) = data.split_first_chunk::<ERROR>()?;
+    let [e0, e1, e2, e3, origin, kind, code, _, i0, i1, i2, i3, ..] = *error;
+    let errno = i32::from_ne_bytes([e0, e1, e2, e3]);
+    let info = u32::from_ne_bytes([i0, i1, i2, i3]);
+    let cause = match (origin, kind, code) {
+        _ if errno == libc::EMSGSIZE => Cause::TooLong(info),
+        // RFC 792 and RFC 1122, section 3.2.2.1; RFC 4443, section 3.1.
+        (ICMP, 3, 3) | (ICMP6, 1, 4) => Cause::Port,
+        (ICMP, 3, 9 | 10 | 13) | (ICMP6, 1, 1 | 5 | 6) => Cause::Prohibited,
+        (ICMP, 3, _) | (ICMP6, 1, _) => Cause::Unreachable,
+        (LOCAL, ..) if errno == libc::EHOSTUNREACH => Cause::Unreachable,
+        _ => Cause::Other(kind, code),
+    };
+    let by = match origin {
+        ICMP | ICMP6 => address(offender),
+        _ => None,
+    };
+    Some(Refusal { to, by, cause })
+}
+
+/// The address in a `struct sockaddr_in` or `sockaddr_in6`.
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
+    match family {
+        libc::AF_INET => {
+            let octets: [u8; 4] = *bytes.get(4..)?.first_chunk()?;
+            Some(Ipv4Addr::from(octets).into())
+        }
+        libc::AF_INET6 => {
+            let octets: [u8; 16] = *bytes.get(8..)?.first_chunk()?;
+            Some(Ipv6Addr::from(octets).into())
+        }
+        _ => None,
+    }
+}
