@@ -2,11 +2,12 @@
 //! for the next.
 //!
 //! HTTP/1.1 does not number its answers. A server that answers twice would answer the next request with its second
-//! answer. So a connection is used again only where nothing has come on it since ([`Wire`](super::Wire)). A loser's
+//! answer. So a connection is used again only where nothing has come on it since ([`Wire`](super::wire::Wire)). A loser's
 //! connection is kept where its answer is small and almost there.
 
+use super::config::WayConfig;
+use super::two::ConnectionCounts;
 use super::wire::{Watch, is_quiet};
-use super::{ConnectionCounts, WayConfig};
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt;
