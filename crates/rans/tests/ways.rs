@@ -9,11 +9,15 @@ use common::{Held, Version, get, serve};
 use http::uri::Authority;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 use tailcut_rans::socket::SocketOptions;
 use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayBody, WayConfig, WayError};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tower_service::Service;
 
@@ -70,6 +74,158 @@ async fn a_connection_is_kept_for_the_next_request() {
         }
         assert_eq!(connections.load(Ordering::Relaxed), 1, "{version:?}");
     }
+}
+
+/// The path of a request that comes on a connection.
+fn asked_for(stream: &mut BufReader<std::net::TcpStream>) -> String {
+    let mut lines = stream.lines().map(|line| line.expect("a line"));
+    let first = lines.next().expect("a request");
+    assert!(lines.any(|line| line.is_empty()));
+    first.split(' ').nth(1).expect("a path").to_owned()
+}
+
+fn answer_to(path: &str) -> String {
+    let length = path.len();
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{path}")
+}
+
+#[tokio::test]
+async fn a_second_answer_that_came_meanwhile_is_not_taken_for_the_next_ones() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (again, told) = mpsc::channel();
+    let (written, has_written) = mpsc::channel();
+    let server = std::thread::spawn(move || {
+        let mut accepted = listener
+            .incoming()
+            .map(|stream| BufReader::new(stream.expect("one")));
+        let mut first = accepted.next().expect("a connection");
+        let path = asked_for(&mut first);
+        first
+            .get_mut()
+            .write_all(answer_to(&path).as_bytes())
+            .expect("sent");
+        told.recv().expect("a word");
+        first
+            .get_mut()
+            .write_all(answer_to(&path).as_bytes())
+            .expect("sent");
+        written.send(()).expect("a listener");
+        let mut second = accepted.next().expect("a connection");
+        let path = asked_for(&mut second);
+        second
+            .get_mut()
+            .write_all(answer_to(&path).as_bytes())
+            .expect("sent");
+        // Nothing else was asked of the first one.
+        assert_eq!(first.read(&mut [0; 1]).unwrap_or(0), 0);
+    });
+    let mut way = way(Version::One, address, WayConfig::default());
+    assert_eq!(text(way.call(get("/first")).await).await, "/first");
+    again.send(()).expect("a server");
+    // Without an `await`: nothing here can have read it.
+    has_written.recv().expect("a word");
+    assert_eq!(text(way.call(get("/second")).await).await, "/second");
+    assert_eq!(way.counts().opened, 2);
+    server.join().expect("no panic");
+}
+
+#[tokio::test]
+async fn two_answers_at_once_are_told_apart_at_once() {
+    for length in [1, 1_000, 8_000, 20_000] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        tokio::spawn(async move {
+            let mut number = 0;
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    stream.read_buf(&mut head).await.expect("a request");
+                }
+                let body = format!("{number}").repeat(length);
+                let size = body.len();
+                let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {size}\r\n\r\n{body}");
+                stream
+                    .write_all(text.repeat(2).as_bytes())
+                    .await
+                    .expect("sent");
+                number += 1;
+                // It would answer on.
+                tokio::spawn(async move { stream.read(&mut [0; 1_000]).await });
+            }
+        });
+        let mut way = way(Version::One, address, WayConfig::default());
+        for number in 0..10 {
+            let found = text(way.call(get("/")).await).await;
+            assert_eq!(found, format!("{number}").repeat(length));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_loser_whose_answer_is_small_and_comes_in_time_keeps_its_connection() {
+    let work = Held::new();
+    let (address, connections) = counted(Version::One, work.clone()).await;
+    let config = WayConfig {
+        linger: Duration::from_secs(3_600),
+        ..WayConfig::default()
+    };
+    let mut way = way(Version::One, address, config);
+    for number in 1..=10 {
+        let loser = tokio::spawn(way.call(get("/loser")));
+        work.until(|seen| seen.began.len() == number).await;
+        loser.abort();
+        work.allow(1);
+        while way.counts().kept < number as u64 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+    assert_eq!(way.counts().opened, 1);
+    assert!(work.seen.borrow().dropped.is_empty());
+}
+
+#[tokio::test]
+async fn a_loser_whose_answer_does_not_come_in_time_is_dropped_by_the_server() {
+    let work = Held::new();
+    let (address, _) = counted(Version::One, work.clone()).await;
+    for linger in [Duration::ZERO, Duration::from_millis(1)] {
+        let config = WayConfig {
+            linger,
+            ..WayConfig::default()
+        };
+        let mut way = way(Version::One, address, config);
+        let before = work.seen.borrow().dropped.len();
+        let loser = tokio::spawn(way.call(get("/loser")));
+        work.until(|seen| seen.began.len() == before + 1).await;
+        loser.abort();
+        work.until(|seen| seen.dropped.len() == before + 1).await;
+        assert_eq!(way.counts().kept, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_large_answer_that_is_left_in_the_middle_costs_its_connection() {
+    let body = Body::from(Bytes::from(vec![7; 1 << 26]));
+    let service = hyper::service::service_fn(move |_| {
+        let answer = Response::new(body.clone());
+        async move { Ok::<_, std::convert::Infallible>(answer) }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let config = WayConfig {
+        linger: Duration::from_secs(3_600),
+        ..WayConfig::default()
+    };
+    let mut way = way(Version::One, address, config);
+    let asked = tokio::spawn(way.call(get("/")));
+    let (stream, _) = listener.accept().await.expect("a connection");
+    let serving = hyper::server::conn::http1::Builder::new();
+    let serving = tokio::spawn(serving.serve_connection(TokioIo::new(stream), service));
+    let answer = asked.await.expect("no panic").expect("an answer");
+    drop(answer);
+    assert!(serving.await.expect("no panic").is_err());
+    assert_eq!(way.counts().kept, 0);
 }
 
 #[tokio::test]

@@ -217,6 +217,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("rans.copies", "", "3"),
     ("rans.quorum", "", "2"),
     ("rans.purge", "", "queued"),
+    ("rans.split", "", "ranges"),
     ("rans.swap_lead", "", "1MB"),
     ("rans.hedge_percentile", "", "99"),
     ("rans.hedge_window", "", "10"),

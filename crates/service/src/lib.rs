@@ -1,12 +1,13 @@
-//! What the proxies have in common: [`Endpoint`]s, errors of configurations ([`Place`]), what a process does at
-//! signals and when its files change ([`conduct()`]), reloads ([`exchange()`]), health and metrics ([`admin`],
-//! [`Page`]), serving HTTP (`http`), and TLS (`tls`).
+//! What the proxies have in common: [`Endpoint`]s, configurations of files and flags ([`Given`]), errors in them
+//! ([`Place`]), what a process does at signals and when its files change ([`conduct()`]), reloads ([`exchange()`]),
+//! health and metrics ([`admin`], [`Page`]), serving HTTP (`http`), and TLS (`tls`).
 #![forbid(unsafe_code)]
 
 pub mod admin;
 mod conduct;
 mod endpoint;
 mod exchange;
+mod given;
 #[cfg(feature = "http")]
 pub mod http;
 mod place;
@@ -18,6 +19,7 @@ mod watch;
 pub use conduct::{Running, Signals, conduct, say};
 pub use endpoint::{Endpoint, PORTS};
 pub use exchange::{Doors, exchange};
+pub use given::{Given, admin_key};
 pub use place::{Place, span};
 pub use prometheus::Page;
 pub use watch::Watched;

@@ -169,6 +169,16 @@ pub enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl Stream {
+    /// What it is over.
+    pub fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
+}
+
 macro_rules! on_either {
     ($stream:expr, $inner:ident => $call:expr) => {
         match $stream {

@@ -228,6 +228,19 @@ impl Staging {
         self.segments.retain(|staged| !is_of(staged));
     }
 
+    /// Brings segments to one address together, in their order: what goes to several receivers at once comes
+    /// as one symbol to each of them.
+    fn gather(&mut self) {
+        let segments = &self.segments;
+        let is_gathered = segments.windows(2).all(|pair| pair[0].to <= pair[1].to);
+        if is_gathered {
+            return;
+        }
+        let mut order: Vec<usize> = (0..segments.len()).collect();
+        order.sort_by_key(|&at| segments[at].to);
+        self.segments = order.iter().map(|&at| segments[at].clone()).collect();
+    }
+
     /// Hands segments to the socket. `object` gives the bytes of an object that is sent. Says
     /// whether the socket has no room for the rest.
     pub(super) fn flush<'a>(
@@ -235,6 +248,7 @@ impl Staging {
         net: &mut impl Datagrams,
         object: impl Fn(FlowId) -> Option<&'a [u8]>,
     ) -> bool {
+        self.gather();
         let segments = &self.segments[..];
         let most = net.segments().max(1);
         let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * segments.len());
@@ -303,5 +317,53 @@ impl Staging {
             self.arena.clear();
         }
         blocked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::udp::Incoming;
+
+    /// Takes everything, and notes the message to each address.
+    struct Taker(Vec<(SocketAddr, Vec<u8>)>);
+
+    impl Datagrams for Taker {
+        fn send(&mut self, messages: &[Outgoing<'_>]) -> io::Result<usize> {
+            for message in messages {
+                let bytes = message.parts.iter().flat_map(|part| part.to_vec());
+                self.0.push((message.to, bytes.collect()));
+            }
+            Ok(messages.len())
+        }
+
+        fn receive(&mut self, _: &mut dyn FnMut(&Incoming<'_>)) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn segments(&self) -> usize {
+            64
+        }
+    }
+
+    #[test]
+    fn what_goes_to_each_of_several_in_turn_leaves_in_one_message_to_each_in_its_order() {
+        let hosts = [2, 1].map(|host| SocketAddr::from(([10, 0, 0, host], 7)));
+        let mut staging = Staging::default();
+        for number in 0..3 {
+            for to in hosts {
+                let class = TrafficClass::default();
+                let staged = Staged::of((to, None), class, Place::Nowhere, |header| {
+                    header[0] = number;
+                    Ok(1)
+                });
+                staging.push(staged.expect("a header that fits"));
+            }
+        }
+        let mut taker = Taker(Vec::new());
+        assert!(!staging.flush(&mut taker, |_| None));
+        let expected = [hosts[1], hosts[0]].map(|to| (to, vec![0, 1, 2]));
+        assert_eq!(taker.0, expected);
+        assert_eq!((staging.datagrams, staging.messages), (6, 2));
     }
 }

@@ -13,6 +13,8 @@ mod grid;
 #[cfg(unix)]
 mod guard;
 mod interruption;
+#[cfg(unix)]
+mod languages;
 mod limits;
 mod names;
 mod place;

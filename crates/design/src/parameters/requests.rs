@@ -2,7 +2,8 @@
 
 use crate::kinds::{Duplicates, Replication};
 use tailcut_transport::rans::{
-    BudgetConfig, CancelScope, Discipline, Percentile, Policy, Preemption, ServerConfig, Trigger,
+    BudgetConfig, CancelScope, Discipline, Percentile, Policy, Preemption, ServerConfig, Split,
+    Trigger,
 };
 use tailcut_units::{Bytes, Duration, Rate};
 use tailcut_workload::WorkSpec;
@@ -18,8 +19,8 @@ pub struct RequestParameters {
     pub link: Rate,
     /// Bytes of a request on its way to a server, where there are packets.
     pub request_size: Bytes,
-    /// Bytes that disks and links serve as one unit, and that each copy of three or more is asked for at a
-    /// time.
+    /// Bytes that disks and links serve as one unit, and that a copy is asked for at a time where it is asked for
+    /// pieces: each of three or more, and all by ranges.
     pub chunk: Bytes,
     /// The order among copies of one class.
     pub discipline: Discipline,
@@ -37,6 +38,8 @@ pub struct RequestParameters {
     pub quorum: u8,
     /// What a purge takes away at servers.
     pub purge: CancelScope,
+    /// How `rans` splits an object among copies.
+    pub split: Split,
     /// The lead at which a low copy and a high one change places.
     pub swap_lead: Option<Bytes>,
     /// When a hedge is sent.
@@ -64,6 +67,7 @@ impl Default for RequestParameters {
             copies: 2,
             quorum: 1,
             purge: CancelScope::Running,
+            split: Split::Meet,
             swap_lead: None,
             hedge: Trigger::AfterPercentile(Percentile::default()),
             budget: BudgetConfig {
@@ -104,6 +108,7 @@ impl RequestParameters {
             Duplicates::Rans => Policy {
                 purge,
                 aggregates: true,
+                split: self.split,
                 piece: self.chunk.0,
                 ..low
             },

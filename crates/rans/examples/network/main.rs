@@ -16,6 +16,8 @@ mod draw;
 #[path = "../study/interval.rs"]
 mod interval;
 mod server;
+#[path = "../common/work.rs"]
+mod work;
 
 use interval::ratio;
 use std::error::Error;

@@ -138,6 +138,7 @@ pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
         let counts = way.counts();
         ConnectionCounts {
             opened: sum.opened + counts.opened,
+            kept: sum.kept + counts.kept,
             accused: sum.accused + counts.accused,
         }
     });

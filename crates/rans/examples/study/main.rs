@@ -3,10 +3,10 @@
 //!
 //! ```sh
 //! cargo run --release -p tailcut-rans --example study -- [SEEDS] [REQUESTS]
-//! cargo run --release -p tailcut-rans --example study -- objects [SEEDS] [OBJECTS]
+//! cargo run --release -p tailcut-rans --example study -- objects [SEEDS] [OBJECTS] [LOAD]
 //! ```
 //!
-//! `objects` is the same for objects by ranges. The example `loopback` asks the first over TCP, by the wall clock.
+//! `objects` is the same for objects by ranges; with a load, objects of 64 chunks without slow copies at that one. The example `loopback` asks the first over TCP, by the wall clock.
 
 mod interval;
 mod model;
@@ -41,7 +41,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => Ok(default),
     };
     if what.is_some() {
-        by_ranges(number(10)?, number(2_000)?);
+        let (seeds, count) = (number(10)?, number(2_000)?);
+        match arguments.next() {
+            Some(load) => by_ranges(seeds, count, &[(64, 0.0)], &[load.parse()?]),
+            None => {
+                let kinds = [(64, 0.0), (64, 0.05), (256, 0.0)];
+                by_ranges(seeds, count, &kinds, &[0.3, 0.6, 0.9]);
+            }
+        }
         return Ok(());
     }
     let (seeds, requests) = (number(10)?, number(5_000)?);
@@ -144,15 +151,15 @@ fn six_servers(seeds: usize, requests: usize) {
 }
 
 /// Objects by ranges against whole ones.
-fn by_ranges(seeds: usize, count: usize) {
+fn by_ranges(seeds: usize, count: usize, kinds: &[(usize, f64)], loads: &[f64]) {
     println!("{seeds} seeds of {count} objects; ratios, with intervals over seeds\n");
     println!(
         "| chunks | slow | load | copies | mean against one at random | p99 against it \
          | mean against the shorter of two | p99 against it | extra bytes |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for (chunks, slow) in [(64, 0.0), (64, 0.05), (256, 0.0)] {
-        for load in [0.3, 0.6, 0.9] {
+    for &(chunks, slow) in kinds {
+        for &load in loads {
             let mut ratios: [[Vec<f64>; 5]; 2] = Default::default();
             for seed in 1..=seeds as u64 {
                 let of = |by| {

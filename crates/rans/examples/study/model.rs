@@ -3,6 +3,8 @@
 
 #[path = "../common/draw.rs"]
 mod draw;
+#[path = "../common/work.rs"]
+mod work_by_sleep;
 
 use bytes::Bytes;
 pub use draw::{exponential, uniform};
@@ -28,9 +30,10 @@ use tailcut_transport::rans::Policy;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tower_layer::Layer;
 use tower_service::Service;
+use work_by_sleep::Work;
 
 pub const CLIENTS: usize = 16;
 const MEAN_WORK: Duration = Duration::from_millis(100);
@@ -116,42 +119,21 @@ impl Service<Request<Empty<Bytes>>> for Way {
     }
 }
 
-/// Works for as long as the path says, in nanoseconds; some copies take longer.
-#[derive(Clone)]
-struct Work {
-    slow: f64,
-    trouble: Trouble,
-    random: Arc<Mutex<Xoshiro256PlusPlus>>,
-}
-
-impl Service<Request<Incoming>> for Work {
-    type Response = Response<Empty<Bytes>>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let told = request.uri().path().trim_start_matches('/').parse();
-        let is_slow = uniform(&mut self.random.lock().expect("a lock")) < self.slow;
-        let factor = match self.trouble {
-            Trouble::None => 1,
-            Trouble::Slow(factor) => factor,
-            Trouble::Stalled => return Box::pin(std::future::pending()),
-        };
-        Box::pin(async move {
-            let mut answer = Response::new(Empty::new());
-            match told {
-                Ok(nanoseconds) => {
-                    let work = Duration::from_nanos(nanoseconds) * factor;
-                    sleep(if is_slow { work * SLOW } else { work }).await;
-                }
-                Err(_) => *answer.status_mut() = StatusCode::BAD_REQUEST,
-            }
-            Ok(answer)
-        })
+/// A server's work: some copies take longer.
+fn work(slow: f64, trouble: Trouble, random: Xoshiro256PlusPlus) -> Work {
+    let random = Mutex::new(random);
+    let factor = move || {
+        let is_slow = uniform(&mut random.lock().expect("a lock")) < slow;
+        let own = if is_slow { SLOW } else { 1 };
+        match trouble {
+            Trouble::None => Some(own),
+            Trouble::Slow(factor) => Some(own * factor),
+            Trouble::Stalled => None,
+        }
+    };
+    Work {
+        factor: Arc::new(factor),
+        own_queue: None,
     }
 }
 
@@ -269,16 +251,11 @@ pub async fn run(question: Question) -> Outcome {
     let servers: Vec<(GuardLayer, Work)> = (0..question.servers)
         .map(|index| {
             let random = Xoshiro256PlusPlus::seed_from_u64(random.next_u64());
-            let work = Work {
-                slow,
-                trouble: if index == 0 {
-                    question.first
-                } else {
-                    Trouble::None
-                },
-                random: Arc::new(Mutex::new(random)),
+            let trouble = match index {
+                0 => question.first,
+                _ => Trouble::None,
             };
-            (GuardLayer::new(guard), work)
+            (GuardLayer::new(guard), work(slow, trouble, random))
         })
         .collect();
     let config = client_config();

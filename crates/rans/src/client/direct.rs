@@ -1,7 +1,8 @@
 //! What sends requests of its own to a client's replicas, as ranges do.
 
 use super::Client;
-use super::sending::{Sent, note, send};
+use super::replica::Purges;
+use super::sending::{Sent, send};
 use http::request::Parts;
 use http::{Request, Response};
 use tailcut_transport::rans::Class;
@@ -40,14 +41,17 @@ impl<S> Client<S> {
         send(client, (replica, copy, class), parts, body)
     }
 
-    /// See [`note`].
+    /// Notes what an answer says of its replica.
     pub(crate) fn note<R, E>(
         &self,
         replica: usize,
         began: Instant,
         answer: &Result<Response<R>, E>,
     ) {
-        note((&self.replicas, &self.shared), replica, began, answer);
+        let learns = self.replicas[replica].purges == Purges::Learn;
+        let breaker = self.shared.config.breaker;
+        let mut state = self.shared.lock();
+        state.standings[replica].note((began, Instant::now()), learns, breaker, answer);
     }
 
     /// A replica has failed in the middle of an answer.

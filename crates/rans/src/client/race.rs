@@ -2,8 +2,8 @@
 
 use super::flight::{AnswerBody, Flight};
 use super::replay::Replay;
-use super::replica::Replica;
-use super::sending::{Sent, note, send};
+use super::replica::{Purges, Replica};
+use super::sending::{Sent, send};
 use super::shared::{Follows, Orders, Shared};
 use http::request::Parts;
 use http::{Request, Response};
@@ -70,11 +70,13 @@ where
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<AnswerBody<R>>, E>> {
         loop {
             let (id, follows) = match self.request {
-                Some(request) => request,
+                Some((id, follows)) => {
+                    let orders = self.shared.lock().orders(id, follows);
+                    self.obey(orders);
+                    (id, follows)
+                }
                 None => self.begin().expect("a client has a replica"),
             };
-            let orders = self.shared.lock().orders(id, follows);
-            self.obey(orders);
             if let Some(answer) = self.look(cx, follows) {
                 self.request = None;
                 return Poll::Ready(answer);
@@ -140,9 +142,6 @@ where
             return;
         };
         self.asked.push(replica);
-        if header.copy.copy > 0 {
-            self.shared.lock().counts.copies += 1;
-        }
         let class = match header.priority {
             HIGH => Class::Primary,
             _ => Class::Duplicate,
@@ -168,12 +167,19 @@ where
                 continue;
             };
             let copy = self.running.swap_remove(at);
-            let client = (&*self.replicas, &self.shared);
-            note(client, copy.sent.replica, copy.sent.began, &answer);
-            let time = self.shared.time(Instant::now());
+            let now = Instant::now();
+            let time = self.shared.time(now);
             let status = answer.as_ref().ok().map(Response::status);
             let is_good = status.is_some_and(self.shared.config.acceptable);
             let mut state = self.shared.lock();
+            let learns = self.replicas[copy.sent.replica].purges == Purges::Learn;
+            let breaker = self.shared.config.breaker;
+            state.standings[copy.sent.replica].note(
+                (copy.sent.began, now),
+                learns,
+                breaker,
+                &answer,
+            );
             if is_good {
                 state.counts.won_by_copy += u64::from(copy.id.copy > 0);
                 state.on_answer(time, copy.id, follows);

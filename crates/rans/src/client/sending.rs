@@ -1,10 +1,9 @@
-//! Sending one request to one replica, and what its answer says of the replica.
+//! Sending one request to one replica.
 
 use super::flight::Flight;
-use super::replica::{Purges, Replica};
+use super::replica::Replica;
 use super::shared::Shared;
 use crate::priority::{PRIORITY, field};
-use crate::via::tells_guard;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Request, Response};
 use std::future::{Future, poll_fn};
@@ -60,27 +59,5 @@ where
             way.call(Request::from_parts(parts, body)).await
         }),
         flight: Flight::begin(Arc::clone(shared), replica),
-    }
-}
-
-/// Notes what an answer says of its replica. An error says that it failed.
-pub(super) fn note<S, R, E>(
-    (replicas, shared): (&[Replica<S>], &Arc<Shared>),
-    replica: usize,
-    began: Instant,
-    answer: &Result<Response<R>, E>,
-) {
-    let now = Instant::now();
-    let mut state = shared.lock();
-    let standing = &mut state.standings[replica];
-    match answer {
-        Ok(answer) if !answer.status().is_server_error() => standing.answered(now - began),
-        _ => standing.failed(now, shared.config.breaker),
-    }
-    if let Ok(answer) = answer {
-        let learns = replicas[replica].purges == Purges::Learn;
-        if learns {
-            standing.purges = Some(tells_guard(answer.headers()));
-        }
     }
 }

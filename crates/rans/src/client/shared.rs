@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use tailcut_transport::rans::{Client, CopyId, RequestHeader, RequestId};
+use tailcut_transport::rans::{Client, CopyId, Purpose, RequestHeader, RequestId};
 use tailcut_units::{HostId, Time};
 use tokio::time::Instant;
 
@@ -126,9 +126,9 @@ impl State {
             id = RequestId(id.0.wrapping_add(1));
         }
         self.next = id.0.wrapping_add(1);
-        let hosts = [Some(primary), copy].map(|replica| replica.map(|index| HostId(index as u32)));
-        let hosts: Vec<HostId> = hosts.into_iter().flatten().collect();
-        self.policies[follows as usize].submit(time, id, 1, &hosts);
+        let hosts = [primary, copy.unwrap_or(primary)].map(|index| HostId(index as u32));
+        let hosts = &hosts[..1 + usize::from(copy.is_some())];
+        self.policies[follows as usize].submit(time, id, 1, hosts);
         self.counts.requests += u64::from(asked.is_empty());
         Some((id, follows, self.orders(id, follows)))
     }
@@ -175,6 +175,8 @@ impl State {
         let client = &mut self.policies[follows as usize];
         while let Some((server, header)) = client.poll_transmit() {
             let order = (server.0 as usize, header);
+            let is_copy = header.purpose == Purpose::Ask && header.copy.copy > 0;
+            self.counts.copies += u64::from(is_copy);
             if header.copy.request == id {
                 orders.push(order);
             } else if let Some(inbox) = self.inboxes.get_mut(&header.copy.request) {
@@ -204,21 +206,28 @@ impl State {
     /// A copy has been answered well.
     pub fn on_answer(&mut self, time: Time, copy: CopyId, follows: Follows) {
         self.policies[follows as usize].on_bytes(time, copy, 1);
-        self.inboxes.remove(&copy.request);
+        self.close_inbox(copy.request);
     }
 
     /// A copy will not be answered well. `false`: no other one is left.
     pub fn on_failure(&mut self, time: Time, copy: CopyId, follows: Follows) -> bool {
         let goes_on = self.policies[follows as usize].on_failure(time, copy);
         if !goes_on {
-            self.inboxes.remove(&copy.request);
+            self.close_inbox(copy.request);
         }
         goes_on
+    }
+
+    fn close_inbox(&mut self, id: RequestId) {
+        // Without late copies there is none, and a number costs a hash.
+        if !self.inboxes.is_empty() {
+            self.inboxes.remove(&id);
+        }
     }
 
     /// Nobody waits for a request any more.
     pub fn abandon(&mut self, id: RequestId, follows: Follows) {
         self.policies[follows as usize].abandon(id);
-        self.inboxes.remove(&id);
+        self.close_inbox(id);
     }
 }

@@ -1,6 +1,8 @@
 //! What a client knows of a replica.
 
 use super::config::{Breaker, ResetBudget};
+use crate::via::tells_guard;
+use http::Response;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -76,6 +78,24 @@ impl Standing {
         if self.failures >= breaker.failures {
             let pause = (self.pause * 2).clamp(breaker.pause, breaker.longest);
             (self.pause, self.paused_until) = (pause, Some(now + pause));
+        }
+    }
+
+    /// Notes what an answer says of the replica, and, where it `learns`, whether a guard is before it. An error says
+    /// that it failed.
+    pub fn note<R, E>(
+        &mut self,
+        (began, now): (Instant, Instant),
+        learns: bool,
+        breaker: Breaker,
+        answer: &Result<Response<R>, E>,
+    ) {
+        match answer {
+            Ok(answer) if !answer.status().is_server_error() => self.answered(now - began),
+            _ => self.failed(now, breaker),
+        }
+        if let (Ok(answer), true) = (answer, learns) {
+            self.purges = Some(tells_guard(answer.headers()));
         }
     }
 

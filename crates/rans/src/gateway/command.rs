@@ -3,11 +3,11 @@
 use super::config::GatewayConfig;
 use super::door::Gateway;
 use super::parse::{DEFAULT_ADMIN, DEFAULT_DRAIN, document, parse};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-use tailcut_service::{Running, Signals, Watched, conduct, say, span};
+use tailcut_service::{Given, Running, Signals, Watched, admin_key, conduct, say, span};
 
 /// The command, in what it says.
 const NAME: &str = "tailcut gateway";
@@ -56,32 +56,21 @@ pub struct GatewayCommand {
 
 impl GatewayCommand {
     fn read(&self) -> Result<GatewayConfig> {
-        let mut given = match &self.config {
-            Some(file) => read(file)?,
-            None => json!({}),
+        let drain = self.drain_timeout.as_ref();
+        let drain = drain.map(|drain| ("drain_timeout", json!(drain)));
+        let admin = admin_key(self.admin.as_deref(), self.no_admin);
+        let given = Given {
+            file: self.config.as_deref(),
+            routes: self.route()?.into_iter().collect(),
+            keys: admin.into_iter().chain(drain).collect(),
         };
-        let shown = self.config.as_deref().map(Path::to_string_lossy);
-        let place = shown.unwrap_or_else(|| "command line".into());
-        if let Some(fields) = given.as_object_mut() {
-            if let Some(route) = self.route()? {
-                let routes = fields.entry("routes").or_insert_with(|| json!([]));
-                // What is no list is refused below.
-                if let Some(routes) = routes.as_array_mut() {
-                    routes.push(route);
-                }
-            }
-            if let Some(admin) = &self.admin {
-                fields.insert("admin".to_owned(), json!(admin));
-            }
-            if self.no_admin {
-                fields.insert("admin".to_owned(), json!(false));
-            }
-            if let Some(drain) = &self.drain_timeout {
-                fields.insert("drain_timeout".to_owned(), json!(drain));
-            }
-        }
+        let place = given.place();
         let folder = self.config.as_deref().and_then(Path::parent);
-        parse(&place, folder.unwrap_or(Path::new("")), &given)
+        parse(
+            &place,
+            folder.unwrap_or(Path::new("")),
+            &given.read(document)?,
+        )
     }
 
     /// The route of the flags.
@@ -119,13 +108,6 @@ impl GatewayCommand {
         }
         Ok(Some(Value::Object(route)))
     }
-}
-
-fn read(file: &Path) -> Result<Value> {
-    let shown = file.display();
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("command line: \"--config\" is {shown}, which cannot be read"))?;
-    document(&shown.to_string(), &text)
 }
 
 /// Carries the command out.

@@ -7,7 +7,7 @@ use super::upstream::{Counts, Failure, Upstream};
 use crate::client::{Client, ClientConfig, Replica};
 use crate::ranges::{Ranges, RangesConfig};
 use crate::socket::SocketOptions;
-use crate::ways::{Connector, Way, WayConfig, WayError};
+use crate::ways::{Connector, Way, WayConfig, WayError, Wire, is_readable};
 use anyhow::{Context as _, Result, anyhow};
 use http::uri::Authority;
 use hyper_util::rt::TokioIo;
@@ -57,6 +57,12 @@ impl Service<()> for Dial {
             let stream = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             stream.map(TokioIo::new)
         })
+    }
+}
+
+impl Wire for TokioIo<Stream> {
+    fn has_unread(&self) -> bool {
+        is_readable(self.inner().socket())
     }
 }
 

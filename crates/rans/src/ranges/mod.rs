@@ -12,6 +12,7 @@ mod config;
 mod counts;
 mod digest;
 mod error;
+mod origin;
 mod part;
 mod place;
 mod spool;
@@ -23,13 +24,13 @@ pub use config::{RangesConfig, Verify};
 pub use counts::RangesCounts;
 pub use digest::Digest;
 pub use error::{Cause, Fault, RangesError};
+pub use origin::Origin;
 pub use validators::{ContentRange, StrongTag};
 
 use crate::client::{AnswerBody, Client, Replay};
 use counts::Counter;
 use digest::Check;
 use http::{HeaderMap, HeaderName, Method, Request, Response, header, response};
-use http_body::Body;
 use place::Writing;
 use spool::spool;
 use std::fmt;
@@ -107,34 +108,25 @@ fn asks_for_whole(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// What an object comes as.
-enum Begun<S, B, R, E>
-where
-    R: Body + Send + 'static,
-    E: Send + 'static,
-{
-    Answer(Response<AnswerBody<R>>),
+enum Begun<S: Origin<B>, B> {
+    Answer(Response<AnswerBody<S::Body>>),
     Parts {
         head: Box<response::Parts>,
         total: u64,
         check: Option<Check>,
-        transfer: Box<Transfer<S, B, R, E>>,
+        transfer: Box<Transfer<S, B>>,
     },
 }
 
 impl<S> Ranges<S> {
-    async fn begin<B, R, E>(
+    async fn begin<B>(
         mut self,
         request: Request<B>,
         window: Option<u64>,
-    ) -> Result<Begun<S, B, R, E>, RangesError>
+    ) -> Result<Begun<S, B>, RangesError>
     where
-        S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
-        S::Future: Send + 'static,
+        S: Origin<B>,
         B: Replay + Send + Sync + 'static,
-        R: Body + Send + 'static,
-        R::Data: Send,
-        R::Error: Into<Cause>,
-        E: Into<Cause> + Send + 'static,
     {
         let body = request.body().replay();
         if let Some(body) = body
@@ -170,16 +162,10 @@ impl<S> Ranges<S> {
         self.whole(request).await
     }
 
-    async fn whole<B, R, E>(
-        &mut self,
-        request: Request<B>,
-    ) -> Result<Begun<S, B, R, E>, RangesError>
+    async fn whole<B>(&mut self, request: Request<B>) -> Result<Begun<S, B>, RangesError>
     where
-        S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
-        S::Future: Send + 'static,
+        S: Origin<B>,
         B: Replay + Send + Sync + 'static,
-        R: Body + Send + 'static,
-        E: Into<Cause> + Send + 'static,
     {
         self.counter.add(|counts| counts.whole += 1);
         let answer = self.client.call(request).await;
@@ -194,19 +180,14 @@ impl<S> Ranges<S> {
     ///
     /// # Errors
     /// Why it failed. The place has some of the bytes then.
-    pub async fn download<B, R, E, P>(
+    pub async fn download<B, P>(
         &self,
         request: Request<B>,
         place: P,
     ) -> Result<response::Parts, RangesError>
     where
-        S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
-        S::Future: Send + 'static,
+        S: Origin<B>,
         B: Replay + Send + Sync + 'static,
-        R: Body + Send + 'static,
-        R::Data: Send,
-        R::Error: Into<Cause>,
-        E: Into<Cause> + Send + 'static,
         P: Read + Write + Seek,
     {
         let mut writing = Writing::new(place);
@@ -235,17 +216,12 @@ impl<S> Ranges<S> {
     }
 }
 
-impl<S, B, R, E> Service<Request<B>> for Ranges<S>
+impl<S, B> Service<Request<B>> for Ranges<S>
 where
-    S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
-    S::Future: Send + 'static,
+    S: Origin<B>,
     B: Replay + Send + Sync + 'static,
-    R: Body + Send + 'static,
-    R::Data: Send,
-    R::Error: Into<Cause>,
-    E: Into<Cause> + Send + 'static,
 {
-    type Response = Response<RangesBody<R>>;
+    type Response = Response<RangesBody<S::Body>>;
     type Error = RangesError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, RangesError>> + Send>>;
 

@@ -1,15 +1,15 @@
 //! Hands requests on to one HTTP/1.1 service.
 
+use crate::client::Once;
 use crate::hop;
-use anyhow::{Context as _, Result};
+use crate::socket::SocketOptions;
+use crate::ways::{Connector, Protocol, Way, WayBody, WayConfig, WayError};
+use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
-use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Response, StatusCode, Uri, Version, header};
+use http::uri::Authority;
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -21,30 +21,32 @@ use tower_service::Service;
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// A connection that waits longer for the next request is closed.
 const IDLE_TIME: Duration = Duration::from_secs(30);
+/// Connections that wait for a request, at most.
+const IDLE: usize = 1_024;
 
 /// See the module. Dropping an answer that is to come closes the connection to the service.
 #[derive(Clone, Debug)]
-pub(super) struct Pass {
-    client: Client<HttpConnector, Incoming>,
-    to: Authority,
-}
+pub(super) struct Pass(Way<Connector, Once<Incoming>>);
 
 impl Pass {
     pub fn to(target: &str) -> Result<Self> {
-        let to = target.parse().with_context(|| format!("--to {target}"))?;
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(CONNECT_TIME));
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIME)
-            .build(connector);
-        Ok(Self { client, to })
+        let to: Authority = target.parse().with_context(|| format!("--to {target}"))?;
+        let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
+        let connector = connector.map_err(|why| anyhow!("--to {target}: {why}"))?;
+        let config = WayConfig {
+            protocol: Protocol::One,
+            idle: IDLE,
+            idle_time: IDLE_TIME,
+            // The service stops at once.
+            linger: Duration::ZERO,
+            ..WayConfig::default()
+        };
+        Ok(Self(Way::new(connector, to, config)))
     }
 }
 
 /// What the service answers, or why it was not asked.
-type Answered = Either<Incoming, Full<Bytes>>;
+type Answered = Either<WayBody<Once<Incoming>>, Full<Bytes>>;
 
 impl Service<Request<Incoming>> for Pass {
     type Response = Response<PassBody>;
@@ -56,26 +58,28 @@ impl Service<Request<Incoming>> for Pass {
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        let (client, to) = (self.client.clone(), self.to.clone());
+        if request.method() == Method::CONNECT {
+            let answer = own(StatusCode::BAD_REQUEST, "CONNECT is not handed on\n");
+            return Box::pin(std::future::ready(Ok(answer)));
+        }
+        hop::drop_fields(request.headers_mut());
+        let answering = self.0.call(request.map(Once));
         Box::pin(async move {
-            if let Err(why) = prepare(&mut request, to) {
-                return Ok(own(StatusCode::BAD_REQUEST, why));
-            }
-            // Lets an idle connection find out that it was closed, or that bytes came which nobody asked for:
-            // it is not used then.
-            tokio::task::yield_now().await;
-            Ok(match client.request(request).await {
+            Ok(match answering.await {
                 Ok(mut answer) => {
                     hop::drop_fields(answer.headers_mut());
                     answer.map(|body| PassBody(Either::Left(body)))
                 }
-                Err(error) if error.is_connect() => {
+                Err(WayError::Connect(_)) => {
                     own(StatusCode::BAD_GATEWAY, "the service cannot be reached\n")
                 }
-                Err(_) => own(
+                Err(WayError::Http(_)) => own(
                     StatusCode::BAD_GATEWAY,
                     "the service ended the connection before its answer\n",
                 ),
+                Err(WayError::Address) => {
+                    own(StatusCode::BAD_REQUEST, "the address cannot be handed on\n")
+                }
             })
         })
     }
@@ -120,31 +124,4 @@ fn own(status: StatusCode, text: &'static str) -> Response<PassBody> {
     let mut response = Response::new(PassBody(Either::Right(body)));
     *response.status_mut() = status;
     response
-}
-
-/// Makes of a client's request one to the service: `Host` stays what the client said.
-fn prepare(request: &mut Request<Incoming>, to: Authority) -> Result<(), &'static str> {
-    if request.method() == http::Method::CONNECT {
-        return Err("CONNECT is not handed on\n");
-    }
-    let uri = request.uri();
-    if !request.headers().contains_key(header::HOST) {
-        // HTTP/2 has it in the address.
-        let told = uri
-            .authority()
-            .map(|authority| HeaderValue::from_str(authority.as_str()));
-        if let Some(Ok(host)) = told {
-            request.headers_mut().insert(header::HOST, host);
-        }
-    }
-    let path = request.uri().path_and_query().cloned();
-    let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
-    let mut parts = http::uri::Parts::default();
-    parts.scheme = Some(Scheme::HTTP);
-    parts.authority = Some(to);
-    parts.path_and_query = Some(path);
-    *request.uri_mut() = Uri::from_parts(parts).map_err(|_| "the address cannot be handed on\n")?;
-    *request.version_mut() = Version::HTTP_11;
-    hop::drop_fields(request.headers_mut());
-    Ok(())
 }

@@ -16,6 +16,7 @@ pub(super) enum Lease<B> {
 }
 
 impl<B> Lease<B> {
+    /// The answer was taken whole.
     fn end(self) {
         match self {
             Self::One(borrowed) => borrowed.give_back(),
@@ -25,15 +26,16 @@ impl<B> Lease<B> {
 }
 
 /// An answer's body. Dropping it before its end purges the request.
-pub struct WayBody<B> {
-    body: Incoming,
+pub struct WayBody<B: Send + 'static> {
+    /// `None` once it is being dropped.
+    body: Option<Incoming>,
     lease: Option<Lease<B>>,
 }
 
-impl<B> WayBody<B> {
+impl<B: Send + 'static> WayBody<B> {
     pub(super) fn new(body: Incoming, lease: Lease<B>) -> Self {
         let mut answer = Self {
-            body,
+            body: Some(body),
             lease: Some(lease),
         };
         answer.note_end();
@@ -41,7 +43,7 @@ impl<B> WayBody<B> {
     }
 
     fn note_end(&mut self) {
-        if self.body.is_end_stream()
+        if self.is_end_stream()
             && let Some(lease) = self.lease.take()
         {
             lease.end();
@@ -49,10 +51,18 @@ impl<B> WayBody<B> {
     }
 }
 
-// Nothing in it is pinned but the body, which moves freely.
-impl<B> Unpin for WayBody<B> {}
+impl<B: Send + 'static> Drop for WayBody<B> {
+    fn drop(&mut self) {
+        if let (Some(body), Some(Lease::One(borrowed))) = (self.body.take(), self.lease.take()) {
+            borrowed.linger(std::future::ready(Some(body)));
+        }
+    }
+}
 
-impl<B> Body for WayBody<B> {
+// Nothing in it is pinned but the body, which moves freely.
+impl<B: Send + 'static> Unpin for WayBody<B> {}
+
+impl<B: Send + 'static> Body for WayBody<B> {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -60,28 +70,34 @@ impl<B> Body for WayBody<B> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        let frame = ready!(Pin::new(body).poll_frame(cx));
         match &frame {
             None => {
                 if let Some(lease) = self.lease.take() {
                     lease.end();
                 }
             }
-            Some(_) => self.note_end(),
+            // The connection is of no more use.
+            Some(Err(_)) => self.lease = None,
+            Some(Ok(_)) => self.note_end(),
         }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let hint = self.body.as_ref().map(Body::size_hint);
+        hint.unwrap_or_else(|| SizeHint::with_exact(0))
     }
 }
 
-impl<B> fmt::Debug for WayBody<B> {
+impl<B: Send + 'static> fmt::Debug for WayBody<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WayBody").finish_non_exhaustive()
     }

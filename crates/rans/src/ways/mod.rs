@@ -1,89 +1,54 @@
 //! Ways to servers: connections that are opened when a request needs one, kept for the next, and opened
 //! again when they end. What a [`crate::client::Client`] asks its replicas through.
 //!
-//! - HTTP/1.1: a connection for each request on its way. A purge closes it.
+//! - HTTP/1.1: a connection for each request on its way. A purge closes it, unless the answer is small and comes
+//!   within [`WayConfig::linger`]. A connection on which bytes came that nobody asked for is not used again.
 //! - HTTP/2 with prior knowledge: one connection. A purge resets the stream. Servers defend themselves
 //!   against clients that reset often (CVE-2023-44487), each connection by itself. So a connection that has
 //!   been reset [`WayConfig::resets`] times is replaced: requests that are on it end there, new ones take the
 //!   next. After a GOAWAY, too; requests that the server says it did not begin are sent again.
 
 mod body;
+mod config;
 mod connector;
 mod error;
 mod one;
 mod two;
+mod wire;
 
 pub use body::WayBody;
+pub use config::{Protocol, WayConfig};
 pub use connector::Connector;
 pub use error::WayError;
 pub use two::ConnectionCounts;
+pub use wire::Wire;
+#[cfg(feature = "gateway")]
+pub(crate) use wire::is_readable;
 
 use crate::client::{Purges, Replay, Replica};
 use crate::socket::{Dscp, SocketOptions};
 use body::Lease;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Response, Uri, Version, header, request::Parts};
+use http::{HeaderValue, Request, Response, Uri, Version, header};
 use http_body::Body;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use one::{Borrowed, Idle};
 use std::error::Error;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tower_service::Service;
 use two::{Connection, Current};
+use wire::shared;
 
 /// How often a request is sent again that the server did not begin.
 const MOST_TRIES: usize = 4;
-
-/// Which HTTP a way speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Protocol {
-    /// HTTP/1.1.
-    #[default]
-    One,
-    /// HTTP/2, which the server has to know beforehand, or by ALPN.
-    Two,
-}
-
-/// How a way works.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct WayConfig {
-    /// Which HTTP it speaks.
-    pub protocol: Protocol,
-    /// `https` or `http`: what requests over HTTP/2 say, and not whether there is TLS, which is the
-    /// connector's.
-    pub is_https: bool,
-    /// HTTP/1.1: connections that wait for a request, at most.
-    pub idle: usize,
-    /// HTTP/1.1: for how long one waits before it is closed.
-    pub idle_time: Duration,
-    /// HTTP/2: resets after which a connection is replaced. Node's HTTP/2 allows 1,000 at once.
-    pub resets: u32,
-    /// HTTP/2: how often a connection is asked whether it is alive.
-    pub ping: Duration,
-    /// HTTP/2: in which it has to answer. Else it ends, with the requests on it.
-    pub ping_time: Duration,
-}
-
-impl Default for WayConfig {
-    fn default() -> Self {
-        Self {
-            protocol: Protocol::One,
-            is_https: false,
-            idle: 64,
-            idle_time: Duration::from_secs(15),
-            resets: 500,
-            ping: Duration::from_secs(10),
-            ping_time: Duration::from_secs(10),
-        }
-    }
-}
 
 /// In which an address has to accept a connection, by default.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -127,9 +92,11 @@ impl<B> Clone for Connections<B> {
     }
 }
 
-/// A way to a server. Clones share its connections. `C` opens them: a service of `()` that gives a
-/// stream, such as [`Connector`].
-pub struct Way<C, B> {
+/// A way to a server. Cheap to clone; clones share its connections. `C` opens them: a service of `()` that gives a
+/// [`Wire`], such as [`Connector`].
+pub struct Way<C, B>(Arc<Inner<C, B>>);
+
+struct Inner<C, B> {
     connector: C,
     /// What requests say that have no host.
     to: Authority,
@@ -137,21 +104,16 @@ pub struct Way<C, B> {
     connections: Connections<B>,
 }
 
-impl<C: Clone, B> Clone for Way<C, B> {
+impl<C, B> Clone for Way<C, B> {
     fn clone(&self) -> Self {
-        Self {
-            connector: self.connector.clone(),
-            to: self.to.clone(),
-            config: self.config,
-            connections: self.connections.clone(),
-        }
+        Self(Arc::clone(&self.0))
     }
 }
 
 impl<C, B> fmt::Debug for Way<C, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Way")
-            .field("to", &self.to)
+            .field("to", &self.0.to)
             .finish_non_exhaustive()
     }
 }
@@ -160,21 +122,21 @@ impl<C, B: Send + Sync + 'static> Way<C, B> {
     /// A way without connections. `to` is the host of requests that have none.
     pub fn new(connector: C, to: Authority, config: WayConfig) -> Self {
         let connections = match config.protocol {
-            Protocol::One => Connections::One(Idle::new(config.idle, config.idle_time)),
+            Protocol::One => Connections::One(Idle::new(config)),
             Protocol::Two => Connections::Two(Current::new(config.resets.max(1))),
         };
-        Self {
+        Self(Arc::new(Inner {
             connector,
             to,
             config,
             connections,
-        }
+        }))
     }
 
-    /// What became of its HTTP/2 connections. With HTTP/1.1 nothing is counted.
+    /// What became of its connections.
     pub fn counts(&self) -> ConnectionCounts {
-        match &self.connections {
-            Connections::One(_) => ConnectionCounts::default(),
+        match &self.0.connections {
+            Connections::One(idle) => idle.counts(),
             Connections::Two(current) => current.counts(),
         }
     }
@@ -185,7 +147,7 @@ where
     C: Service<(), Response = I> + Clone + Send + Sync + 'static,
     C::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     C::Future: Send,
-    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    I: Wire,
     B: Replay + Unpin + Send + Sync + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -198,58 +160,63 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let way = self.clone();
-        Box::pin(async move {
-            let (mut parts, body) = request.into_parts();
-            way.address(&mut parts)?;
-            let request = Request::from_parts(parts, body);
-            match &way.connections {
-                Connections::One(idle) => way.over_one(idle, request).await,
-                Connections::Two(current) => way.over_two(current, request).await,
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let way = Arc::clone(&self.0);
+        if let Err(error) = way.address(&mut request) {
+            return Box::pin(ready(Err(error)));
+        }
+        match &way.connections {
+            Connections::One(idle) => {
+                let idle = Arc::clone(idle);
+                Box::pin(async move { way.over_one(&idle, request).await })
             }
-        })
+            Connections::Two(current) => {
+                let current = Arc::clone(current);
+                Box::pin(async move { way.over_two(&current, request).await })
+            }
+        }
     }
 }
 
-impl<C, B, I> Way<C, B>
+impl<C, B, I> Inner<C, B>
 where
     C: Service<(), Response = I> + Clone + Send + Sync + 'static,
     C::Error: Into<Box<dyn Error + Send + Sync>> + Send,
     C::Future: Send,
-    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    I: Wire,
     B: Replay + Unpin + Send + Sync + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     /// Says the address as the protocol does: the host is what the request says, whoever is asked.
-    fn address(&self, parts: &mut Parts) -> Result<(), WayError> {
-        let told = parts.headers.get(header::HOST);
-        let told = told.and_then(|host| Authority::try_from(host.as_bytes()).ok());
-        let host = parts.uri.authority().cloned().or(told);
-        let host = host.unwrap_or_else(|| self.to.clone());
-        let path = parts.uri.path_and_query().cloned();
+    fn address(&self, request: &mut Request<B>) -> Result<(), WayError> {
+        let uri = std::mem::take(request.uri_mut()).into_parts();
+        let headers = request.headers_mut();
+        let path = uri.path_and_query;
         let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let mut uri = http::uri::Parts::default();
-        uri.path_and_query = Some(path);
-        match self.config.protocol {
+        let mut said = http::uri::Parts::default();
+        said.path_and_query = Some(path);
+        let version = match self.config.protocol {
             Protocol::One => {
-                parts.version = Version::HTTP_11;
-                if !parts.headers.contains_key(header::HOST) {
+                if !headers.contains_key(header::HOST) {
+                    let host = uri.authority.as_ref().unwrap_or(&self.to);
                     let host = HeaderValue::from_str(host.as_str());
-                    let host = host.map_err(|_| WayError::Address)?;
-                    parts.headers.insert(header::HOST, host);
+                    headers.insert(header::HOST, host.map_err(|_| WayError::Address)?);
                 }
+                Version::HTTP_11
             }
             Protocol::Two => {
-                parts.version = Version::HTTP_2;
-                parts.headers.remove(header::HOST);
+                let told = headers.remove(header::HOST);
+                let told = || Authority::try_from(told?.as_bytes()).ok();
+                let host = uri.authority.or_else(told);
+                said.authority = Some(host.unwrap_or_else(|| self.to.clone()));
                 let https = self.config.is_https;
-                uri.scheme = Some(if https { Scheme::HTTPS } else { Scheme::HTTP });
-                uri.authority = Some(host);
+                said.scheme = Some(if https { Scheme::HTTPS } else { Scheme::HTTP });
+                Version::HTTP_2
             }
-        }
-        parts.uri = Uri::from_parts(uri).map_err(|_| WayError::Address)?;
+        };
+        *request.version_mut() = version;
+        *request.uri_mut() = Uri::from_parts(said).map_err(|_| WayError::Address)?;
         Ok(())
     }
 
@@ -267,18 +234,20 @@ where
             match (send(borrowed, request).await, again) {
                 (Ok(answer), _) => return Ok(answer),
                 (Err(Failed::Unsent(unsent)), _) => request = *unsent,
-                (Err(Failed::Sent(error)), Some(again)) if error.is_incomplete_message() => {
+                (Err(Failed::Sent(error)), Some(again)) if has_gone(&error) => {
                     request = again;
                     break;
                 }
                 (Err(Failed::Sent(error)), _) => return Err(WayError::Http(Arc::new(error))),
             }
         }
+        idle.opened.fetch_add(1, Ordering::Relaxed);
         let stream = open(self.connector.clone()).await?;
+        let (stream, watch) = shared(stream);
         let (sender, connection) = http1::handshake(stream).await.map_err(refused)?;
         // How it ended, its request is told.
         tokio::spawn(connection);
-        match send(idle.lend(sender), request).await {
+        match send(idle.lend(sender, watch), request).await {
             Ok(answer) => Ok(answer),
             Err(Failed::Sent(error)) => Err(WayError::Http(Arc::new(error))),
             Err(Failed::Unsent(_)) => Err(ended()),
@@ -347,15 +316,15 @@ enum Failed<B> {
 }
 
 async fn send<B>(
-    mut borrowed: Borrowed<B>,
+    borrowed: Borrowed<B>,
     request: Request<B>,
 ) -> Result<Response<WayBody<B>>, Failed<B>>
 where
     B: Body + Send + 'static,
 {
-    match borrowed.sender.try_send_request(request).await {
-        Ok(answer) => Ok(answer.map(|body| WayBody::new(body, Lease::One(borrowed)))),
-        Err(failure) => Err(match taken(failure) {
+    match borrowed.send(request).await {
+        (Ok(answer), borrowed) => Ok(answer.map(|body| WayBody::new(body, Lease::One(borrowed)))),
+        (Err(failure), _) => Err(match taken(failure) {
             (Some(unsent), _) => Failed::Unsent(Box::new(unsent)),
             (None, error) => Failed::Sent(error),
         }),
@@ -366,6 +335,20 @@ fn taken<B>(
     mut failure: hyper::client::conn::TrySendError<Request<B>>,
 ) -> (Option<Request<B>>, hyper::Error) {
     (failure.take_message(), failure.into_error())
+}
+
+/// Whether the server closed the connection before its answer began.
+fn has_gone(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref());
+    error.is_incomplete_message()
+        || cause.is_some_and(|cause: &io::Error| {
+            matches!(
+                cause.kind(),
+                io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::BrokenPipe
+            )
+        })
 }
 
 /// The same request again, where its body can be sent twice.

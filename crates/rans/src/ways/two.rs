@@ -61,6 +61,8 @@ type Attempt<B> = watch::Receiver<Option<Result<Connection<B>, WayError>>>;
 pub struct ConnectionCounts {
     /// Connections that were begun.
     pub opened: u64,
+    /// HTTP/1.1: losers whose connection was kept, since their answers came at once.
+    pub kept: u64,
     /// How often the server was seen to end one with an error code in GOAWAY, as servers do that count
     /// too many resets.
     pub accused: u64,
@@ -89,6 +91,7 @@ impl<B: Send + Sync + 'static> Current<B> {
     pub fn counts(&self) -> ConnectionCounts {
         ConnectionCounts {
             opened: self.opened.load(Ordering::Relaxed),
+            kept: 0,
             accused: self.accused.load(Ordering::Relaxed),
         }
     }
@@ -106,7 +109,10 @@ impl<B: Send + Sync + 'static> Current<B> {
     where
         F: Future<Output = Result<Connection<B>, WayError>> + Send + 'static,
     {
-        let mut attempt = self.attempt(open);
+        let mut attempt = match self.now(open) {
+            Now::Open(connection) => return Ok(connection),
+            Now::Opening(attempt) => attempt,
+        };
         let outcome = attempt.wait_for(Option::is_some).await;
         match outcome.as_deref() {
             Ok(Some(outcome)) => outcome.clone(),
@@ -117,22 +123,21 @@ impl<B: Send + Sync + 'static> Current<B> {
         }
     }
 
-    fn attempt<F>(&self, open: impl FnOnce() -> F) -> Attempt<B>
+    fn now<F>(&self, open: impl FnOnce() -> F) -> Now<B>
     where
         F: Future<Output = Result<Connection<B>, WayError>> + Send + 'static,
     {
         let mut current = self.attempt.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(attempt) = &*current {
-            let serves = match &*attempt.borrow() {
-                None => attempt.has_changed().is_ok(),
-                Some(Ok(connection)) => {
-                    !connection.sender.is_closed()
-                        && connection.resets.load(Ordering::Relaxed) < self.most_resets
+            match &*attempt.borrow() {
+                None if attempt.has_changed().is_ok() => return Now::Opening(attempt.clone()),
+                Some(Ok(connection))
+                    if !connection.sender.is_closed()
+                        && connection.resets.load(Ordering::Relaxed) < self.most_resets =>
+                {
+                    return Now::Open(connection.clone());
                 }
-                Some(Err(_)) => false,
-            };
-            if serves {
-                return attempt.clone();
+                _ => {}
             }
         }
         self.opened.fetch_add(1, Ordering::Relaxed);
@@ -144,6 +149,12 @@ impl<B: Send + Sync + 'static> Current<B> {
             tell.send_replace(Some(outcome));
         });
         *current = Some(attempt.clone());
-        attempt
+        Now::Opening(attempt)
     }
+}
+
+/// What there is for a request.
+enum Now<B> {
+    Open(Connection<B>),
+    Opening(Attempt<B>),
 }

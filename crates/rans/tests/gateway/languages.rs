@@ -61,7 +61,7 @@ from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-store, gateway = sys.argv[1:]
+store, gateway, in_parts = sys.argv[1:]
 iam = boto3.client("iam", region_name="us-east-1", endpoint_url=store,
                    aws_access_key_id="first", aws_secret_access_key="first")
 iam.create_user(UserName="tester")
@@ -70,8 +70,8 @@ iam.put_user_policy(UserName="tester", PolicyName="all", PolicyDocument=json.dum
     "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}))
 key = iam.create_access_key(UserName="tester")["AccessKey"]
 
-def s3(secret):
-    return boto3.client("s3", region_name="us-east-1", endpoint_url=gateway,
+def s3(secret, origin=gateway):
+    return boto3.client("s3", region_name="us-east-1", endpoint_url=origin,
                         aws_access_key_id=key["AccessKeyId"], aws_secret_access_key=secret,
                         config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}))
 
@@ -93,23 +93,39 @@ client.upload_fileobj(io.BytesIO(whole), "bucket", "parts",
                       Config=TransferConfig(multipart_threshold=5 << 20, multipart_chunksize=5 << 20))
 assert digest(client.get_object(Bucket="bucket", Key="parts")["Body"].read()) == digest(whole)
 assert len(client.list_objects_v2(Bucket="bucket")["Contents"]) == 5
+# The same from both replicas at once, in parts that the gateway asks for.
+ranged = s3(key["SecretAccessKey"], in_parts)
+for name, data in (("a b/0", b""), ("a b/1000", None), ("a b/3000000", None), ("parts", whole)):
+    found = ranged.get_object(Bucket="bucket", Key=name)
+    data = client.get_object(Bucket="bucket", Key=name)["Body"].read() if data is None else data
+    assert found["ContentLength"] == len(data), name
+    assert digest(found["Body"].read()) == digest(data), name
+part = ranged.get_object(Bucket="bucket", Key="a b/200000", Range="bytes=1000-1999")
+assert part["Body"].read() == bytes((at * 7) % 251 for at in range(1000, 2000))
 client.delete_object(Bucket="bucket", Key="parts")
-try:
-    s3("wrong").get_object(Bucket="bucket", Key="a b/1000")
-    raise SystemExit("a wrong signature was taken")
-except ClientError as error:
-    assert error.response["Error"]["Code"] == "SignatureDoesNotMatch", error
+for origin in (gateway, in_parts):
+    try:
+        s3("wrong", origin).get_object(Bucket="bucket", Key="a b/1000")
+        raise SystemExit("a wrong signature was taken")
+    except ClientError as error:
+        assert error.response["Error"]["Code"] == "SignatureDoesNotMatch", error
 print("all held")
 "#;
     let (_store, port) = store();
     // One store at two addresses: what is put is there at both.
     let replicas = [[127, 0, 0, 1], [127, 0, 0, 2]].map(|host| (host, port).into());
     let gateway = Running::start(&replicas, json!({ "purges": "yes" })).await;
+    let keys = json!({ "purges": "yes", "ranges": "64KiB" });
+    let in_parts = Running::start(&replicas, keys).await;
     let origins = [
         format!("http://127.0.0.1:{port}"),
         format!("http://{}", gateway.address),
+        format!("http://{}", in_parts.address),
     ];
     let said = run(Command::new(python()).args(["-c", CLIENT]).args(&origins));
     assert_eq!(said, "all held\n");
     assert!(gateway.metric("tailcut_gateway_copies_total{route=\"test\"}") >= 8.0);
+    // 3 MB and 6 MiB, in parts of 64 KiB.
+    let parts = in_parts.metric("tailcut_gateway_range_parts_total{route=\"test\"}");
+    assert!(parts >= 46.0 + 96.0, "{parts}");
 }

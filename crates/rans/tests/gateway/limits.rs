@@ -32,6 +32,57 @@ async fn requests_beyond_the_limit_are_refused_and_told_to_come_again() {
     assert_eq!(second.status(), StatusCode::OK);
 }
 
+/// Memory of this process in bytes.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("/proc");
+    let pages = text
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok());
+    pages.expect("a number") * 4_096
+}
+
+#[tokio::test]
+async fn a_flood_of_primaries_is_refused_beyond_the_limit_and_takes_no_memory() {
+    const PENDING: usize = 64;
+    const FLOOD: usize = 4_000;
+    let (held, replicas) = held().await;
+    let keys = json!({ "limits": { "pending": PENDING } });
+    let gateway = Running::start(&replicas, keys).await;
+    let before = memory();
+    // Their bodies are 240 MB.
+    let body = bytes::Bytes::from(vec![7; 60_000]);
+    let mut ways = Vec::new();
+    for _ in 0..16 {
+        ways.push(gateway.way(Version::Two).await);
+    }
+    let mut asking = tokio::task::JoinSet::new();
+    for number in 0..FLOOD {
+        let request = Request::post("http://a/").body(Full::from(body.clone()));
+        let answering = ways[number % 16].call(request.expect("a request"));
+        asking.spawn(async move {
+            let answer = answering.await.expect("an answer");
+            let again = answer.headers().get("retry-after").cloned();
+            (answer.status(), again)
+        });
+    }
+    for _ in PENDING..FLOOD {
+        let (status, again) = asking.join_next().await.expect("one").expect("no panic");
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(again.expect("a field"), "1");
+    }
+    held.until(|seen| seen.began.len() == PENDING).await;
+    // Other tests run beside this one.
+    let grown = memory().saturating_sub(before);
+    assert!(grown < 100_000_000, "{grown} bytes");
+    held.allow(PENDING);
+    while let Some(ended) = asking.join_next().await {
+        assert_eq!(ended.expect("no panic").0, StatusCode::OK);
+    }
+    let refused = gateway.metric("tailcut_gateway_requests_refused_total{route=\"test\"}");
+    assert_eq!(refused, (FLOOD - PENDING) as f64);
+}
+
 #[tokio::test]
 async fn a_body_or_head_that_is_too_long_is_refused() {
     let (held, replicas) = held().await;

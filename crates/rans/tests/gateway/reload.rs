@@ -2,12 +2,22 @@
 
 use super::common::{Held, Version, get, serve};
 use super::running::{Running, config, text};
+use bytes::Bytes;
 use http::StatusCode;
+use http::uri::Authority;
+use http_body_util::{BodyExt, Full};
 use serde_json::json;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use tailcut_rans::gateway::Gateway;
+use tailcut_rans::socket::SocketOptions;
+use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig, WayError};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tower_service::Service;
+
+type TcpWay = Way<Connector, Full<Bytes>>;
 
 async fn replica() -> (Held, SocketAddr) {
     let held = Held::new();
@@ -140,4 +150,95 @@ async fn a_request_that_does_not_end_is_cut_when_the_time_to_drain_is_over() {
     gateway.stop().await;
     assert!(open.await.expect("no panic").is_err());
     held.until(|seen| seen.dropped == ["/open"]).await;
+}
+
+/// Asks one request after the other, each until it is answered, and says how many were. What is not 200, or another
+/// request's answer, is a panic. A connection that was refused, or ended before the answer began, is tried again, as
+/// clients do with a GET.
+async fn ask_on(version: Version, at: SocketAddr, name: usize, answered: Arc<watch::Sender<u64>>) {
+    let to = Authority::try_from(at.to_string()).expect("an address");
+    let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
+    let protocol = match version {
+        Version::One => Protocol::One,
+        Version::Two => Protocol::Two,
+    };
+    let config = WayConfig {
+        protocol,
+        ..WayConfig::default()
+    };
+    let mut way = TcpWay::new(connector.expect("a port"), to, config);
+    for number in 0.. {
+        let path = format!("/{name}/{number}");
+        let answer = loop {
+            match way.call(get(&path)).await {
+                Ok(answer) => break answer,
+                Err(WayError::Connect(_)) => tokio::task::yield_now().await,
+                // The listener has closed with the connection in its queue. HTTP/2 tells what it has not begun.
+                Err(WayError::Http(error)) => assert!(version == Version::One, "{path}: {error:?}"),
+                Err(error) => panic!("{path}: {error}"),
+            }
+        };
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+        let body = answer.into_body().collect().await.expect("a body");
+        assert_eq!(body.to_bytes(), path, "{path}");
+        answered.send_modify(|count| *count += 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twenty_reloads_and_five_successors_under_load_lose_no_request() {
+    for version in [Version::One, Version::Two] {
+        let word = if version == Version::One {
+            "http1"
+        } else {
+            "http2"
+        };
+        let mut replicas = Vec::new();
+        for _ in 0..4 {
+            let held = Held::new();
+            held.allow(1_000_000);
+            replicas.push(serve(version, held).await);
+        }
+        let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = free.local_addr().expect("an address");
+        drop(free);
+        let keys = json!({ "protocol": word, "purges": "yes", "listen": address.to_string() });
+        let first = config(&replicas[..2], &keys);
+        let mut gateway = Gateway::start(&first).await.expect("a gateway");
+        let answered = Arc::new(watch::Sender::new(0));
+        let mut asking = JoinSet::new();
+        for name in 0..8 {
+            asking.spawn(ask_on(version, address, name, Arc::clone(&answered)));
+        }
+        // So many more are answered from now on.
+        let mut more = async |count: u64| {
+            let mut answered = answered.subscribe();
+            let least = *answered.borrow() + count;
+            tokio::select! {
+                seen = answered.wait_for(|seen| *seen >= least) => assert!(seen.is_ok()),
+                ended = asking.join_next() => panic!("{ended:?}"),
+            }
+        };
+        for turn in 0..20 {
+            more(20).await;
+            // Other replicas, other limits: what is open ends where it began.
+            let mut others = config(&replicas[turn % 3..][..2], &keys);
+            others.routes[0].limits.pending = 100 + turn as u32;
+            gateway.reload(&others).await.expect("reloaded");
+        }
+        for _ in 0..5 {
+            more(20).await;
+            let leaving = tokio::spawn(gateway.stop());
+            let next = config(&replicas[..2], &keys);
+            // The port is free once the old one does not listen any more.
+            gateway = loop {
+                match Gateway::start(&next).await {
+                    Ok(next) => break next,
+                    Err(_) => tokio::task::yield_now().await,
+                }
+            };
+            more(20).await;
+            leaving.await.expect("an end");
+        }
+    }
 }

@@ -5,9 +5,9 @@ use super::config::{DEFAULT_ADMIN, DEFAULT_DRAIN_MS, ProxyConfig, Side, parse, r
 use super::environment::settings_of_environment;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use tailcut_service::{Running, Signals, Watched, conduct, say};
+use serde_json::json;
+use std::path::PathBuf;
+use tailcut_service::{Given, Running, Signals, Watched, admin_key, conduct, say};
 
 /// The proxies that there are.
 #[derive(Subcommand, Debug)]
@@ -59,44 +59,25 @@ pub struct Repnet {
 
 impl Repnet {
     fn read(&self) -> Result<ProxyConfig> {
-        let mut given = match &self.config {
-            Some(file) => read(file)?,
-            None => json!({}),
+        let routes = (1..).zip(&self.route);
+        let routes = routes.map(|(number, text)| route_of_flag(text, number));
+        let drain = self
+            .drain_timeout
+            .map(|drain| ("drainTimeout", json!(drain)));
+        let admin = admin_key(self.admin.as_deref(), self.no_admin);
+        let given = Given {
+            file: self.config.as_deref(),
+            routes: routes.collect::<Result<_>>()?,
+            keys: admin.into_iter().chain(drain).collect(),
         };
-        let shown = self.config.as_deref().map(Path::to_string_lossy);
-        let place = shown.unwrap_or_else(|| "command line".into());
-        if let Some(fields) = given.as_object_mut() {
-            if !self.route.is_empty() {
-                let routes = fields.entry("routes").or_insert_with(|| json!([]));
-                for (number, text) in (1..).zip(&self.route) {
-                    let route = route_of_flag(text, number)?;
-                    // What is no list is refused below.
-                    if let Some(routes) = routes.as_array_mut() {
-                        routes.push(route);
-                    }
-                }
-            }
-            if let Some(admin) = &self.admin {
-                fields.insert("admin".to_owned(), json!(admin));
-            }
-            if self.no_admin {
-                fields.insert("admin".to_owned(), json!(false));
-            }
-            if let Some(drain) = self.drain_timeout {
-                fields.insert("drainTimeout".to_owned(), json!(drain));
-            }
-        }
+        let place = given.place();
+        let whole = given.read(|place, text| {
+            serde_json::from_str(text).with_context(|| format!("{place} is not JSON"))
+        })?;
         // A variable that is not UTF-8 is none of ours.
         let defaults = settings_of_environment(|name| std::env::var(name).ok())?;
-        parse(&place, &given, &defaults)
+        parse(&place, &whole, &defaults)
     }
-}
-
-fn read(file: &Path) -> Result<Value> {
-    let shown = file.display();
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("command line: \"--config\" is {shown}, which cannot be read"))?;
-    serde_json::from_str(&text).with_context(|| format!("{shown} is not JSON"))
 }
 
 /// Carries a command out.

@@ -8,7 +8,7 @@ use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::load_balancer::{BetweenPods, Combination, Sight};
 use tailcut_sim::fabric::queue::{Compare, Placement, Sharing, Victim};
 use tailcut_sim::transport::StragglerPolicy;
-use tailcut_sim::transport::rans::{CancelScope, Discipline, Preemption};
+use tailcut_sim::transport::rans::{CancelScope, Discipline, Preemption, Split};
 use tailcut_sim::workload::WorkTimes;
 
 /// The words of choices, in the order of the reference.
@@ -50,6 +50,7 @@ choices! {
     WorkTimes { "fixed" => Self::Fixed, "exponential" => Self::Exponential }
     Discipline { "fifo" => Self::Fifo, "processor-sharing" => Self::ProcessorSharing }
     Preemption { "resume" => Self::Resume, "chunk" => Self::Unit, "never" => Self::Never }
+    Split { "meet" => Self::Meet, "ranges" => Self::Ranges }
     CancelScope { "running" => Self::Running, "queued" => Self::Queued }
     EngineKind { "calendar" => Self::Calendar, "heap" => Self::Heap }
     PortEvents { "one" => Self::OneWherePossible, "two" => Self::Two }

@@ -126,6 +126,12 @@ pub const RANS: Section = Section {
             "What the end of a request takes away at servers: copies in service too, or only those that \
              wait.",
         ),
+        typed(
+            "split",
+            sets!(settings.designs.requests.split),
+            "How rans splits an object: the second copy sends from the tail until they meet, or both are asked \
+             for one servers.chunk at a time, from both ends, and send it forwards, as HTTP's ranges.",
+        ),
         key(
             "swap_lead",
             SIZE,

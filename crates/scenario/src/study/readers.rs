@@ -203,7 +203,9 @@ impl Scene<'_> {
             ("servers", "link" | "client_link" | "delay" | "purge_delay") => !has_packets,
             ("servers", "request_size") => has_packets,
             ("servers", "chunk") => {
-                let in_pieces = self.scenario.table("rans").get::<u8>("copies") > 2
+                let rans = self.scenario.table("rans");
+                let in_pieces = (rans.get::<u8>("copies") > 2
+                    || rans.word("split") == Some("ranges"))
                     && duplicates_by(&[Duplicates::Rans]);
                 !has_packets || self.has("servers", "disk") || in_pieces
             }
@@ -215,6 +217,7 @@ impl Scene<'_> {
                 use Duplicates::{Das, HedgePurged, Purged, Rans};
                 duplicates_by(&[Purged, Das, Rans, HedgePurged])
             }
+            ("rans", "split") => duplicates_by(&[Duplicates::Rans]),
             ("rans", "swap_lead") => {
                 duplicates_by(&[Duplicates::Low, Duplicates::Das, Duplicates::Rans])
             }

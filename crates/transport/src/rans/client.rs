@@ -1,9 +1,13 @@
 //! The client's side: copies out, answers in, the first one ends the request everywhere.
 
 use super::aggregation::Aggregation;
-use super::header::{ByteRange, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId};
+use super::header::{
+    ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId,
+};
 use super::hedging::{Budget, Latencies};
-use super::policy::{MAX_COPIES, Policy, Trigger};
+use super::policy::{MAX_COPIES, Policy, Split, Trigger};
+use super::sides::{Sides, Spare};
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailcut_units::{HostId, Time};
 
@@ -25,6 +29,8 @@ struct CopyState {
     received: u64,
     /// The congestion window that its server has told last.
     window: Option<u64>,
+    /// Whether its server was asked.
+    is_known: bool,
 }
 
 impl CopyState {
@@ -33,6 +39,38 @@ impl CopyState {
         match by_window {
             true => self.window.unwrap_or(0),
             false => self.received,
+        }
+    }
+}
+
+/// How the bytes of all copies count.
+#[derive(Clone, Debug)]
+enum Sharing {
+    Meet(Aggregation),
+    Ranges(Sides),
+}
+
+impl Sharing {
+    /// What a copy is to be asked for now, if it is for anything.
+    fn ask(&mut self, now: Time, copy: u8) -> Option<ByteRange> {
+        match self {
+            Self::Meet(all) => all.ask(copy),
+            Self::Ranges(sides) => sides.ask(now, copy),
+        }
+    }
+
+    /// `bytes` more of a copy have come. Gives how many of them the object had not had yet.
+    fn arrived(&mut self, now: Time, copy: u8, bytes: u64) -> u64 {
+        match self {
+            Self::Meet(all) => all.arrived(copy, bytes),
+            Self::Ranges(sides) => sides.arrived(now, copy, bytes),
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        match self {
+            Self::Meet(all) => all.is_whole(),
+            Self::Ranges(sides) => sides.is_whole(),
         }
     }
 }
@@ -53,7 +91,9 @@ struct Pending {
     /// When the next copy is due.
     due: Option<Time>,
     /// Where the bytes of all copies count.
-    aggregation: Option<Aggregation>,
+    sharing: Option<Sharing>,
+    /// When a copy without work may take some from another one.
+    idle: Option<Time>,
 }
 
 /// One client. Its application [`submit`](Self::submit)s, the network gives it
@@ -63,9 +103,12 @@ struct Pending {
 #[derive(Clone, Debug)]
 pub struct Client {
     policy: Policy,
-    pending: BTreeMap<RequestId, Pending>,
+    /// Boxed: a map moves its values when others come and go.
+    pending: BTreeMap<RequestId, Box<Pending>>,
     /// When requests get their next copy.
     hedges: BTreeSet<(Time, RequestId)>,
+    /// When requests have a copy that may take work from another one.
+    idles: BTreeSet<(Time, RequestId)>,
     latencies: Latencies,
     budget: Option<Budget>,
     out: VecDeque<(HostId, RequestHeader)>,
@@ -84,6 +127,7 @@ impl Client {
                 policy,
                 pending: BTreeMap::new(),
                 hedges: BTreeSet::new(),
+                idles: BTreeSet::new(),
                 latencies: Latencies::over(match policy.trigger {
                     Trigger::AfterPercentile(percentile) => percentile.window,
                     _ => 0,
@@ -110,6 +154,7 @@ impl Client {
             priority: HIGH,
             received: 0,
             window: None,
+            is_known: false,
         };
         let mut copies = [none; MAX_COPIES];
         let wanted = servers.iter().take(usize::from(self.policy.copies));
@@ -131,12 +176,10 @@ impl Client {
             whole: 0,
             failed: 0,
             due: None,
-            aggregation: self
-                .policy
-                .aggregates
-                .then(|| Aggregation::new(bytes, named, self.policy.piece)),
+            sharing: self.sharing(bytes, named),
+            idle: None,
         };
-        self.pending.insert(request, pending);
+        self.pending.insert(request, Box::new(pending));
         if let Some(budget) = &mut self.budget {
             budget.earn();
         }
@@ -149,9 +192,22 @@ impl Client {
             if index >= self.policy.quorum && !self.may_spend() {
                 break;
             }
-            self.send_next(request);
+            self.send_next(now, request);
         }
         self.plan_hedge(now, request);
+    }
+
+    fn sharing(&self, bytes: u64, copies: u8) -> Option<Sharing> {
+        let Policy {
+            aggregates,
+            split,
+            piece,
+            ..
+        } = self.policy;
+        aggregates.then(|| match split {
+            Split::Meet => Sharing::Meet(Aggregation::new(bytes, copies, piece)),
+            Split::Ranges => Sharing::Ranges(Sides::new(bytes, copies, piece)),
+        })
     }
 
     /// `bytes` more of a copy's answer arrived, in the order that was asked for. Gives how many of them
@@ -171,8 +227,8 @@ impl Client {
         if became_whole {
             pending.whole += 1;
         }
-        let (useful, is_done) = match &mut pending.aggregation {
-            Some(all) => (all.arrived(copy.copy, fresh), all.is_whole()),
+        let (useful, is_done) = match &mut pending.sharing {
+            Some(all) => (all.arrived(now, copy.copy, fresh), all.is_whole()),
             None => {
                 let enough = self.policy.quorum.min(pending.servers);
                 (fresh, pending.whole >= enough)
@@ -181,7 +237,8 @@ impl Client {
         if is_done {
             self.complete(now, copy);
         } else {
-            self.ask_for_more(copy);
+            self.ask_for_more(now, copy);
+            self.spare(now, copy.request);
             self.maybe_swap(copy.request);
         }
         useful
@@ -200,7 +257,7 @@ impl Client {
     /// sent at once where the policy has one left that it would have sent later, budget or not. `false`:
     /// no copy is left that may still answer, so the request is forgotten.
     ///
-    /// Bytes of several copies that count are not asked for again elsewhere.
+    /// What it was asked for is asked of others where bytes come by ranges, and of nobody where copies meet.
     pub fn on_failure(&mut self, now: Time, copy: CopyId) -> bool {
         let Some(pending) = self.pending.get_mut(&copy.request) else {
             return false;
@@ -209,15 +266,19 @@ impl Client {
             return true;
         }
         pending.failed += 1;
+        if let Some(Sharing::Ranges(sides)) = &mut pending.sharing {
+            sides.close(copy.copy);
+        }
         if pending.sent < pending.servers {
             if let Some(due) = pending.due.take() {
                 self.hedges.remove(&(due, copy.request));
             }
-            self.send_next(copy.request);
+            self.send_next(now, copy.request);
             self.plan_hedge(now, copy.request);
             return true;
         }
         if pending.failed < pending.sent {
+            self.spare(now, copy.request);
             return true;
         }
         self.abandon(copy.request);
@@ -226,11 +287,18 @@ impl Client {
 
     /// The application does not wait any more. Its copies are the driver's to purge.
     pub fn abandon(&mut self, request: RequestId) {
-        if let Some(pending) = self.pending.remove(&request)
-            && let Some(due) = pending.due
-        {
+        self.forget(request);
+    }
+
+    fn forget(&mut self, request: RequestId) -> Option<Box<Pending>> {
+        let pending = self.pending.remove(&request)?;
+        if let Some(due) = pending.due {
             self.hedges.remove(&(due, request));
         }
+        if let Some(idle) = pending.idle {
+            self.idles.remove(&(idle, request));
+        }
+        Some(pending)
     }
 
     /// When a request's next copy is due.
@@ -238,7 +306,7 @@ impl Client {
         self.pending.get(&request)?.due
     }
 
-    /// Sends copies that are due.
+    /// Sends copies that are due, and takes work from copies that wait.
     pub fn on_timeout(&mut self, now: Time) {
         while let Some(&(due, request)) = self.hedges.first()
             && due <= now
@@ -248,15 +316,25 @@ impl Client {
                 pending.due = None;
             }
             if self.may_spend() {
-                self.send_next(request);
+                self.send_next(now, request);
                 self.plan_hedge(now, request);
             }
         }
+        while let Some(&(due, request)) = self.idles.first()
+            && due <= now
+        {
+            self.idles.pop_first();
+            if let Some(pending) = self.pending.get_mut(&request) {
+                pending.idle = None;
+            }
+            self.spare(now, request);
+        }
     }
 
-    /// When the next copy is due.
+    /// When [`on_timeout`](Self::on_timeout) has something to do next.
     pub fn next_timeout(&self) -> Option<Time> {
-        self.hedges.first().map(|(due, _)| *due)
+        let firsts = [self.hedges.first(), self.idles.first()];
+        firsts.into_iter().flatten().map(|(due, _)| *due).min()
     }
 
     /// The next message to a server. The request that follows an ask is the driver's: it says how long that
@@ -284,43 +362,80 @@ impl Client {
         self.budget.as_mut().is_none_or(Budget::spend)
     }
 
-    fn send_next(&mut self, request: RequestId) {
+    fn send_next(&mut self, now: Time, request: RequestId) {
         let Some(pending) = self.pending.get_mut(&request) else {
             return;
         };
-        if pending.sent < pending.servers {
-            let copy = pending.sent;
-            pending.sent += 1;
-            let (server, mut message) = header(pending, request, copy, Purpose::Ask, &self.policy);
-            if let Some(all) = &mut pending.aggregation {
-                match all.ask(copy) {
-                    Some(range) => message.range = range,
-                    // Others have been asked for every piece.
-                    None => return,
-                }
-            }
-            self.out.push_back((server, message));
-            self.ask_for_more(message.copy);
+        if pending.sent == pending.servers {
+            return;
         }
+        let copy = pending.sent;
+        pending.sent += 1;
+        if !self.policy.asks_in_pieces() {
+            let state = &mut pending.copies[usize::from(copy)];
+            state.is_known = true;
+            // Copies that meet are asked for the whole object.
+            if let Some(sharing) = &mut pending.sharing {
+                sharing.ask(now, copy);
+            }
+            let message = header(pending, request, copy, Purpose::Ask);
+            self.out.push_back(message);
+        }
+        self.ask_for_more(now, CopyId { request, copy });
     }
 
     /// Asks a copy's server for the next pieces, where a copy is asked for one at a time.
-    fn ask_for_more(&mut self, copy: CopyId) {
+    fn ask_for_more(&mut self, now: Time, copy: CopyId) {
         if !self.policy.asks_in_pieces() {
             return;
         }
-        let Some(pending) = self.pending.get_mut(&copy.request) else {
-            return;
-        };
-        while let Some(range) = pending
-            .aggregation
-            .as_mut()
-            .and_then(|all| all.ask(copy.copy))
+        while let Some(pending) = self.pending.get_mut(&copy.request)
+            && let Some(sharing) = &mut pending.sharing
+            && let Some(range) = sharing.ask(now, copy.copy)
         {
-            let more = Purpose::More;
-            let (server, message) = header(pending, copy.request, copy.copy, more, &self.policy);
+            let state = &mut pending.copies[usize::from(copy.copy)];
+            // There may have been nothing for it before.
+            let purpose = match core::mem::replace(&mut state.is_known, true) {
+                true => Purpose::More,
+                false => Purpose::Ask,
+            };
+            let (server, message) = header(pending, copy.request, copy.copy, purpose);
             self.out
                 .push_back((server, RequestHeader { range, ..message }));
+        }
+    }
+
+    /// Gives copies that have nothing to do what others have not begun, where bytes come by ranges.
+    fn spare(&mut self, now: Time, request: RequestId) {
+        let sent = self.pending.get(&request).map_or(0, |all| all.sent);
+        let mut next = None;
+        for index in 0..sent {
+            let copy = CopyId {
+                request,
+                copy: index,
+            };
+            self.ask_for_more(now, copy);
+            let Some(pending) = self.pending.get_mut(&request) else {
+                return;
+            };
+            let Some(Sharing::Ranges(sides)) = &mut pending.sharing else {
+                return;
+            };
+            match sides.idle(now, index) {
+                Some(Spare::Taken(owner)) => {
+                    let purge = Purpose::Cancel(CancelScope::Queued);
+                    self.out.push_back(header(pending, request, owner, purge));
+                    self.ask_for_more(now, copy);
+                }
+                Some(Spare::Until(due)) => next = Time::earlier(next, Some(due)),
+                None => {}
+            }
+        }
+        if let Some(pending) = self.pending.get_mut(&request) {
+            if let Some(idle) = core::mem::replace(&mut pending.idle, next) {
+                self.idles.remove(&(idle, request));
+            }
+            self.idles.extend(next.map(|due| (due, request)));
         }
     }
 
@@ -346,19 +461,18 @@ impl Client {
 
     fn complete(&mut self, now: Time, copy: CopyId) {
         let request = copy.request;
-        let Some(pending) = self.pending.remove(&request) else {
+        let Some(pending) = self.forget(request) else {
             return;
         };
         self.latencies.add(now.since(pending.start));
-        if let Some(due) = pending.due {
-            self.hedges.remove(&(due, request));
-        }
         if let Some(scope) = self.policy.purge {
             for index in 0..pending.sent {
-                let is_whole = pending.copies[usize::from(index)].received == pending.bytes;
+                // By ranges a server does not know which piece is the last one.
+                let is_whole = self.policy.split == Split::Meet
+                    && pending.copies[usize::from(index)].received == pending.bytes;
                 if !is_whole {
                     let purpose = Purpose::Cancel(scope);
-                    let message = header(&pending, request, index, purpose, &self.policy);
+                    let message = header(&pending, request, index, purpose);
                     self.out.push_back(message);
                 }
             }
@@ -393,7 +507,7 @@ impl Client {
         pending.copies[0].priority = second.priority;
         pending.copies[1].priority = first.priority;
         for index in 0..2 {
-            let message = header(pending, request, index, Purpose::Reprioritise, &self.policy);
+            let message = header(pending, request, index, Purpose::Reprioritise);
             self.out.push_back(message);
         }
     }
@@ -405,12 +519,11 @@ fn header(
     request: RequestId,
     copy: u8,
     purpose: Purpose,
-    policy: &Policy,
 ) -> (HostId, RequestHeader) {
     let state = &pending.copies[usize::from(copy)];
-    let order = match policy.aggregates {
-        true => Aggregation::order(copy),
-        false => Order::Forwards,
+    let order = match &pending.sharing {
+        Some(Sharing::Meet(_)) => Aggregation::order(copy),
+        Some(Sharing::Ranges(_)) | None => Order::Forwards,
     };
     let message = RequestHeader {
         copy: CopyId { request, copy },

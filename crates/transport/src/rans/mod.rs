@@ -17,7 +17,7 @@
 //! Deviations:
 //! - How the bytes of an object are split among copies is not published: here the duplicate sends from the
 //!   tail backwards, and the request is done where the two meet. Of three or more copies all but the first
-//!   share the tail, piece by piece.
+//!   share the tail, piece by piece. [`Split::Ranges`] is what HTTP's ranges allow.
 //! - Reprioritisation is published as one line, by congestion window, and the slides' transport is driven
 //!   by the receiver, which has the windows. Here senders have them: the header of each part of an answer
 //!   tells its sender's, parts are short then ([`TELLING_PART`]), and the client compares the latest that
@@ -44,6 +44,7 @@ mod messenger;
 mod policy;
 mod ranges;
 mod server;
+mod sides;
 mod station;
 mod stream;
 
@@ -62,7 +63,7 @@ pub use header::{
     RequestHeader, RequestId, Response,
 };
 pub use messenger::Messenger;
-pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Trigger};
+pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Split, Trigger};
 pub use ranges::{AskId, Idle, Ranges};
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};

@@ -18,6 +18,18 @@ pub enum Trigger {
     AfterPercentile(Percentile),
 }
 
+/// How an object is split among the copies whose bytes all count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Split {
+    /// The first copy sends from the front, the second one from the tail, until they meet. Further ones share the
+    /// tail, piece by piece.
+    #[default]
+    Meet,
+    /// Each copy is asked for a piece at a time and sends it forwards: the first one takes pieces from the front, the
+    /// others from the back ([`Ranges`](super::Ranges)). So do HTTP's ranges.
+    Ranges,
+}
+
 /// A percentile of a client's latest latencies. By default p95 of 100, and 10 ms before the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percentile {
@@ -66,8 +78,10 @@ pub struct Policy {
     /// Whether bytes of all copies count (two copies or more, a quorum of one): the others send from the
     /// tail.
     pub aggregates: bool,
+    /// How they are split then.
+    pub split: Split,
     /// Where those of more than two count: bytes that each copy but the first is asked for at a time, at
-    /// least 1.
+    /// least 1. By ranges: bytes that each copy is asked for at a time.
     pub piece: u64,
     /// The low copy and the high one change places once the low one is this many bytes ahead, in the
     /// congestion window of its sender where that is told, else in what has come; `None`: never.
@@ -85,6 +99,7 @@ impl Policy {
         trigger: Trigger::AtOnce,
         purge: None,
         aggregates: false,
+        split: Split::Meet,
         piece: 1_000_000,
         swap_lead: None,
         budget: None,
@@ -116,7 +131,7 @@ impl Policy {
 
     /// Whether copies are asked for a piece at a time.
     pub const fn asks_in_pieces(&self) -> bool {
-        self.aggregates && self.copies > 2
+        self.aggregates && (self.copies > 2 || matches!(self.split, Split::Ranges))
     }
 
     /// What is wrong with the policy, if anything is.
@@ -132,7 +147,7 @@ impl Policy {
             return Some("bytes of all copies count with two copies or more and a quorum of one");
         }
         if self.asks_in_pieces() && self.purge.is_none() {
-            return Some("three copies or more whose bytes count have to be purged");
+            return Some("copies that are asked for pieces have to be purged");
         }
         if self.swap_lead.is_some() && (self.copies != 2 || self.quorum != 1) {
             return Some("two copies and a quorum of one change places, no others");

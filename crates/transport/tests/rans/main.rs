@@ -8,5 +8,6 @@ mod messenger;
 mod pair;
 mod ranges;
 mod requests;
+mod sides;
 mod stations;
 mod stream;

@@ -1,34 +1,28 @@
 //! What answers do to a transfer: whether their bytes count, and what becomes of a replica that fails.
 
-use super::{Head, Identity, Sink, Transfer, since};
+use super::{Head, Identity, PartOf, Sink, Transfer, since};
 use crate::client::{AnswerBody, Replay};
 use crate::ranges::config::Verify;
 use crate::ranges::digest::{Check, Digest};
-use crate::ranges::error::{Cause, Fault, RangesError};
-use crate::ranges::part::{Held, News, Opening, Part};
+use crate::ranges::error::{Fault, RangesError};
+use crate::ranges::origin::Origin;
+use crate::ranges::part::{Held, News, Opening};
 use crate::ranges::validators::{ContentRange, StrongTag, is_identity};
 use bytes::Bytes;
-use http::{Request, Response, StatusCode, header, response};
-use http_body::Body;
+use http::{Response, StatusCode, header, response};
 use tailcut_transport::rans::{AskId, ByteRange, Ranges};
 use tokio::time::Instant;
-use tower_service::Service;
 
-impl<S, B, R, E> Transfer<S, B, R, E>
+impl<S, B> Transfer<S, B>
 where
-    S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
-    S::Future: Send + 'static,
+    S: Origin<B>,
     B: Replay + Send + Sync + 'static,
-    R: Body + Send + 'static,
-    R::Data: Send,
-    R::Error: Into<Cause>,
-    E: Into<Cause> + Send + 'static,
 {
     /// Something has become of a part.
     pub(super) fn on_news(
         &mut self,
         at: usize,
-        news: News<R, E>,
+        news: News<S::Body, S::Failure>,
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
         let mut part = self.asked.swap_remove(at);
@@ -48,8 +42,8 @@ where
 
     fn on_head(
         &mut self,
-        part: Part<R, E>,
-        answer: Result<Response<R>, E>,
+        part: PartOf<S, B>,
+        answer: Result<Response<S::Body>, S::Failure>,
     ) -> Result<(), RangesError> {
         self.client.note(part.replica, part.began, &answer);
         let answer = match answer {
@@ -91,7 +85,11 @@ where
     }
 
     /// A part's answer has bytes of the object, if they are of this object and those that were asked for.
-    fn on_part(&mut self, mut part: Part<R, E>, answer: Response<R>) -> Result<(), RangesError> {
+    fn on_part(
+        &mut self,
+        mut part: PartOf<S, B>,
+        answer: Response<S::Body>,
+    ) -> Result<(), RangesError> {
         let headers = answer.headers();
         let identity = match (StrongTag::of(headers), ContentRange::of(headers)) {
             (_, None) => Err(Fault::WrongRange),
@@ -152,7 +150,7 @@ where
     }
 
     /// What a part was asked for before the object's size was known.
-    fn opened(&self, part: &Part<R, E>, total: u64) -> ByteRange {
+    fn opened(&self, part: &PartOf<S, B>, total: u64) -> ByteRange {
         let piece = self.config.piece;
         let (from, to) = match part.opening {
             Some(Opening::Back) => (total.saturating_sub(piece), total),
@@ -162,7 +160,7 @@ where
     }
 
     /// The object is known, by the answer to this part.
-    fn begin(&mut self, first: &mut Part<R, E>, identity: Identity) -> Result<(), RangesError> {
+    fn begin(&mut self, first: &mut PartOf<S, B>, identity: Identity) -> Result<(), RangesError> {
         let total = identity.total;
         if let Some(longest) = self.config.longest
             && total > longest
@@ -183,7 +181,7 @@ where
                 ranges.close(opened);
             }
         }
-        let mut note = |part: &mut Part<R, E>, opened| {
+        let mut note = |part: &mut PartOf<S, B>, opened| {
             let at = since(self.began, part.began);
             part.id = Some(ranges.note(at, part.side, opened));
         };
@@ -202,7 +200,7 @@ where
 
     fn on_data(
         &mut self,
-        mut part: Part<R, E>,
+        mut part: PartOf<S, B>,
         bytes: Bytes,
         sink: &mut dyn Sink,
     ) -> Result<(), RangesError> {
@@ -256,7 +254,7 @@ where
     }
 
     /// A part's answer is over.
-    fn on_end(&mut self, mut part: Part<R, E>, sink: &mut dyn Sink) -> Result<(), RangesError> {
+    fn on_end(&mut self, mut part: PartOf<S, B>, sink: &mut dyn Sink) -> Result<(), RangesError> {
         let Some(id) = part.id else {
             return Ok(());
         };
@@ -282,7 +280,7 @@ where
     }
 
     /// A part has failed in a way that may pass.
-    fn fail(&mut self, part: &Part<R, E>, fault: Fault) {
+    fn fail(&mut self, part: &PartOf<S, B>, fault: Fault) {
         let side = &mut self.sides[part.side];
         side.has_opened = false;
         side.failures += 1;
@@ -313,13 +311,13 @@ where
     }
 
     /// The object does not come in parts.
-    fn stop(&mut self, head: Head<R>) {
+    fn stop(&mut self, head: Head<S::Body>) {
         self.head = Some(head);
         self.purge(|_| true);
     }
 
     /// Drops parts, or lets them run to their end where their replica has been reset too often.
-    pub(super) fn purge(&mut self, which: impl Fn(&Part<R, E>) -> bool) {
+    pub(super) fn purge(&mut self, which: impl Fn(&PartOf<S, B>) -> bool) {
         for at in (0..self.asked.len()).rev() {
             if !which(&self.asked[at]) {
                 continue;

@@ -7,13 +7,13 @@ use super::config::RangesConfig;
 use super::counts::Counter;
 use super::digest::Digest;
 use super::error::{Cause, Fault, RangesError};
+use super::origin::Origin;
 use super::part::{Opening, Part};
 use super::validators::StrongTag;
 use crate::client::{AnswerBody, Client, Replay};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, header, response};
-use http_body::Body;
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
@@ -22,7 +22,6 @@ use std::time::Duration;
 use tailcut_transport::rans::{AskId, Class, Idle, Ranges};
 use tailcut_units::Time;
 use tokio::time::{Instant, Sleep, sleep_until};
-use tower_service::Service;
 
 /// Where bytes go, each once, in any order.
 pub(super) trait Sink {
@@ -72,12 +71,11 @@ struct Side {
     paused_until: Option<Instant>,
 }
 
+/// A part of an answer of such a replica.
+type PartOf<S, B> = Part<<S as Origin<B>>::Body, <S as Origin<B>>::Failure>;
+
 /// See the module.
-pub(super) struct Transfer<S, B, R, E>
-where
-    R: Body + Send + 'static,
-    E: Send + 'static,
-{
+pub(super) struct Transfer<S: Origin<B>, B> {
     client: Client<S>,
     config: RangesConfig,
     counter: Counter,
@@ -87,27 +85,22 @@ where
     /// Replicas that were not asked yet.
     candidates: VecDeque<usize>,
     sides: Vec<Side>,
-    asked: Vec<Part<R, E>>,
+    asked: Vec<PartOf<S, B>>,
     object: Option<(Identity, Ranges)>,
-    head: Option<Head<R>>,
+    head: Option<Head<S::Body>>,
     faults: Vec<(usize, Fault)>,
     /// The first answer that was not acceptable, and the last error.
-    poor: Option<Response<AnswerBody<R>>>,
+    poor: Option<Response<AnswerBody<S::Body>>>,
     cause: Option<Cause>,
     timer: Option<Pin<Box<Sleep>>>,
     /// Of a reader in order.
     window: Option<u64>,
 }
 
-impl<S, B, R, E> Transfer<S, B, R, E>
+impl<S, B> Transfer<S, B>
 where
-    S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
-    S::Future: Send + 'static,
+    S: Origin<B>,
     B: Replay + Send + Sync + 'static,
-    R: Body + Send + 'static,
-    R::Data: Send,
-    R::Error: Into<Cause>,
-    E: Into<Cause> + Send + 'static,
 {
     pub fn new(
         client: Client<S>,
@@ -138,7 +131,7 @@ where
     }
 
     /// Resolves when the object is known, or is not to come in parts.
-    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head<R>, RangesError>> {
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head<S::Body>, RangesError>> {
         loop {
             self.ask();
             if self.sides.iter().all(|side| !side.is_open) {
@@ -251,7 +244,7 @@ where
             true => Opening::Front,
             false => Opening::Back,
         };
-        let taken = |part: &Part<R, E>| part.opening == Some(opening);
+        let taken = |part: &PartOf<S, B>| part.opening == Some(opening);
         if self.sides[side].has_opened || self.asked.iter().any(taken) {
             return;
         }
@@ -321,7 +314,7 @@ where
     /// Waits for what time brings. Ready where it has brought something.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
-        let stalled = |part: &&Part<R, E>| {
+        let stalled = |part: &&PartOf<S, B>| {
             let others = self.asked.iter().any(|other| other.side != part.side);
             // What has not begun may wait in a queue. It has waited too long where others get on.
             (part.has_begun() || (self.object.is_some() && others))

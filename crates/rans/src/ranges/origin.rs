@@ -1,0 +1,35 @@
+//! What objects come from.
+
+use super::error::Cause;
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+
+/// A way to a replica that has objects: any service that answers such requests. It is implemented for all of them.
+pub trait Origin<B>:
+    Service<
+        Request<B>,
+        Response = Response<<Self as Origin<B>>::Body>,
+        Error = <Self as Origin<B>>::Failure,
+        Future: Send + 'static,
+    > + Clone
+    + Send
+    + Sync
+    + 'static
+{
+    /// The body of an answer.
+    type Body: Body<Data: Send, Error: Into<Cause>> + Send + 'static;
+    /// Why there is no answer.
+    type Failure: Into<Cause> + Send + 'static;
+}
+
+impl<S, B, R, E> Origin<B> for S
+where
+    S: Service<Request<B>, Response = Response<R>, Error = E> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    R: Body<Data: Send, Error: Into<Cause>> + Send + 'static,
+    E: Into<Cause> + Send + 'static,
+{
+    type Body = R;
+    type Failure = E;
+}

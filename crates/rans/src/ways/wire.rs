@@ -1,0 +1,95 @@
+//! What HTTP is spoken over, and whether it has something to say before it was asked.
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use socket2::SockRef;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+use tokio::net::TcpStream;
+
+/// A stream of bytes to a server.
+pub trait Wire: Read + Write + Unpin + Send + 'static {
+    /// Whether bytes have come that nobody has read, or its end has. It asks the system, and not what the runtime
+    /// has been told so far. `false` where that cannot be known.
+    fn has_unread(&self) -> bool;
+}
+
+/// Whether a socket has something to read: bytes, an end, or an error.
+pub(crate) fn is_readable(socket: &TcpStream) -> bool {
+    let mut one = [MaybeUninit::uninit()];
+    match SockRef::from(socket).peek(&mut one) {
+        Ok(_) => true,
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+    }
+}
+
+impl Wire for TokioIo<TcpStream> {
+    fn has_unread(&self) -> bool {
+        is_readable(self.inner())
+    }
+}
+
+/// A wire that hyper has, and that can be looked at from elsewhere.
+pub(super) struct Shared<I>(Arc<Mutex<I>>);
+
+/// Looks at a wire as long as it is open.
+pub(super) type Watch = Weak<Mutex<dyn Wire>>;
+
+pub(super) fn shared<I: Wire>(wire: I) -> (Shared<I>, Watch) {
+    let wire = Arc::new(Mutex::new(wire));
+    let watch: Watch = Arc::downgrade(&wire) as Watch;
+    (Shared(wire), watch)
+}
+
+/// Whether a request may be sent on it.
+pub(super) fn is_quiet(watch: &Watch) -> bool {
+    let wire = watch.upgrade();
+    wire.is_some_and(|wire| !lock(&wire).has_unread())
+}
+
+fn lock<I: ?Sized>(wire: &Mutex<I>) -> MutexGuard<'_, I> {
+    wire.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<I: Wire> Read for Shared<I> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *lock(&self.0)).poll_read(cx, buffer)
+    }
+}
+
+impl<I: Wire> Write for Shared<I> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *lock(&self.0)).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *lock(&self.0)).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        lock(&self.0).is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *lock(&self.0)).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *lock(&self.0)).poll_shutdown(cx)
+    }
+}
