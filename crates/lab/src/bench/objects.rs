@@ -52,7 +52,9 @@ pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
     let long: Arc<[u8]> = object((RATE / 8.0 * SECONDS) as usize, 1).into();
     let goodput = |share: f64| -> Result<f64> {
         thin.lose(WEST_EAST, share)?;
-        Ok(long.len() as f64 * 8e-6 / seconds(&from, &to, &long)?)
+        let goodput = long.len() as f64 * 8e-6 / seconds(&from, &to, &long)?;
+        eprintln!("{:.1} % loss: {goodput:.1} Mb/s", share * 100.0);
+        Ok(goodput)
     };
     let of = format!("{round_trip_ms} ms, {queue} packets");
     let clean = goodput(0.0)?;
@@ -69,6 +71,7 @@ pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
         let short: Arc<[u8]> = object((RATE / 8.0 * SECONDS / 4.0) as usize, 2).into();
         thin.lose(WEST_EAST, percent / 100.0)?;
         let goodput = short.len() as f64 * 8e-6 / seconds(&from, &to, &short)?;
+        eprintln!("{percent:.1} % loss: {goodput:.1} Mb/s");
         let name = format!("{of}: of that at {percent} % loss, 5 s");
         figures.push(Figure::told(name, goodput / clean));
     }
