@@ -17,6 +17,10 @@ pub enum Failure {
     /// Other processes are at the cases that are left; in words.
     Elsewhere(String),
     /// A command has ended with an exit code of its own; in words.
+    #[cfg_attr(
+        not(all(feature = "cast", target_os = "linux")),
+        expect(dead_code, reason = "of `tailcut cast`")
+    )]
     Ended(u8, String),
     /// The user interrupted it; what was finished is kept.
     Interrupted,
