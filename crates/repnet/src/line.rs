@@ -41,10 +41,9 @@ pub(crate) struct Line {
     early: Option<u8>,
     /// What `TCP_NODELAY` is to be; `None`: as the system has it.
     nodelay: Option<bool>,
-    /// What it was set to. Only bytes of the application need it: a hello goes out at once in any case, and a
-    /// leg that loses its race carries nothing else.
-    set_nodelay: Option<bool>,
-    carries: bool,
+    /// What it was set to, from the first bytes of the application on. A hello goes out at once in any case, and
+    /// a leg that loses its race carries nothing else.
+    applied: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -93,22 +92,21 @@ impl Line {
             finished: false,
             early,
             nodelay: None,
-            set_nodelay: None,
-            carries: false,
+            applied: None,
         }
     }
 
     /// Whether small writes of the application go out at once.
     pub fn set_nodelay(&mut self, nodelay: bool) {
         self.nodelay = Some(nodelay);
-        if self.carries {
+        if self.applied.is_some() {
             self.apply_nodelay();
         }
     }
 
     fn apply_nodelay(&mut self) {
         if let Some(nodelay) = self.nodelay
-            && self.set_nodelay.replace(nodelay) != Some(nodelay)
+            && self.applied.replace(nodelay) != Some(nodelay)
         {
             // What fails here is a connection that is gone already.
             let _ = self.tcp.set_nodelay(nodelay);
@@ -211,8 +209,7 @@ impl Line {
         if self.broken.is_some() {
             return Poll::Ready(None);
         }
-        if !self.carries {
-            self.carries = true;
+        if self.applied.is_none() {
             self.apply_nodelay();
         }
         let tcp = Pin::new(&mut self.tcp);
