@@ -49,31 +49,28 @@ pub(super) fn loss(round_trip_ms: u32) -> Result<Vec<Figure>> {
     let queue = (round_trip_ms * 25 / 3).max(64);
     let thin = Thin::new(1, 1, round_trip_ms * 1_000, queue)?;
     let (from, to) = (thin.endpoint(0)?, thin.endpoint(1)?);
-    let long: Arc<[u8]> = object((RATE / 8.0 * SECONDS) as usize, 1).into();
-    let goodput = |share: f64| -> Result<f64> {
-        thin.lose(WEST_EAST, share)?;
-        let goodput = long.len() as f64 * 8e-6 / seconds(&from, &to, &long)?;
-        eprintln!("{:.1} % loss: {goodput:.1} Mb/s", share * 100.0);
+    let object = |seconds: f64, seed| object((RATE / 8.0 * seconds) as usize, seed);
+    let (long, short): (Arc<[u8]>, Arc<[u8]>) =
+        (object(SECONDS, 1).into(), object(SECONDS / 4.0, 2).into());
+    let goodput = |percent: f64, object: &Arc<[u8]>| -> Result<f64> {
+        thin.lose(WEST_EAST, percent / 100.0)?;
+        let goodput = object.len() as f64 * 8e-6 / seconds(&from, &to, object)?;
+        eprintln!("{percent:.1} % loss: {goodput:.1} Mb/s");
         Ok(goodput)
     };
     let of = format!("{round_trip_ms} ms, {queue} packets");
-    let clean = goodput(0.0)?;
-    let mut figures = vec![Figure::told(
-        format!("{of}: goodput without loss (Mb/s)"),
-        clean,
-    )];
+    let clean = goodput(0.0, &long)?;
+    let name = format!("{of}: goodput without loss (Mb/s)");
+    let mut figures = vec![Figure::told(name, clean)];
     for (percent, least) in [(0.1, 0.97), (1.0, 0.95), (5.0, 0.88)] {
-        let kept = goodput(percent / 100.0)? / clean;
+        let kept = goodput(percent, &long)? / clean;
         let name = format!("{of}: of that at {percent} % loss");
         figures.push(Figure::wanted(name, kept, least, 1.02));
     }
     for percent in [10.0, 30.0] {
-        let short: Arc<[u8]> = object((RATE / 8.0 * SECONDS / 4.0) as usize, 2).into();
-        thin.lose(WEST_EAST, percent / 100.0)?;
-        let goodput = short.len() as f64 * 8e-6 / seconds(&from, &to, &short)?;
-        eprintln!("{percent:.1} % loss: {goodput:.1} Mb/s");
+        let kept = goodput(percent, &short)? / clean;
         let name = format!("{of}: of that at {percent} % loss, 5 s");
-        figures.push(Figure::told(name, goodput / clean));
+        figures.push(Figure::told(name, kept));
     }
     figures.extend(thin.punctuality(&of)?);
     Ok(figures)
