@@ -9,7 +9,7 @@ use std::ops::Range;
 use tailcut_transport::{
     Condition, Ecn, Event, Header, Message, PathPin, Replication, Segment, Transport,
 };
-use tailcut_units::{Duration, FlowId, HostId, Time};
+use tailcut_units::{FlowId, HostId, Time};
 
 /// A design under test.
 pub trait Subject: Transport {
@@ -218,13 +218,8 @@ impl<T: Subject> World<T> {
             }
             Operation::Deliver { which } => self.at(which, Self::deliver),
             Operation::DeliverOldest => self.at(0, Self::deliver),
-            Operation::Drop { which } => self.at(which, |world, at| {
-                world.passing.on_the_way.remove(at);
-            }),
-            Operation::Duplicate { which } => self.at(which, |world, at| {
-                let copy = world.passing.on_the_way[at];
-                world.passing.on_the_way.push(copy);
-            }),
+            Operation::Drop { which } => self.lose(which),
+            Operation::Duplicate { which } => self.duplicate(which),
             Operation::Mark { which } => self.at(which, |world, at| {
                 let ecn = &mut world.passing.on_the_way[at].2.ecn;
                 if *ecn == Ecn::Capable {
@@ -244,14 +239,8 @@ impl<T: Subject> World<T> {
                     *to = 1 - *to;
                 }
             }),
-            Operation::Wait { microseconds } => {
-                self.wait_until(self.passing.now + Duration::from_us(u64::from(microseconds)));
-            }
-            Operation::Timeout => {
-                if let Some(next) = self.next_timeout() {
-                    self.wait_until(next);
-                }
-            }
+            Operation::Wait { microseconds } => self.wait(u32::from(microseconds)),
+            Operation::Timeout => self.time_out(),
         }
         self.check();
     }

@@ -37,6 +37,34 @@ pub trait World<T: Transport>: Sized {
         }
     }
 
+    /// One of the segments on their way is lost.
+    fn lose(&mut self, which: u16) {
+        self.at(which, |world, at| {
+            world.passing_mut().on_the_way.remove(at);
+        });
+    }
+
+    /// One of them comes twice.
+    fn duplicate(&mut self, which: u16) {
+        self.at(which, |world, at| {
+            let on_the_way = &mut world.passing_mut().on_the_way;
+            on_the_way.push(on_the_way[at]);
+        });
+    }
+
+    /// So many microseconds pass.
+    fn wait(&mut self, microseconds: u32) {
+        let end = self.passing().now + Duration::from_us(u64::from(microseconds));
+        self.wait_until(end);
+    }
+
+    /// The next timer fires, if there is one.
+    fn time_out(&mut self) {
+        if let Some(next) = self.next_timeout() {
+            self.wait_until(next);
+        }
+    }
+
     /// Time passes; timers fire when due, and what is too old is lost.
     fn wait_until(&mut self, end: Time) {
         while let Some(next) = self.next_timeout().filter(|at| *at <= end) {

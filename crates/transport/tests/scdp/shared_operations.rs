@@ -245,27 +245,16 @@ impl World {
             }
             Operation::Deliver { which } => self.at(which, Self::deliver),
             Operation::DeliverOldest => self.at(0, Self::deliver),
-            Operation::Drop { which } => self.at(which, |world, at| {
-                world.passing.on_the_way.remove(at);
-            }),
-            Operation::Duplicate { which } => self.at(which, |world, at| {
-                let copy = world.passing.on_the_way[at];
-                world.passing.on_the_way.push(copy);
-            }),
+            Operation::Drop { which } => self.lose(which),
+            Operation::Duplicate { which } => self.duplicate(which),
             Operation::Trim { which } => self.at(which, |world, at| {
                 let segment = &mut world.passing.on_the_way[at].2;
                 if segment.trimmable {
                     segment.condition = Condition::Trimmed;
                 }
             }),
-            Operation::Wait { microseconds } => {
-                self.wait_until(self.passing.now + Duration::from_us(u64::from(microseconds)));
-            }
-            Operation::Timeout => {
-                if let Some(next) = self.next_timeout() {
-                    self.wait_until(next);
-                }
-            }
+            Operation::Wait { microseconds } => self.wait(u32::from(microseconds)),
+            Operation::Timeout => self.time_out(),
         }
         for host in 0..HOSTS {
             self.collect(host);

@@ -4,7 +4,7 @@ use super::hosts::Hosts;
 use super::{Listening, bytes, recv};
 use crate::place::{Ended, Place};
 use std::fs;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 const GROUP: &str = "239.77.1.2";
 const RECEIVERS: usize = 3;
@@ -18,6 +18,35 @@ fn receiver(hosts: &Hosts, place: &Place, host: usize, more: &[&str]) -> Listeni
     Listening::run(&mut hosts.on(host, &command))
 }
 
+/// A file of so many bytes, and a network of a sender and the receivers.
+fn file_of(length: usize) -> (Place, Vec<u8>, Hosts) {
+    let place = Place::new();
+    let contents = bytes(length);
+    fs::write(place.path().join("file"), &contents).expect("a file");
+    (place, contents, Hosts::new(1 + RECEIVERS))
+}
+
+/// Receivers that all hear the group.
+fn members(hosts: &Hosts, place: &Place) -> Vec<Listening> {
+    (2..2 + RECEIVERS)
+        .map(|host| receiver(hosts, place, host, &["--group", GROUP]))
+        .collect()
+}
+
+/// A receiver ends well, and has the file.
+fn has_it(place: &Place, host: usize, receiver: Listening, contents: &[u8]) {
+    let ended = receiver.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let copy = place.path().join(format!("in-{host}/file"));
+    assert!(fs::read(copy).expect("a file") == contents);
+}
+
+/// A sender that is at it.
+fn sending(hosts: &Hosts, place: &Place, more: &[&str]) -> Child {
+    let mut command = send(hosts, place, more);
+    command.stderr(Stdio::piped()).spawn().expect("it runs")
+}
+
 fn send(hosts: &Hosts, place: &Place, more: &[&str]) -> Command {
     let to: Vec<String> = (2..2 + RECEIVERS).map(|host| hosts.address(host)).collect();
     let to: Vec<&str> = to.iter().map(String::as_str).collect();
@@ -27,10 +56,7 @@ fn send(hosts: &Hosts, place: &Place, more: &[&str]) -> Command {
 
 #[test]
 fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
-    let place = Place::new();
-    let contents = bytes(20_000_000);
-    fs::write(place.path().join("file"), &contents).expect("a file");
-    let hosts = Hosts::new(1 + RECEIVERS);
+    let (place, contents, hosts) = file_of(20_000_000);
     // Copies that leave the sender: all hear the group, one does not, nobody does.
     for (deaf, copies) in [(0, 1), (1, 2), (RECEIVERS, RECEIVERS)] {
         let receivers: Vec<Listening> = (0..RECEIVERS)
@@ -54,28 +80,17 @@ fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
         let told = sent.stderr.matches("does not hear the group").count();
         assert_eq!(told, deaf, "{}", sent.stderr);
         for (at, receiver) in receivers.into_iter().enumerate() {
-            let ended = receiver.end();
-            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-            let copy = place.path().join(format!("in-{}/file", 2 + at));
-            assert!(fs::read(copy).expect("a file") == contents);
+            has_it(&place, 2 + at, receiver, &contents);
         }
     }
 }
 
 #[test]
 fn a_receiver_that_stops_is_dropped_when_told_so_and_the_others_get_everything() {
-    let place = Place::new();
-    let contents = bytes(40_000_000);
-    fs::write(place.path().join("file"), &contents).expect("a file");
-    let hosts = Hosts::new(1 + RECEIVERS);
-    let receivers: Vec<Listening> = (0..RECEIVERS)
-        .map(|at| receiver(&hosts, &place, 2 + at, &["--group", GROUP]))
-        .collect();
+    let (place, contents, hosts) = file_of(40_000_000);
+    let receivers = members(&hosts, &place);
     let more = ["--group", GROUP, "--drop-after", "1s", "--rate", "200Mbps"];
-    let sender = send(&hosts, &place, &more)
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let sender = sending(&hosts, &place, &more);
     super::until_a_slab_is_there(&place.path().join("in-2"));
     receivers[0].signal(rustix::process::Signal::STOP);
     let sent = Ended::from(sender.wait_with_output().expect("it ends"));
@@ -83,28 +98,19 @@ fn a_receiver_that_stops_is_dropped_when_told_so_and_the_others_get_everything()
     assert!(sent.complaint().contains("10.77.0.2"), "{}", sent.stderr);
     receivers[0].signal(rustix::process::Signal::KILL);
     for (at, receiver) in receivers.into_iter().enumerate() {
-        let ended = receiver.end();
-        if at > 0 {
-            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-            let copy = place.path().join(format!("in-{}/file", 2 + at));
-            assert!(fs::read(copy).expect("a file") == contents);
+        match at {
+            0 => drop(receiver.end()),
+            _ => has_it(&place, 2 + at, receiver, &contents),
         }
     }
 }
 
 #[test]
 fn a_receiver_that_hears_the_group_no_longer_gets_a_copy_of_its_own() {
-    let place = Place::new();
-    let contents = bytes(40_000_000);
-    fs::write(place.path().join("file"), &contents).expect("a file");
-    let hosts = Hosts::new(1 + RECEIVERS);
-    let receivers: Vec<Listening> = (0..RECEIVERS)
-        .map(|at| receiver(&hosts, &place, 2 + at, &["--group", GROUP]))
-        .collect();
-    let sender = send(&hosts, &place, &["--group", GROUP, "--rate", "200Mbps"])
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let (place, contents, hosts) = file_of(40_000_000);
+    let receivers = members(&hosts, &place);
+    let more = ["--group", GROUP, "--rate", "200Mbps"];
+    let sender = sending(&hosts, &place, &more);
     super::until_a_slab_is_there(&place.path().join("in-3"));
     hosts.deafen(3);
     let sent = Ended::from(sender.wait_with_output().expect("it ends"));
@@ -113,10 +119,7 @@ fn a_receiver_that_hears_the_group_no_longer_gets_a_copy_of_its_own() {
     let told = "10.77.0.3:7413: does not hear the group";
     assert!(sent.stderr.contains(told), "{}", sent.stderr);
     for (at, receiver) in receivers.into_iter().enumerate() {
-        let ended = receiver.end();
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        let copy = place.path().join(format!("in-{}/file", 2 + at));
-        assert!(fs::read(copy).expect("a file") == contents);
+        has_it(&place, 2 + at, receiver, &contents);
     }
 }
 
