@@ -2,7 +2,8 @@
 //! CUBIC's (RFC 9438), and that a loss closes as far as the path stays full.
 //!
 //! - The queue is the delay from the sender to here above the least of the last minute. The least of
-//!   the last symbols counts, so that hosts' own delays do not.
+//!   the last symbols counts, so that hosts' own delays do not. It is no longer than the round trip above its own
+//!   least: the clocks of two hosts may drift apart by several milliseconds a minute.
 //! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
 //!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
 //!   full queue drains. A queue of less than an eighth of the empty round trip is no reason.
@@ -155,6 +156,8 @@ pub(crate) struct Controller {
     /// One-way delays are relative to the first: clocks are not synchronised.
     origin: Option<u32>,
     base: Least,
+    /// The same of round trips.
+    shortest: Least,
     base_since: Time,
     queue: Least,
     /// Samples in the present span of `queue`.
@@ -185,6 +188,7 @@ impl Controller {
             rtt: RttEstimator::new(timeout),
             origin: None,
             base: Least::NONE,
+            shortest: Least::NONE,
             base_since: now,
             queue: Least::NONE,
             samples: 0,
@@ -268,10 +272,16 @@ impl Controller {
         let delay = delay.wrapping_sub(origin) as i32;
         if arrival.now.since(self.base_since) >= HALF_MEMORY {
             self.base.next_span();
+            self.shortest.next_span();
             self.base_since = arrival.now;
         }
         self.base.add(delay);
-        let queue = delay.saturating_sub(self.base.get());
+        let mut queue = delay.saturating_sub(self.base.get());
+        if let Some(round_trip) = arrival.round_trip {
+            let round_trip = i32::try_from(round_trip.as_ns() / 100).unwrap_or(i32::MAX);
+            self.shortest.add(round_trip);
+            queue = queue.min(round_trip - self.shortest.get());
+        }
         self.samples += 1;
         if self.samples > self.window() / 8 {
             self.queue.next_span();
@@ -355,5 +365,36 @@ impl Controller {
             cwnd,
             ssthresh: cwnd,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_that_drift_apart_are_no_queue() {
+        let start = Time::ZERO + Duration::from_ms(1_000);
+        let mut controller = Controller::new(Adaptive::default(), start, 10, Duration::from_ms(1));
+        let mut longest: f64 = 0.0;
+        for number in 0..60_000 {
+            let now = start + Duration::from_ms(u64::from(number));
+            // The sender's clock loses 100 us a second, 6 ms in all. The path takes 1 ms each way.
+            let sent = now.as_ns() - 1_000_000;
+            let stamp = ((sent - sent / 10_000) / 100) as u32;
+            controller.on_arrival(
+                &Arrival {
+                    now,
+                    number,
+                    round_trip: Some(Duration::from_ms(2)),
+                    stamp,
+                    marked: false,
+                    may_grow: true,
+                },
+                number + 10,
+            );
+            longest = longest.max(controller.queue());
+        }
+        assert!(longest < 1e-6, "a queue of {longest} s");
     }
 }
