@@ -15,6 +15,8 @@
 //! - An ECN mark, or a trimmed symbol, closes it to 0.8.
 //! - At most once a round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
+//! - Credits are paced where the round trip is a millisecond or more: 2 windows a round trip in slow start, 1.25
+//!   after it. Else a window would arrive as one burst and an idle time, whose queue says nothing about the path.
 //!
 //! Why: `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md`.
 
@@ -68,6 +70,13 @@ const SHORT: f64 = 0.125;
 const KEPT_AT_LEAST: f64 = 0.3;
 /// What remains of it after a mark.
 const KEPT_ON_MARK: f64 = 0.8;
+/// Windows a round trip that credits are paced to, in slow start and after it.
+const PACE_IN_SLOW_START: f64 = 2.0;
+const PACE: f64 = 1.25;
+/// What may leave at once: so much time's worth of credits, which a host's timers can keep, ...
+const AT_ONCE: Duration = Duration::from_us(500);
+/// ... and so many at least.
+const LEAST_AT_ONCE: u32 = 4;
 /// One symbol, in the units of [`Window`]: windows need not be whole.
 const SYMBOL: u64 = 1_000;
 /// Symbols in flight at least: so many that a loss shows by those behind it.
@@ -210,6 +219,22 @@ impl Controller {
     /// that symbols do not come in bursts.
     pub(crate) fn batch(&self) -> u32 {
         (self.window() / 32).clamp(1, 16)
+    }
+
+    /// The time from one credit to the next, and how many may leave at once; `None` where they are not paced.
+    pub(crate) fn pace(&self) -> Option<(Duration, u32)> {
+        let round_trip = self.rtt.smoothed();
+        if round_trip < AT_ONCE * 2 {
+            return None;
+        }
+        let pace = match self.window.in_slow_start() {
+            true => PACE_IN_SLOW_START,
+            false => PACE,
+        };
+        let credits = f64::from(self.window()) * pace;
+        let interval = Duration::from_ps((round_trip.as_ps() as f64 / credits) as u64);
+        let at_once = AT_ONCE.as_ps() / interval.as_ps().max(1);
+        Some((interval, (at_once as u32).max(LEAST_AT_ONCE)))
     }
 
     /// The smoothed round trip; `None` before the first.

@@ -233,7 +233,7 @@ impl Receiver {
         if line.must_pull() {
             return true;
         }
-        let room = line.has_room();
+        let room = line.has_room(now);
         if line.lacks_credit() && room {
             return true;
         }
@@ -312,6 +312,7 @@ impl Receiver {
             true => self.lines[at].control.batch(),
             false => window,
         };
+        let most = most.min(self.lines[at].paced(now));
         let (mut credits, mut renewed, mut from) = (0, 0, 0);
         let limited = loop {
             let line = &self.lines[at];
@@ -347,11 +348,12 @@ impl Receiver {
 
     /// When a source is overdue first, or late where another could take over.
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
-        let overdue = self
-            .lines
-            .iter()
-            .filter_map(|line| line.overdue_at(config))
-            .min();
+        let due = |line: &Line| {
+            let held = line.held_until(now);
+            let held = held.filter(|_| line.lacks_credit() || self.has_unassigned());
+            Time::earlier(line.overdue_at(config), held)
+        };
+        let overdue = self.lines.iter().filter_map(due).min();
         if self.lines.len() == 1 || self.in_pull_queue || self.has_unassigned() {
             return overdue;
         }
