@@ -2,8 +2,9 @@
 //! CUBIC's (RFC 9438), and that a loss closes as far as the path stays full.
 //!
 //! - The queue is the delay from the sender to here above the least of the last minute. The least of
-//!   the last symbols counts, so that hosts' own delays do not. It is no longer than the round trip above its own
-//!   least: the clocks of two hosts may drift apart by several milliseconds a minute.
+//!   the last half to whole window counts, so that a host's own delay, or one burst, does not. It is no longer
+//!   than the round trip above its own least: the clocks of two hosts may drift apart by several milliseconds a
+//!   minute.
 //! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
 //!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
 //!   full queue drains. A queue of less than an eighth of the empty round trip is no reason.
@@ -308,7 +309,7 @@ impl Controller {
             queue = queue.min(round_trip - self.shortest.get());
         }
         self.samples += 1;
-        if self.samples > self.window() / 8 {
+        if self.samples > self.window() / 2 {
             self.queue.next_span();
             self.samples = 0;
         }

@@ -350,7 +350,10 @@ impl Receiver {
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         let due = |line: &Line| {
             let held = line.held_until(now);
-            let held = held.filter(|_| line.lacks_credit() || self.has_unassigned());
+            // One of several may be to send what another owes.
+            let may_want =
+                |line: &Line| self.lines.len() > 1 || line.lacks_credit() || self.has_unassigned();
+            let held = held.filter(|_| may_want(line));
             Time::earlier(line.overdue_at(config), held)
         };
         let overdue = self.lines.iter().filter_map(due).min();
