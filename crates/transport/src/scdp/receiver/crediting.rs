@@ -307,14 +307,15 @@ impl Receiver {
         let at = self.next_line(now).unwrap_or(0);
         let several = self.lines.len() > 1;
         let window = self.lines[at].control.window();
+        let batch = self.lines[at].control.batch();
+        let paced = self.lines[at].paced(now);
         let most = match several {
             // Others have their turn.
-            true => self.lines[at].control.batch(),
-            false => window,
+            true => batch.min(paced),
+            false => window.min(paced),
         };
-        let most = most.min(self.lines[at].paced(now));
         let (mut credits, mut renewed, mut from) = (0, 0, 0);
-        let limited = loop {
+        let is_held = loop {
             let line = &self.lines[at];
             let in_flight = line.credits.in_flight() + credits;
             let has_room = in_flight < window && credits < most;
@@ -334,6 +335,8 @@ impl Receiver {
                 renewed += u32::from(spare);
             }
         };
+        let room = window.saturating_sub(self.lines[at].credits.in_flight() + credits);
+        let limited = is_held && (room < batch || credits >= paced);
         let first = self.first;
         let header = self.lines[at].pull(now, first, (credits, renewed, limited));
         self.last_credits = credits;
