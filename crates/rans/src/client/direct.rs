@@ -10,14 +10,15 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 impl<S> Client<S> {
-    /// The replicas that may be asked, in the order in which they should be: the less loaded of two first.
+    /// The replicas that may be asked, in the order in which they should be: the two least loaded ones first. A large
+    /// object is worth comparing all of them.
     pub(crate) fn choose(&self) -> Vec<usize> {
         let mut state = self.shared.lock();
         let mut rest = state.open(Instant::now());
         let mut order = Vec::new();
-        if let Some((first, other)) = state.lighter_of_two(&mut rest) {
-            order.push(first);
-            rest.extend(other);
+        order.extend(state.lightest(&mut rest));
+        if !state.explores() {
+            order.extend(state.lightest(&mut rest));
         }
         while let Some(next) = state.draw(&mut rest) {
             order.push(next);

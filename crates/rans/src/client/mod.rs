@@ -5,6 +5,7 @@
 
 mod config;
 mod direct;
+mod discovered;
 mod flight;
 mod race;
 mod replay;
@@ -14,6 +15,7 @@ mod shared;
 mod standing;
 
 pub use config::{Breaker, ClientConfig, Methods, ResetBudget, acceptable};
+pub use discovered::{Discovered, DiscoveredError};
 pub use flight::AnswerBody;
 pub(crate) use flight::Flight;
 pub use replay::{Once, Replay};
@@ -77,6 +79,16 @@ impl<S> Client<S> {
             replicas: replicas.into(),
             shared,
         })
+    }
+
+    /// A client of other replicas that knows what this one knows. `places` tells where each of them was before.
+    fn succeeded(&self, replicas: Vec<Replica<S>>, places: &[Option<usize>]) -> Self {
+        let purges = replicas.iter().map(|replica| replica.purges);
+        let shared = self.shared.succeeded(purges.zip(places.iter().copied()));
+        Self {
+            replicas: replicas.into(),
+            shared: Arc::new(shared),
+        }
     }
 
     /// What it has counted.

@@ -14,6 +14,17 @@ pub enum Purges {
     No,
 }
 
+impl Purges {
+    /// What is known before the first answer.
+    pub(super) const fn known(self) -> Option<bool> {
+        match self {
+            Self::Learn => None,
+            Self::Yes => Some(true),
+            Self::No => Some(false),
+        }
+    }
+}
+
 /// One of several servers that give the same answers.
 #[derive(Clone, Debug)]
 pub struct Replica<S> {

@@ -12,6 +12,9 @@ use tailcut_transport::rans::{Client, CopyId, Purpose, RequestHeader, RequestId}
 use tailcut_units::{HostId, Time};
 use tokio::time::Instant;
 
+/// Where the least loaded of all replicas are asked: one copy in so many goes to any replica.
+const EXPLORING: u64 = 8;
+
 /// Which of the client's policies a request follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Follows {
@@ -55,14 +58,7 @@ impl Shared {
             return Err(fault);
         }
         let began = Instant::now();
-        let standing = |purges| {
-            let known = match purges {
-                Purges::Learn => None,
-                Purges::Yes => Some(true),
-                Purges::No => Some(false),
-            };
-            Standing::new(began, known, config.resets)
-        };
+        let standing = |purges: Purges| Standing::new(began, purges.known(), config.resets);
         let state = State {
             standings: replicas.map(standing).collect(),
             counts: ClientCounts::default(),
@@ -76,6 +72,34 @@ impl Shared {
             began,
             state: Mutex::new(state),
         })
+    }
+
+    /// The state of a client of other replicas, each with its place in this one. What is on its way stays here.
+    pub fn succeeded(&self, replicas: impl Iterator<Item = (Purges, Option<usize>)>) -> Self {
+        use rand_core::SeedableRng;
+        let mut state = self.lock();
+        let seed = state.random.next_u64();
+        let now = Instant::now();
+        let standing = |(purges, place): (Purges, Option<usize>)| {
+            let known = place.and_then(|place| state.standings.get(place));
+            known.map_or_else(
+                || Standing::new(now, purges.known(), self.config.resets),
+                Standing::without_requests,
+            )
+        };
+        let succeeding = State {
+            standings: replicas.map(standing).collect(),
+            counts: state.counts,
+            policies: state.policies.each_ref().map(Client::without_requests),
+            inboxes: HashMap::new(),
+            next: 0,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        };
+        Self {
+            config: self.config,
+            began: self.began,
+            state: Mutex::new(succeeding),
+        }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {
@@ -157,6 +181,26 @@ impl State {
             }
             second => (first, second),
         })
+    }
+
+    /// Takes the least loaded of the candidates; of several, any.
+    pub fn lightest(&mut self, candidates: &mut Vec<usize>) -> Option<usize> {
+        let mut lightest = self.draw(candidates)?;
+        let mut others = Vec::with_capacity(candidates.len());
+        while let Some(next) = self.draw(candidates) {
+            let is_lighter = self.standings[next].is_lighter_than(&self.standings[lightest]);
+            others.push(match is_lighter {
+                true => std::mem::replace(&mut lightest, next),
+                false => next,
+            });
+        }
+        *candidates = others;
+        Some(lightest)
+    }
+
+    /// Whether a copy goes anywhere now and then, so that a replica which was slow once is tried again.
+    pub fn explores(&mut self) -> bool {
+        self.random.next_u64().is_multiple_of(EXPLORING)
     }
 
     /// Takes one of the candidates at random.

@@ -42,6 +42,14 @@ impl Standing {
         }
     }
 
+    /// The same without requests on their way.
+    pub fn without_requests(&self) -> Self {
+        Self {
+            in_flight: 0,
+            ..self.clone()
+        }
+    }
+
     /// Whether it may be asked. After a pause one request tries whether it is well again.
     pub fn is_open(&self, now: Instant) -> bool {
         self.is_well

@@ -3,7 +3,7 @@
 
 use crate::client::{AnswerBody, Replay};
 use crate::ranges::{RangesBody, RangesError};
-use crate::ways::WayBody;
+use crate::ways::{WayBody, WayError};
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
@@ -344,7 +344,7 @@ impl Body for Ask {
 #[derive(Debug)]
 pub(super) enum AnswerFault {
     /// The replica ended it before its end.
-    Cut(hyper::Error),
+    Cut(WayError),
     /// The replica stopped to send it.
     Stalled,
     /// No replica could send the rest of an object.

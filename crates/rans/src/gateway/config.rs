@@ -1,6 +1,7 @@
 //! What a gateway is told to do.
 
 use crate::client::{Methods, Purges};
+use crate::ranges::Verify;
 use crate::ways::Protocol;
 use std::time::Duration;
 use tailcut_service::Endpoint;
@@ -68,6 +69,9 @@ pub struct Times {
     pub answer: Duration,
     /// After which an idle connection to a replica is closed. Node's servers close theirs after 5 s.
     pub idle: Duration,
+    /// HTTP/1.1: for how long a loser may go on whose answer is small, so that its connection can be kept
+    /// ([`WayConfig::linger`](crate::ways::WayConfig::linger)).
+    pub linger: Duration,
     /// How often names are resolved again.
     pub resolve: Duration,
 }
@@ -78,6 +82,7 @@ impl Default for Times {
             connect: Duration::from_secs(5),
             answer: Duration::from_secs(60),
             idle: Duration::from_secs(4),
+            linger: Duration::from_millis(1),
             resolve: Duration::from_secs(30),
         }
     }
@@ -155,6 +160,8 @@ pub struct RouteConfig {
     /// Objects of more bytes than this come from two replicas at once, in ranges of so many bytes. `None`: each
     /// answer comes from one.
     pub ranges: Option<u64>,
+    /// Whether digests of such objects are checked.
+    pub verify: Verify,
     /// Times.
     pub times: Times,
     /// Limits.

@@ -5,6 +5,7 @@ use super::config::{
     ServerTls, Times,
 };
 use crate::client::{Methods, Purges};
+use crate::ranges::Verify;
 use crate::ways::Protocol;
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
@@ -24,7 +25,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const ANY_PORT: RangeInclusive<u16> = 0..=65_535;
 
 const TOP: [&str; 3] = ["routes", "admin", "drain_timeout"];
-const ROUTE: [&str; 24] = [
+const ROUTE: [&str; 26] = [
     "name",
     "listen",
     "replicas",
@@ -36,11 +37,13 @@ const ROUTE: [&str; 24] = [
     "budget",
     "methods",
     "ranges",
+    "verify",
     "replay",
     "whole",
     "connect_timeout",
     "answer_timeout",
     "idle_timeout",
+    "linger",
     "resolve",
     "forwarded",
     "via",
@@ -191,6 +194,11 @@ fn route(
         ("idempotent", Methods::Idempotent),
         ("all", Methods::All),
     ];
+    let digests = [
+        ("off", Verify::Off),
+        ("offered", Verify::Offered),
+        ("required", Verify::Required),
+    ];
     let words = [
         ("off", Forwarded::Off),
         ("x-forwarded", Forwarded::XForwarded),
@@ -225,6 +233,13 @@ fn route(
         ranges: match get("ranges") {
             None | Some(Value::Bool(false)) => None,
             Some(found) => Some(at.size("ranges", found, 64 << 10..=1 << 30)?),
+        },
+        verify: match (get("verify"), get("ranges")) {
+            (None, _) => Verify::Off,
+            (Some(found), None | Some(Value::Bool(false))) => {
+                return at.refuse("verify", Some(found), "nothing where ranges is off");
+            }
+            (Some(found), _) => at.word("verify", found, &digests)?,
         },
         times: times(at, fields)?,
         limits: limits(at, fields)?,
@@ -377,6 +392,7 @@ fn times(at: Place<'_>, fields: &Map<String, Value>) -> Result<Times> {
         connect: time("connect_timeout", default.connect, MS..=HOUR)?,
         answer: time("answer_timeout", default.answer, MS..=24 * HOUR)?,
         idle: time("idle_timeout", default.idle, MS..=HOUR)?,
+        linger: time("linger", default.linger, Duration::ZERO..=HOUR)?,
         resolve: time("resolve", default.resolve, 10 * MS..=24 * HOUR)?,
     })
 }

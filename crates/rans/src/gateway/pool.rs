@@ -144,6 +144,7 @@ impl Pool {
                 // Each side has some pieces to go on with.
                 window: piece.saturating_mul(16),
                 stall: config.times.answer,
+                verify: config.verify,
                 ..RangesConfig::default()
             };
             Ranges::new(client.clone(), ranges).map_err(|why| anyhow!(why))
@@ -174,6 +175,7 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
         protocol: config.protocol,
         is_https: replica.is_https,
         idle_time: config.times.idle,
+        linger: config.times.linger,
         ..WayConfig::default()
     };
     let counts = Arc::new(Counts::default());

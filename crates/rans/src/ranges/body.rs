@@ -119,8 +119,15 @@ impl<R: Body> RangesBody<R> {
 
     fn over(&mut self) -> Option<Result<Frame<Bytes>, RangesError>> {
         self.content = Content::Over;
-        let holds = self.check.take().is_none_or(Check::holds);
-        (!holds).then_some(Err(RangesError::Digest))
+        self.check().err().map(Err)
+    }
+
+    /// Whether all that has come is right.
+    fn check(&mut self) -> Result<(), RangesError> {
+        match self.check.take().is_none_or(Check::holds) {
+            true => Ok(()),
+            false => Err(RangesError::Digest),
+        }
     }
 }
 
@@ -159,6 +166,14 @@ where
             None => self.over(),
             Some(Ok(frame)) => {
                 let seen = frame.data_ref().map_or(Ok(()), |bytes| self.seen(bytes));
+                // A reader who knows the length takes the object for whole with its last byte.
+                let seen =
+                    seen.and_then(
+                        |()| match Body::size_hint(self.as_ref().get_ref()).exact() {
+                            Some(0) => self.check(),
+                            _ => Ok(()),
+                        },
+                    );
                 Some(match seen {
                     Ok(()) => Ok(frame),
                     Err(error) => {

@@ -1,59 +1,76 @@
 //! The body of an answer that came on a way: it tells the connection how it ended.
 
+use super::error::WayError;
+use super::exchange::Download;
 use super::one::Borrowed;
 use super::two::Stream;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// What an answer holds of its connection until it was taken whole.
-pub(super) enum Lease<B> {
-    One(Borrowed<B>),
-    Two(Stream),
-}
-
-impl<B> Lease<B> {
-    /// The answer was taken whole.
-    fn end(self) {
-        match self {
-            Self::One(borrowed) => borrowed.give_back(),
-            Self::Two(stream) => stream.end(),
-        }
-    }
+enum Source<B: Send + 'static> {
+    /// With what is left of its connection until the answer was taken whole.
+    One(Incoming, Option<Borrowed<B>>),
+    Two(Download<B>, Option<Stream>),
+    /// It is being dropped.
+    None,
 }
 
 /// An answer's body. Dropping it before its end purges the request.
-pub struct WayBody<B: Send + 'static> {
-    /// `None` once it is being dropped.
-    body: Option<Incoming>,
-    lease: Option<Lease<B>>,
-}
+pub struct WayBody<B: Send + 'static>(Source<B>);
 
 impl<B: Send + 'static> WayBody<B> {
-    pub(super) fn new(body: Incoming, lease: Lease<B>) -> Self {
-        let mut answer = Self {
-            body: Some(body),
-            lease: Some(lease),
-        };
+    pub(super) fn one(body: Incoming, borrowed: Borrowed<B>) -> Self {
+        let mut answer = Self(Source::One(body, Some(borrowed)));
         answer.note_end();
         answer
     }
 
+    pub(super) fn two(body: Download<B>, stream: Stream) -> Self {
+        let mut answer = Self(Source::Two(body, Some(stream)));
+        answer.note_end();
+        answer
+    }
+
+    fn has_ended(&self) -> bool {
+        match &self.0 {
+            Source::One(body, _) => body.is_end_stream(),
+            Source::Two(body, _) => body.has_ended(),
+            Source::None => true,
+        }
+    }
+
     fn note_end(&mut self) {
-        if self.is_end_stream()
-            && let Some(lease) = self.lease.take()
-        {
-            lease.end();
+        if self.has_ended() {
+            self.end();
+        }
+    }
+
+    /// The answer was taken whole.
+    fn end(&mut self) {
+        match &mut self.0 {
+            Source::One(_, borrowed) => {
+                if let Some(borrowed) = borrowed.take() {
+                    borrowed.give_back();
+                }
+            }
+            Source::Two(_, stream) => {
+                if let Some(stream) = stream.take() {
+                    stream.end();
+                }
+            }
+            Source::None => {}
         }
     }
 }
 
 impl<B: Send + 'static> Drop for WayBody<B> {
     fn drop(&mut self) {
-        if let (Some(body), Some(Lease::One(borrowed))) = (self.body.take(), self.lease.take()) {
+        if let Source::One(body, Some(borrowed)) = std::mem::replace(&mut self.0, Source::None) {
             borrowed.linger(std::future::ready(Some(body)));
         }
     }
@@ -62,38 +79,50 @@ impl<B: Send + 'static> Drop for WayBody<B> {
 // Nothing in it is pinned but the body, which moves freely.
 impl<B: Send + 'static> Unpin for WayBody<B> {}
 
-impl<B: Send + 'static> Body for WayBody<B> {
+impl<B> Body for WayBody<B>
+where
+    B: Body + Unpin + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = WayError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let Some(body) = &mut self.body else {
-            return Poll::Ready(None);
-        };
-        let frame = ready!(Pin::new(body).poll_frame(cx));
-        match &frame {
-            None => {
-                if let Some(lease) = self.lease.take() {
-                    lease.end();
-                }
+    ) -> Poll<Option<Result<Frame<Bytes>, WayError>>> {
+        let frame = match &mut self.0 {
+            Source::One(body, _) => {
+                ready!(Pin::new(body).poll_frame(cx)).map(|frame| frame.map_err(WayError::http))
             }
+            Source::Two(body, _) => {
+                ready!(Pin::new(body).poll_frame(cx)).map(|frame| frame.map_err(WayError::http))
+            }
+            Source::None => None,
+        };
+        match &frame {
+            None => self.end(),
             // The connection is of no more use.
-            Some(Err(_)) => self.lease = None,
+            Some(Err(_)) => match &mut self.0 {
+                Source::One(_, borrowed) => *borrowed = None,
+                Source::Two(_, stream) => *stream = None,
+                Source::None => {}
+            },
             Some(Ok(_)) => self.note_end(),
         }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(Body::is_end_stream)
+        self.has_ended()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let hint = self.body.as_ref().map(Body::size_hint);
-        hint.unwrap_or_else(|| SizeHint::with_exact(0))
+        match &self.0 {
+            Source::One(body, _) => body.size_hint(),
+            Source::Two(body, _) => body.length(),
+            Source::None => SizeHint::with_exact(0),
+        }
     }
 }
 

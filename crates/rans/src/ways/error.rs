@@ -1,5 +1,6 @@
 //! Why a request got no answer.
 
+use h2::Reason;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -9,35 +10,30 @@ use std::sync::Arc;
 pub enum WayError {
     /// There is no connection to the server. All that waited for it get the same error.
     Connect(Arc<dyn Error + Send + Sync>),
-    /// The connection, or the request on it, ended before the answer.
-    Http(Arc<hyper::Error>),
+    /// The connection, or the request on it, ended before the answer did. The error is hyper's with HTTP/1.1, and
+    /// h2's with HTTP/2.
+    Http(Arc<dyn Error + Send + Sync>),
     /// The request has no address that can be sent.
     Address,
 }
 
 impl WayError {
-    /// Whether the server says that it has done nothing for the request, so that it may be sent again
-    /// whatever it is: the stream was refused, or is beyond the last one that a GOAWAY names (RFC 9113,
-    /// section 8.7).
-    pub(super) fn is_unprocessed(error: &hyper::Error) -> bool {
-        cause(error).is_some_and(|cause| {
-            // h2 gives a remote GOAWAY only to streams that are beyond its last one.
-            let refused = cause.is_reset() && cause.reason() == Some(h2::Reason::REFUSED_STREAM);
-            cause.is_remote() && (cause.is_go_away() || refused)
-        })
+    pub(super) fn http(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Http(Arc::new(error))
     }
 }
 
-fn cause(error: &hyper::Error) -> Option<&h2::Error> {
-    error.source().and_then(|source| source.downcast_ref())
+/// Whether the server says that it has done nothing for the request, so that it may be sent again whatever it is:
+/// the stream was refused, or is beyond the last one that a GOAWAY names (RFC 9113, section 8.7).
+pub(super) fn is_unprocessed(error: &h2::Error) -> bool {
+    // h2 gives a remote GOAWAY only to streams that are beyond its last one.
+    let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
+    error.is_remote() && (error.is_go_away() || refused)
 }
 
 /// Whether the server ended the connection for something that it takes for a fault of ours.
-pub(super) fn is_accusation(error: &hyper::Error) -> bool {
-    cause(error).is_some_and(|cause| {
-        let reason = cause.reason();
-        cause.is_remote() && cause.is_go_away() && reason != Some(h2::Reason::NO_ERROR)
-    })
+pub(super) fn is_accusation(error: &h2::Error) -> bool {
+    error.is_remote() && error.is_go_away() && error.reason() != Some(Reason::NO_ERROR)
 }
 
 impl fmt::Display for WayError {

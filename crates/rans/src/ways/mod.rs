@@ -12,6 +12,7 @@ mod body;
 mod config;
 mod connector;
 mod error;
+mod exchange;
 mod one;
 mod two;
 mod wire;
@@ -27,12 +28,12 @@ pub(crate) use wire::is_readable;
 
 use crate::client::{Purges, Replay, Replica};
 use crate::socket::{Dscp, SocketOptions};
-use body::Lease;
+use error::is_unprocessed;
+use exchange::Exchange;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Request, Response, Uri, Version, header};
 use http_body::Body;
-use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper::client::conn::http1;
 use one::{Borrowed, Idle};
 use std::error::Error;
 use std::fmt;
@@ -80,7 +81,7 @@ pub fn replica<B: Body + Send + Sync + 'static>(
 
 enum Connections<B> {
     One(Arc<Idle<B>>),
-    Two(Arc<Current<B>>),
+    Two(Arc<Current>),
 }
 
 impl<B> Clone for Connections<B> {
@@ -238,7 +239,7 @@ where
                     request = again;
                     break;
                 }
-                (Err(Failed::Sent(error)), _) => return Err(WayError::Http(Arc::new(error))),
+                (Err(Failed::Sent(error)), _) => return Err(WayError::http(error)),
             }
         }
         idle.opened.fetch_add(1, Ordering::Relaxed);
@@ -249,61 +250,56 @@ where
         tokio::spawn(connection);
         match send(idle.lend(sender, watch), request).await {
             Ok(answer) => Ok(answer),
-            Err(Failed::Sent(error)) => Err(WayError::Http(Arc::new(error))),
+            Err(Failed::Sent(error)) => Err(WayError::http(error)),
             Err(Failed::Unsent(_)) => Err(ended()),
         }
     }
 
     async fn over_two(
         &self,
-        current: &Arc<Current<B>>,
+        current: &Arc<Current>,
         mut request: Request<B>,
     ) -> Result<Response<WayBody<B>>, WayError> {
         for _ in 0..MOST_TRIES {
-            let mut connection = current.get(|| self.open_two(current)).await?;
-            let again = copy_of(&request);
-            let stream = connection.begin();
-            let failure = match connection.sender.try_send_request(request).await {
-                Ok(answer) => {
-                    return Ok(answer.map(|body| WayBody::new(body, Lease::Two(stream))));
+            let connection = current.get(|| self.open_two(current)).await?;
+            let (head, body) = request.into_parts();
+            let again = body.replay();
+            let (error, body) = match Exchange::begin(connection, head.clone(), body) {
+                Ok(exchange) => match exchange.await {
+                    Ok((answer, stream)) => {
+                        return Ok(answer.map(|body| WayBody::two(body, stream)));
+                    }
+                    Err(error) => {
+                        let again = again.filter(|_| is_unprocessed(&error));
+                        (error, again)
+                    }
+                },
+                // The connection has ended in this moment.
+                Err((error, body)) => {
+                    let again = error.is_io() || error.is_go_away();
+                    (error, again.then_some(body))
                 }
-                Err(failure) => failure,
             };
-            // What the server ended is no reset of ours.
-            stream.end();
-            let (unsent, error) = taken(failure);
             current.on_error(&error);
-            request = match (unsent, again) {
-                (Some(unsent), _) => unsent,
-                (None, Some(again)) if WayError::is_unprocessed(&error) => again,
-                (None, _) => return Err(WayError::Http(Arc::new(error))),
+            let Some(body) = body else {
+                return Err(WayError::http(error));
             };
+            request = Request::from_parts(head, body);
         }
         Err(ended())
     }
 
     fn open_two(
         &self,
-        current: &Arc<Current<B>>,
-    ) -> impl Future<Output = Result<Connection<B>, WayError>> + Send + 'static + use<C, B, I> {
+        current: &Arc<Current>,
+    ) -> impl Future<Output = Result<Connection, WayError>> + Send + 'static + use<C, B, I> {
         let (connector, config) = (self.connector.clone(), self.config);
         let noted = Arc::clone(current);
         async move {
             let stream = open(connector).await?;
-            let mut builder = http2::Builder::new(TokioExecutor::new());
-            builder
-                .timer(TokioTimer::new())
-                .keep_alive_interval(config.ping)
-                .keep_alive_timeout(config.ping_time)
-                // Frames that still come for a stream that was reset are told from wrong ones.
-                .max_concurrent_reset_streams(2 * config.resets.max(1) as usize);
-            let (sender, connection) = builder.handshake(stream).await.map_err(refused)?;
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    noted.on_error(&error);
-                }
-            });
-            Ok(Connection::new(sender))
+            let on_error = move |error: &h2::Error| noted.on_error(error);
+            let opened = Connection::open(stream, config, on_error).await;
+            opened.map_err(refused)
         }
     }
 }
@@ -323,7 +319,7 @@ where
     B: Body + Send + 'static,
 {
     match borrowed.send(request).await {
-        (Ok(answer), borrowed) => Ok(answer.map(|body| WayBody::new(body, Lease::One(borrowed)))),
+        (Ok(answer), borrowed) => Ok(answer.map(|body| WayBody::one(body, borrowed))),
         (Err(failure), _) => Err(match taken(failure) {
             (Some(unsent), _) => Failed::Unsent(Box::new(unsent)),
             (None, error) => Failed::Sent(error),
@@ -376,7 +372,7 @@ where
         .map_err(|error| WayError::Connect(Arc::from(error.into())))
 }
 
-fn refused(error: hyper::Error) -> WayError {
+fn refused(error: impl Error + Send + Sync + 'static) -> WayError {
     WayError::Connect(Arc::new(error))
 }
 

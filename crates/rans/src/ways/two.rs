@@ -1,60 +1,138 @@
 //! The HTTP/2 connection to a server: one at a time, replaced when the server says goodbye, and before it
 //! has been reset so often that the server would defend itself.
 
+use super::config::WayConfig;
 use super::error::{WayError, is_accusation};
-use hyper::client::conn::http2::SendRequest;
-use std::future::Future;
+use super::wire::Wire;
+use bytes::Bytes;
+use h2::client::{self, ResponseFuture, SendRequest};
+use h2::{Ping, PingPong, SendStream};
+use http::Request;
+use hyper_util::rt::TokioIo;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
-/// A connection, and how many of its streams were reset.
-pub(super) struct Connection<B> {
-    pub sender: SendRequest<B>,
-    resets: Arc<AtomicU32>,
+/// What a client lets a server send on a connection and on a stream before it takes some, in bytes, and fields of an
+/// answer: hyper's values.
+const CONNECTION_WINDOW: u32 = 5 << 20;
+const STREAM_WINDOW: u32 = 2 << 20;
+const MOST_FIELDS: u32 = 16 << 10;
+
+/// What is counted of a connection.
+#[derive(Default)]
+struct Counts {
+    /// Requests on it.
+    streams: AtomicU32,
+    /// How many of its streams were reset.
+    resets: AtomicU32,
 }
 
-impl<B> Clone for Connection<B> {
-    fn clone(&self) -> Self {
-        Self {
-            sender: self.sender.clone(),
-            resets: Arc::clone(&self.resets),
+/// A connection.
+#[derive(Clone)]
+pub(super) struct Connection {
+    sender: SendRequest<Bytes>,
+    counts: Arc<Counts>,
+}
+
+impl Connection {
+    /// Begins to speak HTTP/2. `on_error` is told how the connection ended, if not well.
+    pub async fn open<I: Wire>(
+        stream: I,
+        config: WayConfig,
+        on_error: impl Fn(&h2::Error) + Send + 'static,
+    ) -> Result<Self, h2::Error> {
+        let (sender, mut connection) = client::Builder::new()
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .initial_window_size(STREAM_WINDOW)
+            .max_header_list_size(MOST_FIELDS)
+            .enable_push(false)
+            // Frames that still come for a stream that was reset are told from wrong ones.
+            .max_concurrent_reset_streams(2 * config.resets.max(1) as usize)
+            .handshake(TokioIo::new(stream))
+            .await?;
+        let counts = Arc::new(Counts::default());
+        let of_pings = Arc::clone(&counts);
+        let pings = connection.ping_pong();
+        tokio::spawn(async move {
+            let mut dies = pin!(dead(pings, config, of_pings));
+            let mut connection = pin!(connection);
+            let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
+                Poll::Ready(ended) => Poll::Ready(ended),
+                Poll::Pending => dies.as_mut().poll(cx).map(Ok),
+            });
+            if let Err(error) = ended.await {
+                on_error(&error);
+            }
+        });
+        Ok(Self { sender, counts })
+    }
+
+    /// Whether the server takes another request on it: it has not said goodbye, and numbers are left.
+    fn is_open(&mut self) -> bool {
+        let mut nobody = Context::from_waker(Waker::noop());
+        matches!(self.sender.poll_ready(&mut nobody), Poll::Ready(Ok(())))
+    }
+
+    /// Sends the head of a request, which is all of it where it `is_whole`.
+    pub fn send(
+        mut self,
+        head: Request<()>,
+        is_whole: bool,
+    ) -> Result<(ResponseFuture, SendStream<Bytes>, Stream), h2::Error> {
+        let (answering, out) = self.sender.send_request(head, is_whole)?;
+        self.counts.streams.fetch_add(1, Ordering::Relaxed);
+        Ok((answering, out, Stream(Some(self.counts))))
+    }
+}
+
+/// Ends when a connection that has requests does not answer a ping in time. Idle connections are not asked: some
+/// servers take that for an attack.
+async fn dead(pings: Option<PingPong>, config: WayConfig, counts: Arc<Counts>) {
+    let Some(mut pings) = pings else {
+        return std::future::pending().await;
+    };
+    loop {
+        sleep(config.ping).await;
+        if counts.streams.load(Ordering::Relaxed) == 0 {
+            continue;
+        }
+        match timeout(config.ping_time, pings.ping(Ping::opaque())).await {
+            Ok(Ok(_)) => {}
+            // The connection has ended by itself.
+            Ok(Err(_)) => return std::future::pending().await,
+            Err(_) => return,
         }
     }
 }
 
-impl<B> Connection<B> {
-    pub fn new(sender: SendRequest<B>) -> Self {
-        let resets = Arc::default();
-        Self { sender, resets }
-    }
-
-    /// A request on it.
-    pub fn begin(&self) -> Stream {
-        Stream(Some(Arc::clone(&self.resets)))
-    }
-}
-
 /// A request on a connection. Dropping it before its end resets it.
-pub(super) struct Stream(Option<Arc<AtomicU32>>);
+pub(super) struct Stream(Option<Arc<Counts>>);
 
 impl Stream {
     /// It ended by itself.
     pub fn end(mut self) {
-        self.0 = None;
+        if let Some(counts) = self.0.take() {
+            counts.streams.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if let Some(resets) = &self.0 {
-            resets.fetch_add(1, Ordering::Relaxed);
+        if let Some(counts) = &self.0 {
+            counts.streams.fetch_sub(1, Ordering::Relaxed);
+            counts.resets.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 /// A try to connect: `None` while it goes on.
-type Attempt<B> = watch::Receiver<Option<Result<Connection<B>, WayError>>>;
+type Attempt = watch::Receiver<Option<Result<Connection, WayError>>>;
 
 /// What became of the connections of a way.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -69,15 +147,15 @@ pub struct ConnectionCounts {
 }
 
 /// The connection that requests take now.
-pub(super) struct Current<B> {
-    attempt: Mutex<Option<Attempt<B>>>,
+pub(super) struct Current {
+    attempt: Mutex<Option<Attempt>>,
     opened: AtomicU64,
     accused: AtomicU64,
     /// Resets after which another connection takes its place.
     most_resets: u32,
 }
 
-impl<B: Send + Sync + 'static> Current<B> {
+impl Current {
     pub fn new(most_resets: u32) -> Arc<Self> {
         let attempt = Mutex::new(None);
         Arc::new(Self {
@@ -97,7 +175,7 @@ impl<B: Send + Sync + 'static> Current<B> {
     }
 
     /// A request, or its connection, ended so.
-    pub fn on_error(&self, error: &hyper::Error) {
+    pub fn on_error(&self, error: &h2::Error) {
         if is_accusation(error) {
             self.accused.fetch_add(1, Ordering::Relaxed);
         }
@@ -105,9 +183,9 @@ impl<B: Send + Sync + 'static> Current<B> {
 
     /// An open connection. One that is needed is opened by a task of its own, so that a request that is
     /// purged meanwhile does not take the connection from those that wait for it, too.
-    pub async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Connection<B>, WayError>
+    pub async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Connection, WayError>
     where
-        F: Future<Output = Result<Connection<B>, WayError>> + Send + 'static,
+        F: Future<Output = Result<Connection, WayError>> + Send + 'static,
     {
         let mut attempt = match self.now(open) {
             Now::Open(connection) => return Ok(connection),
@@ -123,19 +201,21 @@ impl<B: Send + Sync + 'static> Current<B> {
         }
     }
 
-    fn now<F>(&self, open: impl FnOnce() -> F) -> Now<B>
+    fn now<F>(&self, open: impl FnOnce() -> F) -> Now
     where
-        F: Future<Output = Result<Connection<B>, WayError>> + Send + 'static,
+        F: Future<Output = Result<Connection, WayError>> + Send + 'static,
     {
         let mut current = self.attempt.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(attempt) = &*current {
             match &*attempt.borrow() {
                 None if attempt.has_changed().is_ok() => return Now::Opening(attempt.clone()),
                 Some(Ok(connection))
-                    if !connection.sender.is_closed()
-                        && connection.resets.load(Ordering::Relaxed) < self.most_resets =>
+                    if connection.counts.resets.load(Ordering::Relaxed) < self.most_resets =>
                 {
-                    return Now::Open(connection.clone());
+                    let mut connection = connection.clone();
+                    if connection.is_open() {
+                        return Now::Open(connection);
+                    }
                 }
                 _ => {}
             }
@@ -154,7 +234,7 @@ impl<B: Send + Sync + 'static> Current<B> {
 }
 
 /// What there is for a request.
-enum Now<B> {
-    Open(Connection<B>),
-    Opening(Attempt<B>),
+enum Now {
+    Open(Connection),
+    Opening(Attempt),
 }

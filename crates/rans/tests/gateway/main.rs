@@ -7,6 +7,7 @@ mod faults;
 mod files;
 mod languages;
 mod limits;
+mod objects;
 mod programs;
 mod reload;
 mod requests;

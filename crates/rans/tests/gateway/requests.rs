@@ -197,6 +197,32 @@ async fn a_request_is_answered_by_the_faster_replica_and_dropped_at_the_other() 
 }
 
 #[tokio::test]
+async fn with_http1_the_slower_replica_may_end_its_answer_for_as_long_as_linger_says() {
+    for (linger, ends) in [("0ms", false), ("1h", true)] {
+        let (fast, slow) = (Held::new(), Held::new());
+        let replicas = [
+            serve(Version::One, fast.clone()).await,
+            serve(Version::One, slow.clone()).await,
+        ];
+        let keys = json!({ "purges": "yes", "linger": linger });
+        let gateway = Running::start(&replicas, keys).await;
+        let mut way = gateway.way(Version::One).await;
+        let answer = tokio::spawn(way.call(get("/both")));
+        fast.until(|seen| seen.began.len() == 1).await;
+        slow.until(|seen| seen.began.len() == 1).await;
+        fast.allow(1);
+        let answer = answer.await.expect("no panic").expect("an answer");
+        assert_eq!(text(answer).await, "/both");
+        if ends {
+            slow.allow(1);
+            slow.until(|seen| seen.ended == ["/both"]).await;
+        } else {
+            slow.until(|seen| seen.dropped == ["/both"]).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_takes_its_request_and_its_copy_along() {
     for version in VERSIONS {
         let (one, other) = (Held::new(), Held::new());

@@ -139,6 +139,21 @@ impl Client {
         }
     }
 
+    /// The same client without requests. It keeps its latencies and its budget.
+    #[must_use]
+    pub fn without_requests(&self) -> Self {
+        Self {
+            policy: self.policy,
+            pending: BTreeMap::new(),
+            hedges: BTreeSet::new(),
+            idles: BTreeSet::new(),
+            latencies: self.latencies.clone(),
+            budget: self.budget,
+            out: VecDeque::new(),
+            completions: VecDeque::new(),
+        }
+    }
+
     /// The application asks for an object of `bytes` (at least 1) that all of `servers` have, in the
     /// order in which they are to be asked. Servers beyond the policy's copies are ignored; with fewer
     /// there are fewer copies. A number that is pending, or no server at all, is ignored.

@@ -1,0 +1,177 @@
+//! Replicas that come and go, as [`tower::discover`] tells.
+
+use super::{AnswerBody, Client, ClientConfig, Replay, Replica};
+use http::{Request, Response};
+use http_body::Body;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tower::discover::{Change, Discover};
+use tower_service::Service;
+
+/// A client of the replicas that `D` tells. It is ready when it knows one.
+///
+/// Requests that are on their way when the replicas change end at those that they were sent to. A replica that stays
+/// keeps what is known of it. Clones of [`client`](Self::client) do not follow later changes.
+pub struct Discovered<D: Discover, S> {
+    discover: Pin<Box<D>>,
+    has_ended: bool,
+    /// In the order of the client's replicas.
+    keys: Vec<D::Key>,
+    replicas: Vec<Replica<S>>,
+    client: Option<Client<S>>,
+    config: ClientConfig,
+    seed: u64,
+}
+
+/// Why a request got no answer.
+#[derive(Debug)]
+pub enum DiscoveredError<D, E> {
+    /// What tells the replicas has failed.
+    Discover(D),
+    /// There is no replica.
+    NoReplica,
+    /// Of a replica.
+    Replica(E),
+}
+
+impl<D: fmt::Display, E: fmt::Display> fmt::Display for DiscoveredError<D, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Discover(error) => write!(f, "the replicas cannot be found out: {error}"),
+            Self::NoReplica => f.write_str("there is no replica"),
+            Self::Replica(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<D, E> Error for DiscoveredError<D, E>
+where
+    D: fmt::Debug + fmt::Display,
+    E: fmt::Debug + fmt::Display,
+{
+}
+
+impl<D, S> Discovered<D, S>
+where
+    D: Discover<Service = Replica<S>>,
+{
+    /// A client without replicas yet. `seed` draws which of them are asked.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn new(discover: D, config: ClientConfig, seed: u64) -> Result<Self, &'static str> {
+        match config.fault() {
+            Some(fault) => Err(fault),
+            None => Ok(Self {
+                discover: Box::pin(discover),
+                has_ended: false,
+                keys: Vec::new(),
+                replicas: Vec::new(),
+                client: None,
+                config,
+                seed,
+            }),
+        }
+    }
+
+    /// The client of the replicas that are known now; `None`: there is none.
+    pub const fn client(&self) -> Option<&Client<S>> {
+        self.client.as_ref()
+    }
+}
+
+impl<D, S> Discovered<D, S>
+where
+    D: Discover<Service = Replica<S>>,
+    S: Clone,
+{
+    /// Takes what has changed. Ready when nothing more can be taken now.
+    fn follow(&mut self, cx: &mut Context<'_>) -> Result<(), D::Error> {
+        // Where each replica was before.
+        let mut places: Vec<Option<usize>> = (0..self.keys.len()).map(Some).collect();
+        let (mut has_changed, mut outcome) = (false, Ok(()));
+        while !self.has_ended
+            && let Poll::Ready(told) = self.discover.as_mut().poll_discover(cx)
+        {
+            let change = match told {
+                Some(Ok(change)) => change,
+                Some(Err(error)) => {
+                    outcome = Err(error);
+                    break;
+                }
+                None => {
+                    self.has_ended = true;
+                    break;
+                }
+            };
+            has_changed = true;
+            let (Change::Insert(key, _) | Change::Remove(key)) = &change;
+            if let Some(at) = self.keys.iter().position(|known| known == key) {
+                self.keys.remove(at);
+                self.replicas.remove(at);
+                places.remove(at);
+            }
+            if let Change::Insert(key, replica) = change {
+                self.keys.push(key);
+                self.replicas.push(replica);
+                places.push(None);
+            }
+        }
+        if has_changed {
+            self.client = match (&self.client, self.replicas.is_empty()) {
+                (_, true) => None,
+                (Some(before), _) => Some(before.succeeded(self.replicas.clone(), &places)),
+                // The configuration was looked at, and there is a replica.
+                (None, _) => Client::new(self.replicas.clone(), self.config, self.seed).ok(),
+            };
+        }
+        outcome
+    }
+}
+
+type Answering<R, E> = Pin<Box<dyn Future<Output = Result<Response<AnswerBody<R>>, E>> + Send>>;
+
+impl<D, S, B, R> Service<Request<B>> for Discovered<D, S>
+where
+    D: Discover<Service = Replica<S>>,
+    D::Error: Send + 'static,
+    S: Service<Request<B>, Response = Response<R>> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    B: Replay + Send + Sync + 'static,
+    R: Body + Send + 'static,
+{
+    type Response = Response<AnswerBody<R>>;
+    type Error = DiscoveredError<D::Error, S::Error>;
+    type Future = Answering<R, Self::Error>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if let Err(error) = self.follow(cx) {
+            return Poll::Ready(Err(DiscoveredError::Discover(error)));
+        }
+        match (&self.client, self.has_ended) {
+            (Some(_), _) => Poll::Ready(Ok(())),
+            (None, true) => Poll::Ready(Err(DiscoveredError::NoReplica)),
+            (None, false) => Poll::Pending,
+        }
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let Some(client) = &mut self.client else {
+            return Box::pin(std::future::ready(Err(DiscoveredError::NoReplica)));
+        };
+        let answering = client.call(request);
+        Box::pin(async move { answering.await.map_err(DiscoveredError::Replica) })
+    }
+}
+
+impl<D: Discover, S> fmt::Debug for Discovered<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Discovered")
+            .field("replicas", &self.replicas.len())
+            .finish_non_exhaustive()
+    }
+}
