@@ -81,6 +81,25 @@ fn a_design_with_queues_of_its_own_has_them_at_switches_only_and_shares_no_buffe
 }
 
 #[test]
+fn switches_mark_only_where_the_design_has_ecn() {
+    let mark = |name: &str, settings: &Settings| {
+        let mut network = network();
+        SwitchPlan::new(design(name), settings, Traffic::Transfers).install(&mut network);
+        let (ports, _) = queues(&network);
+        let marks = |queue: &&&QueueConfig| matches!(queue, QueueConfig::DropTail(queue) if queue.mark_above.is_some());
+        ports.iter().filter(marks).count() == ports.len()
+    };
+    let mut settings = Settings::default();
+    let marking = |settings: &Settings| {
+        ["cubic", "tcp", "scdp-plain", "dctcp"].map(|name| mark(name, settings))
+    };
+    assert_eq!(marking(&settings), [false, false, true, true]);
+    settings.tcp.classic_ecn = true;
+    settings.designs.scdp_plain.ecn = false;
+    assert_eq!(marking(&settings), [true, true, false, true]);
+}
+
+#[test]
 fn where_phantom_queues_mark_the_real_ones_do_not() {
     let network = installed("hull", Traffic::Transfers);
     let (ports, _) = queues(&network);

@@ -38,17 +38,21 @@ impl<N: Datagrams, C: Clock> Driver<N, C> {
     /// Takes what has arrived, does what is due, sends what is to be sent. Says whether there may be
     /// more to do at once.
     pub(super) fn turn(&mut self) -> io::Result<bool> {
-        let now = self.clock.now();
         let (engine, clock) = (&mut self.engine, &mut self.clock);
         // One pull gives the credits for all that has arrived.
         engine.host.hold_pulls(true);
         let arrived = self.net.receive(&mut |incoming| {
             let stamp = incoming.told.stamp;
-            let at = stamp.map_or(now, |stamp| clock.arrival(stamp).min(now));
+            let at = match stamp {
+                Some(stamp) => clock.arrival(stamp),
+                None => clock.now(),
+            };
             engine.on_incoming(at, incoming);
         });
         engine.host.hold_pulls(false);
         let arrived = arrived?;
+        // Only now: a time from before would be earlier than what has arrived meanwhile.
+        let now = self.clock.now();
         let mut due = now;
         for _ in 0..TIMERS {
             if self.engine.next_timeout().is_none_or(|at| at > due) {

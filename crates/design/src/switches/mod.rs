@@ -35,6 +35,9 @@ pub type PortPlan = Arc<dyn Fn(&PortSeat<'_>) -> PortSetup + Send + Sync>;
 pub struct SwitchPlan {
     /// How switch ports are set up.
     pub port: PortPlan,
+    /// Whether ports with the network's queue mark as that says. Not where the design has no ECN: in a lab,
+    /// packets of other programs may have.
+    pub marks: bool,
     /// How switches choose among equal-cost paths.
     pub load_balancer: LoadBalancerConfig,
     /// How hosts with several links use them.
@@ -54,6 +57,11 @@ impl SwitchPlan {
                 queue: queue(seat),
                 phantom: phantoms.and_then(|parameters| phantom(&parameters, seat.rate)),
             }),
+            marks: match design.transport {
+                TransportKind::Tcp | TransportKind::Cubic => settings.tcp.classic_ecn,
+                TransportKind::ScdpPlain => settings.designs.scdp_plain.ecn,
+                _ => true,
+            },
             load_balancer: paths::load_balancer(design, &settings.designs.paths),
             bonding: paths::bonding(design.routing),
         }
@@ -70,16 +78,17 @@ impl SwitchPlan {
                 rate: link.config.rate,
                 usual: &link.config.queue,
             });
+            let marks = setup.phantom.is_none() && (self.marks || setup.queue.is_some());
             if let Some(queue) = setup.queue {
                 link.config.queue = queue;
                 topology.switches[switch as usize].shared_buffer = None;
             }
-            if let Some(phantom) = setup.phantom {
-                link.config.phantom = Some(phantom);
-                if let QueueConfig::DropTail(queue) = &mut link.config.queue {
-                    queue.mark_above = None;
-                }
+            if let QueueConfig::DropTail(queue) = &mut link.config.queue
+                && !marks
+            {
+                queue.mark_above = None;
             }
+            link.config.phantom = setup.phantom.or(link.config.phantom);
         }
     }
 }

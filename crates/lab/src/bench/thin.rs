@@ -32,7 +32,7 @@ impl Thin {
         let text = format!(
             "designs = [\"scdp-plain\"]\n\
              [topology]\nrate = \"1Gbps\"\ndelay = \"0s\"\n\
-             [queue]\nlimit = \"{queue} packets\"\n\
+             [queue]\nlimit = \"{queue} packets\"\nmark_above = \"off\"\n\
              [[nodes]]\nname = \"left\"\nkind = \"host\"\ncount = {left}\n\
              [[nodes]]\nname = \"right\"\nkind = \"host\"\ncount = {right}\n\
              [[nodes]]\nname = \"west\"\nkind = \"switch\"\n\

@@ -2,7 +2,9 @@
 //! CUBIC's (RFC 9438), and that a loss closes as far as the path stays full.
 //!
 //! - The queue is the delay from the sender to here above the least of the last minute. The least of
-//!   the last symbols counts, so that hosts' own delays do not.
+//!   the last half to whole window counts, so that a host's own delay, or one burst, does not. It is no longer
+//!   than the round trip above its own least: the clocks of two hosts may drift apart by several milliseconds a
+//!   minute.
 //! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
 //!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
 //!   full queue drains. A queue of less than an eighth of the empty round trip is no reason.
@@ -14,6 +16,8 @@
 //! - An ECN mark, or a trimmed symbol, closes it to 0.8.
 //! - At most once a round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
+//! - Credits are paced where the round trip is a millisecond or more: 2 windows a round trip in slow start, 1.25
+//!   after it. Else a window would arrive as one burst and an idle time, whose queue says nothing about the path.
 //!
 //! Why: `docs/decisions/0007-a-loss-closes-as-far-as-the-path-stays-full.md`.
 
@@ -67,6 +71,13 @@ const SHORT: f64 = 0.125;
 const KEPT_AT_LEAST: f64 = 0.3;
 /// What remains of it after a mark.
 const KEPT_ON_MARK: f64 = 0.8;
+/// Windows a round trip that credits are paced to, in slow start and after it.
+const PACE_IN_SLOW_START: f64 = 2.0;
+const PACE: f64 = 1.25;
+/// What may leave at once: so much time's worth of credits, which a host's timers can keep, ...
+const AT_ONCE: Duration = Duration::from_us(500);
+/// ... and so many at least.
+const LEAST_AT_ONCE: u32 = 4;
 /// One symbol, in the units of [`Window`]: windows need not be whole.
 const SYMBOL: u64 = 1_000;
 /// Symbols in flight at least: so many that a loss shows by those behind it.
@@ -155,6 +166,8 @@ pub(crate) struct Controller {
     /// One-way delays are relative to the first: clocks are not synchronised.
     origin: Option<u32>,
     base: Least,
+    /// The same of round trips.
+    shortest: Least,
     base_since: Time,
     queue: Least,
     /// Samples in the present span of `queue`.
@@ -185,6 +198,7 @@ impl Controller {
             rtt: RttEstimator::new(timeout),
             origin: None,
             base: Least::NONE,
+            shortest: Least::NONE,
             base_since: now,
             queue: Least::NONE,
             samples: 0,
@@ -206,6 +220,22 @@ impl Controller {
     /// that symbols do not come in bursts.
     pub(crate) fn batch(&self) -> u32 {
         (self.window() / 32).clamp(1, 16)
+    }
+
+    /// The time from one credit to the next, and how many may leave at once; `None` where they are not paced.
+    pub(crate) fn pace(&self) -> Option<(Duration, u32)> {
+        let round_trip = self.rtt.smoothed();
+        if round_trip < AT_ONCE * 2 {
+            return None;
+        }
+        let pace = match self.window.in_slow_start() {
+            true => PACE_IN_SLOW_START,
+            false => PACE,
+        };
+        let credits = f64::from(self.window()) * pace;
+        let interval = Duration::from_ps((round_trip.as_ps() as f64 / credits) as u64);
+        let at_once = AT_ONCE.as_ps() / interval.as_ps().max(1);
+        Some((interval, (at_once as u32).max(LEAST_AT_ONCE)))
     }
 
     /// The smoothed round trip; `None` before the first.
@@ -268,12 +298,18 @@ impl Controller {
         let delay = delay.wrapping_sub(origin) as i32;
         if arrival.now.since(self.base_since) >= HALF_MEMORY {
             self.base.next_span();
+            self.shortest.next_span();
             self.base_since = arrival.now;
         }
         self.base.add(delay);
-        let queue = delay.saturating_sub(self.base.get());
+        let mut queue = delay.saturating_sub(self.base.get());
+        if let Some(round_trip) = arrival.round_trip {
+            let round_trip = i32::try_from(round_trip.as_ns() / 100).unwrap_or(i32::MAX);
+            self.shortest.add(round_trip);
+            queue = queue.min(round_trip - self.shortest.get());
+        }
         self.samples += 1;
-        if self.samples > self.window() / 8 {
+        if self.samples > self.window() / 2 {
             self.queue.next_span();
             self.samples = 0;
         }
@@ -355,5 +391,36 @@ impl Controller {
             cwnd,
             ssthresh: cwnd,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_that_drift_apart_are_no_queue() {
+        let start = Time::ZERO + Duration::from_ms(1_000);
+        let mut controller = Controller::new(Adaptive::default(), start, 10, Duration::from_ms(1));
+        let mut longest: f64 = 0.0;
+        for number in 0..60_000 {
+            let now = start + Duration::from_ms(u64::from(number));
+            // The sender's clock loses 100 us a second, 6 ms in all. The path takes 1 ms each way.
+            let sent = now.as_ns() - 1_000_000;
+            let stamp = ((sent - sent / 10_000) / 100) as u32;
+            controller.on_arrival(
+                &Arrival {
+                    now,
+                    number,
+                    round_trip: Some(Duration::from_ms(2)),
+                    stamp,
+                    marked: false,
+                    may_grow: true,
+                },
+                number + 10,
+            );
+            longest = longest.max(controller.queue());
+        }
+        assert!(longest < 1e-6, "a queue of {longest} s");
     }
 }

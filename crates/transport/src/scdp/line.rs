@@ -36,8 +36,10 @@ pub(crate) struct Line {
     pub(crate) timeouts: u32,
     /// The same since a symbol came: each waits twice as long.
     fruitless: u32,
-    /// Whether the window held the last pull back.
+    /// Whether the window or its pace held the last pull back.
     limited: bool,
+    /// When the next credit may leave.
+    paced_to: Time,
     waits_since: Time,
     pub(crate) heard_at: Time,
     /// Since when it owes something.
@@ -66,6 +68,7 @@ impl Line {
             timeouts: 0,
             fruitless: 0,
             limited: false,
+            paced_to: now,
             waits_since: now,
             heard_at: now,
             owes_since: now,
@@ -146,10 +149,52 @@ impl Line {
 
     /// Whether the window has room for as many credits as a pull gives.
     #[inline]
-    pub(crate) fn has_room(&self) -> bool {
+    fn has_window(&self) -> bool {
         let in_flight = self.credits.in_flight();
         let room = self.control.window().saturating_sub(in_flight);
         room >= self.control.batch() || (in_flight == 0 && room > 0)
+    }
+
+    /// Whether a pull may give credits now.
+    #[inline]
+    pub(crate) fn has_room(&self, now: Time) -> bool {
+        self.has_window() && self.paced_at().is_none_or(|at| at <= now)
+    }
+
+    /// When a pull may leave as far as the pace goes.
+    fn paced_at(&self) -> Option<Time> {
+        let (interval, at_once) = self.control.pace()?;
+        let more = self.control.batch().min(at_once) - 1;
+        Some(self.paced_to.saturating_add(interval * u64::from(more)))
+    }
+
+    /// When a pull may leave for which the window has room already.
+    pub(crate) fn held_until(&self, now: Time) -> Option<Time> {
+        self.paced_at().filter(|at| *at > now && self.has_window())
+    }
+
+    /// Credits that the pace lets leave now.
+    pub(crate) fn paced(&self, now: Time) -> u32 {
+        let Some((interval, at_once)) = self.control.pace() else {
+            return u32::MAX;
+        };
+        if now < self.paced_to {
+            return 0;
+        }
+        let saved = now.since(self.paced_to).as_ps() / interval.as_ps().max(1);
+        (saved.min(u64::from(at_once) - 1) + 1) as u32
+    }
+
+    /// Credits leave.
+    fn spend(&mut self, now: Time, credits: u32) {
+        let Some((interval, at_once)) = self.control.pace() else {
+            self.paced_to = now;
+            return;
+        };
+        let saved = (interval * u64::from(at_once - 1)).as_ps();
+        let earliest = Time::from_ps(now.as_ps().saturating_sub(saved));
+        let from = self.paced_to.max(earliest);
+        self.paced_to = from.saturating_add(interval * u64::from(credits));
     }
 
     /// Whether a pull is to leave whatever the window.
@@ -272,8 +317,8 @@ impl Line {
         silent || (self.total > 0 && self.is_slow(patience))
     }
 
-    /// A pull that gives so many credits more, and one after which the window had no room if it was
-    /// `limited`. `first` is the number of the first open block.
+    /// A pull that gives so many credits more, and one after which the window or the pace had no room if it
+    /// was `limited`. `first` is the number of the first open block.
     pub(crate) fn pull(
         &mut self,
         now: Time,
@@ -281,6 +326,9 @@ impl Line {
         (credits, renewed, limited): (u32, u32, bool),
     ) -> CreditHeader {
         self.limited = limited;
+        if credits > 0 {
+            self.spend(now, credits);
+        }
         self.credits.renew(now, renewed);
         self.credits.give(now, credits);
         // Where symbols are passed from source to source and none answers, each is asked in time all

@@ -233,7 +233,7 @@ impl Receiver {
         if line.must_pull() {
             return true;
         }
-        let room = line.has_room();
+        let room = line.has_room(now);
         if line.lacks_credit() && room {
             return true;
         }
@@ -307,13 +307,15 @@ impl Receiver {
         let at = self.next_line(now).unwrap_or(0);
         let several = self.lines.len() > 1;
         let window = self.lines[at].control.window();
+        let batch = self.lines[at].control.batch();
+        let paced = self.lines[at].paced(now);
         let most = match several {
             // Others have their turn.
-            true => self.lines[at].control.batch(),
-            false => window,
+            true => batch.min(paced),
+            false => window.min(paced),
         };
         let (mut credits, mut renewed, mut from) = (0, 0, 0);
-        let limited = loop {
+        let is_held = loop {
             let line = &self.lines[at];
             let in_flight = line.credits.in_flight() + credits;
             let has_room = in_flight < window && credits < most;
@@ -333,6 +335,8 @@ impl Receiver {
                 renewed += u32::from(spare);
             }
         };
+        let room = window.saturating_sub(self.lines[at].credits.in_flight() + credits);
+        let limited = is_held && (room < batch || credits >= paced);
         let first = self.first;
         let header = self.lines[at].pull(now, first, (credits, renewed, limited));
         self.last_credits = credits;
@@ -347,11 +351,15 @@ impl Receiver {
 
     /// When a source is overdue first, or late where another could take over.
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
-        let overdue = self
-            .lines
-            .iter()
-            .filter_map(|line| line.overdue_at(config))
-            .min();
+        let due = |line: &Line| {
+            let held = line.held_until(now);
+            // One of several may be to send what another owes.
+            let may_want =
+                |line: &Line| self.lines.len() > 1 || line.lacks_credit() || self.has_unassigned();
+            let held = held.filter(|_| may_want(line));
+            Time::earlier(line.overdue_at(config), held)
+        };
+        let overdue = self.lines.iter().filter_map(due).min();
         if self.lines.len() == 1 || self.in_pull_queue || self.has_unassigned() {
             return overdue;
         }
