@@ -115,8 +115,7 @@ codec-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux
 codec-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu
 codec-neon: export CC_aarch64_unknown_linux_gnu = aarch64-linux-gnu-gcc
 codec-neon:
-	$(CARGO) test --locked --target aarch64-unknown-linux-gnu -p tailcut-cast --lib codec::
-	$(CARGO) test --locked --target aarch64-unknown-linux-gnu -p tailcut-cast --test codec
+	$(CARGO) test --locked --manifest-path bench/codec/Cargo.toml --target aarch64-unknown-linux-gnu
 
 # The figures of docs/performance.md.
 bench: build

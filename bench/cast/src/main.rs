@@ -1,6 +1,7 @@
 //! `tailcut cast` beside other programs, in network namespaces of one machine.
 
 mod cpu;
+mod memory;
 mod net;
 mod peers;
 mod quic;
@@ -39,6 +40,10 @@ enum Command {
         #[arg(long)]
         bare: bool,
     },
+    /// Endpoints of `tailcut cast`: receive so many bytes in objects with their hashes, from memory
+    MemoryRecv { listen: SocketAddr, bytes: u64 },
+    /// Send them
+    MemorySend { to: SocketAddr, bytes: u64 },
 }
 
 #[derive(clap::Args)]
@@ -83,6 +88,8 @@ fn main() -> ExitCode {
         Command::Run(run) => compare(&run),
         Command::QuicRecv { listen, bare } => quic::receive(listen, bare),
         Command::QuicSend { to, file, bare } => quic::send(to, &file, bare),
+        Command::MemoryRecv { listen, bytes } => memory::receive(listen, bytes),
+        Command::MemorySend { to, bytes } => memory::send(to, bytes),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -156,6 +156,21 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             ..plain()
         },
         Peer {
+            name: "cast-memory",
+            arrives: Arrives::Nowhere,
+            takes_tree: false,
+            takes_many: false,
+            receive: |setting, at| {
+                let listen = format!("{}:7414", at.address);
+                own(&["memory-recv", &listen, &setting.bytes.to_string()])
+            },
+            send: |setting, to| {
+                let to = format!("{}:7414", to[0].address);
+                own(&["memory-send", &to, &setting.bytes.to_string()])
+            },
+            ..plain()
+        },
+        Peer {
             name: "cast-key",
             receive: |setting, at| cast_recv(setting, at, &["--psk", &key(setting)]),
             send: |setting, to| cast_send(setting, to, &["--psk", &key(setting)]),
@@ -194,9 +209,9 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             arrives: Arrives::Nowhere,
             takes_tree: false,
             takes_many: false,
-            receive: |_, at| quinn(&["quic-recv", &format!("{}:7414", at.address)]),
+            receive: |_, at| own(&["quic-recv", &format!("{}:7414", at.address)]),
             send: |setting, to| {
-                let command = quinn(&["quic-send", &format!("{}:7414", to[0].address)]);
+                let command = own(&["quic-send", &format!("{}:7414", to[0].address)]);
                 with(command, [setting.source.clone()])
             },
             ..plain()
@@ -206,9 +221,9 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             arrives: Arrives::Nowhere,
             takes_tree: false,
             takes_many: false,
-            receive: |_, at| quinn(&["quic-recv", "--bare", &format!("{}:7414", at.address)]),
+            receive: |_, at| own(&["quic-recv", "--bare", &format!("{}:7414", at.address)]),
             send: |setting, to| {
-                let command = quinn(&["quic-send", "--bare", &format!("{}:7414", to[0].address)]);
+                let command = own(&["quic-send", "--bare", &format!("{}:7414", to[0].address)]);
                 with(command, [setting.source.clone()])
             },
             ..plain()
@@ -320,7 +335,8 @@ pub fn all(_: &Setting) -> Vec<Peer> {
     ]
 }
 
-fn quinn(arguments: &[&str]) -> Vec<OsString> {
+/// This program.
+fn own(arguments: &[&str]) -> Vec<OsString> {
     let program = std::env::current_exe().unwrap_or_default();
     with(vec![program.into_os_string()], words(arguments))
 }

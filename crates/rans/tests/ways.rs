@@ -15,6 +15,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use tailcut_rans::client::Once;
 use tailcut_rans::socket::SocketOptions;
 use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayBody, WayConfig, WayError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -343,6 +344,72 @@ async fn what_a_server_refuses_unseen_is_sent_again_whatever_it_is() {
     *request.method_mut() = http::Method::POST;
     let answer = way.call(request).await.expect("an answer");
     assert_eq!(answer.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_server_that_answers_no_ping_loses_the_connection_and_its_requests() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        let mut silent = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+            let asked = connection.accept().await.expect("one").expect("a request");
+            // Nobody reads from it any more.
+            silent.push((connection, asked));
+        }
+    });
+    let config = WayConfig {
+        ping: Duration::from_millis(20),
+        ping_time: Duration::from_millis(20),
+        ..WayConfig::default()
+    };
+    let mut way = way(Version::Two, address, config);
+    for opened in 1..=2 {
+        let error = way.call(get("/")).await.expect_err("no answer comes");
+        assert!(matches!(error, WayError::Http(_)), "{error}");
+        assert_eq!(way.counts().opened, opened);
+    }
+}
+
+/// A body of which one part comes, and then nothing more.
+struct Unfinished(Option<Bytes>);
+
+impl http_body::Body for Unfinished {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        match self.0.take() {
+            Some(bytes) => std::task::Poll::Ready(Some(Ok(http_body::Frame::data(bytes)))),
+            None => std::task::Poll::Pending,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_answer_before_it_has_the_whole_request() {
+    // More than a server lets through before it reads.
+    for length in [1, 1 << 20] {
+        let work = Held::new();
+        work.allow(1);
+        let address = serve(Version::Two, work).await;
+        let to = Authority::try_from(address.to_string()).expect("an address");
+        let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
+        let config = WayConfig {
+            protocol: Protocol::Two,
+            ..WayConfig::default()
+        };
+        let mut way = Way::new(connector.expect("a port"), to, config);
+        let body = Once(Unfinished(Some(vec![7; length].into())));
+        let request = Request::post("http://service/early").body(body);
+        let answer = way.call(request.expect("a request")).await;
+        let body = answer.expect("an answer").into_body().collect().await;
+        assert_eq!(body.expect("a body").to_bytes(), "/early");
+    }
 }
 
 #[tokio::test]

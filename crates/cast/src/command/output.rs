@@ -15,7 +15,7 @@ const TICK: Timespec = Timespec {
 /// Bytes of a page of a pipe. A pipe that can be written to has room for one.
 const PAGE: usize = 4_096;
 /// Bytes that are written at once to what is no pipe.
-const PIECE: usize = 65_536;
+const PIECE: usize = 1 << 18;
 
 /// Writes no more at once than there is room for, so that no call waits.
 #[derive(Debug)]

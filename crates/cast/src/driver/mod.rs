@@ -40,6 +40,7 @@ mod outgoing;
 mod pace;
 mod paper;
 mod paths;
+mod prefetch;
 mod reason;
 mod receiving;
 mod room;

@@ -3,10 +3,11 @@
 //!
 //! ```sh
 //! cargo run --release -p tailcut-rans --example study -- [SEEDS] [REQUESTS]
-//! cargo run --release -p tailcut-rans --example study -- objects [SEEDS] [OBJECTS] [LOAD]
+//! cargo run --release -p tailcut-rans --example study -- objects [SEEDS] [OBJECTS] [LOAD] [SLOW]
 //! ```
 //!
-//! `objects` is the same for objects by ranges; with a load, objects of 64 chunks without slow copies at that one. The example `loopback` asks the first over TCP, by the wall clock.
+//! `objects` is the same for objects by ranges; with a load, objects of 64 chunks at that one, where a share `SLOW` of
+//! copies is slow (0 without it). The example `loopback` asks the first over TCP, by the wall clock.
 
 mod interval;
 mod model;
@@ -43,7 +44,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if what.is_some() {
         let (seeds, count) = (number(10)?, number(2_000)?);
         match arguments.next() {
-            Some(load) => by_ranges(seeds, count, &[(64, 0.0)], &[load.parse()?]),
+            Some(load) => {
+                let slow = arguments.next().map_or(Ok(0.0), |text| text.parse())?;
+                by_ranges(seeds, count, &[(64, slow)], &[load.parse()?]);
+            }
             None => {
                 let kinds = [(64, 0.0), (64, 0.05), (256, 0.0)];
                 by_ranges(seeds, count, &kinds, &[0.3, 0.6, 0.9]);

@@ -275,3 +275,29 @@ impl State {
         self.close_inbox(id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+
+    #[test]
+    fn the_least_loaded_replicas_are_taken_first_and_of_equal_ones_any() {
+        let replicas = [Purges::Yes; 5].into_iter();
+        let random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let shared = Shared::new(ClientConfig::default(), replicas, random);
+        let shared = shared.expect("a configuration");
+        let mut state = shared.lock();
+        for (standing, in_flight) in state.standings.iter_mut().zip([2, 0, 1, 0, 3]) {
+            standing.in_flight = in_flight;
+        }
+        let mut firsts = [0; 5];
+        for _ in 0..100 {
+            let mut rest: Vec<usize> = (0..5).collect();
+            let order: Vec<usize> = std::iter::from_fn(|| state.lightest(&mut rest)).collect();
+            assert_eq!(order[2..], [2, 0, 4]);
+            firsts[order[0]] += 1;
+        }
+        assert!(firsts[1] > 20 && firsts[3] > 20, "{firsts:?}");
+    }
+}

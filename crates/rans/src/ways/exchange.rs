@@ -1,5 +1,5 @@
 //! A request on an HTTP/2 connection, and its answer. Whoever waits for the answer drives the stream by itself: hyper's
-//! client has a task and two channels for each request, which cost a fifth of a small request's CPU time.
+//! client has a task and two channels for each request, which take a fifth of a small request's instructions.
 
 use super::two::{Connection, Stream};
 use bytes::{Buf, Bytes};
