@@ -1,7 +1,6 @@
 //! An object that is received: each symbol goes to its place.
 
 use super::outgoing::block_range;
-use super::prefetch;
 use super::room::{Held, Room};
 use crate::codec::{Codes, Present, Recovery};
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
@@ -9,8 +8,6 @@ use tailcut_units::FlowId;
 
 /// Repair symbols of a block that are kept beside those that replace what is missing.
 const SPARE: u32 = 16;
-/// How many symbols ahead memory is fetched.
-const AHEAD: usize = 2;
 
 /// A block on its way in.
 #[derive(Debug)]
@@ -187,10 +184,6 @@ impl Inbound {
         let place = self.bytes.get_mut(from..from + payload.len());
         if let (Some(place), true) = (place, open.present.insert(esi)) {
             place.copy_from_slice(payload);
-            // Symbols mostly come in order.
-            let next = from + AHEAD * payload.len();
-            let next = self.bytes.get(next..next + payload.len());
-            prefetch::to_write(next.unwrap_or_default());
         }
         if open.present.missing() == 0 {
             *state = Block::Whole;

@@ -40,7 +40,6 @@ mod outgoing;
 mod pace;
 mod paper;
 mod paths;
-mod prefetch;
 mod reason;
 mod receiving;
 mod room;
