@@ -234,7 +234,7 @@ pub(super) fn group() -> Result<Vec<Figure>> {
     let to: Vec<SocketAddr> = members.iter().map(|(_, address)| *address).collect();
     let sent: Arc<[u8]> = object(57_600_000, 4).into();
     let mut figures = Vec::new();
-    for (percent, most) in [(0.0, 1.0), (0.1, 1.02), (1.0, 1.06)] {
+    for (percent, most) in [(0.0, None), (0.1, Some(1.02)), (1.0, Some(1.06))] {
         thin.lose("east-right", percent / 100.0)?;
         let wait = Stragglers {
             after: tailcut_units::Duration::from_ms(60_000),
@@ -250,7 +250,10 @@ pub(super) fn group() -> Result<Vec<Figure>> {
         let cost = sending.wait()?;
         let ratio = cost.bytes as f64 / sent.len() as f64;
         let name = format!("8 receivers, {percent} % loss: symbols sent over those of the object");
-        figures.push(Figure::wanted(name, ratio, 1.0, most));
+        figures.push(match most {
+            Some(most) => Figure::wanted(name, ratio, 1.0, most),
+            None => Figure::told(name, ratio),
+        });
     }
     figures.extend(thin.punctuality("8 receivers")?);
     Ok(figures)
