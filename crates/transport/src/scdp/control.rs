@@ -7,7 +7,8 @@
 //!   minute.
 //! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
 //!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
-//!   full queue drains. A queue of less than an eighth of the empty round trip is no reason.
+//!   full queue drains. A queue of less than an eighth of the empty round trip is no reason,
+//!   nor one of 500 us where that is less than a quarter.
 //! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's
 //!   ([`Cubic::on_congestion`]).
 //! - Without a queue, more losses than can be by chance ([`Adaptive::loss_by_chance`]) close the window to 0.7.
@@ -336,7 +337,7 @@ impl Controller {
             return;
         }
         let queue = self.queue();
-        if queue > SHORT * self.empty {
+        if queue > self.short() {
             let kept = (self.empty / (self.empty + queue)).max(KEPT_AT_LEAST);
             self.judge_least(number, count, 0);
             self.close(now, number, granted, kept);
@@ -346,6 +347,16 @@ impl Controller {
                 self.close(now, number, granted, KEPT_ON_LOSS);
             }
         }
+    }
+
+    /// A queue up to which no loss closes the window, in seconds.
+    fn short(&self) -> f64 {
+        let part = SHORT * self.empty;
+        if self.pace().is_none() {
+            return part;
+        }
+        // What hosts' timers and one burst may add, where that is little of the path.
+        part.max(AT_ONCE.as_secs_f64().min(2.0 * part))
     }
 
     fn loses_more_than_by_chance(&self) -> bool {
