@@ -2,6 +2,7 @@
 
 use super::common::{Held, VERSIONS, Version, get, serve};
 use super::running::{Running, text};
+use super::way::Way;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Frame;
@@ -175,6 +176,16 @@ async fn trailers_arrive() {
     }
 }
 
+/// A request that both replicas have is answered by the first one.
+async fn answered_while_both_have_it(way: &mut Way, fast: &Held, slow: &Held) {
+    let answer = tokio::spawn(way.call(get("/both")));
+    fast.until(|seen| seen.began.len() == 1).await;
+    slow.until(|seen| seen.began.len() == 1).await;
+    fast.allow(1);
+    let answer = answer.await.expect("no panic").expect("an answer");
+    assert_eq!(text(answer).await, "/both");
+}
+
 #[tokio::test]
 async fn a_request_is_answered_by_the_faster_replica_and_dropped_at_the_other() {
     for version in VERSIONS {
@@ -186,12 +197,7 @@ async fn a_request_is_answered_by_the_faster_replica_and_dropped_at_the_other() 
         let keys = json!({ "protocol": word(version), "purges": "yes" });
         let gateway = Running::start(&replicas, keys).await;
         let mut way = gateway.way(version).await;
-        let answer = tokio::spawn(way.call(get("/both")));
-        fast.until(|seen| seen.began.len() == 1).await;
-        slow.until(|seen| seen.began.len() == 1).await;
-        fast.allow(1);
-        let answer = answer.await.expect("no panic").expect("an answer");
-        assert_eq!(text(answer).await, "/both");
+        answered_while_both_have_it(&mut way, &fast, &slow).await;
         slow.until(|seen| seen.dropped == ["/both"]).await;
     }
 }
@@ -207,12 +213,7 @@ async fn with_http1_the_slower_replica_may_end_its_answer_for_as_long_as_linger_
         let keys = json!({ "purges": "yes", "linger": linger });
         let gateway = Running::start(&replicas, keys).await;
         let mut way = gateway.way(Version::One).await;
-        let answer = tokio::spawn(way.call(get("/both")));
-        fast.until(|seen| seen.began.len() == 1).await;
-        slow.until(|seen| seen.began.len() == 1).await;
-        fast.allow(1);
-        let answer = answer.await.expect("no panic").expect("an answer");
-        assert_eq!(text(answer).await, "/both");
+        answered_while_both_have_it(&mut way, &fast, &slow).await;
         if ends {
             slow.allow(1);
             slow.until(|seen| seen.ended == ["/both"]).await;

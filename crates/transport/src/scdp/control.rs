@@ -235,7 +235,8 @@ impl Controller {
         };
         let credits = f64::from(self.window()) * pace;
         let interval = Duration::from_ps((round_trip.as_ps() as f64 / credits) as u64);
-        let at_once = AT_ONCE.as_ps() / interval.as_ps().max(1);
+        // A millisecond and more for 8,192 credits at most: never 0.
+        let at_once = AT_ONCE.as_ps() / interval.as_ps();
         Some((interval, (at_once as u32).max(LEAST_AT_ONCE)))
     }
 

@@ -181,7 +181,7 @@ impl Line {
         if now < self.paced_to {
             return 0;
         }
-        let saved = now.since(self.paced_to).as_ps() / interval.as_ps().max(1);
+        let saved = now.since(self.paced_to).as_ps() / interval.as_ps();
         (saved.min(u64::from(at_once) - 1) + 1) as u32
     }
 

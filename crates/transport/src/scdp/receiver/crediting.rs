@@ -311,9 +311,10 @@ impl Receiver {
         let paced = self.lines[at].paced(now);
         let most = match several {
             // Others have their turn.
-            true => batch.min(paced),
-            false => window.min(paced),
-        };
+            true => batch,
+            false => window,
+        }
+        .min(paced);
         let (mut credits, mut renewed, mut from) = (0, 0, 0);
         let is_held = loop {
             let line = &self.lines[at];
@@ -352,11 +353,10 @@ impl Receiver {
     /// When a source is overdue first, or late where another could take over.
     pub(super) fn lines_due_at(&self, now: Time, config: &ScdpConfig) -> Option<Time> {
         let due = |line: &Line| {
-            let held = line.held_until(now);
             // One of several may be to send what another owes.
-            let may_want =
-                |line: &Line| self.lines.len() > 1 || line.lacks_credit() || self.has_unassigned();
-            let held = held.filter(|_| may_want(line));
+            let held = line
+                .held_until(now)
+                .filter(|_| self.lines.len() > 1 || line.lacks_credit() || self.has_unassigned());
             Time::earlier(line.overdue_at(config), held)
         };
         let overdue = self.lines.iter().filter_map(due).min();
