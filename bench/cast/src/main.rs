@@ -6,6 +6,7 @@ mod net;
 mod peers;
 mod quic;
 mod table;
+mod tcp;
 
 use clap::{Parser, Subcommand};
 use peers::{Peer, Setting};
@@ -39,6 +40,16 @@ enum Command {
         /// As many bytes of memory in place of the file's, and hash nothing
         #[arg(long)]
         bare: bool,
+    },
+    /// The small TCP program: receive once, and answer with the BLAKE3 hash
+    TcpRecv { listen: SocketAddr },
+    /// The small TCP program: send a file and check the hash
+    TcpSend {
+        to: SocketAddr,
+        file: PathBuf,
+        /// As many bytes of memory in place of the file's
+        #[arg(long)]
+        memory: bool,
     },
     /// Endpoints of `tailcut cast`: receive so many bytes in objects with their hashes, from memory
     MemoryRecv { listen: SocketAddr, bytes: u64 },
@@ -88,6 +99,8 @@ fn main() -> ExitCode {
         Command::Run(run) => compare(&run),
         Command::QuicRecv { listen, bare } => quic::receive(listen, bare),
         Command::QuicSend { to, file, bare } => quic::send(to, &file, bare),
+        Command::TcpRecv { listen } => tcp::receive(listen),
+        Command::TcpSend { to, file, memory } => tcp::send(to, &file, memory),
         Command::MemoryRecv { listen, bytes } => memory::receive(listen, bytes),
         Command::MemorySend { to, bytes } => memory::send(to, bytes),
     };

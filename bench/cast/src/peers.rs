@@ -205,6 +205,33 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             ..plain()
         },
         Peer {
+            name: "tcp",
+            arrives: Arrives::Nowhere,
+            takes_tree: false,
+            takes_many: false,
+            receive: |_, at| own(&["tcp-recv", &format!("{}:7417", at.address)]),
+            send: |setting, to| {
+                let to = format!("{}:7417", to[0].address);
+                with(own(&["tcp-send", &to]), [setting.source.clone()])
+            },
+            ..plain()
+        },
+        Peer {
+            name: "tcp-memory",
+            arrives: Arrives::Nowhere,
+            takes_tree: false,
+            takes_many: false,
+            receive: |_, at| own(&["tcp-recv", &format!("{}:7417", at.address)]),
+            send: |setting, to| {
+                let to = format!("{}:7417", to[0].address);
+                with(
+                    own(&["tcp-send", "--memory", &to]),
+                    [setting.source.clone()],
+                )
+            },
+            ..plain()
+        },
+        Peer {
             name: "quinn",
             arrives: Arrives::Nowhere,
             takes_tree: false,

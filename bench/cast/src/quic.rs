@@ -115,14 +115,15 @@ pub fn send(to: SocketAddr, path: &Path, is_bare: bool) -> io::Result<()> {
                     .map_err(other)?;
                 left -= count;
             }
-        }
-        while !is_bare {
-            let count = file.read(&mut buffer)?;
-            if count == 0 {
-                break;
+        } else {
+            loop {
+                let count = file.read(&mut buffer)?;
+                if count == 0 {
+                    break;
+                }
+                hasher.update(&buffer[..count]);
+                stream.write_all(&buffer[..count]).await.map_err(other)?;
             }
-            hasher.update(&buffer[..count]);
-            stream.write_all(&buffer[..count]).await.map_err(other)?;
         }
         stream.finish().map_err(other)?;
         let told = answer.read_to_end(32).await.map_err(other)?;

@@ -53,6 +53,10 @@ pub(super) struct Guests {
     /// In the paper's mode: the line and our name, by the peer's address and its name.
     pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
     of_address: Table<IpAddr, u32>,
+    /// Sessions that have not ended.
+    pub(super) active: u32,
+    /// With so many sessions, those that the transport has forgotten are looked for.
+    pub(super) look_at: usize,
     /// Sessions of senders whose address may be forged.
     half_open: u32,
     pub(super) ended: Ended,
@@ -76,6 +80,8 @@ impl Guests {
             session_of: Table::default(),
             paper: Table::default(),
             of_address: Table::default(),
+            active: 0,
+            look_at: 0,
             half_open: 0,
             ended: Ended::default(),
             answers: Bucket::for_strangers(),
@@ -173,6 +179,7 @@ impl Guests {
     pub(super) fn open(&mut self, id: u64, session: Session) {
         self.half_open += u32::from(!session.is_proven);
         if let Some(address) = session.counted {
+            self.active += 1;
             self.enter(address);
         }
         self.session_of.insert(session.flow, id);
@@ -194,6 +201,7 @@ impl Guests {
         self.prove(id);
         let counted = self.sessions.get_mut(&id);
         if let Some(address) = counted.and_then(|session| session.counted.take()) {
+            self.active -= 1;
             self.leave(address);
         }
     }

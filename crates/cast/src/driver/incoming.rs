@@ -8,6 +8,9 @@ use tailcut_units::FlowId;
 
 /// Repair symbols of a block that are kept beside those that replace what is missing.
 const SPARE: u32 = 16;
+/// Symbols that there is memory for while a sender's address may be forged, for each that it pushes: what the
+/// first two pulls ask for may arrive before the answer to the token.
+const EARLY: u64 = 4;
 
 /// A block on its way in.
 #[derive(Debug)]
@@ -84,11 +87,12 @@ impl DecodeJob {
 }
 
 impl Inbound {
-    /// An object for which `room` has room: for the first `early` of its symbols, or all of them.
+    /// An object for which `room` has room: for a few times the `early` symbols that are pushed by a sender whose
+    /// address may be forged, or all of them.
     /// `None` where there is none, or where this machine cannot address its bytes.
     pub(super) fn new(layout: Object, early: Option<u32>, room: &Room) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
-        let most = |symbols| u64::from(symbols) * u64::from(layout.symbol());
+        let most = |pushed| EARLY * u64::from(pushed) * u64::from(layout.symbol());
         let early = early.map(most).filter(|bytes| *bytes < layout.length());
         let mut inbound = Self {
             layout,
@@ -129,10 +133,10 @@ impl Inbound {
         true
     }
 
-    /// One more sender pushes `symbols` symbols: there is memory for them, if there is any.
-    pub(super) fn expect_more(&mut self, symbols: u32) {
+    /// One more sender pushes `pushed` symbols: there is memory for as many more, if there is any.
+    pub(super) fn expect_more(&mut self, pushed: u32) {
         if self.early.is_some() {
-            let more = u64::from(symbols) * u64::from(self.layout.symbol());
+            let more = EARLY * u64::from(pushed) * u64::from(self.layout.symbol());
             self.held
                 .grow((self.held.bytes() + more).min(self.layout.length()));
         }

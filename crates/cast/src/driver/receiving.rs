@@ -329,7 +329,7 @@ impl Engine {
             return;
         }
         self.forget();
-        if self.guests.sessions.len() >= limits.sessions as usize
+        if self.guests.active >= limits.sessions
             || self.guests.of(from.ip()) >= limits.sessions_of_peer
         {
             self.turn_away(now, incoming, envelope, Reason::Busy);
@@ -504,7 +504,7 @@ impl Engine {
 
     /// Forgets sessions that the transport has forgotten.
     fn forget(&mut self) {
-        if self.guests.sessions.len() < REMEMBERED.max(2 * self.incoming.len()) {
+        if self.guests.sessions.len() < REMEMBERED.max(self.guests.look_at) {
             return;
         }
         let is_known = |session: &Session| {
@@ -526,5 +526,7 @@ impl Engine {
                 self.lines.remove(line);
             }
         }
+        // So the work is that of a few sessions for each that is opened.
+        self.guests.look_at = 2 * self.guests.sessions.len();
     }
 }

@@ -28,9 +28,10 @@ impl Engine {
         let class = TrafficClass::default().with_ecn(segment.ecn);
         let to = segment.tuple.dst;
         let Header::Scdp(header) = &segment.header else {
-            // Credits.
-            self.put(to, class, &message, Place::Nowhere);
+            // Credits. The token leaves first: symbols for these credits are dropped where its answer comes much
+            // later than they.
             self.ask_for_proof(now, to);
+            self.put(to, class, &message, Place::Nowhere);
             return;
         };
         if header.kind == ScdpKind::Done {

@@ -255,6 +255,7 @@ impl<C: Codec> Host<C> {
         }
         if receiver.complete {
             self.open -= 1;
+            self.census.waiting += 1;
             self.register.incoming.remove(&receiver.flow());
             if let Some(receipt) = receiver.receipt() {
                 let received = Event::Received(receiver.flow(), receipt);
@@ -391,6 +392,7 @@ impl<C: Codec> Host<C> {
     fn drop_receiver(&mut self, key: SessionKey) {
         if let Some(receiver) = self.receivers.remove(key) {
             self.census.half_open -= u32::from(receiver.half_open);
+            self.census.waiting -= usize::from(receiver.complete);
             if let Some(first) = receiver.tuples().next() {
                 self.census.leave(first.dst);
             }

@@ -34,10 +34,11 @@ pub struct Limits {
     /// Symbols that a sender pushes, at most 4,096. A session has as many blocks open at once at its
     /// beginning, at most.
     pub pushed: u32,
-    /// Sessions in which this host receives, those in time-wait included, at most. The newest is
-    /// refused.
+    /// Sessions in which this host receives and that have not ended, at most. The newest is refused.
     pub sessions: u32,
-    /// The same of one peer.
+    /// The same in time-wait.
+    pub waiting: u32,
+    /// As [`sessions`](Self::sessions), of one peer.
     pub sessions_of_peer: u32,
     /// Sessions in which nothing that this host has asked for has come yet, at most: their senders'
     /// addresses may be forged. A driver that has another proof of an address
@@ -54,13 +55,14 @@ impl Limits {
         senders: u16::MAX,
         pushed: MAX_WINDOW,
         sessions: u32::MAX,
+        waiting: u32::MAX,
         sessions_of_peer: u32::MAX,
         half_open: u32::MAX,
     };
 
     /// For hosts that anybody reaches: symbols of 64 to 8,896 B (what a jumbo frame takes), blocks of
     /// 256 symbols, 256 senders, 10 symbols pushed, 1,024 sessions, 64 of them of one peer and 64
-    /// half-open.
+    /// half-open, and 8,192 in time-wait.
     pub const SOCKETS: Self = Self {
         min_symbol: 64,
         max_symbol: 8_896,
@@ -68,6 +70,7 @@ impl Limits {
         senders: 256,
         pushed: 10,
         sessions: 1_024,
+        waiting: 8_192,
         sessions_of_peer: 64,
         half_open: 64,
     };
@@ -107,10 +110,12 @@ pub(crate) struct Census {
     /// By peer; left empty where peers have no limit.
     of_peer: BTreeMap<HostId, u32>,
     pub(crate) half_open: u32,
+    /// Those that have ended and are not forgotten yet.
+    pub(crate) waiting: usize,
 }
 
 impl Census {
-    /// Whether one more session, by `peer`, may be opened beside `sessions`.
+    /// Whether one more session, by `peer`, may be opened beside `sessions`, those in time-wait included.
     pub(crate) fn has_room(
         &self,
         limits: &Limits,
@@ -119,7 +124,8 @@ impl Census {
         is_vouched: bool,
     ) -> bool {
         let of_peer = self.of_peer.get(&peer).copied().unwrap_or(0);
-        sessions < limits.sessions as usize
+        sessions.saturating_sub(self.waiting) < limits.sessions as usize
+            && self.waiting < limits.waiting as usize
             && of_peer < limits.sessions_of_peer
             && (is_vouched || self.half_open < limits.half_open)
     }

@@ -50,6 +50,7 @@ impl<C: Codec> Streams for Host<C> {
         {
             receiver.refuse();
             self.open -= 1;
+            self.census.waiting += 1;
             self.directory.wait(now, Side::Receiver, key);
         }
     }
