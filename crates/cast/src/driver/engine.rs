@@ -375,15 +375,17 @@ impl Engine {
     /// Datagrams arrive.
     pub(super) fn on_incoming(&mut self, now: Time, incoming: &Incoming<'_>) {
         let now = self.at(now);
+        let mut unplaced = Vec::new();
         for datagram in incoming.datagrams() {
             self.counts.arrived += 1;
             match incoming.is_cut {
                 true => self.counts.malformed += 1,
                 false if self.is_paper() => self.on_paper(now, incoming, datagram),
                 false if self.lines.key.is_some() => self.on_sealed(now, incoming, datagram),
-                false => self.on_packet(now, incoming, datagram),
+                false => self.on_packet(now, incoming, datagram, &mut unplaced),
             }
         }
+        self.place(now, &mut unplaced);
     }
 
     /// A block has been decoded, or not.

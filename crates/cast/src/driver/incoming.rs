@@ -148,6 +148,11 @@ impl Inbound {
         fits.then(|| self.layout.payload(block, esi) as usize)
     }
 
+    /// Whether there is memory for every symbol.
+    pub(super) fn has_room(&self) -> bool {
+        self.early.is_none()
+    }
+
     /// Keeps a symbol that has as many bytes as it must. Says whether it was: if not, it is as good as lost.
     pub(super) fn put(&mut self, block: u32, esi: u32, payload: &[u8]) -> bool {
         if let Some(early) = &mut self.early {

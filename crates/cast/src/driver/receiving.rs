@@ -21,11 +21,32 @@ const REMEMBERED: usize = 512;
 /// The sender's name of a session, as the transport knows it: lines tell sessions apart.
 const NAMELESS: FlowId = FlowId(0);
 
+/// A symbol that the transport knows of, and whose bytes are not in their place yet: one message from the socket
+/// has many. Where a processor copies to memory that is in none of its caches, what comes next in the program
+/// may wait for that. So copies are made one after the other, and wait for each other only.
+pub(super) struct Unplaced<'a> {
+    flow: FlowId,
+    block: u32,
+    esi: u32,
+    payload: &'a [u8],
+}
+
 impl Engine {
-    /// A datagram of version 2.
-    pub(super) fn on_packet(&mut self, now: Time, incoming: &Incoming<'_>, bytes: &[u8]) {
+    /// A datagram of version 2. [`Self::place`] is to be called after the last one of a message.
+    pub(super) fn on_packet<'a>(
+        &mut self,
+        now: Time,
+        incoming: &Incoming<'_>,
+        bytes: &'a [u8],
+        unplaced: &mut Vec<Unplaced<'a>>,
+    ) {
         match cast::decode(bytes) {
+            Ok((envelope, Message::Symbol(symbol), length)) => {
+                let payload = bytes.get(length..).unwrap_or_default();
+                self.on_symbol(now, incoming, &envelope, &symbol, payload, Some(unplaced));
+            }
             Ok((envelope, message, length)) => {
+                self.place(now, unplaced);
                 let payload = bytes.get(length..).unwrap_or_default();
                 let packet = Packet {
                     envelope,
@@ -36,6 +57,19 @@ impl Engine {
             }
             Err(_) => self.counts.malformed += 1,
         }
+    }
+
+    /// Brings symbols to their places, and hears what comes of them.
+    pub(super) fn place(&mut self, now: Time, unplaced: &mut Vec<Unplaced<'_>>) {
+        if unplaced.is_empty() {
+            return;
+        }
+        for symbol in unplaced.drain(..) {
+            if let Some(inbound) = self.incoming.get_mut(&symbol.flow) {
+                inbound.put(symbol.block, symbol.esi, symbol.payload);
+            }
+        }
+        self.hear(now);
     }
 
     /// A packet as it is without a key.
@@ -49,7 +83,9 @@ impl Engine {
     ) {
         let (from, envelope) = (incoming.from, packet.envelope);
         match message {
-            Message::Symbol(symbol) => self.on_symbol(now, incoming, &envelope, symbol, payload),
+            Message::Symbol(symbol) => {
+                self.on_symbol(now, incoming, &envelope, symbol, payload, None);
+            }
             Message::Offer(offer) => self.on_offer(now, incoming, packet, offer),
             Message::Status { used, asks, .. } => {
                 let told = (*used, *asks);
@@ -116,13 +152,15 @@ impl Engine {
         Some((flow, id, port))
     }
 
-    pub(super) fn on_symbol(
+    /// A symbol. It goes to its place at once where there is no list of those that are to be placed.
+    pub(super) fn on_symbol<'a>(
         &mut self,
         now: Time,
         incoming: &Incoming<'_>,
         envelope: &Envelope,
         symbol: &Symbol,
-        payload: &[u8],
+        payload: &'a [u8],
+        unplaced: Option<&mut Vec<Unplaced<'a>>>,
     ) {
         let bytes = cast::SYMBOL_BYTES + payload.len();
         let newer = |line: &Line| symbol.number > line.highest;
@@ -139,6 +177,7 @@ impl Engine {
             return;
         }
         let mut condition = Condition::Whole;
+        let mut unplaced = unplaced;
         if let Some(inbound) = self.incoming.get_mut(&flow) {
             let expected = inbound.payload(symbol.block, symbol.esi);
             let Some(expected) = expected.filter(|expected| payload.len() <= *expected) else {
@@ -149,6 +188,13 @@ impl Engine {
                 // A switch that does not know this header only cuts.
                 self.counts.trimmed += 1;
                 condition = Condition::Trimmed;
+            } else if let (Some(unplaced), true) = (&mut unplaced, inbound.has_room()) {
+                unplaced.push(Unplaced {
+                    flow,
+                    block: symbol.block,
+                    esi: symbol.esi,
+                    payload,
+                });
             } else if !inbound.put(symbol.block, symbol.esi, payload) {
                 return;
             }
@@ -168,7 +214,9 @@ impl Engine {
             ..Segment::new(tuple, NAMELESS, payload.len() as u32, header)
         };
         self.host.on_segment(now, segment);
-        self.hear(now);
+        if unplaced.is_none_or(|unplaced| unplaced.is_empty()) {
+            self.hear(now);
+        }
     }
 
     fn on_status(

@@ -37,7 +37,7 @@ impl Engine {
                         .sent_to
                         .contains_key(&(envelope.session, envelope.share)) =>
                 {
-                    self.on_packet(now, incoming, bytes);
+                    self.on_packet(now, incoming, bytes, &mut Vec::new());
                 }
                 _ => self.counts.malformed += 1,
             }
@@ -139,7 +139,7 @@ impl Engine {
             seal.is_some_and(|seal| symbol.number < seal.granted)
         });
         match is_due {
-            true => self.on_symbol(now, incoming, envelope, symbol, &[]),
+            true => self.on_symbol(now, incoming, envelope, symbol, &[], None),
             false => self.counts.unknown += 1,
         }
     }

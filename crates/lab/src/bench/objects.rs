@@ -247,8 +247,14 @@ pub(super) fn group() -> Result<Vec<Figure>> {
                 bail!("what was received is not what was sent");
             }
         }
+        let board = sending.progress();
         let cost = sending.wait()?;
         let ratio = cost.bytes as f64 / sent.len() as f64;
+        let lost: Vec<String> = board.iter().map(|one| one.lost.to_string()).collect();
+        eprintln!(
+            "{percent} % loss: {ratio:.4} times the object's symbols; lost at the receivers: {}",
+            lost.join(", ")
+        );
         let name = format!("8 receivers, {percent} % loss: symbols sent over those of the object");
         figures.push(match most {
             Some(most) => Figure::wanted(name, ratio, 1.0, most),

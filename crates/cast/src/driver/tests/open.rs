@@ -6,6 +6,7 @@ use crate::driver::engine::Engine;
 use crate::udp::{Ancillary, Incoming};
 use proptest::prelude::*;
 use std::net::SocketAddr;
+use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, Time};
 use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
@@ -114,6 +115,58 @@ fn a_forged_address_gets_less_than_was_sent_from_it_however_long_it_takes() {
     assert!(engine.incoming.is_empty());
     assert!(got.1 > 2, "pulls, and tokens");
     assert!(got.0 <= bytes.len(), "{got:?}");
+}
+
+#[test]
+fn what_the_first_pull_asks_for_is_kept_when_it_comes_before_the_answer_to_the_token() {
+    let mut engine = engine(1, credits());
+    let now = Time::from_ns(1);
+    let said = |engine: &mut Engine| {
+        let mut net = Memory::new(address(1));
+        while engine.transmit(now, &mut net, 64) {}
+        let all = net
+            .sent
+            .into_iter()
+            .map(|datagram| cast::decode(&datagram.bytes));
+        let all = all.map(|decoded| decoded.expect("a packet").1);
+        all.collect::<Vec<Message>>()
+    };
+    engine.host.hold_pulls(true);
+    arrive(&mut engine, now, forged(1), &offer(1, 1 << 20));
+    (0..10).for_each(|number| arrive(&mut engine, now, forged(1), &symbol(1, number)));
+    engine.host.hold_pulls(false);
+    let words = said(&mut engine);
+    let [Message::Retry(_), Message::Pull(pull)] = words[..] else {
+        panic!("the answer to the token is to leave before the symbols: {words:?}");
+    };
+    let granted = pull.granted;
+    assert!((20..=40).contains(&granted), "{granted}");
+    (10..granted).for_each(|number| arrive(&mut engine, now, forged(1), &symbol(1, number)));
+    let Some(Message::Pull(pull)) = said(&mut engine).pop() else {
+        panic!("a pull");
+    };
+    assert_eq!((pull.next, pull.lost), (granted, 0), "all are here");
+}
+
+#[test]
+fn many_more_short_objects_come_in_a_second_than_may_be_open_at_once() {
+    let config = ScdpConfig {
+        time_wait: Duration::from_ms(1_000),
+        ..credits()
+    };
+    let mut world = World::new(config, Faults::NONE);
+    for number in 0..1_500 {
+        world.send(0, object(3_000, number));
+        world.run(world.now + Duration::from_us(300));
+        assert_eq!(world.received[1].len(), number as usize + 1);
+    }
+    assert!(
+        world.now < Time::from_ns(1_000_000_000),
+        "within one time-wait"
+    );
+    let engine = &world.drivers[1].engine;
+    assert_eq!((engine.counts().no_room, engine.guests.active), (0, 0));
+    assert_eq!(engine.guests.sessions.len(), 1_500);
 }
 
 #[test]
