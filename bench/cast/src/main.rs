@@ -54,7 +54,12 @@ enum Command {
     /// Endpoints of `tailcut cast`: receive so many bytes in objects with their hashes, from memory
     MemoryRecv { listen: SocketAddr, bytes: u64 },
     /// Send them
-    MemorySend { to: SocketAddr, bytes: u64 },
+    MemorySend {
+        to: SocketAddr,
+        bytes: u64,
+        /// Bytes of an IP packet
+        mtu: u16,
+    },
 }
 
 #[derive(clap::Args)]
@@ -80,8 +85,8 @@ struct Run {
     /// Hosts that receive: 1 over one link, more through a switch
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     receivers: u8,
-    /// Bytes of an IP packet
-    #[arg(long, default_value_t = 1500)]
+    /// Bytes of an IP packet, 1280 to 9000
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1_280..=9_000))]
     mtu: u16,
     /// Through the switch with one receiver too
     #[arg(long)]
@@ -102,7 +107,7 @@ fn main() -> ExitCode {
         Command::TcpRecv { listen } => tcp::receive(listen),
         Command::TcpSend { to, file, memory } => tcp::send(to, &file, memory),
         Command::MemoryRecv { listen, bytes } => memory::receive(listen, bytes),
-        Command::MemorySend { to, bytes } => memory::send(to, bytes),
+        Command::MemorySend { to, bytes, mtu } => memory::send(to, bytes, mtu),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -137,6 +142,7 @@ fn rounds(run: &Run, home: &Path) -> io::Result<()> {
         source,
         bytes,
         is_tree: run.tree.is_some(),
+        mtu: run.mtu,
         net,
     };
     let all = peers::all(&setting);

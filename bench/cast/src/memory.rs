@@ -47,8 +47,12 @@ pub fn receive(listen: SocketAddr, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-pub fn send(to: SocketAddr, bytes: u64) -> io::Result<()> {
-    let endpoint = Endpoint::bind((Ipv4Addr::UNSPECIFIED, 0).into(), &Options::default())?;
+pub fn send(to: SocketAddr, bytes: u64, mtu: u16) -> io::Result<()> {
+    let options = Options {
+        mtu,
+        ..Options::default()
+    };
+    let endpoint = Endpoint::bind((Ipv4Addr::UNSPECIFIED, 0).into(), &options)?;
     let mut random = blake3::Hasher::new().update(b"cast memory").finalize_xof();
     let mut buffers: VecDeque<Arc<Vec<u8>>> = (0..=AT_ONCE)
         .map(|_| {

@@ -16,6 +16,8 @@ pub struct Setting {
     pub source: PathBuf,
     pub bytes: u64,
     pub is_tree: bool,
+    /// Bytes of an IP packet.
+    pub mtu: u16,
     pub net: Net,
 }
 
@@ -95,7 +97,8 @@ fn cast_recv(setting: &Setting, at: &Receiver, access: &[&str]) -> Vec<OsString>
 }
 
 fn cast_send(setting: &Setting, to: &[Receiver], access: &[&str]) -> Vec<OsString> {
-    let command = with(cast(setting, &["send"]), [setting.source.clone()]);
+    let command = cast(setting, &["send", "--mtu", &setting.mtu.to_string()]);
+    let command = with(command, [setting.source.clone()]);
     let addresses = to.iter().map(|one| one.address.clone());
     with(with(command, addresses), words(access))
 }
@@ -166,7 +169,8 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             },
             send: |setting, to| {
                 let to = format!("{}:7414", to[0].address);
-                own(&["memory-send", &to, &setting.bytes.to_string()])
+                let (bytes, mtu) = (setting.bytes.to_string(), setting.mtu.to_string());
+                own(&["memory-send", &to, &bytes, &mtu])
             },
             ..plain()
         },

@@ -28,6 +28,10 @@ pub(super) struct Access {
     /// The most that this end sends in a second, with headers, such as 100Mbps or 2Gbps
     #[arg(long, value_name = "RATE", value_parser = super::units::rate)]
     rate: Option<u64>,
+    /// The largest IP packets that this end sends, 1280 to 9000 bytes; where the path takes less, it goes on with
+    /// smaller ones
+    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = clap::value_parser!(u16).range(1_280..=9_000))]
+    mtu: u16,
 }
 
 impl Access {
@@ -53,6 +57,7 @@ impl Access {
         let options = Options {
             key: key.map_err(|error| Failed::usage(error.to_string()))?,
             rate: self.rate,
+            mtu: self.mtu,
             multicast,
             socket: SocketOptions {
                 dscp: self.dscp,

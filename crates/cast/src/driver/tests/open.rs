@@ -135,6 +135,7 @@ fn what_the_first_pull_asks_for_is_kept_when_it_comes_before_the_answer_to_the_t
     arrive(&mut engine, now, forged(1), &offer(1, 1 << 20));
     (0..10).for_each(|number| arrive(&mut engine, now, forged(1), &symbol(1, number)));
     engine.host.hold_pulls(false);
+    engine.on_timeout(now);
     let words = said(&mut engine);
     let [Message::Retry(_), Message::Pull(pull)] = words[..] else {
         panic!("the answer to the token is to leave before the symbols: {words:?}");

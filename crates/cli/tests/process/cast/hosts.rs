@@ -65,6 +65,12 @@ impl Hosts {
         words(&format!("-n {space} link set eth0 mtu {mtu}"));
     }
 
+    /// Sets the MTU of the switch's port to a host.
+    pub fn set_port_mtu(&self, host: usize, mtu: u32) {
+        let space = self.space(0);
+        words(&format!("-n {space} link set port{host} mtu {mtu}"));
+    }
+
     /// The switch passes nothing more of any group on to a host.
     pub fn deafen(&self, host: usize) {
         let file = format!("/sys/class/net/port{host}/brport/multicast_flood");

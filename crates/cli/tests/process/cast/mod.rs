@@ -5,6 +5,7 @@ mod faults;
 mod groups;
 mod hostile;
 mod hosts;
+mod mtu;
 
 use crate::place::{Ended, Place};
 use rustix::process::{Pid, Signal, kill_process};
