@@ -13,6 +13,9 @@ const FIRST_COLLECTED: u32 = 3 << 30;
 /// Ports at which the transport collects objects from several senders.
 const PORTS: std::ops::Range<u16> = 1_024..32_768;
 
+/// Sessions that are known before those that the transport has forgotten are looked for.
+const REMEMBERED: usize = 512;
+
 /// How long an object waits for the proof that its sender has the key.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
@@ -54,9 +57,9 @@ pub(super) struct Guests {
     pub(super) paper: Table<(SocketAddr, FlowId), (HostId, FlowId)>,
     of_address: Table<IpAddr, u32>,
     /// Sessions that have not ended.
-    pub(super) active: u32,
+    active: u32,
     /// With so many sessions, those that the transport has forgotten are looked for.
-    pub(super) look_at: usize,
+    look_at: usize,
     /// Sessions of senders whose address may be forged.
     half_open: u32,
     pub(super) ended: Ended,
@@ -81,7 +84,7 @@ impl Guests {
             paper: Table::default(),
             of_address: Table::default(),
             active: 0,
-            look_at: 0,
+            look_at: REMEMBERED,
             half_open: 0,
             ended: Ended::default(),
             answers: Bucket::for_strangers(),
@@ -168,6 +171,22 @@ impl Guests {
                 self.of_address.remove(&address);
             }
         }
+    }
+
+    /// Sessions that have not ended.
+    pub(super) fn active(&self) -> u32 {
+        self.active
+    }
+
+    /// Whether those that the transport has forgotten are to be looked for. The next time is when there are twice
+    /// as many as are kept: so the work is that of a few sessions for each that is opened.
+    pub(super) fn are_many(&self) -> bool {
+        self.sessions.len() >= self.look_at
+    }
+
+    /// They have been looked for, and those that are left are kept.
+    pub(super) fn looked(&mut self) {
+        self.look_at = REMEMBERED.max(2 * self.sessions.len());
     }
 
     /// Sessions of senders whose address may be forged.

@@ -15,9 +15,6 @@ use tailcut_transport::{Condition, Header, Part, Segment, Streams, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::cast::{self, Envelope, LEAST_OFFER, Message, Offer, Symbol};
 
-/// Sessions that are known before those that the transport has forgotten are looked for.
-const REMEMBERED: usize = 512;
-
 /// The sender's name of a session, as the transport knows it: lines tell sessions apart.
 const NAMELESS: FlowId = FlowId(0);
 
@@ -377,7 +374,7 @@ impl Engine {
             return;
         }
         self.forget();
-        if self.guests.active >= limits.sessions
+        if self.guests.active() >= limits.sessions
             || self.guests.of(from.ip()) >= limits.sessions_of_peer
         {
             self.turn_away(now, incoming, envelope, Reason::Busy);
@@ -552,7 +549,7 @@ impl Engine {
 
     /// Forgets sessions that the transport has forgotten.
     fn forget(&mut self) {
-        if self.guests.sessions.len() < REMEMBERED.max(self.guests.look_at) {
+        if !self.guests.are_many() {
             return;
         }
         let is_known = |session: &Session| {
@@ -574,7 +571,6 @@ impl Engine {
                 self.lines.remove(line);
             }
         }
-        // So the work is that of a few sessions for each that is opened.
-        self.guests.look_at = 2 * self.guests.sessions.len();
+        self.guests.looked();
     }
 }

@@ -166,7 +166,7 @@ fn many_more_short_objects_come_in_a_second_than_may_be_open_at_once() {
         "within one time-wait"
     );
     let engine = &world.drivers[1].engine;
-    assert_eq!((engine.counts().no_room, engine.guests.active), (0, 0));
+    assert_eq!((engine.counts().no_room, engine.guests.active()), (0, 0));
     assert_eq!(engine.guests.sessions.len(), 1_500);
 }
 
