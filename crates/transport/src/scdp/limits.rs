@@ -38,7 +38,7 @@ pub struct Limits {
     pub sessions: u32,
     /// The same in time-wait.
     pub waiting: u32,
-    /// As [`sessions`](Self::sessions), of one peer.
+    /// Sessions of one peer, those in time-wait included.
     pub sessions_of_peer: u32,
     /// Sessions in which nothing that this host has asked for has come yet, at most: their senders'
     /// addresses may be forged. A driver that has another proof of an address
