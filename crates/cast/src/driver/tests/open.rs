@@ -121,7 +121,8 @@ fn a_forged_address_gets_less_than_was_sent_from_it_however_long_it_takes() {
 fn what_the_first_pull_asks_for_is_kept_when_it_comes_before_the_answer_to_the_token() {
     let mut engine = engine(1, credits());
     let now = Time::from_ns(1);
-    let said = |engine: &mut Engine| {
+    let said = |engine: &mut Engine, now: Time| {
+        engine.on_timeout(now);
         let mut net = Memory::new(address(1));
         while engine.transmit(now, &mut net, 64) {}
         let all = net
@@ -135,15 +136,15 @@ fn what_the_first_pull_asks_for_is_kept_when_it_comes_before_the_answer_to_the_t
     arrive(&mut engine, now, forged(1), &offer(1, 1 << 20));
     (0..10).for_each(|number| arrive(&mut engine, now, forged(1), &symbol(1, number)));
     engine.host.hold_pulls(false);
-    engine.on_timeout(now);
-    let words = said(&mut engine);
+    let words = said(&mut engine, now);
     let [Message::Retry(_), Message::Pull(pull)] = words[..] else {
         panic!("the answer to the token is to leave before the symbols: {words:?}");
     };
     let granted = pull.granted;
     assert!((20..=40).contains(&granted), "{granted}");
     (10..granted).for_each(|number| arrive(&mut engine, now, forged(1), &symbol(1, number)));
-    let Some(Message::Pull(pull)) = said(&mut engine).pop() else {
+    let later = now + Duration::from_us(100);
+    let Some(Message::Pull(pull)) = said(&mut engine, later).pop() else {
         panic!("a pull");
     };
     assert_eq!((pull.next, pull.lost), (granted, 0), "all are here");
