@@ -51,6 +51,8 @@ pub(super) struct Fetch<'f, 'l> {
     sink: &'f mut dyn Sink,
     tell: &'f mut dyn FnMut(Event),
     holders: Vec<Holder>,
+    /// Replicas that have been asked and have not answered: they may become holders.
+    unheard: Vec<SocketAddr>,
     /// Why others are no holders any more.
     gone: Vec<Error>,
     /// Their addresses, and those of ends that have never answered.
@@ -76,26 +78,28 @@ pub(super) struct Fetch<'f, 'l> {
 }
 
 impl<'f, 'l> Fetch<'f, 'l> {
-    /// From holders that have been told this end's number, `most` of them at most. `root`: what is fetched,
-    /// if that is known.
+    /// From holders that have been told this end's number, and replicas that have too but have not answered yet.
+    /// `root`: what is fetched, if that is known.
     pub(super) fn new(
         line: &'f mut Line<'l>,
         sink: &'f mut dyn Sink,
         tell: &'f mut dyn FnMut(Event),
         holders: Vec<Holder>,
         root: Option<Hash>,
-        most: usize,
+        unheard: Vec<SocketAddr>,
     ) -> Self {
+        let most = (holders.len() + unheard.len()) as u64;
         let slab_log2 = holders.first().map_or(24, |holder| holder.offer.slab_log2);
         Self {
             line,
             sink,
             tell,
             holders,
+            unheard,
             gone: Vec::new(),
             left: Vec::new(),
             root,
-            ahead: ((AHEAD >> slab_log2) / most.max(1) as u64).clamp(FEWEST as u64, MOST) as usize,
+            ahead: ((AHEAD >> slab_log2) / most.max(1)).clamp(FEWEST as u64, MOST) as usize,
             again: VecDeque::new(),
             below: 0,
             is_waiting: false,
@@ -155,6 +159,10 @@ impl<'f, 'l> Fetch<'f, 'l> {
                         }
                     }
                     _ => {
+                        let answers = matches!(message, Message::Offer(_) | Message::Fail(..));
+                        if to == mine && answers {
+                            self.unheard.retain(|one| *one != from);
+                        }
                         let post = Post { from, to, message };
                         if let Some(event) = other(self.line, &mut self.holders, post) {
                             (self.tell)(event);
@@ -167,6 +175,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
                     Some(at) => self.lose(at, Error::Lost { peer, failure })?,
                     None if self.root.is_some() && !self.left.contains(&peer) => {
                         self.left.push(peer);
+                        self.unheard.retain(|one| *one != peer);
                         let has_key = self.line.endpoint().has_key();
                         let error = Error::Unreachable {
                             peer,
@@ -177,6 +186,9 @@ impl<'f, 'l> Fetch<'f, 'l> {
                     }
                     None => {}
                 }
+            }
+            if self.holders.is_empty() && self.unheard.is_empty() {
+                return Err(Error::NoReplica(std::mem::take(&mut self.gone)));
             }
             moved |= self.hand_out()?;
             self.ask_the_silent();
@@ -287,10 +299,7 @@ impl<'f, 'l> Fetch<'f, 'l> {
         (self.tell)(Event::Left(lost.address, error.to_string()));
         self.left.push(lost.address);
         self.gone.push(error);
-        match self.holders[..] {
-            [] => Err(Error::NoReplica(std::mem::take(&mut self.gone))),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Asks holders that have little to do for more. Says whether there is more to do at once.

@@ -30,19 +30,17 @@ pub fn get(
         line.say(replica, 0, &Message::Get(mine, root));
     }
     let (first, gone) = first(&mut line, mine, replicas, tell)?;
+    let has_answered =
+        |peer: &SocketAddr| *peer == first.address || gone.iter().any(|(one, _)| one == peer);
+    let unheard = replicas.iter().copied().filter(|one| !has_answered(one));
+    let unheard = unheard.collect();
     for (peer, error) in gone {
         tell(Event::Left(peer, error.to_string()));
     }
+    let layout = first.offer;
     let is_known = |address: &SocketAddr| replicas.contains(address);
     let mut late = Vec::new();
-    let mut fetch = Fetch::new(
-        &mut line,
-        sink,
-        tell,
-        vec![first],
-        Some(root),
-        replicas.len(),
-    );
+    let mut fetch = Fetch::new(&mut line, sink, tell, vec![first], Some(root), unheard);
     fetch.run(mine, &mut |line, holders, post| {
         let Post { from, to, message } = post;
         if to != mine || !is_known(&from) || late.contains(&from) {
@@ -51,13 +49,13 @@ pub fn get(
         match message {
             Message::Offer(offer) => {
                 late.push(from);
-                match holders.first() {
-                    Some(other) if !other.agrees(&offer) => {
+                match layout.agrees(&offer) {
+                    false => {
                         line.say(from, offer.from, &Message::Done);
                         let why = format!("{from}: not used: it cuts slabs in another way");
                         Some(Event::Left(from, why))
                     }
-                    _ => {
+                    true => {
                         holders.push(Holder::new(from, offer));
                         Some(Event::Joined(from))
                     }

@@ -105,10 +105,4 @@ impl Holder {
     pub(super) fn is_quiet(&self) -> bool {
         self.heard.is_older_than(LONG)
     }
-
-    /// Whether it has the same slabs as an offer says.
-    pub(super) fn agrees(&self, offer: &Offer) -> bool {
-        let layout = |offer: &Offer| (offer.total, offer.manifest, offer.slab_log2);
-        layout(&self.offer) == layout(offer)
-    }
 }

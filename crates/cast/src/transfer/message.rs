@@ -81,6 +81,14 @@ pub struct Offer {
     pub slab_log2: u8,
 }
 
+impl Offer {
+    /// Whether another one is of the same slabs.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        let layout = |offer: &Self| (offer.total, offer.manifest, offer.slab_log2);
+        layout(self) == layout(other)
+    }
+}
+
 /// What one end says to the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {

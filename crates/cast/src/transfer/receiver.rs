@@ -82,7 +82,7 @@ impl<'a> Listener<'a> {
         self.line.say(from, offer.from, &Message::Accept(mine));
         tell(Event::Joined(from));
         let holders = vec![Holder::new(from, offer)];
-        let mut fetch = Fetch::new(&mut self.line, sink, tell, holders, None, 1);
+        let mut fetch = Fetch::new(&mut self.line, sink, tell, holders, None, Vec::new());
         let waiting = &mut self.waiting;
         fetch.run(mine, &mut |line, _, post| {
             wait_or_refuse(line, waiting, post);

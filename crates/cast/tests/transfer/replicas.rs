@@ -8,8 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use tailcut_cast::driver::Endpoint;
 use tailcut_cast::files::{Hash, Source, StreamSink};
-use tailcut_cast::transfer::{Error, get, serve};
+use tailcut_cast::transfer::{Error, Event, get, serve};
 
 /// A replica until it is dropped.
 struct Replica {
@@ -21,7 +22,10 @@ struct Replica {
 
 impl Replica {
     fn of(path: &Path) -> Self {
-        let endpoint = bind();
+        Self::at(bind(), path)
+    }
+
+    fn at(endpoint: Endpoint, path: &Path) -> Self {
         let mut source = source(path);
         let root = source.root().expect("a root");
         let at = endpoint.local();
@@ -121,5 +125,33 @@ fn a_replica_that_leaves_meanwhile_is_replaced_by_the_others() {
         drop(leaves.take());
     };
     let taken = get(&bind(), stays.root, &at, &mut sink, &GOES_ON, &mut on_event);
+    assert_eq!(taken.expect("fetched").root, Hash::of(&contents));
+}
+
+#[test]
+fn a_replica_that_answers_when_the_only_other_one_has_left_is_used() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    let contents = bytes(30 * SLAB, 1);
+    fs::write(&file, &contents).expect("a file");
+    let mut leaves = Some(Replica::of(&file));
+    // It is asked, but does not answer before the other one has gone.
+    let mut later = Some(bind());
+    let mut answers = None;
+    let first = leaves.as_ref().expect("a replica");
+    let (root, at) = (
+        first.root,
+        [first.at, later.as_ref().expect("a port").local()],
+    );
+    let mut sink = sink(to.path());
+    let mut on_event = |event| {
+        drop(leaves.take());
+        if matches!(event, Event::Left(..))
+            && let Some(endpoint) = later.take()
+        {
+            answers = Some(Replica::at(endpoint, &file));
+        }
+    };
+    let taken = get(&bind(), root, &at, &mut sink, &GOES_ON, &mut on_event);
     assert_eq!(taken.expect("fetched").root, Hash::of(&contents));
 }
