@@ -260,6 +260,9 @@ where
         current: &Arc<Current>,
         mut request: Request<B>,
     ) -> Result<Response<WayBody<B>>, WayError> {
+        // As over HTTP/1.1: once more, where the connection ended with the request and it may be repeated (RFC 9110,
+        // section 9.2.2). A server that counts resets ends it for all its requests.
+        let mut may_repeat = request.method().is_idempotent();
         for _ in 0..MOST_TRIES {
             let connection = current.get(|| self.open_two(current)).await?;
             let (head, body) = request.into_parts();
@@ -270,7 +273,8 @@ where
                         return Ok(answer.map(|body| WayBody::two(body, stream)));
                     }
                     Err(error) => {
-                        let again = again.filter(|_| is_unprocessed(&error));
+                        let repeats = error.is_io() && std::mem::take(&mut may_repeat);
+                        let again = again.filter(|_| repeats || is_unprocessed(&error));
                         (error, again)
                     }
                 },
