@@ -365,8 +365,15 @@ async fn a_server_that_answers_no_ping_loses_the_connection_and_its_requests() {
         ..WayConfig::default()
     };
     let mut way = way(Version::Two, address, config);
-    for opened in 1..=2 {
-        let error = way.call(get("/")).await.expect_err("no answer comes");
+    // What may be repeated is sent once more, on another connection.
+    for (method, opened) in [
+        (http::Method::GET, 2),
+        (http::Method::POST, 3),
+        (http::Method::GET, 5),
+    ] {
+        let mut request = get("/");
+        *request.method_mut() = method;
+        let error = way.call(request).await.expect_err("no answer comes");
         assert!(matches!(error, WayError::Http(_)), "{error}");
         assert_eq!(way.counts().opened, opened);
     }
