@@ -103,6 +103,12 @@ fn cast_send(setting: &Setting, to: &[Receiver], access: &[&str]) -> Vec<OsStrin
     with(with(command, addresses), words(access))
 }
 
+fn tcp_send(setting: &Setting, to: &[Receiver], more: &[&str]) -> Vec<OsString> {
+    let to = format!("{}:7417", to[0].address);
+    let command = with(own(&["tcp-send", &to]), [setting.source.clone()]);
+    with(command, words(more))
+}
+
 fn key(setting: &Setting) -> String {
     setting.home.join("key").display().to_string()
 }
@@ -129,6 +135,15 @@ pub fn all(_: &Setting) -> Vec<Peer> {
         ends: true,
         receive: |setting, at| cast_recv(setting, at, &["--insecure"]),
         send: |setting, to| cast_send(setting, to, &["--insecure"]),
+    };
+    let tcp = || Peer {
+        name: "tcp",
+        arrives: Arrives::Nowhere,
+        takes_tree: false,
+        takes_many: false,
+        receive: |_, at| own(&["tcp-recv", &format!("{}:7417", at.address)]),
+        send: |setting, to| tcp_send(setting, to, &[]),
+        ..plain()
     };
     vec![
         Peer {
@@ -208,32 +223,11 @@ pub fn all(_: &Setting) -> Vec<Peer> {
             send: |setting, to| cast_send(setting, to, &["--insecure", "--group", GROUP]),
             ..plain()
         },
-        Peer {
-            name: "tcp",
-            arrives: Arrives::Nowhere,
-            takes_tree: false,
-            takes_many: false,
-            receive: |_, at| own(&["tcp-recv", &format!("{}:7417", at.address)]),
-            send: |setting, to| {
-                let to = format!("{}:7417", to[0].address);
-                with(own(&["tcp-send", &to]), [setting.source.clone()])
-            },
-            ..plain()
-        },
+        tcp(),
         Peer {
             name: "tcp-memory",
-            arrives: Arrives::Nowhere,
-            takes_tree: false,
-            takes_many: false,
-            receive: |_, at| own(&["tcp-recv", &format!("{}:7417", at.address)]),
-            send: |setting, to| {
-                let to = format!("{}:7417", to[0].address);
-                with(
-                    own(&["tcp-send", "--memory", &to]),
-                    [setting.source.clone()],
-                )
-            },
-            ..plain()
+            send: |setting, to| tcp_send(setting, to, &["--memory"]),
+            ..tcp()
         },
         Peer {
             name: "quinn",

@@ -24,15 +24,7 @@ pub fn receive(listen: SocketAddr) -> io::Result<()> {
 
 /// Sends a file, or as many bytes of memory.
 pub fn send(to: SocketAddr, path: &Path, is_from_memory: bool) -> io::Result<()> {
-    // The receiver may not listen yet.
-    let began = std::time::Instant::now();
-    let mut stream = loop {
-        match TcpStream::connect(to) {
-            Ok(stream) => break stream,
-            Err(error) if began.elapsed().as_secs() > 5 => return Err(error),
-            Err(_) => std::thread::yield_now(),
-        }
-    };
+    let mut stream = TcpStream::connect(to)?;
     let mut file = std::fs::File::open(path)?;
     let mut left = file.metadata()?.len();
     let mut hasher = blake3::Hasher::new();

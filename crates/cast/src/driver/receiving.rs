@@ -157,7 +157,7 @@ impl Engine {
         envelope: &Envelope,
         symbol: &Symbol,
         payload: &'a [u8],
-        unplaced: Option<&mut Vec<Unplaced<'a>>>,
+        mut unplaced: Option<&mut Vec<Unplaced<'a>>>,
     ) {
         let bytes = cast::SYMBOL_BYTES + payload.len();
         let newer = |line: &Line| symbol.number > line.highest;
@@ -174,7 +174,6 @@ impl Engine {
             return;
         }
         let mut condition = Condition::Whole;
-        let mut unplaced = unplaced;
         if let Some(inbound) = self.incoming.get_mut(&flow) {
             let expected = inbound.payload(symbol.block, symbol.esi);
             let Some(expected) = expected.filter(|expected| payload.len() <= *expected) else {

@@ -21,7 +21,7 @@ impl Key {
     }
 
     fn new(peer: u32, peer_port: u16, local_port: u16) -> Self {
-        Self(u64::from(peer) | u64::from(peer_port) << 32 | u64::from(local_port) << 48)
+        Self(u64::from(peer) << 32 | u64::from(peer_port) << 16 | u64::from(local_port))
     }
 }
 
