@@ -45,10 +45,10 @@ lint:
 	fi
 
 # The library and the npm package are tested against each other. Clippy checks the examples; building them all
-# would take minutes, and tests need one.
+# would take minutes, and tests need one. All tests run, so that one run shows every failure.
 rust-test: npm-build services
 	$(CARGO) build --workspace --locked --example own_command
-	$(CARGO) test --workspace --locked --lib --bins --tests
+	$(CARGO) test --workspace --locked --lib --bins --tests --no-fail-fast
 	$(CARGO) test --workspace --locked --doc
 
 npm-build:

@@ -292,12 +292,16 @@ static __always_inline void on_data(struct tcp_sock *tp, __u32 is_marked)
     __u8 echo = is_marked ? TCP_ECN_DEMAND_CWR : 0;
 
     if (dctcp->is_marked != is_marked) {
-        // Be it for the timer of delayed ACKs, or because a program is reading (Linux 6.7 and later).
-        if ((int)(dctcp->prior_rcv_nxt - tp->rcv_wup) > 0) {
+        __u32 now = value_in_kernel(enum inet_csk_ack_state_t, ICSK_ACK_NOW);
+
+        // Be it for the timer of delayed ACKs, or because a program is reading (Linux 6.7 and later). The
+        // ACK sent here moves rcv_wup past what it acknowledges, up to what has just come. Where that then
+        // waits for a reading program, only the ACK that is due at once tells.
+        if ((int)(dctcp->prior_rcv_nxt - tp->rcv_wup) > 0 || tp->inet_conn.icsk_ack.pending & now) {
             tp->ecn_flags = (tp->ecn_flags & ~TCP_ECN_DEMAND_CWR) | (echo ^ TCP_ECN_DEMAND_CWR);
             bpf_tcp_send_ack(tp, dctcp->prior_rcv_nxt);
         }
-        tp->inet_conn.icsk_ack.pending |= value_in_kernel(enum inet_csk_ack_state_t, ICSK_ACK_NOW);
+        tp->inet_conn.icsk_ack.pending |= now;
     }
     dctcp->is_marked = is_marked;
     // The kernel has counted what has just come already.
