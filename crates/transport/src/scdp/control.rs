@@ -1,10 +1,10 @@
 //! How many symbols of one sender are in flight, on networks that do not trim: a window that grows as
 //! CUBIC's (RFC 9438), and that a loss closes as far as the path stays full.
 //!
-//! - The queue is the delay from the sender to here above the least of the last minute. The least of
-//!   the last half to whole window counts, so that a host's own delay, or one burst, does not. It is no longer
-//!   than the round trip above its own least: the clocks of two hosts may drift apart by several milliseconds a
-//!   minute.
+//! - The queue is the delay from the sender to here above the least of the last minute. The least of the last half
+//!   to whole window counts (in slow start an eighth to a quarter), so that a host's own delay, or one burst, does
+//!   not. It is no longer than the round trip above its own least: the clocks of two hosts may drift apart by several
+//!   milliseconds a minute.
 //! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
 //!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
 //!   full queue drains. A queue of less than an eighth of the empty round trip is no reason,
@@ -12,8 +12,8 @@
 //! - Where cuts are shallow, growth is slow: the average window at a given loss rate is CUBIC's
 //!   ([`Cubic::on_congestion`]).
 //! - Without a queue, more losses than can be by chance ([`Adaptive::loss_by_chance`]) close the window to 0.7.
-//!   If as many are lost with the least window, they are by chance all the same: the window opens again, and
-//!   up to twice this share of losses closes it no more.
+//!   If as many are lost with the least window, and hardly any symbol waits in a queue meanwhile, they are by chance
+//!   all the same: the window opens again, and up to twice this share of losses closes it no more.
 //! - An ECN mark, or a trimmed symbol, closes it to 0.8.
 //! - At most once a round trip.
 //! - Slow start ends when the queue is half of the empty round trip.
@@ -65,6 +65,10 @@ impl Default for Adaptive {
 
 /// What remains of the window after too many losses without a queue (RFC 9438, 4.6).
 const KEPT_ON_LOSS: f64 = 0.7;
+/// The queue is the least of the last one to two spans; one is a window over so many. In slow start a window doubles
+/// meanwhile: what is seen late is then overshot by far.
+const PART_IN_SLOW_START: u32 = 8;
+const PART: u32 = 2;
 /// A queue up to this part of the empty round trip closes no window: it keeps the path full, whatever little is
 /// measured wrong.
 const SHORT: f64 = 0.125;
@@ -92,6 +96,9 @@ const TRIAL: u32 = 64;
 /// The share of losses among them that is as many as before, of what counts as chance: 64 symbols tell 10 % to
 /// within 4.
 const AS_MANY: f64 = 0.6;
+/// One of so many of them may have waited in a queue: where more have, somebody else fills it, and a larger window
+/// would only push others out.
+const SELDOM: u32 = 8;
 /// The share of losses that is taken for chance after that, of the share that is lost, and at most.
 const MARGIN: f64 = 2.0;
 const MOST_BY_CHANCE: f64 = 0.5;
@@ -156,6 +163,8 @@ struct Trial {
     all: u32,
     /// Those that were lost without a queue.
     by_chance: u32,
+    /// Those that came later than half of what counts as a queue.
+    queued: u32,
 }
 
 #[derive(Debug)]
@@ -268,7 +277,13 @@ impl Controller {
         self.lost_share -= self.lost_share / LOSS_MEMORY;
         let usual = self.by_chance.min(self.lost_share * MARGIN);
         self.by_chance = usual.max(self.config.loss_by_chance);
-        self.judge_least(number, 1, 0);
+        let waited = queue > self.short() / 2.0;
+        let one = Trial {
+            all: 1,
+            queued: waited.into(),
+            ..Trial::default()
+        };
+        self.judge_least(number, one);
         if self.window.in_slow_start() && self.empty > 0.0 && self.queue() > self.empty / 2.0 {
             self.window.ssthresh = self.window.cwnd;
         }
@@ -311,7 +326,11 @@ impl Controller {
             queue = queue.min(round_trip - self.shortest.get());
         }
         self.samples += 1;
-        if self.samples > self.window() / 2 {
+        let part = match self.window.in_slow_start() {
+            true => PART_IN_SLOW_START,
+            false => PART,
+        };
+        if self.samples > self.window() / part {
             self.queue.next_span();
             self.samples = 0;
         }
@@ -340,10 +359,19 @@ impl Controller {
         let queue = self.queue();
         if queue > self.short() {
             let kept = (self.empty / (self.empty + queue)).max(KEPT_AT_LEAST);
-            self.judge_least(number, count, 0);
+            let lost = Trial {
+                all: count,
+                ..Trial::default()
+            };
+            self.judge_least(number, lost);
             self.close(now, number, granted, kept);
         } else {
-            self.judge_least(number, count, count);
+            let lost = Trial {
+                all: count,
+                by_chance: count,
+                queued: 0,
+            };
+            self.judge_least(number, lost);
             if self.loses_more_than_by_chance() {
                 self.close(now, number, granted, KEPT_ON_LOSS);
             }
@@ -365,21 +393,22 @@ impl Controller {
         self.lost_share > self.by_chance + CERTAIN * libm::sqrt(variance)
     }
 
-    /// Counts `all` symbols up to credit `number`, of which `by_chance` were lost without a queue. The least
-    /// window overloads no path by itself, and others close theirs for as many losses: if as many are lost
-    /// with it, it is no use to keep it.
-    fn judge_least(&mut self, number: u32, all: u32, by_chance: u32) {
+    /// Counts symbols up to credit `number`. The least window overloads no path by itself, and others close theirs
+    /// for as many losses: if as many are lost with it, and hardly any symbol waits, it is no use to keep it.
+    fn judge_least(&mut self, number: u32, more: Trial) {
         if self.window() > LEAST || number < self.recover {
             return;
         }
-        self.trial.all += all;
-        self.trial.by_chance += by_chance;
+        self.trial.all += more.all;
+        self.trial.by_chance += more.by_chance;
+        self.trial.queued += more.queued;
         if self.trial.all < TRIAL {
             return;
         }
         let trial = core::mem::take(&mut self.trial);
         let share = f64::from(trial.by_chance) / f64::from(trial.all);
-        if share > self.by_chance * AS_MANY {
+        let is_idle = trial.queued * SELDOM <= trial.all;
+        if is_idle && share > self.by_chance * AS_MANY {
             self.lost_share = self.lost_share.max(share);
             self.by_chance = (self.lost_share * MARGIN).min(MOST_BY_CHANCE);
             self.window.ssthresh = u64::MAX;

@@ -7,6 +7,10 @@ use super::header::{CreditHeader, WANTS, Want};
 use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
+/// Pulls that tell again what is owed after a loss, at once. With many open blocks and many losses, all of it would be
+/// more pulls than symbols.
+const RETELLS: u8 = 2;
+
 /// What is asked of a sender of one block.
 #[derive(Clone, Copy, Default, Debug)]
 struct Assigned {
@@ -14,6 +18,8 @@ struct Assigned {
     symbols: u32,
     /// Whether the sender has not been told.
     untold: bool,
+    /// Whether some of them may be lost since it was told.
+    stale: bool,
 }
 
 /// One sender. What is asked of it is told as counts from a credit on, so that which of its symbols are
@@ -28,6 +34,10 @@ pub(crate) struct Line {
     total: u32,
     /// Whether the sender is to be told something, with a credit or without.
     pub(crate) has_news: bool,
+    /// Whether any block is stale.
+    has_stale: bool,
+    /// Pulls that may leave at once to tell of stale blocks.
+    retells: u8,
     /// Whether the next pull asks for a word.
     probe_due: bool,
     /// When the last pull left that did.
@@ -63,6 +73,8 @@ impl Line {
             assigned: (0..open).map(|_| Assigned::default()).collect(),
             total: 0,
             has_news: false,
+            has_stale: false,
+            retells: 0,
             probe_due: false,
             probed_at: Time::ZERO,
             timeouts: 0,
@@ -239,6 +251,7 @@ impl Line {
         };
         let granted = self.credits.granted();
         self.control.on_arrival(&arrival, granted);
+        self.retell(1);
         Some(used)
     }
 
@@ -267,15 +280,20 @@ impl Line {
             self.control.on_lost(now, lost, number, granted);
         }
         if self.credits.advance() {
-            self.tell_all();
+            for one in &mut self.assigned {
+                one.stale |= one.symbols > 0;
+                self.has_stale |= one.stale;
+            }
+            self.retell(RETELLS);
         }
     }
 
-    /// What it owes has to be told again.
-    fn tell_all(&mut self) {
-        for one in &mut self.assigned {
-            one.untold |= one.symbols > 0;
-            self.has_news |= one.untold;
+    /// So many pulls may leave at once to tell of stale blocks; the rest is told by those that leave anyway, and by one
+    /// after each symbol.
+    fn retell(&mut self, pulls: u8) {
+        if self.has_stale {
+            self.retells = self.retells.max(pulls);
+            self.has_news = true;
         }
     }
 
@@ -296,7 +314,9 @@ impl Line {
         self.fruitless = self.fruitless.saturating_add(1);
         self.waits_since = now;
         self.probe_due = true;
-        self.tell_all();
+        for one in &mut self.assigned {
+            one.untold |= one.symbols > 0;
+        }
     }
 
     /// When it is taken for silent if it is not heard; `None` while it owes nothing.
@@ -352,18 +372,19 @@ impl Line {
     }
 
     /// What a pull tells: the first block of which something is to come, those of which the sender was not
-    /// told, and others in turn.
+    /// told, those of which something may be lost since, and others; all in turn.
     fn wants(&mut self, first: u32) -> [Want; WANTS] {
         let mut wants = [Want::NONE; WANTS];
         let mut free = wants.iter_mut();
         let lowest = self.assigned.iter().position(|one| one.symbols > 0);
-        let untold = (0..self.assigned.len()).filter(|&place| self.assigned[place].untold);
         let after = self.turn.min(self.assigned.len());
-        let others = (after..self.assigned.len()).chain(0..after);
-        let others = others.filter(|&place| self.assigned[place].symbols > 0);
+        let in_turn = (after..self.assigned.len()).chain(0..after);
+        let untold = in_turn.clone().filter(|&place| self.assigned[place].untold);
+        let stale = in_turn.clone().filter(|&place| self.assigned[place].stale);
+        let others = in_turn.filter(|&place| self.assigned[place].symbols > 0);
         let mut told = [usize::MAX; WANTS];
         let mut count = 0;
-        for place in lowest.into_iter().chain(untold).chain(others) {
+        for place in lowest.into_iter().chain(untold).chain(stale).chain(others) {
             if told.contains(&place) {
                 continue;
             }
@@ -378,9 +399,13 @@ impl Line {
         }
         for &place in &told[..count] {
             self.assigned[place].untold = false;
+            self.assigned[place].stale = false;
         }
         self.turn = told[..count].last().map_or(0, |last| last + 1);
-        self.has_news = self.assigned.iter().any(|one| one.untold);
+        self.has_stale = self.assigned.iter().any(|one| one.stale);
+        self.retells = self.retells.saturating_sub(1);
+        let untold = self.assigned.iter().any(|one| one.untold);
+        self.has_news = untold || (self.has_stale && self.retells > 0);
         wants
     }
 

@@ -37,3 +37,33 @@ fn transfers_that_start_into_a_full_queue_do_not_take_its_drops_for_chance() {
     let dropped = world.dropped as f64 / (packets + world.dropped) as f64;
     assert!(dropped < 0.1, "{dropped}");
 }
+
+#[test]
+fn a_long_path_with_many_open_blocks_is_not_flooded_with_pulls_after_each_loss() {
+    // Receivers send a packet every 60 us in the mean. Where each loss had all blocks told again, pulls left 0.2 s late.
+    let link = link(100, Duration::from_ms(50), 417, 300.0);
+    let share = share(link, 8.0);
+    assert!(share > 0.35, "{share}");
+}
+
+#[test]
+fn none_of_sixteen_at_a_full_switch_pushes_the_others_out() {
+    for seed in 1..=3 {
+        let link = link(100, Duration::from_ms(2), 64, 0.0);
+        let hosts = (0..32).map(|id| scdp(id, &link)).collect();
+        let mut world = Bottleneck::new(link, hosts, seed);
+        for flow in 0..16u32 {
+            world.run_until(secs(f64::from(flow) * 0.3));
+            world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
+        }
+        world.run_until(secs(30.0));
+        let most = world.delivered.values().max().copied().unwrap_or(0);
+        let all: u64 = world.delivered.values().sum();
+        let dropped = world.dropped as f64 / (all / 1_424 + world.dropped) as f64;
+        let share = most as f64 / all as f64;
+        assert!(
+            share < 0.25 && dropped < 0.12,
+            "seed {seed}: {share} of all, {dropped} dropped"
+        );
+    }
+}
