@@ -2,9 +2,9 @@
 //! CUBIC's (RFC 9438), and that a loss closes as far as the path stays full.
 //!
 //! - The queue is the delay from the sender to here above the least of the last minute. The least of the last half
-//!   to whole window counts (in slow start an eighth to a quarter), so that a host's own delay, or one burst, does
-//!   not. It is no longer than the round trip above its own least: the clocks of two hosts may drift apart by several
-//!   milliseconds a minute.
+//!   to whole window counts (in slow start on paced paths an eighth to a quarter), so that a host's own delay, or one
+//!   burst, does not. It is no longer than the round trip above its own least: the clocks of two hosts may drift apart
+//!   by several milliseconds a minute.
 //! - What fills the path is the window times `empty / (empty + queue)`, where `empty` is the round trip without
 //!   the queue. A loss closes the window to that, at least to 0.3. So a loss by chance costs nothing, and a
 //!   full queue drains. A queue of less than an eighth of the empty round trip is no reason,
@@ -326,7 +326,8 @@ impl Controller {
             queue = queue.min(round_trip - self.shortest.get());
         }
         self.samples += 1;
-        let part = match self.window.in_slow_start() {
+        // Where credits are not paced, a window's own burst would look like a queue.
+        let part = match self.window.in_slow_start() && self.pace().is_some() {
             true => PART_IN_SLOW_START,
             false => PART,
         };
