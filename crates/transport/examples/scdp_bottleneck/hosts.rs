@@ -1,7 +1,7 @@
 //! The hosts and the link of every part, and of tests.
 #![allow(dead_code, reason = "tests use a part of it")]
 
-use crate::bottleneck::Link;
+use crate::bottleneck::{Bottleneck, Link, message};
 use tailcut_transport::Transport;
 use tailcut_transport::scdp::{Adaptive, Control, DecodeSpeed, Host, ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::{self, Congestion, TcpConfig};
@@ -81,4 +81,30 @@ pub fn packets_of(mbit: u64, round_trip: Duration) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// So many transfers without an end that start 0.3 s after one another.
+pub fn crowd(
+    link: Link,
+    transfers: u32,
+    seed: u64,
+    host: impl FnMut(u32) -> Box<dyn Transport>,
+) -> Bottleneck {
+    let hosts = (0..2 * transfers).map(host).collect();
+    let mut world = Bottleneck::new(link, hosts, seed);
+    for flow in 0..transfers {
+        world.run_until(secs(f64::from(flow) * 0.3));
+        world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
+    }
+    world
+}
+
+/// The share of packets that the bottleneck has dropped.
+pub fn dropped_share(world: &Bottleneck) -> f64 {
+    let packets = world
+        .delivered
+        .values()
+        .map(|bytes| bytes / u64::from(SYMBOL));
+    let sent = packets.sum::<u64>();
+    world.dropped as f64 / (sent + world.dropped) as f64
 }

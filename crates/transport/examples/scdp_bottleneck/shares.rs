@@ -1,7 +1,7 @@
 //! Two long transfers at one bottleneck: beside CUBIC, and two of its own.
 
 use crate::bottleneck::{Bottleneck, Link, message};
-use crate::hosts::{SYMBOL, bdp, cubic, link, packets_of, scdp, secs};
+use crate::hosts::{self, bdp, cubic, link, packets_of, scdp, secs};
 use tailcut_transport::Transport;
 use tailcut_units::{Duration, FlowId, mix64};
 
@@ -126,11 +126,7 @@ pub fn cell(mbit: u64, ms: u64, queue: usize, seeds: u64) {
 /// Sixteen of one kind at once: the least and the largest of their rates in Mb/s, and the share of packets that are
 /// dropped, in percent.
 fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [f64; 3] {
-    let mut world = Bottleneck::new(link, (0..32).map(host).collect(), seed);
-    for flow in 0..16u32 {
-        world.run_until(secs(f64::from(flow) * 0.3));
-        world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
-    }
+    let mut world = hosts::crowd(link, 16, seed, host);
     world.run_until(secs(65.0));
     let rates = world
         .delivered
@@ -139,13 +135,7 @@ fn many(link: Link, seed: u64, host: impl FnMut(u32) -> Box<dyn Transport>) -> [
     let (least, most) = rates.fold((f64::MAX, 0.0f64), |(least, most), rate| {
         (least.min(rate), most.max(rate))
     });
-    let sent: u64 = world
-        .delivered
-        .values()
-        .map(|bytes| bytes / u64::from(SYMBOL))
-        .sum();
-    let dropped = world.dropped as f64 / (sent + world.dropped) as f64;
-    [least, most, dropped * 100.0]
+    [least, most, hosts::dropped_share(&world) * 100.0]
 }
 
 /// The least rate, the largest, and the range of drops over seeds.

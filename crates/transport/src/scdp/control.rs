@@ -232,12 +232,17 @@ impl Controller {
         (self.window() / 32).clamp(1, 16)
     }
 
+    /// Whether credits leave at a pace.
+    fn is_paced(&self) -> bool {
+        self.rtt.smoothed() >= AT_ONCE * 2
+    }
+
     /// The time from one credit to the next, and how many may leave at once; `None` where they are not paced.
     pub(crate) fn pace(&self) -> Option<(Duration, u32)> {
-        let round_trip = self.rtt.smoothed();
-        if round_trip < AT_ONCE * 2 {
+        if !self.is_paced() {
             return None;
         }
+        let round_trip = self.rtt.smoothed();
         let pace = match self.window.in_slow_start() {
             true => PACE_IN_SLOW_START,
             false => PACE,
@@ -277,13 +282,10 @@ impl Controller {
         self.lost_share -= self.lost_share / LOSS_MEMORY;
         let usual = self.by_chance.min(self.lost_share * MARGIN);
         self.by_chance = usual.max(self.config.loss_by_chance);
-        let waited = queue > self.short() / 2.0;
-        let one = Trial {
-            all: 1,
-            queued: waited.into(),
-            ..Trial::default()
-        };
-        self.judge_least(number, one);
+        if self.is_on_trial(number) {
+            self.trial.queued += u32::from(queue > self.short() / 2.0);
+            self.judge_least(1);
+        }
         if self.window.in_slow_start() && self.empty > 0.0 && self.queue() > self.empty / 2.0 {
             self.window.ssthresh = self.window.cwnd;
         }
@@ -327,7 +329,7 @@ impl Controller {
         }
         self.samples += 1;
         // Where credits are not paced, a window's own burst would look like a queue.
-        let part = match self.window.in_slow_start() && self.pace().is_some() {
+        let part = match self.window.in_slow_start() && self.is_paced() {
             true => PART_IN_SLOW_START,
             false => PART,
         };
@@ -358,31 +360,23 @@ impl Controller {
             return;
         }
         let queue = self.queue();
-        if queue > self.short() {
+        let is_full = queue > self.short();
+        if self.is_on_trial(number) {
+            self.trial.by_chance += if is_full { 0 } else { count };
+            self.judge_least(count);
+        }
+        if is_full {
             let kept = (self.empty / (self.empty + queue)).max(KEPT_AT_LEAST);
-            let lost = Trial {
-                all: count,
-                ..Trial::default()
-            };
-            self.judge_least(number, lost);
             self.close(now, number, granted, kept);
-        } else {
-            let lost = Trial {
-                all: count,
-                by_chance: count,
-                queued: 0,
-            };
-            self.judge_least(number, lost);
-            if self.loses_more_than_by_chance() {
-                self.close(now, number, granted, KEPT_ON_LOSS);
-            }
+        } else if self.loses_more_than_by_chance() {
+            self.close(now, number, granted, KEPT_ON_LOSS);
         }
     }
 
     /// A queue up to which no loss closes the window, in seconds.
     fn short(&self) -> f64 {
         let part = SHORT * self.empty;
-        if self.pace().is_none() {
+        if !self.is_paced() {
             return part;
         }
         // What hosts' timers and one burst may add, where that is little of the path.
@@ -394,15 +388,15 @@ impl Controller {
         self.lost_share > self.by_chance + CERTAIN * libm::sqrt(variance)
     }
 
-    /// Counts symbols up to credit `number`. The least window overloads no path by itself, and others close theirs
-    /// for as many losses: if as many are lost with it, and hardly any symbol waits, it is no use to keep it.
-    fn judge_least(&mut self, number: u32, more: Trial) {
-        if self.window() > LEAST || number < self.recover {
-            return;
-        }
-        self.trial.all += more.all;
-        self.trial.by_chance += more.by_chance;
-        self.trial.queued += more.queued;
+    /// Whether what has become of credit `number` tells of the least window.
+    fn is_on_trial(&self, number: u32) -> bool {
+        self.window() <= LEAST && number >= self.recover
+    }
+
+    /// Counts symbols of the trial. The least window overloads no path by itself, and others close theirs for as many
+    /// losses: if as many are lost with it, and hardly any symbol waits, it is no use to keep it.
+    fn judge_least(&mut self, symbols: u32) {
+        self.trial.all += symbols;
         if self.trial.all < TRIAL {
             return;
         }

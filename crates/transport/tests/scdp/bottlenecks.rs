@@ -1,7 +1,7 @@
 //! SCDP under credits behind one drop-tail queue. The example `scdp_bottleneck` measures more, and for longer.
 
 use crate::bottleneck::{Bottleneck, Link, message};
-use crate::bottleneck_hosts::{link, scdp, secs};
+use crate::bottleneck_hosts::{crowd, dropped_share, link, scdp, secs};
 use tailcut_units::{Duration, Time};
 
 /// The share of the link that a transfer has which takes `seconds` at the link's rate.
@@ -27,14 +27,9 @@ fn a_path_that_loses_many_packets_at_random_keeps_a_large_part_of_its_rate() {
 #[test]
 fn transfers_that_start_into_a_full_queue_do_not_take_its_drops_for_chance() {
     let link = link(20, Duration::from_ms(20), 33, 0.0);
-    let mut world = Bottleneck::new(link, (0..16).map(|id| scdp(id, &link)).collect(), 1);
-    for flow in 0..8u32 {
-        world.run_until(secs(f64::from(flow) * 0.3));
-        world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
-    }
+    let mut world = crowd(link, 8, 1, |id| scdp(id, &link));
     world.run_until(secs(12.0));
-    let packets: u64 = world.delivered.values().map(|bytes| bytes / 1_424).sum();
-    let dropped = world.dropped as f64 / (packets + world.dropped) as f64;
+    let dropped = dropped_share(&world);
     assert!(dropped < 0.1, "{dropped}");
 }
 
@@ -50,16 +45,11 @@ fn a_long_path_with_many_open_blocks_is_not_flooded_with_pulls_after_each_loss()
 fn none_of_sixteen_at_a_full_switch_pushes_the_others_out() {
     for seed in 1..=3 {
         let link = link(100, Duration::from_ms(2), 64, 0.0);
-        let hosts = (0..32).map(|id| scdp(id, &link)).collect();
-        let mut world = Bottleneck::new(link, hosts, seed);
-        for flow in 0..16u32 {
-            world.run_until(secs(f64::from(flow) * 0.3));
-            world.submit(flow as usize * 2, message(flow, flow * 2 + 1, 1 << 40));
-        }
+        let mut world = crowd(link, 16, seed, |id| scdp(id, &link));
         world.run_until(secs(30.0));
         let most = world.delivered.values().max().copied().unwrap_or(0);
         let all: u64 = world.delivered.values().sum();
-        let dropped = world.dropped as f64 / (all / 1_424 + world.dropped) as f64;
+        let dropped = dropped_share(&world);
         let share = most as f64 / all as f64;
         assert!(
             share < 0.25 && dropped < 0.12,
