@@ -1,7 +1,7 @@
 //! From one to several.
 
 use super::super::common::{SLAB, bytes, folder, sink, some, source};
-use super::{GOES_ON, bind, receiver};
+use super::{GOES_ON, bind, file_of, receiver};
 use std::fs;
 use std::time::Duration;
 use tailcut_cast::files::{Hash, StreamSource};
@@ -10,9 +10,7 @@ use tailcut_cast::transfer::{Error, Event, SendOptions, send};
 #[test]
 fn a_file_goes_to_three_and_each_slab_is_read_once() {
     let from = folder();
-    let file = from.path().join("file");
-    let contents = bytes(5 * SLAB + 7, 1);
-    fs::write(&file, &contents).expect("a file");
+    let (file, contents) = file_of(from.path(), 5 * SLAB + 7);
     let to = [folder(), folder(), folder()];
     // One of them has some of it already.
     some(&mut source(&file), &mut sink(to[1].path()), 3).expect("a part");

@@ -2,7 +2,10 @@ mod many;
 mod one;
 mod replicas;
 
+use super::common::bytes;
+use std::fs;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use tailcut_cast::driver::{Endpoint, Options};
@@ -29,4 +32,11 @@ pub fn receiver(
         listener.receive(offered, &mut *make(), &mut |_| ())
     });
     (at, thread)
+}
+
+/// A file named `file` of so many bytes in a folder, and what is in it.
+fn file_of(folder: &Path, length: usize) -> (PathBuf, Vec<u8>) {
+    let (file, contents) = (folder.join("file"), bytes(length, 1));
+    fs::write(&file, &contents).expect("a file");
+    (file, contents)
 }

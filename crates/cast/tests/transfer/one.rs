@@ -1,7 +1,7 @@
 //! From one to one.
 
 use super::super::common::{SLAB, bytes, folder, look, names, sink, source};
-use super::{GOES_ON, bind, receiver};
+use super::{GOES_ON, bind, file_of, receiver};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -86,9 +86,7 @@ fn a_stream_of_any_length_goes_from_pipe_to_pipe() {
 #[test]
 fn what_was_there_is_not_sent_again_and_does_not_count_as_moved() {
     let (from, to) = (folder(), folder());
-    let file = from.path().join("file");
-    let contents = bytes(6 * SLAB, 1);
-    fs::write(&file, &contents).expect("a file");
+    let (file, contents) = file_of(from.path(), 6 * SLAB);
     super::super::common::some(&mut source(&file), &mut sink(to.path()), 4).expect("a part");
     let into = to.path().to_owned();
     let (at, receiver) = receiver(move || Box::new(sink(&into)));

@@ -1,7 +1,7 @@
 //! From several replicas to one.
 
 use super::super::common::{SLAB, bytes, folder, look, sink, source};
-use super::{GOES_ON, bind};
+use super::{GOES_ON, bind, file_of};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -57,9 +57,7 @@ impl Drop for Replica {
 #[test]
 fn a_file_comes_from_three_replicas_one_of_which_is_not_there() {
     let (from, to) = (folder(), folder());
-    let file = from.path().join("file");
-    let contents = bytes(20 * SLAB + 7, 1);
-    fs::write(&file, &contents).expect("a file");
+    let (file, contents) = file_of(from.path(), 20 * SLAB + 7);
     let replicas = [Replica::of(&file), Replica::of(&file)];
     let nobody = bind().local();
     let at = [nobody, replicas[0].at, replicas[1].at];
@@ -113,9 +111,7 @@ fn who_asks_for_something_else_is_told_what_there_is() {
 #[test]
 fn a_replica_that_leaves_meanwhile_is_replaced_by_the_others() {
     let (from, to) = (folder(), folder());
-    let file = from.path().join("file");
-    let contents = bytes(30 * SLAB, 1);
-    fs::write(&file, &contents).expect("a file");
+    let (file, contents) = file_of(from.path(), 30 * SLAB);
     let stays = Replica::of(&file);
     let mut leaves = Some(Replica::of(&file));
     let at = [stays.at, leaves.as_ref().expect("a replica").at];
@@ -131,9 +127,7 @@ fn a_replica_that_leaves_meanwhile_is_replaced_by_the_others() {
 #[test]
 fn a_replica_that_answers_when_the_only_other_one_has_left_is_used() {
     let (from, to) = (folder(), folder());
-    let file = from.path().join("file");
-    let contents = bytes(30 * SLAB, 1);
-    fs::write(&file, &contents).expect("a file");
+    let (file, contents) = file_of(from.path(), 30 * SLAB);
     let mut leaves = Some(Replica::of(&file));
     // It is asked, but does not answer before the other one has gone.
     let mut later = Some(bind());
