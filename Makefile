@@ -134,7 +134,7 @@ coverage:
 # How well the CPU time of studies is told beforehand, for docs/studies.md: some 5 CPU-minutes, best on a
 # machine with nothing else to do.
 costs:
-	$(CARGO) run --release --quiet --locked -p tailcut-cases --example costs -- \
+	$(CARGO) run --release --quiet --locked -p tailcut-study --example costs -- \
 	    scenarios/*.toml scenarios/bench/*-k8.toml
 
 # Published figures beside ours, in their quick form.

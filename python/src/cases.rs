@@ -11,7 +11,7 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use tailcut_cases::{CaseState, Collecting, Draft, Error, Program, StudyDir};
+use tailcut_study::{CaseState, Collecting, Draft, Error, Program, StudyDir};
 use tailcut_scenario::Progress;
 use tailcut_scenario::sim::RunControl;
 

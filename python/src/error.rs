@@ -46,10 +46,10 @@ pub fn unusable(py: Python<'_>, words: String) -> PyErr {
 }
 
 /// What Python raises for an error of a study's cases.
-pub fn of_cases(py: Python<'_>, error: &tailcut_cases::Error) -> PyErr {
+pub fn of_cases(py: Python<'_>, error: &tailcut_study::Error) -> PyErr {
     match error {
-        tailcut_cases::Error::Scenario(wrong) => scenario(py, wrong),
-        tailcut_cases::Error::Record(wrong) => stored(py, wrong),
+        tailcut_study::Error::Scenario(wrong) => scenario(py, wrong),
+        tailcut_study::Error::Record(wrong) => stored(py, wrong),
         other => unusable(py, other.to_string()),
     }
 }

@@ -50,13 +50,13 @@ const RULES: [Rule; 22] = [
         &["tailcut-transport", "tailcut-fabric", "tailcut-workload"],
     ),
     rule(
-        "tailcut-observe",
+        "tailcut-capture",
         &["tailcut-fabric", "tailcut-record", "tailcut-wire"],
     )
     .and(&["tailcut-transport"]),
     rule(
         "tailcut-sim",
-        &["tailcut-design", "tailcut-observe", "tailcut-workload"],
+        &["tailcut-design", "tailcut-capture", "tailcut-workload"],
     )
     .and(&["tailcut-transport", "tailcut-fabric", "tailcut-record"]),
     rule("tailcut-report", &["tailcut-record"]),
@@ -64,13 +64,13 @@ const RULES: [Rule; 22] = [
         "tailcut-scenario",
         &[
             "tailcut-sim",
-            "tailcut-observe",
+            "tailcut-capture",
             "tailcut-report",
             "tailcut-workload",
         ],
     )
     .and(&["tailcut-record"]),
-    rule("tailcut-cases", &["tailcut-scenario"]).and(&["tailcut-record"]),
+    rule("tailcut-study", &["tailcut-scenario"]).and(&["tailcut-record"]),
     rule("tailcut-reproduce", &["tailcut-scenario", "tailcut-report"]),
     rule("tailcut-cast", &["tailcut-transport", "tailcut-wire"]),
     rule(
@@ -79,7 +79,7 @@ const RULES: [Rule; 22] = [
             "tailcut-scenario",
             "tailcut-sim",
             "tailcut-design",
-            "tailcut-observe",
+            "tailcut-capture",
             "tailcut-wire",
             "tailcut-cast",
             "tailcut-workload",
@@ -88,23 +88,23 @@ const RULES: [Rule; 22] = [
     )
     .and(&["tailcut-fabric", "tailcut-transport"]),
     // What the proxies have in common; it knows none of them.
-    rule("tailcut-service", &[]),
+    rule("tailcut-proxy", &[]),
     rule(
         "tailcut-repnet",
-        &["tailcut-transport", "tailcut-wire", "tailcut-service"],
+        &["tailcut-transport", "tailcut-wire", "tailcut-proxy"],
     ),
     // Its page is drawn by the report.
     rule("tailcut-probe", &["tailcut-report"]).and(&["tailcut-record"]),
-    rule("tailcut-rans", &["tailcut-transport", "tailcut-service"]),
+    rule("tailcut-rans", &["tailcut-transport", "tailcut-proxy"]),
     rule(
         "tailcut-python",
-        &["tailcut-scenario", "tailcut-cases", "tailcut-report"],
+        &["tailcut-scenario", "tailcut-study", "tailcut-report"],
     ),
     rule(
-        "tailcut-shell",
+        "tailcut",
         &[
             "tailcut-scenario",
-            "tailcut-cases",
+            "tailcut-study",
             "tailcut-reproduce",
             "tailcut-report",
             "tailcut-lab",
@@ -114,7 +114,7 @@ const RULES: [Rule; 22] = [
             "tailcut-rans",
         ],
     ),
-    rule("tailcut", &["tailcut-shell"]),
+    rule("tailcut", &["tailcut"]),
 ];
 
 /// Holds every parser of bytes from outside against any bytes, wherever it is.

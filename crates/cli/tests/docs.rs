@@ -88,7 +88,7 @@ fn the_scenario_reference_lists_every_key_that_the_parser_takes_and_no_other() {
 #[test]
 fn the_command_reference_names_every_command_and_flag() {
     let text = read("cli.md");
-    let mut commands = vec![("tailcut".to_owned(), tailcut_shell::definition())];
+    let mut commands = vec![("tailcut".to_owned(), tailcut::definition())];
     while let Some((name, command)) = commands.pop() {
         assert!(text.contains(&name), "no {name}");
         let arguments = command.get_arguments();

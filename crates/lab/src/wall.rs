@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, Observer, PortEvents};
-use tailcut_observe::Body;
+use tailcut_capture::Body;
 use tailcut_record::{PackedRun, RunCost};
 use tailcut_scenario::RealHosts;
 use tailcut_sim::transport::{Event, Transport};

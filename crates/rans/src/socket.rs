@@ -239,7 +239,7 @@ impl AsyncWrite for MarkedStream {
 pub struct Marked(pub ClassMarks);
 
 #[cfg(feature = "guard")]
-impl tailcut_service::http::Accept for Marked {
+impl tailcut_proxy::http::Accept for Marked {
     type Stream = MarkedStream;
     type Told = ConnectionMark;
 

@@ -5,7 +5,7 @@ use crate::study::Study;
 use crate::value::{Kind, Raw, Value, shortened};
 use std::io::Write;
 use std::sync::Arc;
-use tailcut_observe::{Capture, Dress, Limits, Places};
+use tailcut_capture::{Capture, Dress, Limits, Places};
 use tailcut_sim::fabric::topology::Topology;
 use tailcut_sim::{RunConfig, carried};
 

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use tailcut_observe::Body;
+use tailcut_capture::Body;
 use tailcut_record::{PackedRun, RunRecord};
 use tailcut_sim::fabric::Observer;
 use tailcut_sim::transport::Segment;

@@ -84,7 +84,7 @@ pub use value::{Kind, Raw, Value, shortened};
 pub use variation::{VARIATIONS, Variation};
 // What a study and its records are made of.
 pub use {
-    tailcut_observe as observe, tailcut_record as record, tailcut_sim as sim,
+    tailcut_capture as observe, tailcut_record as record, tailcut_sim as sim,
     tailcut_units as units,
 };
 

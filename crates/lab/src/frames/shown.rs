@@ -4,7 +4,7 @@ use super::buffer::Frame;
 use super::egress::leave;
 use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::{Observer, Packet, PortId, Seen};
-use tailcut_observe::{Body, Carried, RealFrame};
+use tailcut_capture::{Body, Carried, RealFrame};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::foreign::View;
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-use tailcut_service::{Given, Running, Signals, Watched, admin_key, conduct, say, span};
+use tailcut_proxy::{Given, Running, Signals, Watched, admin_key, conduct, say, span};
 
 /// The command, in what it says.
 const NAME: &str = "tailcut gateway";

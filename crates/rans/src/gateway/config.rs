@@ -4,9 +4,9 @@ use crate::client::{Methods, Purges};
 use crate::ranges::Verify;
 use crate::ways::Protocol;
 use std::time::Duration;
-use tailcut_service::Endpoint;
-use tailcut_service::http::Limits as FrontLimits;
-use tailcut_service::tls::Identity;
+use tailcut_proxy::Endpoint;
+use tailcut_proxy::http::Limits as FrontLimits;
+use tailcut_proxy::tls::Identity;
 
 /// When requests are sent a second time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

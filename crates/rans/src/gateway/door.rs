@@ -14,10 +14,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
-use tailcut_service::admin::{Admin, Pages};
-use tailcut_service::http::{Accept, Front, Limits};
-use tailcut_service::tls::{self, ServerConfig, Stream, server};
-use tailcut_service::{Doors, Endpoint, exchange};
+use tailcut_proxy::admin::{Admin, Pages};
+use tailcut_proxy::http::{Accept, Front, Limits};
+use tailcut_proxy::tls::{self, ServerConfig, Stream, server};
+use tailcut_proxy::{Doors, Endpoint, exchange};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 

@@ -5,7 +5,7 @@ use super::route::Route;
 use crate::client::ClientCounts;
 use crate::ranges::{Ranges, RangesCounts};
 use std::sync::atomic::Ordering::Relaxed;
-use tailcut_service::Page;
+use tailcut_proxy::Page;
 
 /// A route, and the connections of its listener.
 pub(super) struct Shown<'a> {

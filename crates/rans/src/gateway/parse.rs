@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tailcut_service::tls::{Client, Identity, server, server_name};
-use tailcut_service::{Endpoint, PORTS, Place};
+use tailcut_proxy::tls::{Client, Identity, server, server_name};
+use tailcut_proxy::{Endpoint, PORTS, Place};
 
 /// Where health and metrics are served unless the configuration says otherwise.
 pub(super) const DEFAULT_ADMIN: &str = "127.0.0.1:9466";

@@ -21,7 +21,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tailcut_service::tls::{self, ServerName, Stream, server_name};
+use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
 use tailcut_transport::rans::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 use tower_service::Service;
 

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tailcut_service::admin::{Admin, Pages};
-use tailcut_service::http::{Front, Limits};
-use tailcut_service::{Endpoint, Running, Signals, Watched, conduct, say};
+use tailcut_proxy::admin::{Admin, Pages};
+use tailcut_proxy::http::{Front, Limits};
+use tailcut_proxy::{Endpoint, Running, Signals, Watched, conduct, say};
 use tower_layer::Layer;
 use tower_service::Service;
 

@@ -1,7 +1,7 @@
 //! A guard's counts for Prometheus.
 
 use crate::guard::{ClassCounts, GuardCounts};
-use tailcut_service::Page;
+use tailcut_proxy::Page;
 
 const CLASSES: [&str; 3] = ["primary", "duplicate", "optional"];
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::PathBuf;
-use tailcut_service::{Given, Running, Signals, Watched, admin_key, conduct, say};
+use tailcut_proxy::{Given, Running, Signals, Watched, admin_key, conduct, say};
 
 /// The proxies that there are.
 #[derive(Subcommand, Debug)]

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
-use tailcut_service::{Endpoint, PORTS, Place};
+use tailcut_proxy::{Endpoint, PORTS, Place};
 use tailcut_transport::repnet::Mode;
 
 /// Which side of a route carries replicated flows; the other one is plain TCP.

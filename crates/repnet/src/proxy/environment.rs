@@ -5,7 +5,7 @@ use super::config::{MOST_SAFE, SETTINGS, set, value_of_text};
 use crate::settings::Settings;
 use anyhow::Result;
 use std::time::Duration;
-use tailcut_service::Place;
+use tailcut_proxy::Place;
 
 const LONGEST_MS: u64 = (1 << 31) - 1;
 

@@ -2,7 +2,7 @@
 //! names of the npm package's proxy.
 
 use crate::counters::{Counter, Stats};
-use tailcut_service::Page;
+use tailcut_proxy::Page;
 
 /// What a route counts.
 #[derive(Debug, Default)]

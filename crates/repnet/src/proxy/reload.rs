@@ -6,8 +6,8 @@ use crate::connector::Connector;
 use crate::listener::TcpListener;
 use anyhow::{Context, Result};
 use std::sync::Arc;
-use tailcut_service::admin::Admin;
-use tailcut_service::{Doors, Endpoint, exchange};
+use tailcut_proxy::admin::Admin;
+use tailcut_proxy::{Doors, Endpoint, exchange};
 
 impl Proxy {
     /// Takes a new configuration: routes that are alike go on, others are closed and opened. Flows

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Fabric, FabricConfig, Packet, PortEvents};
-use tailcut_observe::{Body, Capture, Captured, Carried, Dress, Limits, Places, RealFrame};
+use tailcut_capture::{Body, Capture, Captured, Carried, Dress, Limits, Places, RealFrame};
 use tailcut_transport::{Header, Segment, TcpFlags, TcpHeader};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Rate, Time};
 

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use tailcut_fabric::topology::Topology;
-//! use tailcut_observe::Places;
+//! use tailcut_capture::Places;
 //!
 //! /// The names under which a network's packets can be captured.
 //! fn host_and_port(network: &Topology) {

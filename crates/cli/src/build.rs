@@ -4,7 +4,7 @@ use anyhow::Context;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use tailcut_cases::Program;
+use tailcut_study::Program;
 use tailcut_scenario::record::Fingerprint;
 
 /// The hash of this program's file.

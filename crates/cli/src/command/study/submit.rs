@@ -6,7 +6,7 @@ use crate::output::{note, print, print_json};
 use anyhow::Context;
 use serde_json::json;
 use std::num::NonZeroUsize;
-use tailcut_cases::{StudyDir, slurm};
+use tailcut_study::{StudyDir, slurm};
 
 /// Runs the command.
 ///

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailcut_cases::{CaseState, Collecting, Draft, Error, Program, Ran, StudyDir};
+use tailcut_study::{CaseState, Collecting, Draft, Error, Program, Ran, StudyDir};
 use tailcut_scenario::Scenario;
 use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use tailcut_cases::{Ran, StudyDir, Tally, Watch, as_argument, in_a_line, in_words};
+use tailcut_study::{Ran, StudyDir, Tally, Watch, as_argument, in_a_line, in_words};
 
 /// What a line of the command begins with that says why it ends.
 const COMPLAINT: &str = "tailcut: ";
@@ -81,9 +81,9 @@ pub fn execute(arguments: &Case, common: &Common) -> Result<(), Failure> {
 }
 
 /// What a process was refused, as it has said it.
-fn complaint(error: tailcut_cases::Error) -> Failure {
+fn complaint(error: tailcut_study::Error) -> Failure {
     match error {
-        tailcut_cases::Error::Process(said) => {
+        tailcut_study::Error::Process(said) => {
             let said = said.strip_prefix(COMPLAINT).unwrap_or(&said).to_owned();
             Failure::Refused(anyhow::Error::msg(said))
         }

@@ -3,7 +3,7 @@
 //! The program `tailcut` is a call of [`main`]. [`definition`] has every command and flag:
 //!
 //! ```
-//! let commands = tailcut_shell::definition();
+//! let commands = tailcut::definition();
 //! let compare = commands.find_subcommand("compare").expect("a command");
 //! assert!(compare.get_arguments().any(|flag| flag.get_long() == Some("topology")));
 //! ```

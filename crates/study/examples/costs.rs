@@ -5,7 +5,7 @@
 
 use std::error::Error;
 use std::path::Path;
-use tailcut_cases::{Draft, Program};
+use tailcut_study::{Draft, Program};
 use tailcut_scenario::Scenario;
 use tailcut_scenario::sim::{Unattended, run};
 

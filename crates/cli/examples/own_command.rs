@@ -96,5 +96,5 @@ fn main() -> ExitCode {
         eprintln!("{error}");
         return ExitCode::FAILURE;
     }
-    tailcut_shell::main()
+    tailcut::main()
 }

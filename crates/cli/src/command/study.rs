@@ -16,7 +16,7 @@ use std::env;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use tailcut_cases::{Collecting, Draft, StudyDir, hq, in_words};
+use tailcut_study::{Collecting, Draft, StudyDir, hq, in_words};
 use tailcut_scenario::record::RunSummary;
 
 /// Runs the command.

@@ -86,8 +86,8 @@ impl From<Box<ScenarioError>> for Failure {
     }
 }
 
-impl From<tailcut_cases::Error> for Failure {
-    fn from(error: tailcut_cases::Error) -> Self {
+impl From<tailcut_study::Error> for Failure {
+    fn from(error: tailcut_study::Error) -> Self {
         Self::Refused(anyhow::Error::new(error))
     }
 }

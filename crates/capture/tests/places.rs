@@ -2,7 +2,7 @@
 
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology, Wire};
-use tailcut_observe::Places;
+use tailcut_capture::Places;
 use tailcut_units::{Duration, HostId, Rate};
 
 /// A web server with two links, a client, and a switch.
