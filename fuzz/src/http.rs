@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tailcut_rans::priority::{PRIORITY, class_of, field};
 use tailcut_rans::via;
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 
 /// Fields of one name: a line each, as far as they may be fields at all.
 fn fields(name: &HeaderName, bytes: &[u8]) -> HeaderMap {

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use tailcut_capture::{Body, Capture, Captured, Carried, Dress, Limits, Places, RealFrame};
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{SingleSwitch, Topology, Wire};
 use tailcut_fabric::{Fabric, FabricConfig, Packet, PortEvents};
-use tailcut_capture::{Body, Capture, Captured, Carried, Dress, Limits, Places, RealFrame};
 use tailcut_transport::{Header, Segment, TcpFlags, TcpHeader};
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Rate, Time};
 

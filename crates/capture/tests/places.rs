@@ -1,8 +1,8 @@
 //! Hosts and ports by the names that tables have.
 
+use tailcut_capture::Places;
 use tailcut_fabric::queue::{DropTail, Limit, QueueConfig};
 use tailcut_fabric::topology::{CustomLink, CustomTopology, Node, NodeNames, Topology, Wire};
-use tailcut_capture::Places;
 use tailcut_units::{Duration, HostId, Rate};
 
 /// A web server with two links, a client, and a switch.

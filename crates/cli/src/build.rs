@@ -4,8 +4,8 @@ use anyhow::Context;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use tailcut_study::Program;
 use tailcut_scenario::record::Fingerprint;
+use tailcut_study::Program;
 
 /// The hash of this program's file.
 ///

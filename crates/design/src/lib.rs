@@ -61,7 +61,7 @@ pub use parts::{Part, REPLICATIONS, ROUTINGS, TRANSPORTS};
 pub use settings::{Settings, Traffic};
 pub use switches::{PortPlan, PortSetup, SwitchPlan};
 // Plans are written in the terms of these crates.
-pub use {tailcut_fabric as fabric, tailcut_transport as transport};
+pub use {tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

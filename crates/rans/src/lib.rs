@@ -9,7 +9,7 @@
 //! - `gateway` (a feature): the client as an HTTP service in front of replicas.
 //! - `ways` (a feature): connections to replicas, which are opened again when they end.
 //!
-//! All take their decisions from [`tailcut_transport::rans`], which the simulator runs too.
+//! All take their decisions from [`tailcut_requests`], which the simulator runs too.
 //!
 //! ```
 //! use http::{Request, Response};

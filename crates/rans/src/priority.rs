@@ -1,7 +1,7 @@
 //! The class of a request: the urgency of its `Priority` field (RFC 9218, section 4.1).
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 
 /// The field's name.
 pub const PRIORITY: HeaderName = HeaderName::from_static("priority");

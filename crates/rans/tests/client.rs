@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use tailcut_rans::client::{Client, ClientConfig, Purges, Replica, ResetBudget};
 use tailcut_rans::guard::{GuardConfig, GuardLayer};
-use tailcut_transport::rans::{Policy, Trigger};
+use tailcut_requests::{Policy, Trigger};
 use tower_layer::Layer;
 use tower_service::Service;
 use way::Way;

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tailcut_rans::guard::{GuardConfig, GuardCounts, GuardLayer, OnCancel};
 use tailcut_rans::priority::{PRIORITY, field};
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 use tower_layer::Layer;
 use tower_service::Service;
 use way::Way;

@@ -15,7 +15,7 @@ use programs::{Program, haproxy, nginx};
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use tailcut_rans::priority::{PRIORITY, field};
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;

@@ -13,7 +13,7 @@ mod offered;
 mod packing;
 mod parts;
 mod recorder;
-mod requests;
+mod request_traffic;
 mod run;
 mod sessions;
 mod simulation;
@@ -47,7 +47,10 @@ pub use tailcut_design::{
 pub use totals::network_totals;
 pub use traffic::expected_arrivals;
 // A configuration is written in the terms of these crates.
-pub use {tailcut_fabric as fabric, tailcut_transport as transport, tailcut_workload as workload};
+pub use {
+    tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport,
+    tailcut_workload as workload,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -6,7 +6,7 @@
 //! parts in a hundred, their single links are not.
 
 use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, StoragePart};
-use crate::requests::{self, network::link_of_servers};
+use crate::request_traffic::{self, network::link_of_servers};
 use crate::sessions::{ReadBy, WriteBy};
 use crate::traffic;
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ pub(crate) fn offered(config: &RunConfig, topology: &Topology) -> Result<Offered
             }
             FlowsSpec::Requests(spec) => {
                 let link = link_of_servers(topology, spec);
-                let (per_second, load) = requests::rate_and_load(config, spec, link);
+                let (per_second, load) = request_traffic::rate_and_load(config, spec, link);
                 let of_run = matches!(spec.rate, RequestRate::Load(_));
                 stations = Some(stations_load(load, of_run));
                 let answers = per_second * f64::from(config.settings.designs.requests.quorum);
@@ -107,8 +107,9 @@ const fn kind_of(flows: &FlowsSpec) -> &'static str {
 
 /// What requests offer servers where there are no packets.
 pub(crate) fn offered_to_stations(config: &RunConfig) -> Option<OfferedLoad> {
-    let (_, part) = requests::part_of(config)?;
-    let (_, load) = requests::rate_and_load(config, part, config.settings.designs.requests.link);
+    let (_, part) = request_traffic::part_of(config)?;
+    let (_, load) =
+        request_traffic::rate_and_load(config, part, config.settings.designs.requests.link);
     let of_run = matches!(part.rate, RequestRate::Load(_));
     Some(OfferedLoad {
         tiers: vec![stations_load(load, of_run)],

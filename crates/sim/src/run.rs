@@ -10,7 +10,7 @@ use crate::measures::{Arrivals, Bursts, PortWaits, Watch, Watchers};
 use crate::offered;
 use crate::packing::{Packing, PurgeKeys};
 use crate::recorder::Recorder;
-use crate::requests;
+use crate::request_traffic;
 use crate::simulation::{Horizon, Parts, Remains, Simulation};
 use crate::timers;
 use crate::topology_record;
@@ -26,7 +26,7 @@ use tailcut_record::{
     FlowLog, LinkFailure, OfferedLoad, PackedRun, PortTotals, RunCost, RunRecord, RunTotals,
 };
 use tailcut_transport::tcp::ConfigError;
-use tailcut_transport::{Segment, Transport, rans};
+use tailcut_transport::{Segment, Transport, copies};
 use tailcut_units::{Bytes, FlowId, HostId, Time};
 use tailcut_workload::Class;
 
@@ -99,7 +99,7 @@ fn run_stations(config: &RunConfig, control: &dyn RunControl) -> Result<PackedRu
     let wall = Instant::now();
     let cpu = ThreadTime::try_now().ok();
     let mut record = RunRecord::of(config.key(), FlowLog::new());
-    (record.requests, record.totals) = requests::stations::run(config, control)?;
+    (record.requests, record.totals) = request_traffic::stations::run(config, control)?;
     record.offered = offered::offered_to_stations(config);
     record.timers.chunk = timers::coarse_chunk(config, &record.requests);
     record.cost = cost(wall, cpu);
@@ -145,8 +145,8 @@ pub(crate) fn packing(config: &RunConfig) -> Packing {
         group_header: config.settings.designs.scdp.group_header.0 as u32,
         hash: config.settings.designs.paths.ecmp_hash,
         purge_keys: (config.traffic() == Traffic::Requests).then_some(PurgeKeys {
-            of: rans::purge_key,
-            purged_by: rans::purges,
+            of: copies::purge_key,
+            purged_by: copies::purges,
         }),
     }
 }

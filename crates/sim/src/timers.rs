@@ -1,7 +1,7 @@
 //! The constants of a run's transport that a completion time may come from.
 
 use crate::config::RunConfig;
-use crate::requests;
+use crate::request_traffic;
 use std::sync::Arc;
 use tailcut_design::TransportKind;
 use tailcut_fabric::topology::Topology;
@@ -57,7 +57,7 @@ pub(crate) fn coarse_chunk(config: &RunConfig, rows: &[RequestRecord]) -> Option
     let in_units = !config.design.transport.has_packets()
         || parameters.disk.is_some()
         || policy.asks_in_pieces();
-    if !policy.aggregates || !in_units || requests::part_of(config).is_none() {
+    if !policy.aggregates || !in_units || request_traffic::part_of(config).is_none() {
         return None;
     }
     let small = rows.iter().filter(|row| row.bytes <= parameters.chunk);

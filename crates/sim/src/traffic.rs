@@ -6,7 +6,7 @@ use crate::config::{
     StoragePart, WorkloadPart,
 };
 use crate::error::RunError;
-use crate::requests;
+use crate::request_traffic;
 use crate::sessions::{Carriage, Sessions};
 use std::sync::Arc;
 use tailcut_design::TransportKind;
@@ -63,8 +63,8 @@ pub(crate) fn applications(config: &RunConfig, topology: &Topology) -> Result<To
     if let Some(service) = service(config, topology)? {
         all.add(Kind::Transfer, service.is_noted, service.application);
     }
-    if let Some((label, part)) = requests::part_of(config) {
-        let network = requests::network::Network::new(config, topology, part, label)?;
+    if let Some((label, part)) = request_traffic::part_of(config) {
+        let network = request_traffic::network::Network::new(config, topology, part, label)?;
         all.add(Kind::Copy, false, Box::new(network));
     }
     let source = source(config, topology).map_err(RunError::Workload)?;
@@ -320,9 +320,9 @@ pub(crate) fn per_second(
         FlowsSpec::Requests(spec) => {
             let link = match config.design.transport {
                 TransportKind::Stations => config.settings.designs.requests.link,
-                _ => requests::network::link_of_servers(topology, spec),
+                _ => request_traffic::network::link_of_servers(topology, spec),
             };
-            Some(requests::rate_and_load(config, spec, link).0)
+            Some(request_traffic::rate_and_load(config, spec, link).0)
         }
         FlowsSpec::Storage(spec) => Some(spec.per_second),
     })

@@ -11,7 +11,7 @@ use tailcut_oracle::queueing::{Service, mg1, mm1, priority, processor_sharing};
 use tailcut_oracle::statistics::{Interval, batch_means};
 use tailcut_record::{RequestRecord, RunRecord};
 use tailcut_sim::fabric::engine::EngineKind;
-use tailcut_sim::transport::rans::{Discipline, Preemption, Station, Trigger};
+use tailcut_sim::requests::{Discipline, Preemption, Station, Trigger};
 use tailcut_sim::workload::{Arrivals, Class, SizeDistribution, Stream, WorkTimes};
 use tailcut_sim::{
     FlowsSpec, RequestParameters, RequestRate, RequestsPart, RunConfig, WorkloadPart, WorkloadSpec,

@@ -14,7 +14,7 @@ use tailcut_record::{RequestRecord, RunRecord};
 use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::topology::{LinkFault, Node, Trouble};
-use tailcut_sim::transport::rans::CancelScope;
+use tailcut_sim::requests::CancelScope;
 use tailcut_sim::workload::{Class, SizeDistribution, WorkTimes};
 use tailcut_sim::{FlowsSpec, MatrixSpec, RunConfig, RunError, Unattended, WorkloadPart, run};
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};

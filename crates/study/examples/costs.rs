@@ -5,9 +5,9 @@
 
 use std::error::Error;
 use std::path::Path;
-use tailcut_study::{Draft, Program};
 use tailcut_scenario::Scenario;
 use tailcut_scenario::sim::{Unattended, run};
+use tailcut_study::{Draft, Program};
 
 /// What counts as told.
 const WITHIN: f64 = 0.3;

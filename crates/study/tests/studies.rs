@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailcut_study::{CaseState, Collecting, Draft, Error, Program, Ran, StudyDir};
 use tailcut_scenario::Scenario;
 use tailcut_scenario::sim::fabric::Packet;
 use tailcut_scenario::sim::fabric::load_balancer::{LoadBalancer, PortView};
 use tailcut_scenario::sim::{OwnBalancer, Unattended};
 use tailcut_scenario::units::Time;
+use tailcut_study::{CaseState, Collecting, Draft, Error, Program, Ran, StudyDir};
 
 const SMALL: &str = r#"
 designs = ["tcp", "repflow"]

@@ -55,7 +55,7 @@ pub trait Transport {
     fn next_timeout(&self) -> Option<Time>;
     /// What the flows that this host sends have cost so far, those of which it has not said that they
     /// ended: for a driver that stops before they do. Answers to copies of requests are among them, by
-    /// [`flow_of_copy`](crate::rans::flow_of_copy).
+    /// [`flow_of_copy`](crate::copies::flow_of_copy).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)>;
 }
 

@@ -9,7 +9,7 @@
 extern crate alloc;
 
 mod classified;
-mod copies;
+pub mod copies;
 mod host;
 mod message;
 pub mod ndp;
@@ -17,7 +17,6 @@ pub mod nic;
 pub mod pfabric;
 pub mod pias;
 pub mod qos;
-pub mod rans;
 mod receiver_driven;
 pub mod repnet;
 pub mod scdp;

@@ -5,8 +5,8 @@ use crate::prefix::{self, Magic, VERSION, flag_bits, flags_of, unknown_kind};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
-pub use tailcut_transport::rans::{ANSWER_BYTES, ASK_BYTES, REQUEST_BYTES};
-use tailcut_transport::rans::{
+pub use tailcut_requests::{ANSWER_BYTES, ASK_BYTES, REQUEST_BYTES};
+use tailcut_requests::{
     AnswerHeader, ByteRange, CancelScope, CopyId, Framed, Headers, Order, Purpose, RequestHeader,
     RequestId,
 };
@@ -87,7 +87,7 @@ impl TryFrom<RansHeader> for AnswerHeader {
 }
 
 /// The bytes of one direction of a stream, as they arrive: where a
-/// [`Reader`](tailcut_transport::rans::Reader) that is told of as many takes its headers from.
+/// [`Reader`](tailcut_requests::Reader) that is told of as many takes its headers from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unread<H> {
     bytes: VecDeque<u8>,

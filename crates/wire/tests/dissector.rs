@@ -10,7 +10,7 @@ mod tshark;
 use common::vectors;
 use frames::V4;
 use std::net::IpAddr;
-use tailcut_transport::rans::{Order, Purpose};
+use tailcut_requests::{Order, Purpose};
 use tailcut_transport::scdp::Want;
 use tailcut_units::Time;
 use tailcut_wire::capture::{Frame, Note, PcapNg};

@@ -4,11 +4,11 @@ mod common;
 
 use common::{bytes, lines, vectors};
 use std::fmt::Debug;
-use tailcut_transport::ndp::{NdpHeader, NdpKind};
-use tailcut_transport::pfabric::{PFabricHeader, PFabricKind};
-use tailcut_transport::rans::{
+use tailcut_requests::{
     AnswerHeader, ByteRange, CancelScope, CopyId, Order, Purpose, RequestHeader, RequestId,
 };
+use tailcut_transport::ndp::{NdpHeader, NdpKind};
+use tailcut_transport::pfabric::{PFabricHeader, PFabricKind};
 use tailcut_transport::scdp::{ScdpHeader, ScdpKind};
 use tailcut_transport::{Condition, PathPin};
 use tailcut_units::{FlowId, Time};

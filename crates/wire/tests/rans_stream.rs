@@ -6,9 +6,7 @@ mod headers;
 
 use proptest::prelude::*;
 use std::fmt::Debug;
-use tailcut_transport::rans::{
-    AnswerHeader, Framed, Headers, Read, Reader, RequestHeader, SideChannel,
-};
+use tailcut_requests::{AnswerHeader, Framed, Headers, Read, Reader, RequestHeader, SideChannel};
 use tailcut_wire::DecodeError;
 use tailcut_wire::rans::{MAX_BYTES, RansHeader, Unread, encode};
 
@@ -169,7 +167,7 @@ proptest! {
 fn a_message_of_the_other_end_is_refused() {
     let ask = RequestHeader {
         copy: Default::default(),
-        purpose: tailcut_transport::rans::Purpose::More,
+        purpose: tailcut_requests::Purpose::More,
         priority: 0,
         range: Default::default(),
         object: 0,

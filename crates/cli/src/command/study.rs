@@ -16,8 +16,8 @@ use std::env;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use tailcut_study::{Collecting, Draft, StudyDir, hq, in_words};
 use tailcut_scenario::record::RunSummary;
+use tailcut_study::{Collecting, Draft, StudyDir, hq, in_words};
 
 /// Runs the command.
 ///

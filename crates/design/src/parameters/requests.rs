@@ -1,7 +1,7 @@
 //! Parameters of requests, servers and duplicates.
 
 use crate::kinds::{Duplicates, Replication};
-use tailcut_transport::rans::{
+use tailcut_requests::{
     BudgetConfig, CancelScope, Discipline, Percentile, Policy, Preemption, ServerConfig, Split,
     Trigger,
 };

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
-use tailcut_transport::rans::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
+use tailcut_transport::copies::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
 use tailcut_transport::repnet::RepNetConfig;
 use tailcut_transport::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use tailcut_units::{FlowId, HostId, Time};

@@ -1,6 +1,6 @@
 //! What the agents are told.
 
-use tailcut_transport::rans::CopyOrder;
+use tailcut_transport::copies::CopyOrder;
 use tailcut_transport::repnet::Mode;
 use tailcut_transport::{Share, Stragglers};
 use tailcut_units::{FlowId, HostId, Time};

@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver as Inbox, Sender as Outbox, TryRecvError};
 use std::thread::JoinHandle;
 use tailcut_transport::Event;
-use tailcut_transport::rans::CopyOrder;
+use tailcut_transport::copies::CopyOrder;
 use tailcut_transport::repnet::{Leg, RepNetConfig};
 use tailcut_transport::scdp::ScdpConfig;
 use tailcut_units::{Duration, FlowId, HostId, Time};

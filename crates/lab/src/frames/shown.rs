@@ -2,9 +2,9 @@
 
 use super::buffer::Frame;
 use super::egress::leave;
+use tailcut_capture::{Body, Carried, RealFrame};
 use tailcut_fabric::queue::DropReason;
 use tailcut_fabric::{Observer, Packet, PortId, Seen};
-use tailcut_capture::{Body, Carried, RealFrame};
 use tailcut_units::{FlowId, HostId, Time};
 use tailcut_wire::foreign::View;
 

@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tailcut_rans::priority::{PRIORITY, field};
 use tailcut_rans::socket::SocketOptions;
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};

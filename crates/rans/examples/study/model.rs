@@ -26,7 +26,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_rans::client::{Client, ClientConfig, Purges, Replica, ResetBudget};
 use tailcut_rans::guard::{GuardConfig, GuardLayer, OnCancel};
-use tailcut_transport::rans::Policy;
+use tailcut_requests::Policy;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;

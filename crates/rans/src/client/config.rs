@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use std::any::Any;
 use std::time::Duration;
-use tailcut_transport::rans::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
+use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 
 /// Which requests may be copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -5,7 +5,7 @@ use super::replica::Purges;
 use super::sending::{Sent, send};
 use http::request::Parts;
 use http::{Request, Response};
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 use tokio::time::Instant;
 use tower_service::Service;
 

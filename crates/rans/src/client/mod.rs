@@ -1,7 +1,7 @@
 //! The client: a service that sends a request to one of several replicas, and a low-priority copy of it to
 //! another one; the first good answer is the answer, and the loser is purged by dropping it.
 //!
-//! When copies are sent and what ends them is [`tailcut_transport::rans::Client`]'s; this is its driver.
+//! When copies are sent and what ends them is [`tailcut_requests::Client`]'s; this is its driver.
 
 mod config;
 mod direct;

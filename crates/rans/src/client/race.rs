@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tailcut_transport::rans::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId};
+use tailcut_requests::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 

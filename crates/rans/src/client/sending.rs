@@ -10,7 +10,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 use tokio::time::Instant;
 use tower_service::Service;
 

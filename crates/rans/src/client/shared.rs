@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use tailcut_transport::rans::{Client, CopyId, Purpose, RequestHeader, RequestId};
+use tailcut_requests::{Client, CopyId, Purpose, RequestHeader, RequestId};
 use tailcut_units::{HostId, Time};
 use tokio::time::Instant;
 

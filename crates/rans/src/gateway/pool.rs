@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
-use tailcut_transport::rans::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
+use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
 use tower_service::Service;
 
 /// Opens connections to one address.

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::sync::{Arc, PoisonError, RwLock};
-use tailcut_transport::rans::Class;
+use tailcut_requests::Class;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;

@@ -21,7 +21,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tailcut_transport::rans::GateConfig;
+use tailcut_requests::GateConfig;
 use tokio::sync::oneshot;
 use tower_layer::Layer;
 use tower_service::Service;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tailcut_transport::rans::{Admission, Class, Gate, GateConfig, JobId};
+use tailcut_requests::{Admission, Class, Gate, GateConfig, JobId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

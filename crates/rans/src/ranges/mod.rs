@@ -5,7 +5,7 @@
 //! of them sends the object alone. What that is worth is the origin's business: nginx makes its tags of a
 //! file's time and size, so that equal bytes may have different tags, and different bytes the same.
 //!
-//! What each replica is asked for is [`tailcut_transport::rans::Ranges`]'.
+//! What each replica is asked for is [`tailcut_requests::Ranges`]'.
 
 mod body;
 mod config;

@@ -9,7 +9,7 @@ use http_body::Body;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tailcut_transport::rans::AskId;
+use tailcut_requests::AskId;
 use tokio::time::Instant;
 
 /// What an ask that was sent before the object's size was known is for.

@@ -7,8 +7,8 @@ use tailcut_sim::fabric::PortEvents;
 use tailcut_sim::fabric::engine::EngineKind;
 use tailcut_sim::fabric::load_balancer::{BetweenPods, Combination, Sight};
 use tailcut_sim::fabric::queue::{Compare, Placement, Sharing, Victim};
+use tailcut_sim::requests::{CancelScope, Discipline, Preemption, Split};
 use tailcut_sim::transport::StragglerPolicy;
-use tailcut_sim::transport::rans::{CancelScope, Discipline, Preemption, Split};
 use tailcut_sim::workload::WorkTimes;
 
 /// The words of choices, in the order of the reference.

@@ -1,8 +1,8 @@
 //! Parameters that several keys set together.
 
+use tailcut_sim::requests::{Percentile, Trigger};
 use tailcut_sim::transport::StragglerPolicy;
 use tailcut_sim::transport::nic::Coalescing;
-use tailcut_sim::transport::rans::{Percentile, Trigger};
 use tailcut_sim::transport::tcp::DelayedAck;
 use tailcut_sim::{HullParameters, PacerParameters, PhantomParameters, Settings};
 use tailcut_units::Duration;

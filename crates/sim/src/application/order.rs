@@ -1,7 +1,7 @@
 //! What applications order of the hosts' transports.
 
 use std::collections::VecDeque;
-use tailcut_transport::rans::CopyOrder;
+use tailcut_transport::copies::CopyOrder;
 use tailcut_transport::{Event, FlowStats, Message, Part, Share, Stragglers, Transport};
 use tailcut_units::{FlowId, HostId, Time};
 

@@ -2,7 +2,7 @@
 
 use super::{Application, Desk, Outcome};
 use crate::recorder::LEG;
-use tailcut_transport::rans::copy_of_flow;
+use tailcut_transport::copies::copy_of_flow;
 use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{FlowId, HostId, Time};
 

@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tailcut_record::{RunRecord, RunTotals};
 use tailcut_sim::fabric::{Hints, Lateness, Output, Packet, PortEvents};
+use tailcut_sim::requests::{ANSWER_BYTES, ASK_BYTES};
 use tailcut_sim::transport::Segment;
-use tailcut_sim::transport::rans::{ANSWER_BYTES, ASK_BYTES};
 use tailcut_sim::{ReadBy, RunConfig, RunParts, WriteBy};
 use tailcut_units::{Bytes, Duration, HostId, Rate, Time};
 

@@ -1,9 +1,10 @@
 //! The ports that hosts are reached at are theirs to choose.
 
 use crate::pair::{A, B, Pair};
+use tailcut_requests::{HIGH, LOW};
+use tailcut_transport::copies::{Ask, Carrier, Carry};
 use tailcut_transport::ndp::{self, NdpConfig};
 use tailcut_transport::pfabric::{self, PFabricConfig};
-use tailcut_transport::rans::{Ask, Carrier, Carry, HIGH, LOW};
 use tailcut_transport::repnet::{self, RepNetConfig};
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::{self, TcpConfig};

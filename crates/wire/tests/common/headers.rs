@@ -1,11 +1,11 @@
 //! Headers drawn at random.
 
 use proptest::prelude::*;
-use tailcut_transport::ndp::{NdpHeader, NdpKind};
-use tailcut_transport::pfabric::{PFabricHeader, PFabricKind};
-use tailcut_transport::rans::{
+use tailcut_requests::{
     AnswerHeader, ByteRange, CancelScope, CopyId, Order, Purpose, RequestHeader, RequestId,
 };
+use tailcut_transport::ndp::{NdpHeader, NdpKind};
+use tailcut_transport::pfabric::{PFabricHeader, PFabricKind};
 use tailcut_transport::scdp::{MAX_ESI, ScdpHeader, ScdpKind};
 use tailcut_transport::{Condition, Ecn, Header, PathPin, Segment};
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};

@@ -3,8 +3,8 @@
 
 use crate::code;
 use std::collections::BTreeMap;
+use tailcut_transport::copies::{copy_of_flow, flow_of_copy};
 use tailcut_transport::ndp::{NdpConfig, NdpKind};
-use tailcut_transport::rans::{copy_of_flow, flow_of_copy};
 use tailcut_transport::scdp::{Object, ScdpHeader, ScdpKind};
 use tailcut_transport::{Condition, Ecn, Header, Segment};
 use tailcut_units::FiveTuple;

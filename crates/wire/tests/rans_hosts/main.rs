@@ -7,9 +7,10 @@ mod object;
 mod world;
 
 use proptest::prelude::*;
+use tailcut_requests::{Policy, Purpose, Trigger};
 use tailcut_transport::Transport;
+use tailcut_transport::copies::{Carrier, CopyingHost, Messenger};
 use tailcut_transport::ndp::{self, NdpConfig};
-use tailcut_transport::rans::{Carrier, CopyingHost, Messenger, Policy, Purpose, Trigger};
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig};
 use tailcut_transport::tcp::{Congestion, TcpConfig};
 use tailcut_units::{Duration, HostId};

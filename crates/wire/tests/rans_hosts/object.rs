@@ -1,6 +1,6 @@
 //! The objects that servers have, and where in them the bytes of an answer belong.
 
-use tailcut_transport::rans::{ByteRange, Order, RequestHeader};
+use tailcut_requests::{ByteRange, Order, RequestHeader};
 use tailcut_units::mix64;
 
 /// A byte of a request's object.

@@ -3,11 +3,11 @@
 use crate::bytes::{Carried, Sessions};
 use crate::object::{Asked, byte_at};
 use std::collections::{BTreeMap, BTreeSet};
-use tailcut_transport::rans::{
-    Answer, AnswerHeader, Ask, Client, ClientEnd, Completion, CopyId, CopyNews, CopyOrder, Demand,
-    Discipline, Framed, Policy, Preemption, Purpose, RequestHeader, RequestId, Server,
-    ServerConfig, ServerEnd, Side, SideChannel,
+use tailcut_requests::{
+    AnswerHeader, Client, ClientEnd, Completion, CopyId, Demand, Discipline, Framed, Policy,
+    Preemption, Purpose, RequestHeader, RequestId, Server, ServerConfig, ServerEnd, SideChannel,
 };
+use tailcut_transport::copies::{Answer, Ask, CopyNews, CopyOrder, Side};
 use tailcut_transport::{Condition, Event, Segment, Transport};
 use tailcut_units::{Duration, HostId, Rate, Time, mix64};
 use tailcut_wire::rans::{MAX_BYTES, RansHeader, Unread, decode, encode};

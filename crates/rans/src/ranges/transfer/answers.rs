@@ -10,7 +10,7 @@ use crate::ranges::part::{Held, News, Opening};
 use crate::ranges::validators::{ContentRange, StrongTag, is_identity};
 use bytes::Bytes;
 use http::{Response, StatusCode, header, response};
-use tailcut_transport::rans::{AskId, ByteRange, Ranges};
+use tailcut_requests::{AskId, ByteRange, Ranges};
 use tokio::time::Instant;
 
 impl<S, B> Transfer<S, B>

@@ -1,5 +1,5 @@
 //! One object on its way from several replicas. What each of them is asked for is
-//! [`tailcut_transport::rans::Ranges`]'; this is its driver.
+//! [`tailcut_requests::Ranges`]'; this is its driver.
 
 mod answers;
 
@@ -19,7 +19,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tailcut_transport::rans::{AskId, Class, Idle, Ranges};
+use tailcut_requests::{AskId, Class, Idle, Ranges};
 use tailcut_units::Time;
 use tokio::time::{Instant, Sleep, sleep_until};
 

@@ -1,11 +1,11 @@
 //! The TCP of hosts that carry requests: classes of connections, and connections that change theirs.
 
 use crate::pair::{A, B, Fate, Pair, plain_config};
-use tailcut_transport::rans::{
-    Answer, AnswerHeader, Ask, ByteRange, Carried, Carrier, Carry, CopyChange, CopyEvent, CopyId,
-    End, Framed, HIGH, LOW, Order, Purpose, RequestHeader, RequestId, ServerEnd, SideChannel,
-    TELLING_PART,
+use tailcut_requests::{
+    AnswerHeader, ByteRange, CopyId, Framed, HIGH, LOW, Order, Purpose, RequestHeader, RequestId,
+    ServerEnd, SideChannel, TELLING_PART,
 };
+use tailcut_transport::copies::{Answer, Ask, Carried, Carrier, Carry, CopyChange, CopyEvent, End};
 use tailcut_transport::tcp::TcpConfig;
 use tailcut_units::{Duration, HostId, Time};
 

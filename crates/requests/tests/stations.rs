@@ -1,7 +1,7 @@
 //! Stations: who is served when, to the picosecond.
 
 use proptest::prelude::*;
-use tailcut_transport::rans::{Discipline, Preemption, Progress, Station};
+use tailcut_requests::{Discipline, Preemption, Progress, Station};
 use tailcut_units::{Duration, Time};
 
 const fn ms(count: u64) -> Duration {

@@ -3,14 +3,15 @@
 //! class. Where TCP itself has classes (PIAS) the high one keeps them, and the low one is below them all.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
-use super::header::{HIGH, LOW};
-use crate::copies::{Answer, Ask, End, Room, copy_of_flow, flow_of_copy};
+use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy};
 use crate::tcp::{
     ConfigError, ConnectionEvent, ConnectionId, Endpoint, Messages, Role, TcpConfig, sent,
 };
 use crate::{Event, FlowStats, Message, PathPin, Segment, Transport};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use tailcut_requests::Room;
+use tailcut_requests::{HIGH, LOW};
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// A connection: its class and its number there.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use tailcut_transport::rans::{Admission, Class, Gate, GateConfig, Left};
+use tailcut_requests::{Admission, Class, Gate, GateConfig, Left};
 
 fn gate(workers: u32, queue: u32) -> Gate {
     Gate::new(GateConfig { workers, queue })

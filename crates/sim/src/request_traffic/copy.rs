@@ -1,8 +1,9 @@
 //! A copy of a request on its way: its ends, and what its segments do not carry.
 
-use tailcut_transport::rans::{
-    Answer, AnswerHeader, Client, ClientEnd, RequestHeader, Room, ServerEnd, SideChannel,
+use tailcut_requests::{
+    AnswerHeader, Client, ClientEnd, RequestHeader, Room, ServerEnd, SideChannel,
 };
+use tailcut_transport::copies::Answer;
 use tailcut_units::{HostId, Time};
 
 /// A copy at its client.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tailcut_transport::rans::{
+use tailcut_requests::{
     BudgetConfig, ByteRange, CancelScope, Client, Completion, CopyId, Demand, Discipline, HIGH,
     LOW, Order, Percentile, Policy, Preemption, Purpose, RequestHeader, RequestId, Server,
     ServerConfig, Trigger,

@@ -1,7 +1,7 @@
 //! What a server hands over of an answer: parts with headers, however its bytes become ready.
 
 use proptest::prelude::*;
-use tailcut_transport::rans::{
+use tailcut_requests::{
     ANSWER_BYTES, ASK_BYTES, AnswerHeader, ByteRange, CopyId, Framed, HIGH, LOW, Order, Purpose,
     REQUEST_BYTES, RequestHeader, RequestId, Room, ServerEnd, SideChannel, TELLING_PART, Written,
 };

@@ -1,9 +1,7 @@
 //! Bytes of several copies of a request that count together: none is missed and none counts twice.
 
 use proptest::prelude::*;
-use tailcut_transport::rans::{
-    ByteRange, Client, CopyId, Coverage, Order, Policy, Purpose, RequestId,
-};
+use tailcut_requests::{ByteRange, Client, CopyId, Coverage, Order, Policy, Purpose, RequestId};
 use tailcut_units::{Duration, HostId, Time};
 
 const OBJECT: u64 = 10_000;

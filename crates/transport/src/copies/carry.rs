@@ -1,9 +1,10 @@
 //! What carries copies of requests in a network, whatever the transport.
 
-use crate::copies::{Answer, Ask, End, Room, copy_of_flow, flow_of_copy, is_word};
+use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word};
 use crate::tcp::Role;
 use crate::{FlowStats, Header, Segment, Transport};
 use core::fmt::Debug;
+use tailcut_requests::Room;
 use tailcut_units::{FiveTuple, FlowId, HostId, Time, mix64};
 
 /// The key by which a switch knows the segments of a copy that go one way: over TCP those of a connection,

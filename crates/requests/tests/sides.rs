@@ -1,7 +1,7 @@
 //! A client that asks two simulated servers for an object by ranges.
 
 use proptest::prelude::*;
-use tailcut_transport::rans::{
+use tailcut_requests::{
     ByteRange, Client, CopyId, Demand, HIGH, Order, Policy, Purpose, RequestHeader, RequestId,
     Server, ServerConfig, Split,
 };

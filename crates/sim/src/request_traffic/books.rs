@@ -2,7 +2,7 @@
 
 use crate::recorder::Started;
 use tailcut_record::RequestRecord;
-use tailcut_transport::rans::{Completion, CopyId, Departure, RequestId};
+use tailcut_requests::{Completion, CopyId, Departure, RequestId};
 use tailcut_units::{Bytes, Duration, HostId, Time};
 use tailcut_workload::Request;
 

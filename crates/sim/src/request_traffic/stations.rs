@@ -1,5 +1,5 @@
 //! Requests without packets: clients, servers with stations, and links that are stations too, a constant
-//! delay apart. The machines are those of [`tailcut_transport::rans`]; this file owns the clock.
+//! delay apart. The machines are those of [`tailcut_requests`]; this file owns the clock.
 
 use super::{Books, part_of, source};
 use crate::config::RunConfig;
@@ -9,7 +9,7 @@ use crate::run::RunControl;
 use std::collections::{BTreeMap, VecDeque};
 use tailcut_fabric::engine::{Engine, Event};
 use tailcut_record::{RequestRecord, RunTotals};
-use tailcut_transport::rans::{
+use tailcut_requests::{
     Client, CopyId, Demand, JobId, Purpose, RequestHeader, RequestId, Response, Server, Station,
 };
 use tailcut_units::{Duration, HostId, Rate, Time};

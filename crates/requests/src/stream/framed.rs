@@ -1,7 +1,7 @@
 //! How long headers are, and what follows them.
 
-use crate::rans::answer::{ANSWER_BYTES, AnswerHeader};
-use crate::rans::header::RequestHeader;
+use crate::answer::{ANSWER_BYTES, AnswerHeader};
+use crate::header::RequestHeader;
 
 /// A header that says how many bytes follow it.
 pub trait Framed: Copy {

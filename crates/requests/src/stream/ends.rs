@@ -2,10 +2,10 @@
 
 use super::reader::{Headers, Read, Reader};
 use super::writer::{Writer, Written};
-use crate::copies::Room;
-use crate::rans::answer::AnswerHeader;
-use crate::rans::client::Client;
-use crate::rans::header::{CopyId, Purpose, RequestHeader};
+use crate::answer::AnswerHeader;
+use crate::client::Client;
+use crate::header::{CopyId, Purpose, RequestHeader};
+use crate::room::Room;
 use tailcut_units::Time;
 
 /// The client's end of a copy: reads its answer.

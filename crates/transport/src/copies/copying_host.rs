@@ -1,7 +1,7 @@
 //! A host that carries copies of requests, known by their numbers.
 
 use super::carry::{Carry, CopyChange};
-use crate::copies::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
+use super::order::{CopyNews, CopyOrder, NotCarried, Side, flow_of_copy};
 use crate::tcp::Role;
 use crate::{Event, FlowStats, Message, NotShared, Part, Segment, Transport};
 use alloc::collections::BTreeMap;

@@ -25,48 +25,47 @@
 //!   windows add up to. The low copy's lead is a parameter.
 //! - Units of service are chunks of a size that is a parameter; the slides say that packets are small
 //!   enough.
-//! - In a network each copy is one TCP connection, once a class at every host ([`Carrier`]), or a message to
-//!   the server and one back ([`Messenger`]). The published transport is one connection to several points.
+//! - In a network each copy is one TCP connection, or a message to the server and one back (the module
+//!   `copies` of the crate `tailcut-transport`). The published transport is one connection to several points.
 //! - A message about a copy that is not at the server (purged, done, never asked) is ignored, as is an
 //!   answer to a request that is done.
 
+#![no_std]
+
+extern crate alloc;
+
 mod aggregation;
 mod answer;
-mod carrier;
-mod carry;
 mod client;
-mod copying_host;
 mod coverage;
 mod gate;
 mod header;
 mod hedging;
-mod messenger;
 mod policy;
 mod ranges;
+mod room;
 mod server;
 mod sides;
 mod station;
 mod stream;
 
-pub use crate::copies::{
-    Answer, Ask, CopyNews, CopyOrder, End, NotCarried, Room, Side, copy_of_flow, flow_of_copy,
-};
 pub use answer::{ANSWER_BYTES, AnswerHeader};
-pub use carrier::{Carried, Carrier};
-pub use carry::{Carry, CopyChange, CopyEvent, purge_key, purges};
 pub use client::{Client, Completion};
-pub use copying_host::CopyingHost;
 pub use coverage::Coverage;
 pub use gate::{Admission, Class, Gate, GateConfig, Left};
 pub use header::{
     ASK_BYTES, ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, REQUEST_BYTES,
     RequestHeader, RequestId, Response,
 };
-pub use messenger::Messenger;
 pub use policy::{BudgetConfig, MAX_COPIES, Percentile, Policy, Split, Trigger};
 pub use ranges::{AskId, Idle, Ranges};
+pub use room::Room;
 pub use server::{Demand, Departure, Server, ServerConfig};
 pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Station};
 pub use stream::{
     ClientEnd, Framed, Headers, Read, Reader, ServerEnd, SideChannel, TELLING_PART, Written,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -2,6 +2,7 @@
 
 use crate::FlowStats;
 use core::fmt;
+use tailcut_requests::Room;
 use tailcut_units::{FlowId, HostId};
 
 /// The bit of a flow's number that tells copies of requests from other flows.
@@ -39,7 +40,7 @@ pub struct Ask {
     pub number: u32,
     /// To whom.
     pub server: HostId,
-    /// [`HIGH`](crate::rans::HIGH) or [`LOW`](crate::rans::LOW).
+    /// [`HIGH`](tailcut_requests::HIGH) or [`LOW`](tailcut_requests::LOW).
     pub class: u8,
     /// Bytes of the message, its header included.
     pub bytes: u64,
@@ -50,7 +51,7 @@ pub struct Ask {
 pub struct Answer {
     /// To whom.
     pub client: HostId,
-    /// [`HIGH`](crate::rans::HIGH) or [`LOW`](crate::rans::LOW).
+    /// [`HIGH`](tailcut_requests::HIGH) or [`LOW`](tailcut_requests::LOW).
     pub class: u8,
     /// Bytes that follow those before, headers included.
     pub bytes: u64,
@@ -58,16 +59,6 @@ pub struct Answer {
     pub of: u64,
     /// Whether the answer ends with them.
     pub is_last: bool,
-}
-
-/// How much of an answer its server may hand over, where answers tell windows: so little that what the
-/// next header tells is still true when the header leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
-    /// Bytes that are wanted now. The part in which they end may be handed over whole.
-    pub bytes: u64,
-    /// The sender's congestion window in bytes.
-    pub window: u64,
 }
 
 /// How a copy ended at one end of what carried it.

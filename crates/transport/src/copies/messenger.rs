@@ -2,13 +2,13 @@
 //! server and one back, which leaves while it becomes ready.
 
 use super::carry::{Carry, CopyChange, CopyEvent};
-use super::header::{LOW, REQUEST_BYTES};
-use crate::copies::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word, word_of_copy};
+use super::order::{Answer, Ask, End, copy_of_flow, flow_of_copy, is_word, word_of_copy};
 use crate::tcp::Role;
 use crate::{Event, FlowStats, Message, PathPin, Replication, Segment, Streams, Transport};
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
+use tailcut_requests::{LOW, REQUEST_BYTES};
 use tailcut_units::{FlowId, HostId, Time};
 
 /// A copy at its client.

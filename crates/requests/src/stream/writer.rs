@@ -1,9 +1,9 @@
 //! Writing: from what a server has of an answer to parts with headers.
 
 use super::framed::Framed;
-use crate::copies::Room;
-use crate::rans::answer::{ANSWER_BYTES, AnswerHeader};
-use crate::rans::header::{CopyId, RequestHeader};
+use crate::answer::{ANSWER_BYTES, AnswerHeader};
+use crate::header::{CopyId, RequestHeader};
+use crate::room::Room;
 
 /// The longest part of an answer that tells windows, in bytes without its header: about six segments, so
 /// that a client hears of the window several times in each round trip.

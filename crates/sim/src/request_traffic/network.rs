@@ -1,4 +1,4 @@
-//! Requests over the fabric: clients and servers of [`tailcut_transport::rans`] on its hosts, each copy in its
+//! Requests over the fabric: clients and servers of [`tailcut_requests`] on its hosts, each copy in its
 //! class over what carries it. The first hosts are servers, those behind them clients.
 
 use super::copy::Copy;
@@ -8,10 +8,11 @@ use crate::config::{RequestsPart, RunConfig};
 use crate::error::RunError;
 use std::collections::{BTreeMap, BTreeSet};
 use tailcut_fabric::topology::Topology;
-use tailcut_transport::rans::{
-    Ask, CancelScope, Client, CopyId, CopyNews, CopyOrder, Demand, Departure, End, Framed, Policy,
-    Purpose, RequestHeader, RequestId, Response, Server, ServerEnd, Side, copy_of_flow,
+use tailcut_requests::{
+    CancelScope, Client, CopyId, Demand, Departure, Framed, Policy, Purpose, RequestHeader,
+    RequestId, Response, Server, ServerEnd,
 };
+use tailcut_transport::copies::{Ask, CopyNews, CopyOrder, End, Side, copy_of_flow};
 use tailcut_transport::{Event, FlowStats};
 use tailcut_units::{Duration, FlowId, HostId, Rate, Time};
 use tailcut_workload::Requests;

@@ -1,7 +1,7 @@
 //! Ranges of an object from several sides: each byte comes, once where nothing fails, and in bounded memory.
 
 use proptest::prelude::*;
-use tailcut_transport::rans::{AskId, ByteRange, Coverage, Idle, Ranges};
+use tailcut_requests::{AskId, ByteRange, Coverage, Idle, Ranges};
 use tailcut_units::{Duration, Time};
 
 const AT: Time = Time::ZERO;

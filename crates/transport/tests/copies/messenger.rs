@@ -1,11 +1,11 @@
 //! Requests over transports whose flows are messages: what the word carries that a copy is not wanted.
 
 use crate::pair::{A, B, Pair, Sent};
-use tailcut_transport::ndp::{Host, NdpConfig};
-use tailcut_transport::rans::{
-    Answer, Ask, Carry, CopyChange, CopyEvent, End, HIGH, LOW, Messenger, REQUEST_BYTES,
-    copy_of_flow, purge_key, purges,
+use tailcut_requests::{HIGH, LOW, REQUEST_BYTES};
+use tailcut_transport::copies::{
+    Answer, Ask, Carry, CopyChange, CopyEvent, End, Messenger, copy_of_flow, purge_key, purges,
 };
+use tailcut_transport::ndp::{Host, NdpConfig};
 use tailcut_transport::scdp::{self, DecodeSpeed, ModelCodec, ScdpConfig};
 use tailcut_transport::{Streams, Transport};
 use tailcut_units::{Duration, HostId, Time};

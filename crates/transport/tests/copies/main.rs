@@ -1,0 +1,6 @@
+//! Copies of requests as flows, as stories.
+
+mod carrier;
+mod messenger;
+#[path = "../pair/mod.rs"]
+mod pair;
