@@ -123,7 +123,7 @@ Examples:
     Proxy(Absent),
     /// Stand before an HTTP service: bounded concurrency, three classes, work dropped when its client leaves
     #[cfg(feature = "guard")]
-    Guard(tailcut_rans::sidecar::GuardCommand),
+    Guard(tailcut_rans::guard::program::GuardCommand),
     /// Stand before an HTTP service: not in this build
     #[cfg(not(feature = "guard"))]
     #[command(hide = true)]

@@ -90,7 +90,7 @@ fn execute(cli: &Cli) -> Result<(), Failure> {
             "this build has no proxy: it takes `cargo build --release` without --no-default-features"
         ))),
         #[cfg(feature = "guard")]
-        Command::Guard(command) => Ok(tailcut_rans::sidecar::execute(command)?),
+        Command::Guard(command) => Ok(tailcut_rans::guard::program::execute(command)?),
         #[cfg(not(feature = "guard"))]
         Command::Guard { .. } => Err(Failure::Refused(anyhow::anyhow!(
             "this build has no guard: it takes `cargo build --release` without --no-default-features"

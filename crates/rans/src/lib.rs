@@ -66,8 +66,6 @@ pub mod guard;
 mod hop;
 pub mod priority;
 pub mod ranges;
-#[cfg(feature = "guard")]
-pub mod sidecar;
 #[cfg(feature = "ways")]
 pub mod socket;
 pub mod via;

@@ -11,7 +11,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use tailcut_rans::sidecar::{GuardCommand, execute};
+use tailcut_rans::guard::program::{GuardCommand, execute};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;

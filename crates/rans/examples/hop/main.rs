@@ -19,7 +19,7 @@ use programs::haproxy;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::process::{Child, Command};
-use tailcut_rans::sidecar::{GuardCommand, execute};
+use tailcut_rans::guard::program::{GuardCommand, execute};
 use tailcut_rans::socket::SocketOptions;
 use tailcut_rans::ways::{CONNECT_TIME, Connector, Protocol, Way, WayConfig};
 use tokio::net::{TcpListener, TcpStream};

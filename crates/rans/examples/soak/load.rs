@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tailcut_rans::client::{Client, ClientConfig, Purges, ResetBudget};
-use tailcut_rans::sidecar::{GuardCommand, execute};
+use tailcut_rans::guard::program::{GuardCommand, execute};
 use tailcut_rans::socket::Dscp;
 use tailcut_rans::ways::{Connector, Protocol, Way, WayConfig, replica};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

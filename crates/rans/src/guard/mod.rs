@@ -5,6 +5,8 @@
 mod answer;
 mod config;
 mod counts;
+#[cfg(feature = "guard")]
+pub mod program;
 mod shared;
 
 pub use answer::{Chunk, GuardedBody};

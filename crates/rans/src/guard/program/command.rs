@@ -143,12 +143,12 @@ async fn run(command: &GuardCommand) -> Result<()> {
         }
     })?;
     let drain = Duration::from_millis(command.drain_timeout);
-    let sidecar = Sidecar {
+    let program = Program {
         front,
         shown,
         drain,
     };
-    conduct(NAME, sidecar, signals, Watched::default()).await
+    conduct(NAME, program, signals, Watched::default()).await
 }
 
 struct Shown {
@@ -167,13 +167,13 @@ impl Pages for Shown {
 }
 
 /// A guard that accepts.
-struct Sidecar {
+struct Program {
     front: Front,
     shown: Arc<Shown>,
     drain: Duration,
 }
 
-impl Running for Sidecar {
+impl Running for Program {
     const WORK: &'static str = "requests";
 
     fn files(&self) -> Vec<PathBuf> {
