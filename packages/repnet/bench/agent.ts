@@ -1,5 +1,5 @@
 /**
- * One end of the benchmark in a process of its own, so that CPU time can be read a side.
+ * One end of the benchmark in its own process, so that CPU time can be read for each side.
  * Commands come over IPC from run.ts; see `Command` for what there is.
  */
 import { once } from 'node:events';

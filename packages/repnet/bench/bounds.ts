@@ -1,5 +1,5 @@
 /**
- * What repnet holds under three loads that once made it grow:
+ * Memory and sockets that repnet holds under three loads that once made it grow:
  *
  *   npm run bench:bounds [-- --what stall|probes|keep-alive --check]
  *
@@ -8,7 +8,7 @@
  * - probes: 4,000 probes that do not hang up, at a server with `pendingHellos: 100`. It may have 356 descriptors.
  * - keep-alive: 50,000 requests of http over one connection. Heap and resident memory stay as they are, and nothing warns.
  *
- * The server, the path and the client are processes of their own.
+ * The server, the path and the client each have their own process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

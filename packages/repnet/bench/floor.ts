@@ -1,6 +1,6 @@
 /**
  * What two connections a flow cost with nothing but stock `net`: the least that racing a handshake, or carrying everything twice, can
- * cost with a hello of 32 bytes each way; and what a stream through one more `stream.Duplex` costs. The difference to repnet's figures is
+ * cost with a hello of 32 bytes each way; and the cost of one more `stream.Duplex` before a stream. The difference to repnet's figures is
  * what repnet itself costs.
  */
 import net from 'node:net';
@@ -50,7 +50,7 @@ function echoAfterHello(socket: net.Socket, payload: Buffer, eager: () => boolea
 /**
  * Two connections that both say hello; the second one to be answered is given up. The server ends that one.
  *
- * @param eager the one that is there first sends the payload with its hello, and the other one nothing
+ * @param eager the first connection that is ready sends the payload with its hello, and the second connection sends nothing
  * @returns milliseconds to the last byte
  */
 export async function raced(options: net.TcpNetConnectOpts, payload: Buffer, eager: boolean): Promise<number> {

@@ -1,7 +1,7 @@
 /**
  * The least that RepFlow can be with one socket for the application at each end: two stock connections that both carry everything, paired by an
  * id in a hello, behind one `stream.Duplex`. It has no timeouts, no bounds, no comparison of the two connections, and is right only where nothing
- * fails. What it costs beyond `doubled` (floor.ts) is the price of that one socket; what repnet costs beyond it, that of doing it safely.
+ * fails. The cost above `doubled` (floor.ts) is the price of that one socket; the cost of repnet above this is the price of safety.
  */
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';

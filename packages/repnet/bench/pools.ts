@@ -1,13 +1,13 @@
 /**
- * What repnet does behind a pool of kept-alive connections, against fresh ones:
+ * repnet behind a pool of kept-alive connections, compared with fresh connections:
  *
  *   npm run bench:pools [-- --seeds 20 --requests 1600 --json result.json --check --sidecar TAILCUT]
  *
  * 32 connections, requests of 1 KB with answers of 10 KB, pauses between them. Each connection takes one of three paths, of which one is
  * congested: everything on it, hellos included, waits for a random time (exponential), and now and then for a retransmission timeout.
  * Compared are the 99th percentiles of plain `net` and of RepFlow, once over the pool, once with a connection for each request. All four
- * cases take turns within a seed. Reported: the median over all seeds of the change of the p99, with its 95 % interval, and what the pool
- * loses against fresh connections.
+ * cases take turns within a seed. Reported: the median over all seeds of the change of the p99, with its 95 % interval, and the loss of
+ * the pool compared with fresh connections.
  *
  * With `--sidecar` client and server are plain `net`, each behind `TAILCUT proxy repnet`: the paths are between the two proxies.
  */
@@ -66,7 +66,7 @@ function carry(from: net.Socket, to: net.Socket, wait: () => number): void {
     if (line.length === 1) look();
   };
   from.on('data', (chunk: Buffer) => later(() => void (to.destroyed || to.write(chunk))));
-  // A reset may not travel on as an end of stream: nobody could tell it from that of the flow.
+  // A reset may not travel on as an end of stream: no reader could distinguish it from the flow's end.
   endsByFin(from);
   from.on('end', () => later(() => void (to.destroyed || to.end())));
   from.on('error', () => resetSocket(to));

@@ -3,7 +3,7 @@
  *
  *   npm run bench [-- --rounds 20 --flows 400 --what flows|streams|all --json result.json --check]
  *
- * Client and server are processes of their own. The cases take turns within each round, and a
+ * Client and server each have their own process. The cases take turns within each round, and a
  * round's figure is divided by plain net's figure of the same round, so that a slow minute of the
  * machine hits all cases alike. Reported: the median of these ratios over all rounds, with a 95 %
  * confidence interval of the median (order statistics of the sign test).

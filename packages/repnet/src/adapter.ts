@@ -34,10 +34,10 @@ export function adapt(socket: ReplicatedSocket): net.Socket {
   const before = socket.listeners('error');
   const adapter = new (adapterClass())(socket);
   mirror(adapter, socket);
-  // It only tells of errors. A socket is destroyed by them, and says so once.
+  // The adapter only reports errors. An error destroys the socket, which reports it once.
   for (const listener of socket.listeners('error')) if (!before.includes(listener)) socket.off('error', listener as () => void);
   socket.on('error', (error) => adapter.destroy(error));
-  // To ask is also to tell the socket that it has been taken over: who has the adapter decides when it ends.
+  // Reading this property also marks the socket as taken over: the owner of the adapter decides when it ends.
   adapter.allowHalfOpen = socket.allowHalfOpen;
   adapter.connecting = socket.connecting;
   socket.once('connect', () => {

@@ -191,7 +191,7 @@ export async function probe(options: { host: string; port: number } & Replicatio
   if (target?.settings?.pairing !== 'hello') return false;
   const { address } = net.isIP(target.host) ? { address: target.host } : await dns.promises.lookup(target.host);
   const port = target.settings.replicaPort ?? target.port + 1;
-  // A probe does not keep the process alive; somebody who waits for its answer does.
+  // A probe does not keep the process alive; a caller that waits for its answer does.
   const waiting = setInterval(() => {}, target.settings.legDeadline);
   const capable = await runtime.capabilities.probe(address, port, target.settings.legDeadline);
   clearInterval(waiting);

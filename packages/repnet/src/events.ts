@@ -1,5 +1,5 @@
 /**
- * The diagnostics channels. A message is built only when somebody listens. All messages of flows carry `role` and `flowId`, 32
+ * The diagnostics channels. A message is built only if a channel has a subscriber. All messages of flows carry `role` and `flowId`, 32
  * hexadecimal digits that are alike at both ends and made of the flow's id by a hash: who reads them cannot join the flow.
  */
 import diagnostics = require('node:diagnostics_channel');

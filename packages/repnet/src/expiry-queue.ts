@@ -1,6 +1,6 @@
 /**
  * Entries that all live equally long, oldest first, under one timer that does not keep the process alive. Bounded: beyond `limit`
- * the oldest entry goes before its time. A list of its own tells which that is: to find the first entry of a `Map`, V8 walks over all that
+ * the oldest entry goes before its time. A separate list gives the oldest entry: to find the first entry of a `Map`, V8 walks over all that
  * were deleted before it, which costs more than the rest of a flow once tombstones are at their limit.
  */
 interface Entry<Key, Value> {

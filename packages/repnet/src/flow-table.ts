@@ -54,8 +54,8 @@ export class FlowTable implements FlowRegistry {
   }
 
   /**
-   * Whether a new flow can be remembered after its end. With port pairing nobody can be told to go elsewhere: a connection to port N is
-   * taken all the same, and those to the replica port are turned away as long as one of them may be the second leg of such a flow.
+   * Whether a new flow can be remembered after its end. With port pairing the server cannot send a client elsewhere: it still accepts
+   * a connection to port N, and refuses connections to the replica port as long as one of them may be the second leg of such a flow.
    */
   #mayOpen(reusable: boolean, leg: 0 | 1): boolean {
     if (reusable && leg === 0) return true;

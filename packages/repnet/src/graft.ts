@@ -1,6 +1,6 @@
 /**
  * A stock `net.Socket` that an application made itself (`new net.Socket().connect(...)`, as pg and mysql2 do) cannot become another
- * object. It is kept as a front instead: everything it does from here on is done by a replicated socket behind it.
+ * object. It stays as a front instead: a replicated socket behind it now does all its work.
  */
 import type net = require('node:net');
 

@@ -95,7 +95,7 @@ export class HelloExchange implements HelloOutcome {
     else if (foreign || (hopeless && !LOCAL_FAILURES.has((error as NodeJS.ErrnoException).code ?? ''))) this.#learn(false, error.message);
     if (ahead) {
       this.#ahead = undefined;
-      // A server that answered, with whatever it is, has not run the flow. One that did not answer may have: nobody else may get it then.
+      // A server that answered, with whatever it is, has not run the flow. A server that did not answer may have run it: then no other server may get the flow.
       if (kind === 'foreign' || kind === 'busy') flow.outbound.exposed = false;
       if (flow.outbound.exposed) flow.legUnusable((1 - leg.index) as 0 | 1, error, 'refused');
     }

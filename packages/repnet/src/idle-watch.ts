@@ -34,7 +34,7 @@ export class IdleWatch {
 
   #look(): void {
     this.#armed = false;
-    // What a flow does when it is idle may move a byte: then it is watched anew.
+    // The action on an idle flow may move a byte: then the watch starts again.
     const active = this.#active;
     this.#active = new Map();
     for (const [flow, before] of active) {

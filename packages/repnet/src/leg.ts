@@ -4,7 +4,7 @@
  *
  * A reset that arrives together with data can reach JavaScript as a clean end of stream (libuv reports the data, then EOF, in one turn of
  * the loop). As long as we have not sent our own FIN the kernel still knows the peer's name after a FIN, and no longer after a reset.
- * Otherwise reading once more tells: a real FIN gives EOF again, a reset gives ECONNRESET.
+ * Otherwise one more read decides: a real FIN gives EOF again, a reset gives ECONNRESET.
  */
 import net = require('node:net');
 
@@ -108,7 +108,7 @@ export class Leg {
   /** Makes a stock socket of the connection again. @param rest bytes that were read already */
   release(rest: Buffer): net.Socket {
     const { socket } = this;
-    // Not `delete`: V8 would treat the object as a dictionary from then on.
+    // Not `delete`: V8 would then treat the object as a dictionary.
     socket.push = net.Socket.prototype.push;
     socket.off('error', Leg.#failed);
     socket.off('close', Leg.#closed);

@@ -25,7 +25,7 @@ function gone(leg: Leg): void {
 /** Ends a leg at its peer's FIN, and at any error. */
 const DISCARDING: LegOwner = {
   legData: () => true,
-  // A FIN of a loser could be taken for that of the flow.
+  // The peer could take a loser's FIN for the end of the flow.
   legEof: (leg) => (leg.finished ? leg.close() : leg.reset()),
   legFailed: gone,
   legClosed: gone,

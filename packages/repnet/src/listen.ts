@@ -1,6 +1,6 @@
 /**
- * `listen()` on two ports: both or neither where the replica port was asked for, else the plain one alone if need be. The server that the application made stays a stock one in every other respect; what it emits
- * is held back only as long as the second port decides whether it may.
+ * `listen()` on two ports: both or neither where the application requests the replica port, else the plain port alone if necessary. The server that the application made stays a stock one in every other respect; its events
+ * are held back only as long as the second port decides whether it may.
  */
 import cluster from 'node:cluster';
 
@@ -77,7 +77,7 @@ function wanted(port: number, call: ServerCall): boolean {
 }
 
 /**
- * Replica ports that nobody asked for by name (`listen: 'all'`, the default), by number. A server of this process that wants to listen
+ * Replica ports that the application did not name (`listen: 'all'`, the default), by number. A server of this process that wants to listen
  * on such a port itself gets it: applications that listen on neighbouring ports work as with `net`.
  */
 const yielding = new Map<number, ReplicaListener>();
@@ -230,7 +230,7 @@ class PairedListen {
 
   #replicaBound(): void {
     const server = this.#server as net.Server & { _connectionKey?: string };
-    // Names the port that was asked for.
+    // The key has the requested port.
     if (this.#target.port === 0) server._connectionKey = server._connectionKey?.replace(/\d+$/, '0');
     this.#ready = true;
     this.#replicaOpen = true;

@@ -1,5 +1,5 @@
 /**
- * What a flow sends: each write goes to every leg that carries bytes, and is kept for one that is still to come. The host waits for one write,
+ * Bytes that a flow sends: each write goes to every leg that carries bytes, and is kept for one that is still to come. The host waits for one write,
  * or for the end of its direction, at a time.
  */
 import { Archive } from './archive';
@@ -122,7 +122,7 @@ export class Outbound {
     const { status } = this.#pair;
     const live = Number(status[0] === 'live') + Number(status[1] === 'live');
     if (!outstanding.isOver(live)) return;
-    // The host may write again when it is told.
+    // The host may write again after the callback.
     this.#outstanding = undefined;
     outstanding.done();
   }

@@ -34,7 +34,7 @@ export interface Repnet {
   /** `server.listen(...args)` with the replica port, for any server of Node's (http, https, tls...). */
   listenReplicated<S extends net.Server>(server: S, args: unknown[], settings?: front.ServerReplicationOption['repnet']): S;
   /**
-   * Changes the configuration of the process, for flows and servers that start from now on.
+   * Changes the configuration of the process, for flows and servers that start later.
    * @throws RepnetError with `ERR_REPNET_CONFIG`; nothing is changed then.
    */
   configure(options: Options): void;

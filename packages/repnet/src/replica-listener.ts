@@ -140,7 +140,7 @@ export class ReplicaListener {
 
   #expectHello(socket: net.Socket): void {
     this.#forget(socket, this.server);
-    // Reset already: a flow that began with it would belong to nobody. The name is asked for here, as the kernel forgets it at a reset.
+    // Reset already: a flow that began with it would have no client. Read the name here, because the kernel forgets it at a reset.
     if (socket.remoteAddress === undefined) {
       socket.on('error', () => {}).destroy();
       return;

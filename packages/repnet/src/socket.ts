@@ -79,7 +79,7 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
   static {
     Object.defineProperty(ReplicatedSocket.prototype, 'allowHalfOpen', {
       /**
-       * The stream itself asks when its end was told. Who asks before, and reads already, is TLS, which is going to end by this setting: it
+       * The stream itself reads this after its end. TLS reads it earlier and decides by it whether to end: it
        * may still have to answer when its peer's end comes, so this stream no longer ends by itself then.
        */
       get(this: ReplicatedSocket): boolean {

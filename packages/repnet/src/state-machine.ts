@@ -1,5 +1,5 @@
 /**
- * The state machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O, clocks or memory of its own:
+ * The state machine of a RepNet flow (RepNet paper, section III, Tables I and II), without I/O, clocks or its own memory:
  * `spec/state-machine.json` is the same machine as a table, and says what every word means. The tests drive this from the table.
  */
 export type Role = 'client' | 'server';

@@ -13,7 +13,7 @@ for (const [version, name] of Object.entries(VERSIONS)) {
     const types = path.join(packageFolder, 'node_modules', name);
     const found = JSON.parse(readFileSync(path.join(types, 'package.json'), 'utf8')) as { version: string };
     assert.equal(found.version.split('.')[0], version);
-    // A folder of its own, so that no other version is in reach.
+    // A separate folder, so that Node finds no other version.
     const folder = mkdtempSync(path.join(packageFolder, 'build', 'types-'));
     t.after(() => rmSync(folder, { recursive: true }));
     mkdirSync(path.join(folder, 'types'));

@@ -3,8 +3,8 @@
  *
  * A `ChaosPath` listens on two neighbouring ports and relays each connection ("leg") to the
  * same two ports of a server. It never acts by the clock: a test says how many bytes may pass
- * in each direction, when a leg reaches the server, when it is reset, and waits for what it
- * caused. The relay keeps a leg's source port, so that pairing by port survives it.
+ * in each direction, when a leg reaches the server, when it is reset, and waits for the
+ * effect. The relay keeps a leg's source port, so that pairing by port survives it.
  */
 
 import { once } from 'node:events';
@@ -83,7 +83,7 @@ export class Lane {
     this.#limit = this.passed;
     this.finished = true;
     this.#to?.end();
-    // What still comes is read, so that its end or its reset is seen.
+    // The relay reads late bytes, so that it sees the end or the reset.
     this.#from?.resume();
     this.#wake();
   }
@@ -114,7 +114,7 @@ export class Lane {
       this.#from = from;
       from.on('data', (chunk) => {
         this.taken += chunk.length;
-        // After a cut, what still comes is for nobody.
+        // After a cut, late bytes are dropped.
         if (this.finished) return;
         if (this.start.length < 32) this.start = Buffer.concat([this.start, chunk]).subarray(0, 32);
         this.#queue.push(chunk);

@@ -79,7 +79,7 @@ test('probes that do not hang up count as pending hellos, and are no more than t
   const before = descriptors();
   await hold(t, port, 300, (number) => preamble(number, true));
   assert.ok(repnet.stats().held.pendingHellos <= 20);
-  // A held connection has two descriptors, one at each end, and one that was dropped may still have that of its client.
+  // A held connection has two descriptors, one at each end, and a dropped connection may still have the client's descriptor.
   assert.ok(descriptors() - before <= 300 + 20 + 5, `${descriptors() - before} more descriptors`);
 });
 

@@ -128,7 +128,7 @@ for (const pairing of PAIRINGS) {
     // A path that stands still does not even notice the reset.
     b.up.flow();
     await b.clientGone();
-    // The lag cap, buffers on the way, and what V8 sweeps lazily (32 MiB): far less than what was sent.
+    // The lag cap, buffers on the way, and garbage that V8 sweeps late (32 MiB): far less than the bytes sent.
     assert.ok(most < total / 2, `${most} bytes were held`);
     client.destroy();
   });

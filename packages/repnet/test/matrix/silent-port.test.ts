@@ -25,7 +25,7 @@ for (const mode of MODES) {
     await sink.untilClose();
     assert.equal(sink.text(), 'first');
     assert.equal(plainFlows().silent - before.silent, 1);
-    // From then on flows do not even wait for the delay, until the port was asked again.
+    // Later flows do not even wait for the delay, until the next probe of the port.
     const next = new Sink(arena.connect({ client: { fallbackDelay: Infinity } }));
     next.socket.end('next');
     await next.untilClose();

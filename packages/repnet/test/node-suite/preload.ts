@@ -3,7 +3,7 @@ import fs = require('node:fs');
 import repnet = require('repnet');
 
 /**
- * Lists every target as capable, and tells the runner, when the process ends, how many replicated flows it opened. Does nothing in
+ * Lists every target as capable, and reports the number of replicated flows to the runner when the process ends. Does nothing in
  * other modes.
  */
 export function forceReplication(): void {

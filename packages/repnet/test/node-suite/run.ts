@@ -3,8 +3,8 @@
  *
  *   npm run node-suite -- --tests <node source tree>/test [--node <binary>] [--mode <mode>]...
  *
- * The tests stay where they are, outside this project. Each file runs in a process of its own.
- * What fails runs again as it is ("stock"); a file that fails there too says nothing about repnet
+ * The tests stay where they are, outside this project. Each file runs in its own process.
+ * A failed file runs again without repnet ("stock"); a file that fails there too says nothing about repnet
  * and is left out of the percentages. Modes:
  *
  *   plain      `net` is repnet in its default configuration; the net tests (tier 1)
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
       values.brief && mode === 'repsyn' && (familyOf(file) === 'http2' || replicated?.has(file) === false);
     const files = select(tests, mode, only).filter((file) => !leftOut(file));
     const before = childSeconds();
-    // What is known to fail has one try.
+    // A file that is known to fail has one try.
     const tries = (file: string) => (reasonFor(file, mode, version, known) === undefined ? most : 1);
     const swapped = await suite.run(files, mode, tries);
     if (mode === 'repflow') replicated = new Set([...swapped].filter(([, { flows }]) => flows > 0).map(([file]) => file));

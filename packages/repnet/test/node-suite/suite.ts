@@ -94,7 +94,7 @@ export class Suite {
       child.stderr.on('data', collect);
       let late = false;
       const stop = (): void => {
-        // The whole group: tests start processes of their own.
+        // Signal the whole group, because tests start processes.
         try {
           process.kill(-(child.pid as number), 'SIGKILL');
         } catch {

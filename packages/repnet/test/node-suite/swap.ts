@@ -1,5 +1,5 @@
 /**
- * Preloaded into one of Node's own net tests: from here on its `require('net')` is repnet.
+ * Preloaded into one of Node's own net tests: its `require('net')` now returns repnet.
  * The tests' shared `common` folder keeps the stock module, as do Node's internals.
  */
 import Module from 'node:module';

@@ -54,7 +54,7 @@ for (const way of WAYS) {
       assert.ok(result.late > 0 && result.stalled > 0, 'the path was upset');
       if (mode === 'repflow') assert.ok(result.killed + result.cut > 0, 'legs were killed, or cut');
       assert.deepEqual(await leftOver(), []);
-      // What the flows open at one time can need at most, both ends, both legs and the path included.
+      // Upper bound of memory for the flows that are open at one time: both ends, both legs and the path.
       const bound = 64 * 1024 * 1024 + CONCURRENCY * 4 * 1024 * 1024;
       const held = Math.max(...result.memory);
       assert.ok(held < bound, `${held} bytes were held, at most ${bound} may be`);

@@ -304,7 +304,7 @@ class Soak {
         leg.reset();
         return;
       }
-      // A FIN that comes when the other leg has brought more: nobody can tell one at the same byte from the true end.
+      // A FIN that comes when the other leg has brought more: no reader can distinguish a FIN at the same byte from the true end.
       const other = legs[1 - index];
       if (!other) return lane.flow();
       await (lane === leg.up ? other.up : other.down).until(head + at + 1);
