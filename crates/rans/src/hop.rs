@@ -12,7 +12,7 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// Takes them away. What a client says of trailers stays (`te: trailers`): those are handed on.
+/// Removes the fields. The field `te: trailers` stays, because trailers are handed on.
 pub(crate) fn drop_fields(headers: &mut HeaderMap) {
     let takes_trailers = tells(headers, &header::TE, "trailers");
     // `Connection` names more of them.

@@ -1,6 +1,6 @@
 //! Duplicate-aware HTTP, after "Towards a Redundancy-Aware Network Stack for Data Centers" (Iftikhar,
 //! Dogar, Qazi; HotNets 2014): every request goes to two servers, the second time at low priority; the
-//! first answer purges the other copy, also while it runs. No new protocol: `Priority` (RFC 9218) tells the
+//! first answer purges the other copy, also while it runs. No new protocol: `Priority` (RFC 9218) carries the
 //! class, and a client that leaves (RST_STREAM, or the end of a connection) purges.
 //!
 //! - [`guard`]: a tower layer before a service: bounded concurrency, three strict classes, purge.

@@ -5,10 +5,10 @@ use tailcut_requests::Class;
 
 /// The field's name.
 pub const PRIORITY: HeaderName = HeaderName::from_static("priority");
-/// What stands for an urgency that is not told (RFC 9218, section 4.1).
+/// Urgency of a request without the field, 0 to 7 (RFC 9218, section 4.1).
 const DEFAULT_URGENCY: u8 = 3;
 
-/// The urgency that a class is told by.
+/// Urgency of a class, 0 to 7.
 pub const fn urgency(class: Class) -> u8 {
     match class {
         Class::Primary => DEFAULT_URGENCY,

@@ -22,7 +22,7 @@ pub const LOW_WATER: u32 = 16 << 10;
 pub struct Dscp(u8);
 
 impl Dscp {
-    /// Best effort, what packets have that nobody marks.
+    /// Best effort: the DSCP of packets that no program marks.
     pub const DEFAULT: Self = Self(0);
     /// Lower effort (RFC 8622): behind everything else.
     pub const LOWER_EFFORT: Self = Self(1);
@@ -50,10 +50,10 @@ impl FromStr for Dscp {
     }
 }
 
-/// What a socket gets. What the system refuses is left out: each of them only makes it better.
+/// Options of a socket. An option that the system refuses is left out, because the connection works without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
-    /// The DSCP of what it sends. `None`: the system's.
+    /// DSCP of sent packets. `None`: the system's default.
     pub dscp: Option<Dscp>,
     /// The priority in this host's own queues (`SO_PRIORITY`, 0 to 6 without privileges). `None`: the
     /// system's, which follows the DSCP.
@@ -74,7 +74,7 @@ impl Default for SocketOptions {
 
 impl SocketOptions {
     /// Sets them on a socket, and has it send small writes at once. Before the socket connects, so that
-    /// its SYN tells the DSCP, too: a server with `tcp_reflect_tos` takes it from there.
+    /// its SYN has the DSCP, too: a server with `tcp_reflect_tos` takes it from there.
     pub fn set<'socket>(&self, socket: impl Into<SockRef<'socket>>) {
         let socket = socket.into();
         let _ = socket.set_tcp_nodelay(true);
@@ -94,7 +94,7 @@ impl SocketOptions {
     }
 }
 
-/// Sets the DSCP of what a socket sends, whichever IP it speaks. The ECN bits are TCP's own.
+/// Sets the DSCP of the packets that a socket sends, over IPv4 and IPv6. The ECN bits belong to TCP.
 fn mark(socket: &SockRef<'_>, dscp: Dscp) {
     let field = u32::from(dscp.0) << 2;
     let _ = socket.set_tos_v4(field);
@@ -124,8 +124,8 @@ impl FromStr for ClassMarks {
     }
 }
 
-/// The DSCP of what an accepted connection sends from now on. With HTTP/1.1 it is that of the request
-/// that is answered. HTTP/2 answers side by side: there it is that of the most urgent class that has
+/// DSCP of the packets that an accepted connection sends next. With HTTP/1.1 it is the DSCP of the request
+/// that is answered. HTTP/2 interleaves answers: there it is the DSCP of the most urgent class that has
 /// come on the connection, so a client keeps a connection for each class.
 #[derive(Clone, Debug)]
 pub struct ConnectionMark {
@@ -162,7 +162,7 @@ pub struct MarkedStream {
 }
 
 impl MarkedStream {
-    /// A stream, and what tells it the classes of its requests. What it sends before has the system's DSCP.
+    /// A stream, and the handle that sets the class of its requests. Earlier packets have the system's DSCP.
     pub fn new(stream: TcpStream, marks: ClassMarks) -> (Self, ConnectionMark) {
         let told = Arc::new(AtomicU8::new(Dscp::DEFAULT.value()));
         let mark = ConnectionMark {

@@ -1,4 +1,4 @@
-//! What a guard says of itself in `Via` (RFC 9110, section 7.6.3), and how a client learns from it.
+//! The field `Via` (RFC 9110, section 7.6.3): a guard names itself there, and a client detects guards by it.
 
 use http::{HeaderMap, HeaderValue, header};
 

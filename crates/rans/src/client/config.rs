@@ -1,4 +1,4 @@
-//! What a client does: which requests are copied, when, and to whom.
+//! Configuration of a client: the requests that it copies, the time of each copy, and the replicas.
 
 use http::{Method, StatusCode};
 use std::any::Any;
@@ -62,8 +62,8 @@ pub struct Breaker {
 /// How a client works.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientConfig {
-    /// What is done where the copy's replica is known to purge. By default a copy at once, low, purged by
-    /// the first answer.
+    /// Policy for replicas that purge. By default the client sends a low-priority copy at once, and the
+    /// first answer purges it.
     pub purging: Policy,
     /// What is done elsewhere. By default a copy after the client's own 95th percentile, for one request in
     /// ten at most.
@@ -75,7 +75,7 @@ pub struct ClientConfig {
     pub acceptable: fn(StatusCode) -> bool,
     /// Whether an error (of the ways' type) says that its replica has not seen the request. After such an error
     /// any request may go to another replica, after others only an idempotent one (RFC 9110, section 9.2.2): each
-    /// replica is asked once, and a body has to be there that can be sent again. By default no error says so.
+    /// replica gets the request once, and the body must be one that can be sent again. By default no error says so.
     pub unsent: fn(&dyn Any) -> bool,
     /// How many copies may be reset. A copy beyond it runs to its end, unseen.
     pub resets: ResetBudget,

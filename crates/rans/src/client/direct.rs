@@ -1,4 +1,4 @@
-//! What sends requests of its own to a client's replicas, as ranges do.
+//! Direct requests to a client's replicas, as downloads by ranges send them.
 
 use super::Client;
 use super::replica::Purges;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 impl<S> Client<S> {
-    /// The replicas that may be asked, in the order in which they should be: the two least loaded ones first. A large
+    /// Open replicas in the order in which they should get requests: the two least loaded replicas first. A large
     /// object is worth comparing all of them.
     pub(crate) fn choose(&self) -> Vec<usize> {
         let mut state = self.shared.lock();

@@ -1,4 +1,4 @@
-//! Replicas that come and go, as [`tower::discover`] tells.
+//! Replicas that come and go, as [`tower::discover`] reports them.
 
 use super::{AnswerBody, Client, ClientConfig, Replay, Replica};
 use http::{Request, Response};
@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use tower::discover::{Change, Discover};
 use tower_service::Service;
 
-/// A client of the replicas that `D` tells. It is ready when it knows one.
+/// A client of the replicas that `D` reports. It is ready when it has a replica.
 ///
 /// Requests that are on their way when the replicas change end at those that they were sent to. A replica that stays
 /// keeps what is known of it. Clones of [`client`](Self::client) do not follow later changes.
@@ -29,7 +29,7 @@ pub struct Discovered<D: Discover, S> {
 /// Why a request got no answer.
 #[derive(Debug)]
 pub enum DiscoveredError<D, E> {
-    /// What tells the replicas has failed.
+    /// Discovery of the replicas has failed.
     Discover(D),
     /// There is no replica.
     NoReplica,
@@ -58,10 +58,10 @@ impl<D, S> Discovered<D, S>
 where
     D: Discover<Service = Replica<S>>,
 {
-    /// A client without replicas yet. `seed` draws which of them are asked.
+    /// A client without replicas yet. `seed` draws the replicas of each request.
     ///
     /// # Errors
-    /// What is wrong with the configuration.
+    /// The reason why the configuration is wrong.
     pub fn new(discover: D, config: ClientConfig, seed: u64) -> Result<Self, &'static str> {
         match config.fault() {
             Some(fault) => Err(fault),

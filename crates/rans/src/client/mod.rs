@@ -36,7 +36,7 @@ use std::task::{Context, Poll};
 use tokio::time::Instant;
 use tower_service::Service;
 
-/// See the module. Cheap to clone; clones share their state.
+/// A client that sends each request to several replicas. Cheap to clone; clones share their state.
 pub struct Client<S> {
     replicas: Arc<[Replica<S>]>,
     shared: Arc<Shared>,
@@ -60,10 +60,10 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S> Client<S> {
-    /// A client of these replicas, at least one. `seed` draws which of them are asked.
+    /// A client of these replicas, at least one. `seed` draws the replicas of each request.
     ///
     /// # Errors
-    /// What is wrong with the configuration.
+    /// The reason why the configuration is wrong.
     pub fn new(
         replicas: Vec<Replica<S>>,
         config: ClientConfig,
@@ -81,7 +81,7 @@ impl<S> Client<S> {
         })
     }
 
-    /// A client of other replicas that knows what this one knows. `places` tells where each of them was before.
+    /// A client of other replicas with the statistics of this client. `places` has the former index of each replica.
     fn succeeded(&self, replicas: Vec<Replica<S>>, places: &[Option<usize>]) -> Self {
         let purges = replicas.iter().map(|replica| replica.purges);
         let shared = self.shared.succeeded(purges.zip(places.iter().copied()));
@@ -91,7 +91,7 @@ impl<S> Client<S> {
         }
     }
 
-    /// What it has counted.
+    /// Counters of the client.
     pub fn counts(&self) -> ClientCounts {
         self.shared.lock().counts
     }
@@ -110,8 +110,8 @@ impl<S> Client<S> {
         states.collect()
     }
 
-    /// Says whether a replica is well: one that is not is left alone, unless all are. What answers show is
-    /// counted beside that.
+    /// Sets whether a replica is well. The client avoids a replica that is not, unless no replica is well. The
+    /// results of answers count in addition.
     pub fn set_well(&self, replica: usize, is_well: bool) {
         if let Some(standing) = self.shared.lock().standings.get_mut(replica) {
             standing.is_well = is_well;
@@ -131,7 +131,7 @@ where
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
-    /// Always ready: the ways to replicas are asked when a copy takes them.
+    /// Always ready: a copy polls the way to its replica when it needs it.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         Poll::Ready(Ok(()))
     }

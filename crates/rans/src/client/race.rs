@@ -22,7 +22,7 @@ struct Running<R, E> {
     sent: Sent<R, E>,
 }
 
-/// See the module.
+/// One request with all its copies, until the first good answer.
 pub(super) struct Race<S, B, R, E>
 where
     R: Send + 'static,
@@ -31,7 +31,7 @@ where
     replicas: Arc<[Replica<S>]>,
     shared: Arc<Shared>,
     parts: Parts,
-    /// What the last copy takes.
+    /// The body for the last copy.
     body: Option<B>,
     /// Its number and its policy, once it has begun.
     request: Option<(RequestId, Follows)>,

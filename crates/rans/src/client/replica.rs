@@ -1,4 +1,4 @@
-//! The servers of a client, and what it has counted.
+//! The servers of a client, and its counters.
 
 use std::time::Duration;
 
@@ -30,10 +30,10 @@ impl Purges {
 pub struct Replica<S> {
     /// The way to it for primaries.
     pub primary: S,
-    /// The way for copies. With HTTP/2 a connection of its own: on one connection an answer of a copy that
-    /// is on its way holds up those behind it.
+    /// The way for copies. With HTTP/2 this is a separate connection, because on one connection a copy's
+    /// answer delays the answers behind it.
     pub copy: S,
-    /// Whether it stops when it is asked to.
+    /// Whether the replica stops work on a purged request.
     pub purges: Purges,
 }
 
@@ -44,13 +44,13 @@ pub struct ReplicaState {
     pub in_flight: u32,
     /// Its average latency; `None`: it has not answered yet.
     pub latency: Option<Duration>,
-    /// Whether it may be asked.
+    /// Whether the replica accepts requests.
     pub is_open: bool,
     /// Whether it purges; `None`: not known yet.
     pub purges: Option<bool>,
 }
 
-/// What a client has counted.
+/// Counters of a client.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ClientCounts {
     /// Requests.

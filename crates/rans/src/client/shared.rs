@@ -12,7 +12,7 @@ use tailcut_requests::{Client, CopyId, Purpose, RequestHeader, RequestId};
 use tailcut_units::{HostId, Time};
 use tokio::time::Instant;
 
-/// Where the least loaded of all replicas are asked: one copy in so many goes to any replica.
+/// One copy of this number goes to a random replica, where the others go to the least loaded replicas.
 const EXPLORING: u64 = 8;
 
 /// Which of the client's policies a request follows.
@@ -22,7 +22,7 @@ pub(super) enum Follows {
     Elsewhere,
 }
 
-/// What a request is told to do: messages to replicas.
+/// Messages to replicas that a request sends next.
 pub(super) type Orders = Vec<(usize, RequestHeader)>;
 
 #[derive(Default)]
@@ -157,7 +157,7 @@ impl State {
         Some((id, follows, self.orders(id, follows)))
     }
 
-    /// The replicas that may be asked.
+    /// Indices of the open replicas.
     pub fn open(&self, now: Instant) -> Vec<usize> {
         let open = |(index, standing): (usize, &Standing)| standing.is_open(now).then_some(index);
         let mut candidates: Vec<usize> =
@@ -210,7 +210,7 @@ impl State {
         (count > 0).then(|| candidates.swap_remove(drawn as usize))
     }
 
-    /// What a request is to do now.
+    /// Messages that a request sends now.
     pub fn orders(&mut self, id: RequestId, follows: Follows) -> Orders {
         let mut orders = match self.inboxes.get_mut(&id) {
             Some(inbox) => std::mem::take(&mut inbox.orders),

@@ -15,7 +15,7 @@ pub(super) struct Standing {
     pub in_flight: u32,
     /// Whether it purges; `None`: not known.
     pub purges: Option<bool>,
-    /// Whether nobody has said that it is not.
+    /// Whether the replica is well, as far as the user has said.
     pub is_well: bool,
     /// Average latency in seconds.
     latency: Option<f64>,
@@ -50,7 +50,7 @@ impl Standing {
         }
     }
 
-    /// Whether it may be asked. After a pause one request tries whether it is well again.
+    /// Whether the replica accepts requests. After a pause one request tests whether it is well again.
     pub fn is_open(&self, now: Instant) -> bool {
         self.is_well
             && match self.paused_until {

@@ -116,7 +116,7 @@ where
     fn drop(&mut self) {
         if let Content::Own(mut body, ticket) = std::mem::replace(&mut self.content, Content::Over)
             && ticket.on_cancel() == OnCancel::HoldSlot
-            // Without a runtime nobody would drive it.
+            // Without a runtime no task can drive it.
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let hold = ticket.hold();
@@ -124,7 +124,7 @@ where
                 let rest = async {
                     while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {}
                 };
-                // What is not there by then is given up.
+                // Bytes that come later are given up.
                 let _ = tokio::time::timeout(hold, rest).await;
                 drop(ticket);
             });

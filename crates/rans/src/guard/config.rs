@@ -26,7 +26,7 @@ pub struct GuardConfig {
     /// How long a request whose client has left keeps its worker with [`OnCancel::HoldSlot`]. After that it
     /// is dropped as with [`OnCancel::Kill`], so that a service that never ends does not take all workers.
     pub hold: Duration,
-    /// What a refused client is told to wait, in whole seconds (`Retry-After`).
+    /// Time in the field `Retry-After` of a refusal, in whole seconds.
     pub retry_after: Duration,
 }
 

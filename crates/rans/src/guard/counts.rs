@@ -19,11 +19,11 @@ pub struct ClassCounts {
     pub held: u64,
     /// Requests that were refused with 503.
     pub refused: u64,
-    /// For how long requests had run that nobody got the answer of.
+    /// Time for which requests ran whose answer no client received.
     pub wasted: Duration,
 }
 
-/// What a guard has counted.
+/// Counters of a guard.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct GuardCounts {
     /// By class: primaries, duplicates, optional work.

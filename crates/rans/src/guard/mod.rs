@@ -1,5 +1,5 @@
-//! The guard: a layer before a service that may be asked the same thing twice. So many requests run at
-//! once as there are workers; the others wait in three strict classes; a request whose client leaves is
+//! The guard: a layer before a service that may get the same request twice. Each worker runs one request at
+//! a time; the others wait in three strict classes; a request whose client leaves is
 //! purged, whether it waits or runs.
 
 mod answer;
@@ -35,7 +35,7 @@ pub struct GuardLayer {
 }
 
 impl GuardLayer {
-    /// A guard with workers of its own.
+    /// A guard with its own workers.
     pub fn new(config: GuardConfig) -> Self {
         let gate = GateConfig {
             workers: config.workers,
@@ -45,7 +45,7 @@ impl GuardLayer {
         Self { shared }
     }
 
-    /// What its services have counted.
+    /// Counters of all services of this layer.
     pub fn counts(&self) -> GuardCounts {
         self.shared.counts()
     }
@@ -107,7 +107,7 @@ where
             if !held {
                 return answering.await;
             }
-            // The task goes on when nobody waits for it any more, which it learns from the channel.
+            // The task continues when its client has left; the closed channel shows that.
             let (_waits, left) = oneshot::channel::<()>();
             match tokio::spawn(at_most(answering, left, hold)).await {
                 Ok(Some(answer)) => answer,

@@ -21,7 +21,7 @@ pub(super) enum Refusal {
 
 struct State {
     gate: Gate,
-    /// Who is told when they may run.
+    /// Waiting requests, each with the channel that starts it.
     waiting: HashMap<JobId, oneshot::Sender<Result<(), Refusal>>>,
     classes: HashMap<JobId, Class>,
     counts: GuardCounts,

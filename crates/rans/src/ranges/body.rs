@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 enum Content<R> {
     /// One answer.
     Answer(Pin<Box<AnswerBody<R>>>),
-    /// In parts, which a task puts in order. The whole has so many bytes.
+    /// In parts, which a task puts in order, with the bytes of the whole.
     Parts {
         reader: Reader,
         total: u64,
@@ -25,7 +25,7 @@ enum Content<R> {
     Over,
 }
 
-/// Ends a task with what it works for.
+/// Ends a task when its owner is dropped.
 struct EndsTask(AbortHandle);
 
 impl Drop for EndsTask {
@@ -49,7 +49,7 @@ impl<R> fmt::Debug for RangesBody<R> {
 }
 
 impl<R: Body> RangesBody<R> {
-    /// One answer. Only that of a whole object is checked.
+    /// One answer. Only the answer with a whole object is checked.
     pub(super) fn answer(
         body: AnswerBody<R>,
         (status, headers): (StatusCode, &HeaderMap),
@@ -191,7 +191,7 @@ where
 
     fn is_end_stream(&self) -> bool {
         match &self.content {
-            // It may have an error to tell yet.
+            // The check may still report an error.
             _ if self.check.is_some() => false,
             Content::Answer(body) => body.is_end_stream(),
             Content::Parts { reader, total, .. } => reader.taken() == *total,

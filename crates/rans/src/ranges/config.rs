@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// What is done with digests that an origin tells.
+/// Use of the digests that an origin sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Verify {
     /// They are not looked at.
     #[default]
     Off,
-    /// Bytes are checked where the origin tells a digest of them.
+    /// Bytes are checked if the origin sends a digest.
     Offered,
     /// An object without a digest of the whole is refused.
     Required,

@@ -1,15 +1,15 @@
-//! What downloads have counted.
+//! Counters of downloads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What downloads have counted.
+/// Counters of downloads.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RangesCounts {
     /// Objects that came, or come, in parts.
     pub objects: u64,
     /// Objects that came as one answer, and answers that are not 200.
     pub whole: u64,
-    /// Ranges that replicas were asked for.
+    /// Ranges that replicas were requested to send.
     pub parts: u64,
     /// Ranges that were taken back from a replica that had not begun to answer.
     pub taken_back: u64,

@@ -1,4 +1,4 @@
-//! Digests that an origin tells of its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
+//! Digests that an origin sends with its bytes: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
 //! `Digest` (RFC 3230), by SHA-256 and SHA-512.
 
 use base64::Engine;
@@ -14,7 +14,7 @@ const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 /// As `Repr-Digest`, in another spelling (RFC 3230, section 4.3.2).
 const DIGEST: HeaderName = HeaderName::from_static("digest");
 
-/// What bytes have to come to.
+/// Expected digest of bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Digest {
     /// By SHA-256.
@@ -34,13 +34,13 @@ impl fmt::Debug for Digest {
 }
 
 impl Digest {
-    /// Of the whole object, where an answer tells it.
+    /// Digest of the whole object, if an answer has it.
     pub fn of_object(headers: &HeaderMap) -> Option<Self> {
         strongest(headers, &REPR_DIGEST, bare)
             .or_else(|| strongest(headers, &DIGEST, |value| Some(value)))
     }
 
-    /// Of an answer's own bytes, where it tells it.
+    /// Digest of an answer's bytes, if the answer has it.
     pub fn of_content(headers: &HeaderMap) -> Option<Self> {
         strongest(headers, &CONTENT_DIGEST, bare)
     }
@@ -64,7 +64,7 @@ fn bare(value: &str) -> Option<&str> {
     value.strip_prefix(':')?.strip_suffix(':')
 }
 
-/// The strongest digest that can be read. What cannot be read is as if it were not there.
+/// The strongest digest that can be read. Digests that cannot be read are ignored.
 fn strongest(
     headers: &HeaderMap,
     name: &HeaderName,

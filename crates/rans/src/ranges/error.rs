@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// What another library's error is kept as.
+/// An error of another library.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
 /// Why a replica was given up in a download.
@@ -20,11 +20,11 @@ pub enum Fault {
     Differs,
     /// Its object was replaced during the download (412).
     Replaced,
-    /// It has no strong entity tag, or compresses: its bytes cannot be put beside those of others.
+    /// The replica has no strong entity tag, or compresses: its bytes cannot be combined with bytes of other replicas.
     NotComparable,
     /// It answered a range with the whole object.
     IgnoresRanges,
-    /// It sent another range than the one that was asked for, or more bytes than it told.
+    /// The replica sent another range than the requested one, or more bytes than it announced.
     WrongRange,
     /// Its bytes do not come to the digest that it told of them.
     WrongDigest,
@@ -52,9 +52,9 @@ impl fmt::Display for Fault {
 pub enum RangesError {
     /// Every replica was given up: which one, and why. The error of the last one, if it was one of HTTP's.
     Replicas(Vec<(usize, Fault)>, Option<Cause>),
-    /// What came whole does not come to the digest that the origin told.
+    /// The whole object does not match the digest that the origin sent.
     Digest,
-    /// A digest is required, and the origin tells none.
+    /// A digest is required, and the origin sends none.
     NoDigest,
     /// The object is larger than allowed: bytes, and the limit. The first is `None` where it is not known.
     TooLarge(Option<u64>, u64),

@@ -1,11 +1,11 @@
 //! Objects from several replicas at once, by HTTP's ranges: the primary sends from the front, the copy from the
 //! back, until they meet, and the bytes of both count.
 //!
-//! Both replicas have to tell the same strong entity tag and length with every part, uncompressed; else one
-//! of them sends the object alone. What that is worth is the origin's business: nginx makes its tags of a
+//! Both replicas must send the same strong entity tag and length with every part, uncompressed; otherwise
+//! one replica sends the whole object. The origin decides how far a tag can be trusted: nginx makes its tags of a
 //! file's time and size, so that equal bytes may have different tags, and different bytes the same.
 //!
-//! What each replica is asked for is [`tailcut_requests::Ranges`]'.
+//! [`tailcut_requests::Ranges`] decides which bytes each replica is requested to send.
 
 mod body;
 mod config;
@@ -45,7 +45,7 @@ use transfer::{Head, Transfer};
 ///
 /// As a service it answers with the object's bytes in order. It sends GET requests in parts that ask for a whole
 /// object unconditionally; any other request goes to the client as it is. A body that comes in parts is
-/// fetched by a task of its own, as far ahead of its reader as [`RangesConfig::window`] allows.
+/// fetched by a separate task, as far ahead of its reader as [`RangesConfig::window`] allows.
 pub struct Ranges<S> {
     client: Client<S>,
     config: RangesConfig,
@@ -87,7 +87,7 @@ impl<S> Ranges<S> {
         }
     }
 
-    /// What it has counted.
+    /// Counters of downloads.
     pub fn counts(&self) -> RangesCounts {
         self.counter.get()
     }
@@ -107,7 +107,7 @@ fn asks_for_whole(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::GET && !CONDITIONS.iter().any(|name| headers.contains_key(name))
 }
 
-/// What an object comes as.
+/// Form in which an object comes.
 enum Begun<S: Origin<B>, B> {
     Answer(Response<AnswerBody<S::Body>>),
     Parts {
@@ -174,7 +174,7 @@ impl<S> Ranges<S> {
     }
 
     /// Downloads an object into a place, from its position 0 on, in whatever order its bytes come. Gives the
-    /// head of the answer. Reads it back where the origin tells a digest that is to be checked.
+    /// head of the answer. Reads the object back if the origin sends a digest that must be checked.
     ///
     /// The place is written to by the calling task: a local file is fast enough.
     ///
@@ -225,7 +225,7 @@ where
     type Error = RangesError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, RangesError>> + Send>>;
 
-    /// Always ready: the ways to replicas are asked when a part takes them.
+    /// Always ready: a part polls the way to its replica when it needs it.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), RangesError>> {
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! What objects come from.
+//! Origins of objects.
 
 use super::error::Cause;
 use http::{Request, Response};

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use tailcut_requests::AskId;
 use tokio::time::Instant;
 
-/// What an ask that was sent before the object's size was known is for.
+/// Purpose of a request that was sent before the object's size was known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Opening {
     /// The first piece.
@@ -41,7 +41,7 @@ impl Held {
     }
 }
 
-/// See the module.
+/// One part of an object on its way from a replica.
 pub(super) struct Part<R, E> {
     pub side: usize,
     pub replica: usize,

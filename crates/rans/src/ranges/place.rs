@@ -14,7 +14,7 @@ use std::task::Context;
 /// How much is read back at a time.
 const BUFFER: usize = 1 << 16;
 
-/// See the module.
+/// Progress of a download that is written to a place.
 pub(super) struct Writing<P> {
     place: P,
     /// Where the place is.
@@ -80,7 +80,7 @@ impl<P: Read + Write + Seek> Sink for Writing<P> {
     }
 
     fn taken(&mut self, _: &mut Context<'_>) -> u64 {
-        // What is written has no order.
+        // Bytes are written in any order.
         0
     }
 }

@@ -1,4 +1,4 @@
-//! What tells that two answers are parts of the same bytes: a strong entity tag (RFC 9110, section 8.8.3) and
+//! Validators by which two answers are parts of the same bytes: a strong entity tag (RFC 9110, section 8.8.3) and
 //! the place of a part in the whole (`Content-Range`, section 14.4).
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -38,7 +38,7 @@ pub struct ContentRange {
 }
 
 impl ContentRange {
-    /// Reads `Content-Range`'s value, such as `bytes 0-99/1000`. `None`: it is of another unit, tells no total
+    /// Reads `Content-Range`'s value, such as `bytes 0-99/1000`. `None`: it has another unit, no total
     /// (`*`) or no range, or makes no sense.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         let (unit, rest) = value.to_str().ok()?.split_once(' ')?;
@@ -68,7 +68,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether the bytes of an answer are those of the object, not compressed on the way.
+/// Whether an answer has the bytes of the object without compression.
 pub(super) fn is_identity(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
     codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))

@@ -1,4 +1,4 @@
-//! The body of an answer that came on a way: it tells the connection how it ended.
+//! The body of an answer that came on a way: it reports its end to the connection.
 
 use super::error::WayError;
 use super::exchange::Download;

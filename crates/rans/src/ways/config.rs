@@ -30,7 +30,7 @@ pub struct WayConfig {
     pub linger: Duration,
     /// HTTP/2: resets after which a connection is replaced. Node's HTTP/2 allows 1,000 at once.
     pub resets: u32,
-    /// HTTP/2: how often a connection is asked whether it is alive.
+    /// HTTP/2: the interval between pings of a connection.
     pub ping: Duration,
     /// HTTP/2: in which it has to answer. Else it ends, with the requests on it.
     pub ping_time: Duration,

@@ -104,7 +104,7 @@ where
                 Ok((Response::from_parts(head, download), stream))
             }
             Err(error) => {
-                // What the server ended is no reset of ours.
+                // The server ended the stream, so the client must not count a reset.
                 stream.end();
                 Err(error)
             }
@@ -138,7 +138,7 @@ where
     B: Body + Unpin,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Ready when nothing more is to be sent. Why that is so the answer tells.
+    /// Ready when there is nothing more to send. The answer has the reason.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             // Wakes when the server wants no more of it.
@@ -203,7 +203,7 @@ where
 /// An answer's body. Dropping it before its end resets its stream.
 pub(super) struct Download<B> {
     recv: RecvStream,
-    /// Bytes that come, where the answer tells.
+    /// Bytes of the answer that are still to come, if its length is known.
     left: Option<u64>,
     has_data: bool,
     /// The rest of the request, where the server answers before it has all of it.

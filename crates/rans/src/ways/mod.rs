@@ -2,7 +2,7 @@
 //! again when they end. What a [`crate::client::Client`] asks its replicas through.
 //!
 //! - HTTP/1.1: a connection for each request on its way. A purge closes it, unless the answer is small and comes
-//!   within [`WayConfig::linger`]. A connection on which bytes came that nobody asked for is not used again.
+//!   within [`WayConfig::linger`]. A connection on which unrequested bytes came is not used again.
 //! - HTTP/2 with prior knowledge: one connection. A purge resets the stream. Servers defend themselves
 //!   against clients that reset often (CVE-2023-44487), each connection by itself. So a connection that has
 //!   been reset [`WayConfig::resets`] times is replaced: requests that are on it end there, new ones take the
@@ -54,7 +54,7 @@ const MOST_TRIES: usize = 4;
 /// In which an address has to accept a connection, by default.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
-/// A server over TCP with a way for primaries and one for copies, whose packets have a DSCP of their own.
+/// A server over TCP with a way for primaries and a way for copies. Each way marks its packets with its own DSCP.
 ///
 /// # Errors
 /// A server without a port.
@@ -99,7 +99,7 @@ pub struct Way<C, B>(Arc<Inner<C, B>>);
 
 struct Inner<C, B> {
     connector: C,
-    /// What requests say that have no host.
+    /// Authority of requests that have no host.
     to: Authority,
     config: WayConfig,
     connections: Connections<B>,
@@ -189,7 +189,7 @@ where
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Says the address as the protocol does: the host is what the request says, whoever is asked.
+    /// Writes the address as the protocol requires: the host of the request, whichever replica gets it.
     fn address(&self, request: &mut Request<B>) -> Result<(), WayError> {
         let uri = std::mem::take(request.uri_mut()).into_parts();
         let headers = request.headers_mut();
@@ -246,7 +246,7 @@ where
         let stream = open(self.connector.clone()).await?;
         let (stream, watch) = shared(stream);
         let (sender, connection) = http1::handshake(stream).await.map_err(refused)?;
-        // How it ended, its request is told.
+        // The request gets the result of the connection.
         tokio::spawn(connection);
         match send(idle.lend(sender, watch), request).await {
             Ok(answer) => Ok(answer),

@@ -17,8 +17,8 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// What a client lets a server send on a connection and on a stream before it takes some, in bytes, and fields of an
-/// answer: hyper's values.
+/// Bytes that a server may send on a connection and on a stream before the client reads, and bytes of an answer's
+/// fields: the values of hyper.
 const CONNECTION_WINDOW: u32 = 5 << 20;
 const STREAM_WINDOW: u32 = 2 << 20;
 const MOST_FIELDS: u32 = 16 << 10;
@@ -40,7 +40,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Begins to speak HTTP/2. `on_error` is told how the connection ended, if not well.
+    /// Begins to speak HTTP/2. `on_error` gets the error if the connection fails.
     pub async fn open<I: Wire>(
         stream: I,
         config: WayConfig,
@@ -51,7 +51,7 @@ impl Connection {
             .initial_window_size(STREAM_WINDOW)
             .max_header_list_size(MOST_FIELDS)
             .enable_push(false)
-            // Frames that still come for a stream that was reset are told from wrong ones.
+            // Late frames of a reset stream are then not taken for protocol errors.
             .max_concurrent_reset_streams(2 * config.resets.max(1) as usize)
             .handshake(TokioIo::new(stream))
             .await?;
@@ -181,8 +181,8 @@ impl Current {
         }
     }
 
-    /// An open connection. One that is needed is opened by a task of its own, so that a request that is
-    /// purged meanwhile does not take the connection from those that wait for it, too.
+    /// An open connection. A separate task opens it, so that a request that is purged meanwhile does not
+    /// take the connection from other requests that wait for it.
     pub async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Connection, WayError>
     where
         F: Future<Output = Result<Connection, WayError>> + Send + 'static,
@@ -233,7 +233,7 @@ impl Current {
     }
 }
 
-/// What there is for a request.
+/// The connection for a request, or the reason to wait.
 enum Now {
     Open(Connection),
     Opening(Attempt),

@@ -1,4 +1,4 @@
-//! What HTTP is spoken over, and whether it has something to say before it was asked.
+//! A byte stream that carries HTTP, and a test for bytes that no request asked for.
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 
 /// A stream of bytes to a server.
 pub trait Wire: Read + Write + Unpin + Send + 'static {
-    /// Whether bytes have come that nobody has read, or its end has. It asks the system, and not what the runtime
-    /// has been told so far. `false` where that cannot be known.
+    /// Whether unread bytes or the end of the stream have come. It asks the system, because the runtime may not
+    /// have polled it yet. `false` where the system cannot say.
     fn has_unread(&self) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! What answers do to a transfer: whether their bytes count, and what becomes of a replica that fails.
+//! Effects of answers on a transfer: whether their bytes count, and the state of a replica that fails.
 
 use super::{Head, Identity, PartOf, Sink, Transfer, since};
 use crate::client::{AnswerBody, Replay};
@@ -84,7 +84,7 @@ where
         Ok(())
     }
 
-    /// A part's answer has bytes of the object, if they are of this object and those that were asked for.
+    /// Handles a part's answer: its bytes count if they belong to this object and to the requested range.
     fn on_part(
         &mut self,
         mut part: PartOf<S, B>,
@@ -149,7 +149,7 @@ where
         Ok(())
     }
 
-    /// What a part was asked for before the object's size was known.
+    /// Range that a part was requested to send before the object's size was known.
     fn opened(&self, part: &PartOf<S, B>, total: u64) -> ByteRange {
         let piece = self.config.piece;
         let (from, to) = match part.opening {
@@ -336,7 +336,7 @@ where
 }
 
 impl Identity {
-    /// Whether both are of the same bytes, as far as their origin tells.
+    /// Whether both answers are from the same bytes, by the tags of their origin.
     fn is_same(&self, other: &Self) -> bool {
         let differ = |one: Digest, other: Digest| {
             std::mem::discriminant(&one) == std::mem::discriminant(&other) && one != other
@@ -348,7 +348,7 @@ impl Identity {
     }
 }
 
-/// The head of a whole answer, from that of one with a part.
+/// Head of a whole answer, made from the head of an answer with a part.
 fn whole(mut head: response::Parts, total: u64) -> response::Parts {
     head.status = StatusCode::OK;
     head.headers.remove(header::CONTENT_RANGE);

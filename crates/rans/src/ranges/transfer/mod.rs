@@ -1,5 +1,5 @@
-//! One object on its way from several replicas. What each of them is asked for is
-//! [`tailcut_requests::Ranges`]'; this is its driver.
+//! One object on its way from several replicas. [`tailcut_requests::Ranges`] decides which
+//! bytes each replica is requested to send; this is its driver.
 
 mod answers;
 
@@ -47,24 +47,24 @@ impl Sink for Nowhere {
 pub(super) enum Head<R> {
     /// An answer that is handed on as it is: the object by itself, a redirection, an error.
     Answer(Response<AnswerBody<R>>),
-    /// Parts of this object's answers cannot be put together: it is to be asked for as a whole.
+    /// The parts of this object's answers cannot be combined: request the whole object.
     Whole,
     /// The object, which comes in parts: the head of a whole answer, and its digest.
     Object(Box<response::Parts>, u64, Option<Digest>),
 }
 
-/// What an object is known by.
+/// Identity of an object.
 struct Identity {
     tag: StrongTag,
     total: u64,
     digest: Option<Digest>,
 }
 
-/// A replica that is asked.
+/// A replica that takes part in the transfer.
 struct Side {
     replica: usize,
     is_open: bool,
-    /// Whether it was asked before the object was known.
+    /// Whether it got a request before the object was known.
     has_opened: bool,
     /// Failures in a row.
     failures: u32,
@@ -74,7 +74,7 @@ struct Side {
 /// A part of an answer of such a replica.
 type PartOf<S, B> = Part<<S as Origin<B>>::Body, <S as Origin<B>>::Failure>;
 
-/// See the module.
+/// One object on its way from several replicas.
 pub(super) struct Transfer<S: Origin<B>, B> {
     client: Client<S>,
     config: RangesConfig,
@@ -206,7 +206,7 @@ where
         since(self.began, at)
     }
 
-    /// Asks every side for what it is to be asked for.
+    /// Sends the next request to every side.
     fn ask(&mut self) {
         let copies = usize::from(self.config.copies);
         while self.sides.iter().filter(|side| side.is_open).count() < copies
@@ -237,7 +237,7 @@ where
         }
     }
 
-    /// The object is not known: one side is asked for its first piece, another one for its last.
+    /// The object is not known: the first side gets a request for the first piece, the second side for the last piece.
     fn ask_unknown(&mut self, side: usize) {
         let is_front = self.is_front(side);
         let opening = match is_front {
