@@ -1,5 +1,5 @@
-//! The application of the RepNet paper (section IV-C) on one host of its cluster: a master of its own
-//! jobs, and a slave in those of all others. A master spreads integers from 0 to 65535 over the
+//! The application of the RepNet paper (section IV-C) on one host of its cluster: the master of its
+//! jobs, and a slave in the jobs of all other hosts. A master spreads integers from 0 to 65535 over the
 //! slaves by value, in chunks of 20, one short flow each; a slave sorts its bucket by counting, and
 //! sends it back as one long flow, which is never replicated. Speaks with the Node example.
 //!
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! TRANSPORT is `net` (tokio's own), `repflow` or `repsyn`. Each job reads its numbers from a text file
-//! and writes them sorted into another; its time is from the one to the other. Prints a line of JSON
+//! and writes them sorted into another; its time is from the first read to the last write. Prints a line of JSON
 //! for each job, and serves the others until its standard input ends.
 
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ async fn serve(
     stream.shutdown().await
 }
 
-/// What a master has said: a chunk of numbers, or to send the bucket.
+/// A message of a master: a chunk of numbers, or the order to send the bucket.
 fn receive(message: &Value, buckets: &Buckets) -> io::Result<()> {
     let job = message["job"].as_str().ok_or_else(|| wrong("no job"))?;
     let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! What a flow costs, both ends together: CPU, and the time that it takes alone (RepNet paper,
-//! figure 10): 1 KB there and back over a connection of its own, to the same host. All cases in turns
+//! Cost of a flow, both ends together: CPU, and its completion time alone (RepNet paper,
+//! figure 10): 1 KB there and back over a separate connection, to the same host. All cases in turns
 //! within each round, on one thread of this process.
 //!
 //! ```sh
@@ -169,7 +169,7 @@ async fn measure(case: &Case, flows: usize, counters: &Counters) -> io::Result<f
     while let Some(worker) = workers.join_next().await {
         worker.expect("a worker")?;
     }
-    // What the flows leave behind is a part of their cost.
+    // Work that ended flows leave behind is a part of their cost.
     loop {
         let stats = counters.snapshot();
         if stats.live + stats.lingering + stats.pending_hellos == 0 {

@@ -1,5 +1,5 @@
-//! HTTP over RepNet: a server of hyper behind a `TcpListener`, and hyper-util's pooled client with a
-//! `Connector` of its own. A pooled connection that was idle races again with its next request.
+//! HTTP over RepNet: a server of hyper behind a `TcpListener`, and hyper-util's pooled client with its own
+//! `Connector`. A pooled connection that was idle races again with its next request.
 //!
 //! ```sh
 //! cargo run -p tailcut-repnet --example http

@@ -1,5 +1,5 @@
-//! CPU of a sidecar for each flow: `tailcut proxy repnet` beside the npm package's `repnet-proxy`. A
-//! flow is 1 KB there and back over a connection of its own, through two proxies. Both kinds in
+//! CPU of a sidecar for each flow: `tailcut proxy repnet` and the npm package's `repnet-proxy`. A
+//! flow is 1 KB there and back over a separate connection, through two proxies. Both kinds in
 //! turns within each round; only the proxies' own processes count.
 //!
 //! ```sh
@@ -38,7 +38,7 @@ enum Role {
     Proxy(ProxyCommand),
 }
 
-/// A proxy in a process of its own.
+/// A proxy in a separate process.
 struct Running {
     child: Child,
     port: u16,

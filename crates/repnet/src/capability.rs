@@ -54,7 +54,7 @@ impl Capabilities {
         );
     }
 
-    /// It did not answer in time: flows run plain until it was asked and did.
+    /// Marks a target that did not answer in time: flows run plain until a probe gets an answer.
     pub fn doubt(&mut self, now: Time, at: SocketAddr) {
         self.note(now, at, Capability::Doubtful);
     }
@@ -70,8 +70,8 @@ impl Capabilities {
             .insert(at, (known, now.saturating_add(self.lifetime)));
     }
 
-    /// Whether nobody asks this port yet. Whoever hears `true` does, and says so when it has
-    /// ended.
+    /// Returns whether no probe of this port is under way. A caller that gets `true` starts one, and reports its
+    /// end.
     pub fn start_probe(&mut self, at: SocketAddr) -> bool {
         self.probing.len() < LIMIT && self.probing.insert(at)
     }

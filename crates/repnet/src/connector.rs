@@ -23,8 +23,7 @@ use tokio::net::{self, TcpSocket, lookup_host};
 
 /// Opens connections to targets that may speak RepNet. Clones share what they know of targets.
 ///
-/// What is connected to through a connector is what its user has named: nothing else is
-/// replicated.
+/// Only targets that the user names are replicated.
 #[derive(Clone)]
 pub struct Connector(Arc<Known>);
 
@@ -53,13 +52,13 @@ struct Destination {
 /// What to do with the addresses of a target.
 enum Choice {
     Replicate(SocketAddr, Mode),
-    /// One connection, with what it is counted as, and whether the target is to be asked.
+    /// One connection, with its counter, and whether to probe the target.
     Plain(fn(&Counts) -> &Counter, bool),
     Off,
 }
 
 impl Connector {
-    /// A connector with counters of its own.
+    /// A connector with its own counters.
     ///
     /// # Errors
     /// A setting outside its range.
@@ -101,7 +100,7 @@ impl Connector {
         self.connect_with(host, port, &self.0.settings.flow).await
     }
 
-    /// As [`connect`](Self::connect), with settings of its own for this flow.
+    /// As [`connect`](Self::connect), with separate settings for this flow.
     ///
     /// # Errors
     /// As `connect`, and a setting outside its range.
@@ -227,7 +226,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// A probe that is under way: it ends with what was learnt, or with the runtime.
+/// A probe that is under way: it ends with its result, or with the runtime.
 struct Probing {
     known: Arc<Known>,
     at: SocketAddr,

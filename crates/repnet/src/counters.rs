@@ -147,7 +147,7 @@ impl Counters {
         Self::default()
     }
 
-    /// What they are now.
+    /// Present values of the counters.
     pub fn snapshot(&self) -> Stats {
         self.0.snapshot()
     }

@@ -1,4 +1,4 @@
-//! Errors that RepNet itself raises; those of the kernel pass through as they are.
+//! Errors that RepNet itself raises; errors of the kernel pass through unchanged.
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ pub enum RepNetError {
         /// Bytes that the application was given.
         delivered: u64,
     },
-    /// What answered on the replica port is no RepNet server, or took no flow.
+    /// The program on the replica port is no RepNet server, or accepted no flow.
     Hello {
         /// The replica port.
         at: SocketAddr,

@@ -124,7 +124,7 @@ impl Greeting {
         }
     }
 
-    /// The connection, which is a leg from here on, and a byte of it that was read already; `None` where it
+    /// The connection, which is now a leg, and a byte of it that was read already; `None` where it
     /// was given up for a newer one.
     pub fn into_leg(mut self) -> Option<(TcpStream, Option<u8>)> {
         let there = self.place.leave();
@@ -132,8 +132,8 @@ impl Greeting {
         Some((tcp, self.early))
     }
 
-    /// Reads the hello. At most a byte more: a read that leaves room tells that there was no more, which spares
-    /// the next one.
+    /// Reads the hello. The read has room for one more byte: a read that leaves room shows that no more bytes
+    /// wait, which spares the next read.
     pub async fn listen(&mut self) -> Heard {
         let Some(tcp) = &mut self.tcp else {
             return Heard::Nothing;

@@ -25,7 +25,7 @@
 //! });
 //!
 //! let mut settings = Settings::default();
-//! // Without it the first flow runs plain, while the target is asked whether it speaks RepNet.
+//! // Without it the first flow runs plain while a probe asks whether the target speaks RepNet.
 //! settings.flow.assume_capable = true;
 //! let connector = Connector::new(settings)?;
 //! let mut stream = connector.connect("127.0.0.1", port).await?;
@@ -38,7 +38,7 @@
 //! # }
 //! ```
 //!
-//! What it does not do: eager flows at the client (a server takes them), and it has no encryption:
+//! Limits: the client does not send eager flows (a server accepts them), and there is no encryption:
 //! put TLS inside.
 #![forbid(unsafe_code)]
 

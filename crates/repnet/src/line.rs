@@ -41,7 +41,7 @@ pub(crate) struct Line {
     early: Option<u8>,
     /// What `TCP_NODELAY` is to be; `None`: as the system has it.
     nodelay: Option<bool>,
-    /// What it was set to, from the first bytes of the application on. A hello goes out at once in any case, and
+    /// Last value of the option, set with the first bytes of the application. A hello goes out at once in any case, and
     /// a leg that loses its race carries nothing else.
     applied: Option<bool>,
 }
@@ -51,8 +51,8 @@ struct Hello {
     preamble: [u8; MAX_PREAMBLE_BYTES],
     length: usize,
     sent: usize,
-    /// One byte more than a banner has: a read that leaves room tells that there was no more, which spares the
-    /// next one.
+    /// One byte more than a banner has: a read that leaves room shows that no more bytes wait, which spares the
+    /// next read.
     banner: [u8; HELLO_BYTES + 1],
     received: usize,
 }
@@ -68,7 +68,7 @@ pub(crate) enum Answer {
     Failed(io::Error),
 }
 
-/// What was read.
+/// Result of a read.
 #[derive(Debug)]
 pub(crate) enum Read {
     Some,
@@ -108,7 +108,7 @@ impl Line {
         if let Some(nodelay) = self.nodelay
             && self.applied.replace(nodelay) != Some(nodelay)
         {
-            // What fails here is a connection that is gone already.
+            // A failure means that the connection is gone already.
             let _ = self.tcp.set_nodelay(nodelay);
         }
     }
@@ -186,7 +186,7 @@ impl Line {
         match (read, self.broken.take()) {
             (Poll::Ready(Err(error)), _) => Poll::Ready(Read::Failed(error)),
             (Poll::Ready(Ok(())), broken) if into.filled().is_empty() => match broken {
-                // The kernel tells of a reset once. Writing has heard of it, and reading sees an
+                // The kernel reports a reset once. The write has got it, and the read sees an
                 // end.
                 Some(error) => Poll::Ready(Read::Failed(error)),
                 None => {
@@ -282,7 +282,7 @@ impl Hello {
 /// Closes a connection by a reset: never a FIN, so that the peer cannot take it for the end of the
 /// stream.
 pub(crate) fn reset(tcp: TcpStream) {
-    // What fails here is a connection that is gone already.
+    // A failure means that the connection is gone already.
     let _ = tcp.set_zero_linger();
     drop(tcp);
 }

@@ -51,7 +51,7 @@ impl Lingering {
     /// one is reset, so that the peer does not take its end for the flow's.
     pub fn add(&self, on: &Handle, leg: TcpStream, is_finished: bool) {
         if !is_finished {
-            // What fails here is a connection that is gone already.
+            // A failure means that the connection is gone already.
             let _ = leg.set_zero_linger();
         }
         self.spawn(on, async move {

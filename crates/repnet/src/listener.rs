@@ -28,7 +28,7 @@ use tokio::task::JoinHandle;
 
 /// How often `bind` asks the kernel for another port when the one after it is taken.
 const KERNEL_TRIES: u32 = 64;
-/// How often `bind` tries ports of its own choice after that.
+/// Number of ports that `bind` chooses itself and tries after that.
 const OWN_TRIES: u32 = 4_096;
 /// Before accepting is tried again when the process has no descriptors left.
 const BACK_OFF: Duration = Duration::from_millis(20);
@@ -252,7 +252,7 @@ async fn bind_pair(
     }
 }
 
-/// What the driver of a server's flow needs of its listener.
+/// Services that the driver of a server's flow needs from its listener.
 struct Remembered {
     server: Arc<Server>,
     key: Key,
@@ -341,7 +341,7 @@ impl Server {
                     match self.route(&arrival, tcp) {
                         Routed::Opened(flow) => drop(tokio::spawn(flow.drive())),
                         Routed::Attached => {}
-                        // Nobody can be told to go elsewhere.
+                        // The client cannot be sent elsewhere.
                         Routed::Refused(tcp) => reset(tcp),
                     }
                 }
@@ -401,7 +401,7 @@ impl Server {
 
     async fn refuse(&self, greeting: Greeting, banner: [u8; HELLO_BYTES]) {
         let refused = greeting.refuse(banner);
-        // One that does not hang up is closed all the same.
+        // A client that does not hang up is closed after the timeout.
         let _ = tokio::time::timeout(self.settings.hello_timeout, refused).await;
     }
 

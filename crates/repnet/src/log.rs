@@ -22,7 +22,7 @@ impl Log {
         self.bytes.is_empty()
     }
 
-    /// What is there from a position on, in two pieces.
+    /// Bytes after a position, in two pieces.
     pub fn after(&self, position: u64) -> [&[u8]; 2] {
         let skip = usize::try_from(position - self.from).unwrap_or(usize::MAX);
         let (first, second) = self.bytes.as_slices();
@@ -38,7 +38,7 @@ impl Log {
         let gone = gone.min(self.bytes.len());
         self.bytes.drain(..gone);
         self.from += gone as u64;
-        // What a lag or a burst took is given back.
+        // Memory of a lag or a burst is released.
         if self.bytes.is_empty() && self.bytes.capacity() > 65_536 {
             self.bytes = VecDeque::new();
         }

@@ -1,4 +1,4 @@
-//! Settings: what they mean, their defaults, units and ranges. The names are those of the npm
+//! Settings: their meanings, defaults, units and ranges. The names are the same as in the npm
 //! package.
 
 use crate::clock::span;
@@ -102,7 +102,7 @@ pub struct Settings {
     /// Flows that may wait for the server's `accept`, plain ones included; 1 to 2^20. Beyond it
     /// new flows run plain, and plain ones wait in the kernel.
     pub accept_backlog: usize,
-    /// After which a target that could not is asked again.
+    /// Time after which an incapable target is probed again.
     pub capability_ttl: Duration,
     /// Ceiling on the share of flows, for each target, that get a second leg; 0 to 1.
     pub budget: f64,

@@ -13,7 +13,7 @@ use tokio::net;
 
 /// A TCP connection underneath of which there may be two. Use it as [`tokio::net::TcpStream`].
 ///
-/// What is read is what the faster connection brought, each byte once and in order. A write is
+/// A read returns bytes of the faster connection, each byte once and in order. A write is
 /// accepted as long as less than 64 KiB wait for the faster connection; a flush, and a shutdown,
 /// are done when that one's kernel has everything.
 ///
@@ -67,7 +67,7 @@ impl TcpStream {
         matches!(self.0, Inner::Replicated(_))
     }
 
-    /// The other end's address. At a client it is the one that was connected to, never that of the
+    /// The other end's address. At a client it is the address of the `connect` call, never the address of the
     /// replica port.
     ///
     /// # Errors

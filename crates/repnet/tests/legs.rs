@@ -77,7 +77,7 @@ async fn a_second_leg_that_comes_after_the_end_is_reset_and_no_flow_is_run_twice
         assert!(is_reset(&mut late).await);
     }
     let next = tokio::time::timeout(Duration::from_millis(20), listener.accept()).await;
-    assert!(next.is_err(), "a flow that nobody opened");
+    assert!(next.is_err(), "a flow that no client opened");
     assert_eq!(
         (listener.stats().accepted, listener.stats().legs_late),
         (1, 3)

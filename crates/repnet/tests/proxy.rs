@@ -1,4 +1,4 @@
-//! The sidecar's own behaviour: draining, metrics, and what it says of a wrong configuration.
+//! The sidecar's own behaviour: draining, metrics, and errors of a wrong configuration.
 
 use serde_json::{Value, json};
 use std::io;

@@ -165,7 +165,7 @@ async fn an_unknown_target_runs_plain_and_is_asked_and_the_next_flow_is_replicat
     Ok(())
 }
 
-/// A service that knows nothing of RepNet, with somebody else's on the next port.
+/// A service without RepNet, and a foreign service on the next port.
 async fn neighbours() -> io::Result<(tokio::net::TcpListener, tokio::net::TcpListener)> {
     loop {
         let own = tokio::net::TcpListener::bind(ANY).await?;
@@ -309,7 +309,7 @@ async fn flows_that_nobody_accepted_are_reset_with_their_listener_and_those_that
     let connector = Connector::new(settings).expect("valid settings");
     let mut first = connector.connect("127.0.0.1", port).await?;
     assert!(first.is_replicated());
-    // One waits; the next one is told that the server is busy, and waits in the kernel.
+    // One connection waits; the next one gets the answer "busy", and waits in the kernel.
     let second = connector.connect("127.0.0.1", port).await?;
     assert!(!second.is_replicated());
     assert!(listener.stats().refused_full > 0);
@@ -420,7 +420,7 @@ fn streams_may_be_used_and_dropped_outside_of_their_runtime() {
     runtime.shutdown_background();
 }
 
-/// Runs a test of this file, one that is ignored elsewhere, in a network of its own whose kernel gives out
+/// Runs a test of this file, one that is ignored elsewhere, in a separate network whose kernel gives out
 /// these ports.
 fn in_a_network_with_ports(range: &str, test: &str) {
     let set = format!("echo {range} > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\"");
@@ -457,7 +457,7 @@ fn port_zero_finds_the_only_port_whose_next_one_is_free() {
 }
 
 #[tokio::test]
-#[ignore = "runs in a network of its own, by port_zero_finds_the_only_port_whose_next_one_is_free"]
+#[ignore = "runs in a separate network, by port_zero_finds_the_only_port_whose_next_one_is_free"]
 async fn only_40007_has_a_free_next_port() {
     let taken = [40_000, 40_002, 40_004, 40_006];
     assert_eq!(port_beside(&taken).await, 40_007);
@@ -469,7 +469,7 @@ fn port_zero_looks_beyond_the_kernels_range_where_nothing_in_it_will_do() {
 }
 
 #[tokio::test]
-#[ignore = "runs in a network of its own, by port_zero_looks_beyond_the_kernels_range_where_nothing_in_it_will_do"]
+#[ignore = "runs in a separate network, by port_zero_looks_beyond_the_kernels_range_where_nothing_in_it_will_do"]
 async fn no_port_of_the_range_has_a_free_next_port() {
     let taken = [40_000, 40_002, 40_004, 40_006, 40_008];
     let found = port_beside(&taken).await;

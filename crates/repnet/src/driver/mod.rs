@@ -29,7 +29,7 @@ use tokio::time::Sleep;
 /// the faster leg: at most, on each flow.
 const BUFFER: usize = 65_536;
 
-/// What a flow needs of whoever opened or accepted it.
+/// Services that a flow needs from its connector or listener.
 pub(crate) trait Host: Send {
     /// Starts to connect a leg.
     fn open(&mut self, leg: Leg) -> Connecting;
@@ -39,7 +39,7 @@ pub(crate) trait Host: Send {
     fn outcome(&mut self, established: bool);
     /// Whether the budget has room for another second leg.
     fn may_rejoin(&mut self) -> bool;
-    /// Server: by what the flow is known.
+    /// Server: remembers the ticket that names the flow.
     fn remember(&mut self, _: Ticket) {}
     /// The flow has ended.
     fn bury(&mut self);
@@ -83,7 +83,7 @@ struct Timer {
     armed: Option<Time>,
 }
 
-/// What the application is to see.
+/// Changes that the application sees next.
 #[derive(Default)]
 struct Seen {
     inbound: VecDeque<u8>,
@@ -193,7 +193,7 @@ impl Core {
         let now = clock::now();
         self.check = Some(Box::default());
         self.counted.rejoining = true;
-        // What has this place still is dropped before, not the one that comes.
+        // The old leg of this slot is dropped first, not the new one.
         let old = std::mem::take(&mut self.slots[leg as usize]);
         self.drop_slot(old);
         self.flow.rejoined(now, leg, rejoin);
@@ -206,7 +206,7 @@ impl Core {
                 Command::Reset(its, reason) if its == leg => {
                     self.around.counters.0.dropped(reason);
                 }
-                // The check is for what comes from here on.
+                // The check applies to later bytes.
                 Command::Settled => {}
                 other => self.perform(other),
             }
@@ -462,7 +462,7 @@ impl Core {
         }
     }
 
-    /// Wakes whoever waits for what is there now.
+    /// Wakes the tasks that can now continue.
     fn wake(&mut self) {
         let Self {
             seen, wakers, flow, ..

@@ -62,7 +62,7 @@ impl Core {
                 match (self.flow.role(), self.take_line(leg)) {
                     (Role::Client, Some(line)) => {
                         let tcp = line.into_parts().0;
-                        // For a server that ends it by a FIN, and for a process that is killed. What fails here is
+                        // For a server that ends it by a FIN, and for a process that is killed. A failure here means
                         // a connection that is gone already.
                         let _ = tcp.set_zero_linger();
                         self.slots[leg as usize] = Slot::Leaving(tcp);

@@ -16,8 +16,8 @@ use tokio::io::ReadBuf;
 const READ_BYTES: usize = 16_384;
 
 impl Core {
-    /// Moves what the connections take, on the application's turn. What they take later wakes the
-    /// task.
+    /// Moves the bytes that the connections accept, on the application's turn. Room for more bytes later wakes
+    /// the task.
     pub(super) fn pump_now(&mut self) {
         let Some(driver) = self.wakers.driver.clone() else {
             return;
@@ -40,7 +40,7 @@ impl Core {
 
     /// `connects`: attempts to connect go on too, which takes the runtime's own thread.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, now: Time, connects: bool) {
-        // What a leg had nothing to read for wakes the task.
+        // A leg without bytes to read wakes the task when bytes come.
         let mut quiet = [false; 2];
         loop {
             let mut moved = false;
@@ -215,7 +215,7 @@ impl Core {
             if left > 0 {
                 let was_broken = line.is_broken();
                 let Poll::Ready(Some(written)) = line.poll_write(cx, self.log.after(from)) else {
-                    // What has come is read before the leg counts as failed.
+                    // Bytes that have come are read before the leg counts as failed.
                     moved |= !was_broken && line.is_broken();
                     break;
                 };
@@ -267,7 +267,7 @@ impl Core {
             };
             match line.poll_write(&mut cx, [bytes, &[]]) {
                 Poll::Ready(Some(written)) => self.flow.sent(leg, written as u64),
-                // What has come is read before the leg counts as failed.
+                // Bytes that have come are read before the leg counts as failed.
                 Poll::Ready(None) => driver.wake_by_ref(),
                 Poll::Pending => {}
             }

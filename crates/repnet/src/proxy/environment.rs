@@ -1,5 +1,5 @@
 //! `REPNET_*` variables, as the npm package reads them: `maxBytes` is `REPNET_MAX_BYTES`. They are the
-//! defaults of what a route does not say, and they alone set what holds for the whole process.
+//! defaults of keys that a route omits, and they alone set the options of the whole process.
 
 use super::config::{MOST_SAFE, SETTINGS, set, value_of_text};
 use crate::settings::Settings;
@@ -21,11 +21,11 @@ const OF_PROCESS: [&str; 8] = [
     "incastLimit",
 ];
 
-/// What the environment says, over the defaults. `variable` gives the value of a variable; an empty one
+/// Settings of the environment, over the defaults. `variable` gives the value of a variable; an empty one
 /// is none.
 ///
 /// # Errors
-/// A value that is not allowed: the variable, what was found, and what is allowed.
+/// A value that is not allowed: the variable, the value found, and the values allowed.
 pub fn settings_of_environment(variable: impl Fn(&str) -> Option<String>) -> Result<Settings> {
     let mut settings = Settings::default();
     let given = |key: &str| {

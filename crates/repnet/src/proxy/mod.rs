@@ -1,6 +1,6 @@
 //! RepNet for any program: a sidecar. A route with `replicate: "in"` stands in front of a server
 //! (Redis, memcached, nginx), one with `replicate: "out"` behind a client. Its configuration and
-//! its metrics are those of the npm package's `repnet-proxy`.
+//! its metrics are the same as in the npm package's `repnet-proxy`.
 
 mod command;
 mod config;
@@ -62,7 +62,7 @@ struct Route {
 }
 
 impl Route {
-    /// Its configuration with the port that it has, where 0 was asked.
+    /// Configuration with the port that the system chose, where the port was 0.
     fn bound(&self) -> RouteConfig {
         let mut config = self.flows.config.clone();
         config.listen.port = self.address.port();
@@ -162,7 +162,7 @@ impl Proxy {
         self.admin.as_ref().map(Admin::address)
     }
 
-    /// What its flows have counted.
+    /// Counters of its flows.
     pub fn stats(&self) -> Stats {
         self.shown.counters.snapshot()
     }

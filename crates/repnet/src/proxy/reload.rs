@@ -15,10 +15,10 @@ impl Proxy {
     ///
     /// # Errors
     /// An address that cannot be listened on. Then every route is as it was, and listens where it
-    /// did. Where that cannot be done, because its port was given up and taken by somebody else in
+    /// did. Where that cannot be done, because another process took the port in
     /// between, the error names the route.
     pub async fn reload(&mut self, config: &ProxyConfig) -> Result<()> {
-        // What listens elsewhere is opened before anything is closed.
+        // New sockets are opened before old ones are closed.
         let admin = match &config.admin {
             Some(asked) if self.admin.as_ref().is_none_or(|admin| !admin.is_at(asked)) => {
                 Some(Admin::start(asked, Arc::clone(&self.shown) as _).await?)

@@ -33,7 +33,7 @@ pub struct Kind {
     pub hurried: bool,
 }
 
-/// What a leg of a hurried flow has, to be established, to be waited for and to be confirmed.
+/// Timeout of a leg of a hurried flow: to connect, to be awaited, and to be confirmed.
 const HURRY: Duration = Duration::from_millis(20);
 
 impl Kind {
@@ -57,7 +57,7 @@ impl Kind {
                 mode: Some(self.mode),
                 pairing: self.pairing,
                 assume_capable: true,
-                // What chaos does to some flows says nothing about the others.
+                // Faults of some flows must not change the settings of other flows.
                 adaptive: false,
                 fallback_delay: None,
                 leg_deadline: in_time(usual.flow.leg_deadline),
@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-/// What a server says of its flows.
+/// A server's report on its flows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Different requests that were run.
@@ -83,14 +83,14 @@ pub struct Report {
     pub failed: u64,
     pub open: u64,
     pub descriptors: u64,
-    /// Of a process of its own: what it held at the end of each quarter of the flows, in bytes.
+    /// Memory of a separate process at the end of each quarter of the flows, in bytes.
     pub memory: [u64; QUARTERS],
 }
 
 /// In how many parts of a run memory is measured.
 pub const QUARTERS: usize = 4;
 
-/// What a client says of its flows.
+/// A client's report on its flows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Outcome {
     pub outcomes: BTreeMap<String, u64>,
@@ -103,7 +103,7 @@ pub struct Outcome {
     pub memory: [u64; QUARTERS],
 }
 
-/// What this process holds, in bytes.
+/// Memory of this process, in bytes.
 fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok());

@@ -18,7 +18,7 @@ const FLOWS: usize = 21;
 /// A thousandth of what `make soak` runs.
 const CHAOS_FLOWS: usize = 63;
 const CONCURRENCY: usize = 7;
-/// From so many flows in a combination on memory has to stay where it is.
+/// Flows of a combination after which memory must not grow.
 const LONG: usize = 10_000;
 const SEED: u64 = 20_261_120;
 
@@ -154,7 +154,7 @@ async fn matrix() -> io::Result<()> {
                 let right = outcome.outcomes.get("right").copied().unwrap_or(0);
                 assert!(!outcome.outcomes.contains_key("wrong"), "{what}");
                 if (mode, pairing) == (Mode::RepSyn, Pairing::Port) {
-                    // Nothing tells the server that the client races handshakes only: when it
+                    // The server cannot know that the client races handshakes only: when it
                     // writes more than it keeps for a second leg it settles on the first, and the
                     // client may have chosen the other one.
                     assert!(right > 0, "{what}");
@@ -214,7 +214,7 @@ async fn chaos() -> io::Result<()> {
     Ok(())
 }
 
-/// A server needs two free ports in a row, and the kernel keeps those of ended connections for a
+/// A server needs two free ports in a row, and the kernel keeps ports of ended connections for a
 /// minute.
 async fn ports_are_free() -> io::Result<()> {
     loop {

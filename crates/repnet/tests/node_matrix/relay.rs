@@ -17,9 +17,9 @@ enum Fate {
     Pass,
     /// It reaches the server late.
     Late(Duration),
-    /// After so many bytes of one direction nothing passes for a while.
+    /// After this number of bytes of one direction, nothing passes for a while.
     Stall(usize, u64, Duration),
-    /// After so many bytes of one direction both ends are reset.
+    /// After this number of bytes of one direction, both ends are reset.
     Reset(usize, u64),
     /// The server's end comes before its banner is whole.
     EarlyFin(u64),
@@ -198,7 +198,7 @@ async fn lane(
                 Fate::Stall(.., wait) => tokio::time::sleep(wait).await,
                 Fate::EarlyFin(_) => {
                     to.shutdown().await?;
-                    // What still comes is for nobody.
+                    // Late bytes are dropped.
                     while from.read(&mut bytes).await? > 0 {}
                     return Ok(());
                 }

@@ -1,4 +1,4 @@
-//! Real servers of this machine, each on a port and in a folder of its own.
+//! Real servers of this machine, each with its own port and folder.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 
-/// The user "nobody": PostgreSQL refuses to run as root.
+/// User id without rights: PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
 
-/// A server that listens on a port of its own.
+/// A server that listens on its own port.
 pub struct Server {
     pub port: u16,
     _child: Child,
@@ -37,7 +37,7 @@ pub fn find(program: &str) -> PathBuf {
 /// What a program printed.
 ///
 /// # Errors
-/// It failed: with what it said.
+/// The program failed: its output.
 pub async fn run(command: &mut Command) -> io::Result<String> {
     let output = command.stdin(Stdio::null()).output().await?;
     if !output.status.success() {
@@ -189,7 +189,7 @@ impl Server {
         .await
     }
 
-    /// What it has said.
+    /// Its output so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
