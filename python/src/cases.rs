@@ -11,9 +11,9 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use tailcut_study::{CaseState, Collecting, Draft, Error, Program, StudyDir};
 use tailcut_scenario::Progress;
 use tailcut_scenario::sim::RunControl;
+use tailcut_study::{CaseState, Collecting, Draft, Error, Program, StudyDir};
 
 /// A study's directory, and the program that runs cases in it.
 #[pyclass(frozen, module = "tailcut._native")]
