@@ -1,6 +1,6 @@
 //! What the proxies have in common: [`Endpoint`]s, configurations of files and flags ([`Given`]), errors in them
 //! ([`Place`]), what a process does at signals and when its files change ([`conduct()`]), reloads ([`exchange()`]),
-//! health and metrics ([`admin`], [`Page`]), serving HTTP (`http`), and TLS (`tls`).
+//! health and metrics ([`admin`], [`metrics`]), serving HTTP (`http`), and TLS (`tls`).
 #![forbid(unsafe_code)]
 
 pub mod admin;
@@ -10,8 +10,8 @@ mod exchange;
 mod given;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod metrics;
 mod place;
-mod prometheus;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod watch;
@@ -21,7 +21,6 @@ pub use endpoint::{Endpoint, PORTS};
 pub use exchange::{Doors, exchange};
 pub use given::{Given, admin_key};
 pub use place::{Place, span};
-pub use prometheus::Page;
 pub use watch::Watched;
 
 /// Before accepting is tried again when the process has no descriptors left.

@@ -2,28 +2,41 @@
 
 use crate::client::ClientCounts;
 use http::StatusCode;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use tailcut_proxy::metrics::{Counter, Gauge, Histogram};
 use tokio::time::Instant;
 
 /// Upper ends of the classes of latency, in seconds.
-pub(super) const BOUNDS: [f64; 14] = [
+const BOUNDS: [f64; 14] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// What a route counts.
-#[derive(Default, Debug)]
+/// Counts of a route.
+#[derive(Debug)]
 pub(super) struct RouteCounts {
-    /// By the hundreds of their status.
-    pub answered: [AtomicU64; 5],
-    pub open: AtomicI64,
-    pub left: AtomicU64,
-    pub refused: AtomicU64,
-    pub latencies: [AtomicU64; BOUNDS.len() + 1],
-    pub microseconds: AtomicU64,
-    /// Of clients that are no more.
+    /// Answers by the hundreds of their status.
+    pub answered: [Counter; 5],
+    pub open: Gauge,
+    pub left: Counter,
+    pub refused: Counter,
+    /// Times until an answer, in seconds.
+    pub latencies: Histogram,
+    /// Counts of clients that were replaced.
     past: Mutex<ClientCounts>,
+}
+
+impl Default for RouteCounts {
+    fn default() -> Self {
+        Self {
+            answered: Default::default(),
+            open: Gauge::default(),
+            left: Counter::default(),
+            refused: Counter::default(),
+            latencies: Histogram::new(BOUNDS),
+            past: Mutex::default(),
+        }
+    }
 }
 
 fn sum(one: &ClientCounts, other: &ClientCounts) -> ClientCounts {
@@ -38,11 +51,6 @@ fn sum(one: &ClientCounts, other: &ClientCounts) -> ClientCounts {
 }
 
 impl RouteCounts {
-    /// A request that found too many others.
-    pub fn refused(&self) {
-        self.refused.fetch_add(1, Relaxed);
-    }
-
     /// What a client has counted that is replaced.
     pub fn keep(&self, counts: ClientCounts) {
         let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,12 +65,8 @@ impl RouteCounts {
 
     fn note(&self, status: StatusCode, time: Duration) {
         let hundreds = usize::from(status.as_u16() / 100).clamp(1, 5);
-        self.answered[hundreds - 1].fetch_add(1, Relaxed);
-        let seconds = time.as_secs_f64();
-        let class = BOUNDS.partition_point(|bound| *bound < seconds);
-        self.latencies[class].fetch_add(1, Relaxed);
-        let microseconds = time.as_micros().try_into().unwrap_or(u64::MAX);
-        self.microseconds.fetch_add(microseconds, Relaxed);
+        self.answered[hundreds - 1].inc();
+        self.latencies.observe(time.as_secs_f64());
     }
 }
 
@@ -75,7 +79,7 @@ pub(super) struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     pub fn begin(counts: &'a RouteCounts) -> Self {
-        counts.open.fetch_add(1, Relaxed);
+        counts.open.inc();
         Self {
             counts,
             began: Instant::now(),
@@ -90,11 +94,11 @@ impl<'a> Asked<'a> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.counts.open.fetch_sub(1, Relaxed);
+        self.counts.open.dec();
         match self.status {
             Some(status) => self.counts.note(status, self.began.elapsed()),
             None => {
-                self.counts.left.fetch_add(1, Relaxed);
+                self.counts.left.inc();
             }
         }
     }

@@ -1,11 +1,10 @@
 //! A gateway's counts for Prometheus.
 
-use super::counts::BOUNDS;
+use super::counts::RouteCounts;
 use super::route::Route;
-use crate::client::ClientCounts;
+use crate::client::{ClientCounts, ReplicaState};
 use crate::ranges::{Ranges, RangesCounts};
-use std::sync::atomic::Ordering::Relaxed;
-use tailcut_proxy::Page;
+use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
 
 /// A route, and the connections of its listener.
 pub(super) struct Shown<'a> {
@@ -13,214 +12,184 @@ pub(super) struct Shown<'a> {
     pub connections: usize,
 }
 
-type OfRoute = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&Shown<'_>) -> i64,
-);
-type OfClient = (&'static str, &'static str, fn(&ClientCounts) -> u64);
+impl Shown<'_> {
+    fn label(&self) -> [(&'static str, String); 1] {
+        [("route", self.route.config.name.clone())]
+    }
 
-const OF_ROUTES: [OfRoute; 4] = [
-    (
-        "requests_open",
-        "gauge",
-        "Requests without an answer yet.",
-        |shown| shown.route.counts.open.load(Relaxed),
-    ),
-    (
-        "requests_left_total",
-        "counter",
-        "Requests whose client left before the answer.",
-        |shown| shown.route.counts.left.load(Relaxed) as i64,
-    ),
-    (
-        "requests_refused_total",
-        "counter",
-        "Requests that got 503, since too many were open.",
-        |shown| shown.route.counts.refused.load(Relaxed) as i64,
-    ),
-    ("connections", "gauge", "Connections of clients.", |shown| {
-        shown.connections as i64
-    }),
-];
+    fn counts(&self) -> &RouteCounts {
+        &self.route.counts
+    }
+}
 
-type OfRanges = (&'static str, &'static str, fn(&RangesCounts) -> u64);
+/// A counter: its name, its help, and its value.
+type Of<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-const OF_RANGES: [OfRanges; 3] = [
+const OF_RANGES: [Of<RangesCounts>; 3] = [
     (
-        "range_objects_total",
-        "Objects that came in parts, since the replicas changed last.",
+        "range_objects",
+        "Objects that came in parts, since the replicas changed last",
         |counts| counts.objects,
     ),
     (
-        "range_parts_total",
-        "Ranges that replicas were asked for, since the replicas changed last.",
+        "range_parts",
+        "Ranges that replicas were asked for, since the replicas changed last",
         |counts| counts.parts,
     ),
     (
-        "range_extra_bytes_total",
-        "Bytes of ranges that came twice, since the replicas changed last.",
+        "range_extra_bytes",
+        "Bytes of ranges that came twice, since the replicas changed last",
         |counts| counts.extra,
     ),
 ];
 
-const OF_CLIENTS: [OfClient; 6] = [
+const OF_CLIENTS: [Of<ClientCounts>; 6] = [
     (
-        "client_requests_total",
-        "Requests that were given to replicas.",
+        "client_requests",
+        "Requests that were given to replicas",
         |counts| counts.requests,
     ),
+    ("copies", "Copies of requests, beyond the first", |counts| {
+        counts.copies
+    }),
     (
-        "copies_total",
-        "Copies of requests, beyond the first.",
-        |counts| counts.copies,
-    ),
-    (
-        "won_by_copy_total",
-        "Requests that a copy answered first.",
+        "won_by_copy",
+        "Requests that a copy answered first",
         |counts| counts.won_by_copy,
     ),
     (
-        "purged_total",
-        "Requests and copies that were dropped on their way.",
+        "purged",
+        "Requests and copies that were dropped on their way",
         |counts| counts.purged,
     ),
     (
-        "spared_total",
-        "Losers that ran to their end, since the budget of resets was spent.",
+        "spared",
+        "Losers that ran to their end, since the budget of resets was spent",
         |counts| counts.spared,
     ),
     (
-        "failed_total",
-        "Requests and copies that failed, or had an answer that was not acceptable.",
+        "failed",
+        "Requests and copies that failed, or had an answer that was not acceptable",
         |counts| counts.failed,
     ),
 ];
 
-/// The page.
+const STATES: [Of<ReplicaState>; 3] = [
+    (
+        "replica_in_flight",
+        "Requests and copies that a replica has to answer",
+        |state| u64::from(state.in_flight),
+    ),
+    ("replica_up", "Whether a replica may be asked", |state| {
+        u64::from(state.is_open)
+    }),
+    (
+        "replica_purges",
+        "Whether a replica is known to drop work whose client leaves",
+        |state| u64::from(state.purges == Some(true)),
+    ),
+];
+
+/// Returns the page.
 pub(super) fn page(routes: &[Shown<'_>]) -> String {
     let mut page = Page::new("tailcut_gateway");
+    let answered = routes.iter().flat_map(|shown| {
+        let statuses = ["1xx", "2xx", "3xx", "4xx", "5xx"].map(str::to_owned);
+        let counters = statuses.into_iter().zip(&shown.counts().answered);
+        counters.map(|(status, count)| {
+            let [route] = shown.label();
+            ([route, ("status", status)], count.clone())
+        })
+    });
+    let help = "Requests answered, by the hundreds of their status";
+    page.family("requests", None, help, answered);
+    let of_routes = || routes.iter().map(|shown| (shown.label(), shown.counts()));
     page.family(
-        "requests_total",
-        "counter",
-        Some("Requests answered, by the hundreds of their status."),
+        "requests_open",
+        None,
+        "Requests without an answer yet",
+        of_routes().map(|(label, counts)| (label, counts.open.clone())),
     );
-    for shown in routes {
-        let name = shown.route.config.name.as_str();
-        for (class, count) in ["1xx", "2xx", "3xx", "4xx", "5xx"]
+    page.family(
+        "requests_left",
+        None,
+        "Requests whose client left before the answer",
+        of_routes().map(|(label, counts)| (label, counts.left.clone())),
+    );
+    page.family(
+        "requests_refused",
+        None,
+        "Requests that got 503, since too many were open",
+        of_routes().map(|(label, counts)| (label, counts.refused.clone())),
+    );
+    page.family(
+        "connections",
+        None,
+        "Connections of clients",
+        routes
             .iter()
-            .zip(&shown.route.counts.answered)
-        {
-            page.sample(&[("route", name), ("status", class)], count.load(Relaxed));
-        }
-    }
-    for (family, kind, help, value) in OF_ROUTES {
-        page.family(family, kind, Some(help));
-        for shown in routes {
-            page.sample(&[("route", &shown.route.config.name)], value(shown));
-        }
-    }
-    for (family, help, value) in OF_RANGES {
-        page.family(family, "counter", Some(help));
-        for shown in routes {
+            .map(|shown| (shown.label(), ConstGauge::new(shown.connections as u64))),
+    );
+    for (name, help, value) in OF_RANGES {
+        let samples = routes.iter().map(|shown| {
             let pool = shown.route.pool();
             let counts = pool.ranges.as_ref().map(Ranges::counts).unwrap_or_default();
-            page.sample(&[("route", &shown.route.config.name)], value(&counts));
-        }
+            (shown.label(), ConstCounter::new(value(&counts)))
+        });
+        page.family(name, None, help, samples);
     }
-    for (family, help, value) in OF_CLIENTS {
-        page.family(family, "counter", Some(help));
-        for shown in routes {
-            let counts = shown
-                .route
-                .counts
-                .with_past(&shown.route.pool().client.counts());
-            page.sample(&[("route", &shown.route.config.name)], value(&counts));
-        }
+    for (name, help, value) in OF_CLIENTS {
+        let samples = routes.iter().map(|shown| {
+            let counts = shown.route.pool().client.counts();
+            let counts = shown.counts().with_past(&counts);
+            (shown.label(), ConstCounter::new(value(&counts)))
+        });
+        page.family(name, None, help, samples);
     }
-    latencies(&mut page, routes);
-    replicas(&mut page, routes);
-    page.finish()
-}
-
-fn latencies(page: &mut Page, routes: &[Shown<'_>]) {
     page.family(
-        "request_seconds",
-        "histogram",
-        Some("Time until an answer began; small answers until they were whole."),
+        "request",
+        Some(Unit::Seconds),
+        "Time until an answer began; small answers until they were whole",
+        of_routes().map(|(label, counts)| (label, counts.latencies.clone())),
     );
-    for shown in routes {
-        let (name, counts) = (shown.route.config.name.as_str(), &shown.route.counts);
-        let mut total = 0;
-        for (bound, count) in BOUNDS.iter().zip(&counts.latencies) {
-            total += count.load(Relaxed);
-            page.part(
-                "_bucket",
-                &[("route", name), ("le", &bound.to_string())],
-                total,
-            );
-        }
-        total += counts.latencies[BOUNDS.len()].load(Relaxed);
-        page.part("_bucket", &[("route", name), ("le", "+Inf")], total);
-        let seconds = counts.microseconds.load(Relaxed) as f64 / 1e6;
-        page.part("_sum", &[("route", name)], seconds);
-        page.part("_count", &[("route", name)], total);
-    }
+    replicas(&mut page, routes);
+    page.text()
 }
 
 fn replicas(page: &mut Page, routes: &[Shown<'_>]) {
-    /// A sample: its name, its kind, its help, and where it stands below.
-    const FAMILIES: [(&str, &str, &str); 6] = [
-        (
-            "replica_requests_total",
-            "counter",
-            "Requests and copies sent to a replica.",
-        ),
-        (
-            "replica_failed_total",
-            "counter",
-            "Of those, those without a whole answer.",
-        ),
-        (
-            "replica_in_flight",
-            "gauge",
-            "Requests and copies that a replica has to answer.",
-        ),
-        ("replica_up", "gauge", "Whether a replica may be asked."),
-        (
-            "replica_purges",
-            "gauge",
-            "Whether a replica is known to drop work whose client leaves.",
-        ),
-        (
-            "replica_latency_seconds",
-            "gauge",
-            "Moving average of a replica's latency.",
-        ),
-    ];
-    for (at, (family, kind, help)) in FAMILIES.iter().enumerate() {
-        page.family(family, kind, Some(help));
-        for shown in routes {
+    let all = || {
+        routes.iter().flat_map(|shown| {
             let pool = shown.route.pool();
-            for (member, state) in pool.members.iter().zip(pool.client.states()) {
-                let value = match at {
-                    0 => Some(member.counts.asked.load(Relaxed) as f64),
-                    1 => Some(member.counts.failed.load(Relaxed) as f64),
-                    2 => Some(f64::from(state.in_flight)),
-                    3 => Some(f64::from(u8::from(state.is_open))),
-                    4 => Some(f64::from(u8::from(state.purges == Some(true)))),
-                    _ => state.latency.map(|latency| latency.as_secs_f64()),
-                };
-                let labels = [
-                    ("route", shown.route.config.name.as_str()),
-                    ("replica", &member.replica.to.to_string()),
-                    ("address", &member.address.to_string()),
-                ];
-                if let Some(value) = value {
-                    page.sample(&labels, value);
-                }
-            }
-        }
+            let states = pool.client.states();
+            let members = pool.members.clone().into_iter().zip(states);
+            members.map(|(member, state)| {
+                let [route] = shown.label();
+                let replica = ("replica", member.replica.to.to_string());
+                let address = ("address", member.address.to_string());
+                ([route, replica, address], member.counts, state)
+            })
+        })
+    };
+    page.family(
+        "replica_requests",
+        None,
+        "Requests and copies sent to a replica",
+        all().map(|(labels, counts, _)| (labels, counts.asked.clone())),
+    );
+    page.family(
+        "replica_failed",
+        None,
+        "Requests and copies of a replica without a whole answer",
+        all().map(|(labels, counts, _)| (labels, counts.failed.clone())),
+    );
+    for (name, help, value) in STATES {
+        let samples = all().map(|(labels, _, state)| (labels, ConstGauge::new(value(&state))));
+        page.family(name, None, help, samples);
     }
+    let latencies = all().filter_map(|(labels, _, state)| {
+        let seconds = state.latency?.as_secs_f64();
+        Some((labels, ConstGauge::new(seconds)))
+    });
+    let help = "Moving average of a replica's latency";
+    page.family("replica_latency", Some(Unit::Seconds), help, latencies);
 }

@@ -97,7 +97,7 @@ impl Route {
         request: Request<Incoming>,
     ) -> Result<Response<Reply>, Refusal> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            self.counts.refused();
+            self.counts.refused.inc();
             return Err(Refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many requests are open\n",

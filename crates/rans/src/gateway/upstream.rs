@@ -9,17 +9,18 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tailcut_proxy::metrics::Counter;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
 /// What a replica has been asked.
 #[derive(Default, Debug)]
 pub(super) struct Counts {
-    pub asked: AtomicU64,
-    pub failed: AtomicU64,
+    pub asked: Counter,
+    pub failed: Counter,
 }
 
 /// A way to a replica. Clones share its connections.
@@ -68,7 +69,7 @@ impl Service<Request<Ask>> for Upstream {
         let (mut way, counts) = (self.way.clone(), Arc::clone(&self.counts));
         let (time, whole) = (self.time, self.whole);
         Box::pin(async move {
-            counts.asked.fetch_add(1, Relaxed);
+            counts.asked.inc();
             let progress = request.body().progress();
             let is_head = request.method() == Method::HEAD;
             let mut answering = way.call(request);
@@ -100,7 +101,7 @@ impl Service<Request<Ask>> for Upstream {
                 Err(failure) => Err(failure),
             };
             if taken.is_err() {
-                counts.failed.fetch_add(1, Relaxed);
+                counts.failed.inc();
             }
             taken
         })

@@ -1,14 +1,14 @@
 //! Counters of the proxy and of its flows in the text format of Prometheus (version 0.0.4), by the
 //! names of the npm package's proxy.
 
-use crate::counters::{Counter, Stats};
-use tailcut_proxy::Page;
+use crate::counters::Stats;
+use tailcut_proxy::metrics::{Counter, Gauge, Page, Untyped};
 
-/// What a route counts.
+/// Counts of a route.
 #[derive(Debug, Default)]
 pub(crate) struct RouteCounts {
     pub flows: Counter,
-    pub active: Counter,
+    pub active: Gauge,
     pub bytes_in: Counter,
     pub bytes_out: Counter,
     pub accepted_errors: Counter,
@@ -16,78 +16,76 @@ pub(crate) struct RouteCounts {
     pub cut: Counter,
 }
 
-type Family = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&RouteCounts) -> &Counter,
-);
+type Family = (&'static str, &'static str, fn(&RouteCounts) -> &Counter);
 
-const FAMILIES: [Family; 7] = [
-    ("flows_total", "counter", "Flows accepted.", |c| &c.flows),
-    ("flows_active", "gauge", "Flows open now.", |c| &c.active),
+const COUNTERS: [Family; 6] = [
+    ("flows", "Flows accepted", |c| &c.flows),
     (
-        "bytes_in_total",
-        "counter",
-        "Payload bytes from the accepted side, of ended flows.",
+        "bytes_in",
+        "Payload bytes from the accepted side, of ended flows",
         |c| &c.bytes_in,
     ),
     (
-        "bytes_out_total",
-        "counter",
-        "Payload bytes from the target, of ended flows.",
+        "bytes_out",
+        "Payload bytes from the target, of ended flows",
         |c| &c.bytes_out,
     ),
     (
-        "accepted_errors_total",
-        "counter",
-        "Flows ended by an error of the accepted side.",
+        "accepted_errors",
+        "Flows ended by an error of the accepted side",
         |c| &c.accepted_errors,
     ),
     (
-        "target_errors_total",
-        "counter",
-        "Flows ended by an error of the target.",
+        "target_errors",
+        "Flows ended by an error of the target",
         |c| &c.target_errors,
     ),
-    ("cut_total", "counter", "Flows reset at shutdown.", |c| {
-        &c.cut
-    }),
+    ("cut", "Flows reset at shutdown", |c| &c.cut),
 ];
 
-/// The whole page.
+/// Returns the whole page.
 pub(crate) fn render<'a>(
     routes: impl Iterator<Item = (&'a str, &'a RouteCounts)> + Clone,
     stats: &Stats,
 ) -> String {
     let mut page = Page::new("repnet");
-    for (name, kind, help, value) in FAMILIES {
-        page.family(&format!("proxy_{name}"), kind, Some(help));
-        for (route, counts) in routes.clone() {
-            page.sample(&[("route", route)], value(counts).get());
-        }
+    let routes = routes.map(|(name, counts)| ([("route", name.to_owned())], counts));
+    for (name, help, value) in COUNTERS {
+        let samples = routes.clone();
+        let samples = samples.map(|(label, counts)| (label, value(counts).clone()));
+        page.family(&format!("proxy_{name}"), None, help, samples);
     }
-    for (name, value) in [
-        ("budget_refusals", stats.budget_refusals),
-        ("bytes_sent_twice", stats.bytes_sent_twice),
+    let active = routes.map(|(label, counts)| (label, counts.active.clone()));
+    page.family("proxy_flows_active", None, "Flows open now", active);
+    for (name, help, value) in [
+        (
+            "budget_refusals",
+            "Flows that ran plain, or as RepSYN, because of the budget",
+            stats.budget_refusals,
+        ),
+        (
+            "bytes_sent_twice",
+            "Payload bytes that were written to a second leg",
+            stats.bytes_sent_twice,
+        ),
     ] {
-        page.single(name, "untyped", None, value);
+        page.single(name, help, Untyped(value));
     }
-    for (family, kinds) in kinds(stats) {
-        page.family(family, "untyped", None);
-        for (kind, value) in kinds {
-            page.sample(&[("kind", kind)], value);
-        }
+    for (name, help, kinds) in kinds(stats) {
+        let samples = kinds.into_iter();
+        let samples = samples.map(|(kind, value)| ([("kind", kind)], Untyped(value)));
+        page.family(name, None, help, samples);
     }
-    page.finish()
+    page.text()
 }
 
 type Kinds = Vec<(&'static str, u64)>;
 
-fn kinds(stats: &Stats) -> [(&'static str, Kinds); 8] {
+fn kinds(stats: &Stats) -> [(&'static str, &'static str, Kinds); 8] {
     [
         (
             "flows",
+            "Replicated flows",
             vec![
                 ("opened", stats.opened),
                 ("accepted", stats.accepted),
@@ -97,6 +95,7 @@ fn kinds(stats: &Stats) -> [(&'static str, Kinds); 8] {
         ),
         (
             "flows_plain",
+            "Flows that ran over one plain connection, by the cause",
             vec![
                 ("unknown", stats.plain_unknown),
                 ("incapable", stats.plain_incapable),
@@ -108,6 +107,7 @@ fn kinds(stats: &Stats) -> [(&'static str, Kinds); 8] {
         ),
         (
             "flows_refused",
+            "Flows that were not accepted as replicated ones",
             vec![
                 ("full", stats.refused_full),
                 ("closing", stats.refused_closing),
@@ -116,6 +116,7 @@ fn kinds(stats: &Stats) -> [(&'static str, Kinds); 8] {
         ),
         (
             "legs",
+            "Connections of replicated flows",
             vec![
                 ("opened", stats.legs_opened),
                 ("established", stats.legs_established),
@@ -126,10 +127,12 @@ fn kinds(stats: &Stats) -> [(&'static str, Kinds); 8] {
         ),
         (
             "legs_won",
+            "Paired flows by the leg that brought more of the bytes first",
             vec![("0", stats.won_first), ("1", stats.won_second)],
         ),
         (
             "legs_dropped",
+            "Legs given up, by the cause",
             vec![
                 ("leg_failed", stats.dropped_failed),
                 ("leg_deadline", stats.dropped_leg_deadline),
@@ -154,9 +157,14 @@ fn kinds(stats: &Stats) -> [(&'static str, Kinds); 8] {
                 ("other_address", stats.dropped_other_address),
             ],
         ),
-        ("servers", vec![("paired", stats.servers_paired)]),
+        (
+            "servers",
+            "Listeners",
+            vec![("paired", stats.servers_paired)],
+        ),
         (
             "held",
+            "Flows and connections that are remembered now",
             vec![
                 ("waiting", stats.waiting),
                 ("tombstones", stats.tombstones),

@@ -240,8 +240,8 @@ async fn carry(
 ) {
     let counts = &flows.counts;
     flows.open.send_modify(|open| *open += 1);
-    counts.flows.up();
-    counts.active.up();
+    counts.flows.inc();
+    counts.active.inc();
     let mut cut = flows.cut.subscribe();
     let target = tokio::select! {
         target = target => Some(target),
@@ -263,14 +263,16 @@ async fn carry(
             }
         }
     };
-    counts.bytes_in.add(end.bytes_in);
-    counts.bytes_out.add(end.bytes_out);
-    match end.failed {
-        Some(Failed::Accepted) => counts.accepted_errors.up(),
-        Some(Failed::Target) => counts.target_errors.up(),
-        Some(Failed::Cut) => counts.cut.up(),
-        None => {}
+    counts.bytes_in.inc_by(end.bytes_in);
+    counts.bytes_out.inc_by(end.bytes_out);
+    let failed = end.failed.map(|failed| match failed {
+        Failed::Accepted => &counts.accepted_errors,
+        Failed::Target => &counts.target_errors,
+        Failed::Cut => &counts.cut,
+    });
+    if let Some(failed) = failed {
+        failed.inc();
     }
-    counts.active.down();
+    counts.active.dec();
     flows.open.send_modify(|open| *open -= 1);
 }

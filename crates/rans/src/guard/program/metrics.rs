@@ -1,72 +1,61 @@
 //! A guard's counts for Prometheus.
 
 use crate::guard::{ClassCounts, GuardCounts};
-use tailcut_proxy::Page;
+use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
 
 const CLASSES: [&str; 3] = ["primary", "duplicate", "optional"];
 
-/// The page.
+type Counter = (&'static str, &'static str, fn(&ClassCounts) -> u64);
+
+const COUNTERS: [Counter; 6] = [
+    ("requests", "Requests that came", |class| class.came),
+    ("done", "Requests whose answer went out whole", |class| {
+        class.done
+    }),
+    (
+        "purged",
+        "Requests whose client left while they waited",
+        |class| class.purged,
+    ),
+    (
+        "killed",
+        "Requests stopped when their client left",
+        |class| class.killed,
+    ),
+    (
+        "held",
+        "Requests that ran on when their client left",
+        |class| class.held,
+    ),
+    ("shed", "Requests refused with 503", |class| class.refused),
+];
+
+/// Returns the page.
 pub(super) fn metrics(counts: &GuardCounts) -> String {
-    type Value = fn(&ClassCounts) -> f64;
-    let by_class: [(&str, &str, &str, Value); 8] = [
-        (
-            "requests_total",
-            "counter",
-            "Requests that came.",
-            |class| class.came as f64,
-        ),
-        ("queued", "gauge", "Requests that wait.", |class| {
-            class.waiting as f64
-        }),
-        (
-            "done_total",
-            "counter",
-            "Requests whose answer went out whole.",
-            |class| class.done as f64,
-        ),
-        (
-            "purged_total",
-            "counter",
-            "Requests whose client left while they waited.",
-            |class| class.purged as f64,
-        ),
-        (
-            "killed_total",
-            "counter",
-            "Requests stopped when their client left.",
-            |class| class.killed as f64,
-        ),
-        (
-            "held_total",
-            "counter",
-            "Requests that ran on when their client left.",
-            |class| class.held as f64,
-        ),
-        (
-            "shed_total",
-            "counter",
-            "Requests refused with 503.",
-            |class| class.refused as f64,
-        ),
-        (
-            "wasted_seconds_total",
-            "counter",
-            "Time that requests had run whose answer nobody got.",
-            |class| class.wasted.as_secs_f64(),
-        ),
-    ];
+    let classes = || {
+        CLASSES
+            .map(|class| [("class", class)])
+            .into_iter()
+            .zip(&counts.classes)
+    };
     let mut page = Page::new("tailcut_guard");
-    for (name, kind, help, value) in by_class {
-        page.family(name, kind, Some(help));
-        for (class, counts) in CLASSES.iter().zip(&counts.classes) {
-            page.sample(&[("class", class)], value(counts));
-        }
+    for (name, help, value) in COUNTERS {
+        let samples = classes().map(|(label, class)| (label, ConstCounter::new(value(class))));
+        page.family(name, None, help, samples);
     }
+    let queued = classes().map(|(label, class)| (label, ConstGauge::new(class.waiting)));
+    page.family("queued", None, "Requests that wait", queued);
+    let wasted = |class: &ClassCounts| ConstCounter::new(class.wasted.as_secs_f64());
+    page.family(
+        "wasted",
+        Some(Unit::Seconds),
+        "Running time of requests whose answer no client received",
+        classes().map(|(label, class)| (label, wasted(class))),
+    );
     page.single(
         "running",
-        "gauge",
-        Some("Workers that are taken."),
-        counts.running,
+        "Workers that are taken",
+        ConstGauge::new(counts.running),
     );
-    page.finish()
+    page.text()
 }
